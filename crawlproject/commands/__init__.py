@@ -1,0 +1,1 @@
+"""Commands of ``scrapy`` inside this project."""

@@ -1,0 +1,157 @@
+"""The connections of the crawl: one per session, never more open than allowed, each closed before its place is free.
+
+aiohttp does HTTP; here is only what a pool would hide: which server has a connection, how long it took to
+open, and that it is really closed (the server has seen it) before another one takes its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl as ssl_module
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import aiohttp
+
+from crawlproject.download.timing import TimedResponse, Timing, timing_trace
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from aiohttp.abc import AbstractResolver
+
+#: Longest wait (seconds) for a server to see that its connection was closed.
+CLOSE_TIMEOUT = 1.0
+
+
+class Connection:
+    """A session's connection to one server; aiohttp opens it at the first request and again if it was lost."""
+
+    def __init__(self, connector: aiohttp.TCPConnector) -> None:
+        self.client = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            response_class=TimedResponse,
+            skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
+            trace_configs=[timing_trace()],
+        )
+        self.turn = asyncio.Lock()  # requests follow one another
+        self.requests = 0  # on the socket open now
+        self.transport: asyncio.Transport | None = None
+        self.has_place = False
+
+    async def close(self) -> None:
+        """Close the socket and return when the server has seen it, or after ``CLOSE_TIMEOUT``."""
+        transport, self.transport = self.transport, None
+        if transport is not None and not transport.is_closing() and transport.can_write_eof():
+            protocol = transport.get_protocol()
+            closed = getattr(protocol, "closed", None)
+            transport.write_eof()
+            if closed is not None:
+                await asyncio.wait([closed], timeout=CLOSE_TIMEOUT)
+        await self.client.close()
+
+    def note(self, timing: Timing) -> None:
+        """Count a request of this connection."""
+        self.requests = self.requests + 1 if timing.reused else 1
+        timing.connection_requests = self.requests
+
+
+class ConnectionPool:
+    """Connections by server key; at most ``limit`` are open at any moment.
+
+    A connection lives until ``close`` names its server (its session has ended), or, where ``keep`` is False
+    and no session is open, for one request.
+    """
+
+    def __init__(
+        self,
+        limit: int,
+        *,
+        ssl: ssl_module.SSLContext,
+        resolver: AbstractResolver,
+        local_address: tuple[str, int] | None = None,
+    ) -> None:
+        self._places = asyncio.Semaphore(limit)
+        self._ssl = ssl
+        self._resolver = resolver
+        self._local_address = local_address
+        self._connections: dict[str, Connection] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._connections)
+
+    @asynccontextmanager
+    async def use(self, server_key: str, *, keep: bool) -> AsyncIterator[Connection]:
+        """The connection to a server, for one request; waits for its turn and for a free place."""
+        connection = self._connections.get(server_key)
+        if connection is None:
+            connection = self._connections[server_key] = Connection(self._connector())
+            one_shot = not keep
+        else:
+            one_shot = False
+        try:
+            async with connection.turn:
+                if not connection.has_place:
+                    await self._take_place(connection)
+                yield connection
+        finally:
+            if one_shot:
+                self.close(server_key)
+
+    def close(self, server_key: str) -> None:
+        """Close the connection to a server, if there is one; its place is free once the server knows."""
+        connection = self._connections.pop(server_key, None)
+        if connection is not None:
+            self._spawn_close(connection)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for key in list(self._connections):
+            self.close(key)
+        if self._closing:
+            await asyncio.wait(self._closing)
+
+    def _connector(self) -> aiohttp.TCPConnector:
+        return aiohttp.TCPConnector(
+            limit=1,
+            ssl=self._ssl,
+            resolver=self._resolver,
+            use_dns_cache=False,  # the resolver caches, for all connections
+            keepalive_timeout=3600.0,  # the session decides, not the pool
+            local_addr=self._local_address,
+        )
+
+    async def _take_place(self, connection: Connection) -> None:
+        """Wait for a place, having idle connections give up theirs: their session waits for this request."""
+        if self._places.locked():
+            idle = next((c for c in self._connections.values() if c.has_place and not c.turn.locked()), None)
+            if idle is not None:
+                self._evict(idle)
+        await self._places.acquire()
+        connection.has_place = True
+
+    def _evict(self, connection: Connection) -> None:
+        """Close an idle connection's socket; its session opens another one when it needs it."""
+        for key, value in self._connections.items():
+            if value is connection:
+                self._connections[key] = Connection(self._connector())
+                break
+        self._spawn_close(connection)
+
+    def _spawn_close(self, connection: Connection) -> None:
+        task = asyncio.get_running_loop().create_task(self._close(connection))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    async def _close(self, connection: Connection) -> None:
+        try:
+            await connection.close()
+        finally:
+            if connection.has_place:
+                connection.has_place = False
+                self._places.release()
+
+

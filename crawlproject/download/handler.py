@@ -1,0 +1,145 @@
+"""The download handler: a request goes over its session's connection, and what it took is measured.
+
+On Scrapy's own aiohttp handler, which reads bodies, keeps limits and sends signals; replaced here is how a
+connection is chosen (Scrapy's pools bound neither the sockets open in all nor those to one server).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import aiohttp
+import yarl
+from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
+from scrapy.core.downloader.handlers._base_streaming import BaseStreamingDownloadHandler
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    UnsupportedURLSchemeError,
+)
+from scrapy.utils.ssl import _make_ssl_context
+
+from crawlproject import signals
+from crawlproject.download.connection import ConnectionPool
+from crawlproject.download.resolver import CachingResolver
+from crawlproject.download.timing import CLOCK, TimedResponse, Timing
+from crawlproject.urls.server_key import server_key
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from crawlproject.download.connection import Connection
+
+#: ``Request.meta``: the request is the last of its session, so the server is asked to close the connection.
+LAST_OF_SESSION = "frontier_last"
+
+#: ``Request.meta``: the ``Timing`` of the request, for ``ServerTimingMiddleware``.
+TIMING = "frontier_timing"
+
+
+class FrontierDownloadHandler(AiohttpDownloadHandler):
+    """``DOWNLOAD_HANDLERS`` entry for http and https.
+
+    With ``FrontierScheduler`` a server has a connection while it has a session; any other request (under
+    another scheduler, a robots.txt on a third server) has one of its own, closed after it.
+    """
+
+    lazy = True
+    experimental: ClassVar[bool] = False
+
+    def __init__(self, crawler: Crawler) -> None:
+        BaseStreamingDownloadHandler.__init__(self, crawler)  # not the pool of AiohttpDownloadHandler
+        self._ssl_context: ssl.SSLContext = _make_ssl_context(crawler.settings)
+        self._connect_timeout = crawler.settings.getfloat("FRONTIER_CONNECT_TIMEOUT", 10.0)
+        self.resolver = CachingResolver()
+        self._pool = ConnectionPool(
+            max(1, crawler.settings.getint("FRONTIER_MAX_SESSIONS", 64)),
+            ssl=self._ssl_context,
+            resolver=self.resolver,
+            local_address=self._bind_address,
+        )
+        crawler.signals.connect(self._session_closed, signals.session_closed)
+
+    def _session_closed(self, server_key: str) -> None:
+        self._pool.close(server_key)
+
+    def _has_session(self, key: str) -> bool:
+        engine = self.crawler.engine
+        has_session = getattr(engine.scheduler if engine else None, "has_session", None)
+        return has_session is not None and has_session(key)
+
+    async def download_request(self, request: Request) -> Response:
+        """Download ``request``; its ``Timing`` is in ``request.meta`` also when it fails."""
+        timing = request.meta[TIMING] = Timing(started=CLOCK())
+        try:
+            response = await super().download_request(request)
+        except BaseException:
+            timing.fail(CLOCK())
+            raise
+        timing.end(CLOCK())
+        return response
+
+    @asynccontextmanager
+    async def _make_request(self, request: Request, timeout: float) -> AsyncIterator[Any]:
+        key = server_key(request.url)
+        timing: Timing = request.meta[TIMING]
+        last = bool(request.meta.get(LAST_OF_SESSION))
+        async with self._pool.use(key, keep=self._has_session(key)) as connection:
+            timing.started = CLOCK()
+            try:
+                async with await self._send(connection, request, timeout, last=last) as response:
+                    assert isinstance(response, TimedResponse)
+                    response.correct(timing, CLOCK())
+                    connection.transport = response.transport
+                    connection.note(timing)
+                    yield response
+            except (TimeoutError, asyncio.TimeoutError) as error:
+                raise DownloadTimeoutError(f"Getting {request.url} took longer than {timeout} seconds.") from error
+            except (aiohttp.InvalidUrlClientError, aiohttp.NonHttpUrlClientError) as error:
+                raise UnsupportedURLSchemeError(str(error)) from error
+            except aiohttp.ClientConnectorDNSError as error:
+                raise CannotResolveHostError(str(error)) from error
+            except aiohttp.ClientConnectorError as error:
+                raise DownloadConnectionRefusedError(str(error)) from error
+            except aiohttp.ClientPayloadError:
+                raise  # the body is cut short: the reader above decides what that means
+            except aiohttp.ClientError as error:
+                raise DownloadFailedError(str(error)) from error
+
+    def _send(self, connection: Connection, request: Request, timeout: float, *, last: bool) -> Any:
+        headers = self._request_headers(request).to_tuple_list()
+        if last:
+            headers.append(("Connection", "close"))
+        return connection.client.request(
+            request.method,
+            yarl.URL(request.url, encoded=True),  # Request.url is encoded already
+            data=request.body or None,
+            headers=headers,
+            timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=self._connect_timeout),
+            allow_redirects=False,
+            proxy=self._extract_proxy_url_with_creds(request),
+            trace_request_ctx=request.meta[TIMING],
+        )
+
+    @staticmethod
+    def _build_base_response_args(response: Any, request: Request, headers: Any) -> Any:
+        response._peername = response.peername
+        response._ssl_object = response.ssl_object
+        return AiohttpDownloadHandler._build_base_response_args(response, request, headers)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        self.crawler.signals.disconnect(self._session_closed, signals.session_closed)
+        await self._pool.aclose()
+        await self.resolver.close()
+
+

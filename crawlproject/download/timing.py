@@ -1,0 +1,156 @@
+"""What one request took, as measured by aiohttp's tracing and, where there is one, by the kernel."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+
+if TYPE_CHECKING:
+    import asyncio
+    from types import SimpleNamespace
+
+    from aiohttp.connector import Connection
+
+#: The clock of all measuring, in seconds: it never goes back.
+CLOCK = time.monotonic
+
+#: The first 24 counters of Linux's ``struct tcp_info``, behind 8 single bytes.
+_TCP_INFO = struct.Struct("8x24I")
+_LAST_DATA_SENT, _LAST_DATA_RECV, _RTT = 9, 11, 15
+
+#: The kernel counts in ticks of up to this many seconds: below it the process's clock is the better one.
+KERNEL_TICK = 0.008
+
+
+@dataclass(slots=True)
+class Timing:
+    """Times of one request in seconds; None where nothing was measured (a reused connection, a failure)."""
+
+    started: float = 0.0
+    dns_time: float | None = None
+    connect_time: float | None = None
+    tls_time: float | None = None
+    response_time: float | None = None
+    #: As the process saw it: never shorter than ``response_time``.
+    fetch_time: float = 0.0
+    reused: bool = False
+    connection_requests: int = 0
+    sent: float = 0.0  # when the request was written
+    lag: float = 0.0  # by how much the process saw the answer too late
+    connect_started: float = 0.0
+
+    def end(self, now: float) -> None:
+        """The last byte has come."""
+        self.fetch_time = now - (self.sent or self.started)
+        self.response_time = max(0.0, self.fetch_time - self.lag)
+
+    def fail(self, now: float) -> None:
+        """It came to nothing: the time spent counts for the phase it was spent in."""
+        self.fetch_time = now - self.started
+        if self.sent:
+            self.response_time = now - self.sent
+        elif self.connect_started and self.connect_time is None:
+            self.connect_time = now - self.connect_started
+
+
+def kernel_times(sock: Any) -> tuple[float, float] | None:
+    """(seconds from the last byte sent to the last byte received, round-trip time) by TCP_INFO; None elsewhere."""
+    if sock is None or not hasattr(socket, "TCP_INFO"):
+        return None
+    try:
+        fields = _TCP_INFO.unpack(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO.size))
+    except (OSError, struct.error):
+        return None
+    return (fields[_LAST_DATA_SENT] - fields[_LAST_DATA_RECV]) / 1e3, fields[_RTT] / 1e6
+
+
+class TimedResponse(aiohttp.ClientResponse):
+    """A response that looks at its socket when the headers have come."""
+
+    transport: asyncio.Transport | None = None
+    peername: tuple[str, int] | None = None
+    kernel: tuple[float, float] | None = None
+    ssl_object: Any = None
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        """Take what is lost once the connection has been released."""
+        transport = connection.transport
+        await super().start(connection)
+        if transport is not None:
+            self.transport = transport
+            self.peername = transport.get_extra_info("peername")
+            self.ssl_object = transport.get_extra_info("ssl_object")
+            self.kernel = kernel_times(transport.get_extra_info("socket"))
+        return self
+
+    def correct(self, timing: Timing, now: float) -> None:
+        """Take out of ``timing`` what only the event loop's lag put in, now that the headers have come."""
+        if self.kernel is None:
+            return
+        first_byte, round_trip = self.kernel
+        if first_byte >= 0 and timing.sent:
+            lag = now - timing.sent - first_byte
+            timing.lag = lag if lag > KERNEL_TICK else 0.0
+        if timing.connect_time is not None and self.ssl_object is not None:
+            handshake = min(round_trip, timing.connect_time)
+            timing.connect_time, timing.tls_time = handshake, timing.connect_time - handshake
+
+
+def timing_trace() -> aiohttp.TraceConfig:
+    """The tracing that fills in the ``Timing`` given as ``trace_request_ctx``."""
+    return _TRACE
+
+
+def _timing(context: SimpleNamespace) -> Timing:
+    timing: Timing = context.trace_request_ctx
+    return timing
+
+
+async def _dns_start(_session: object, context: SimpleNamespace, _params: object) -> None:
+    _timing(context).dns_time = -CLOCK()
+
+
+async def _dns_end(_session: object, context: SimpleNamespace, _params: object) -> None:
+    timing = _timing(context)
+    timing.dns_time = CLOCK() + (timing.dns_time or 0.0)
+    timing.connect_started = CLOCK()
+
+
+async def _connect_start(_session: object, context: SimpleNamespace, _params: object) -> None:
+    _timing(context).connect_started = CLOCK()
+
+
+async def _connect_end(_session: object, context: SimpleNamespace, _params: object) -> None:
+    timing = _timing(context)
+    timing.reused = False
+    timing.connect_time = CLOCK() - timing.connect_started
+    if timing.dns_time is None:
+        timing.dns_time = 0.0  # an address, not a name
+
+
+async def _reused(_session: object, context: SimpleNamespace, _params: object) -> None:
+    _timing(context).reused = True
+
+
+async def _headers_sent(_session: object, context: SimpleNamespace, _params: object) -> None:
+    _timing(context).sent = CLOCK()
+
+
+def _build_trace() -> aiohttp.TraceConfig:
+    trace = aiohttp.TraceConfig()
+    trace.on_dns_resolvehost_start.append(_dns_start)
+    trace.on_dns_resolvehost_end.append(_dns_end)
+    trace.on_connection_create_start.append(_connect_start)
+    trace.on_connection_create_end.append(_connect_end)
+    trace.on_connection_reuseconn.append(_reused)
+    trace.on_request_headers_sent.append(_headers_sent)
+    trace.freeze()
+    return trace
+
+
+_TRACE = _build_trace()

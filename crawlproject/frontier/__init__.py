@@ -1,0 +1,62 @@
+"""The two-level frontier: every URL discovered and not yet fetched, in the order in which to fetch.
+
+Pure: no sockets, no clock, no randomness, no Scrapy.  Time comes in as ``now`` (seconds, any clock that never
+goes back), requests come in and go out as ``Entry``, whose payload nothing here looks at.
+
+Life of a URL::
+
+    discovered --push--> queued --next_url--> in flight --> fetched | failed (the caller's)
+                            ^                     |
+                            +------give_back------+        queued --server given up--> dropped, counted
+
+States of a server (scheme + host + port)::
+
+    idle     no URL queued
+    ready    URLs queued, may be asked now            in the heap by rank
+    resting  URLs queued, may not be asked before t   in the heap by t
+    waiting  as ready, but its politeness group is busy or rests: in the group's heap by rank
+    leased   has a session
+
+Invariants: a server has at most one session; a politeness group has at most one; no session is opened and no
+URL handed out before its server's time; a ready server's place in the heap is its rank.  A rank changes only by
+events (URLs pushed, request recorded, session closed), so the heap stays right without scanning.
+
+``Frontier`` keeps these, ``Dispatcher`` runs sessions on it within a limit.  Sessions are not preempted: a
+better server waits until a connection closes.
+"""
+
+from crawlproject.frontier.dispatch import Dispatcher, Start
+from crawlproject.frontier.frontier import Frontier
+from crawlproject.frontier.policy import (
+    POLICIES,
+    BreadthFirst,
+    CapacityBased,
+    PerformanceFirst,
+    Policy,
+    QualityFirst,
+)
+from crawlproject.frontier.politeness import Politeness, retry_after_seconds
+from crawlproject.frontier.server import Group, Server, ServerState
+from crawlproject.frontier.session import Measurement, Session
+from crawlproject.frontier.url_queue import Entry, UrlQueue
+
+__all__ = [
+    "POLICIES",
+    "BreadthFirst",
+    "CapacityBased",
+    "Dispatcher",
+    "Entry",
+    "Frontier",
+    "Group",
+    "Measurement",
+    "PerformanceFirst",
+    "Policy",
+    "Politeness",
+    "QualityFirst",
+    "Server",
+    "ServerState",
+    "Session",
+    "Start",
+    "UrlQueue",
+    "retry_after_seconds",
+]

@@ -1,0 +1,133 @@
+"""Which request may start now: sessions, from open to close, within the limit on open connections.
+
+Decides and keeps books, does no I/O: the caller starts what ``next`` returns, reports its end by ``ended``,
+closes the connections of what ``take_closed`` returns, and calls again at ``wake_at``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from crawlproject.frontier.heap import LazyHeap
+
+if TYPE_CHECKING:
+    from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.session import Session
+    from crawlproject.frontier.url_queue import Entry
+
+#: How long (seconds) a session waits for its last page's links when its server has no URL left.
+LINGER = 0.1
+
+
+class Start(NamedTuple):
+    """A request that may start now on a session's connection."""
+
+    session: Session
+    entry: Entry
+    #: Certainly the last of its session, so that it can ask the server to close.
+    is_last: bool
+
+
+class Dispatcher:
+    """Runs the sessions of a frontier, at most ``max_sessions`` at a time, each with one request at a time.
+
+    ``next``, ``ended`` and ``wake_at`` are O(log n) amortised.
+    """
+
+    def __init__(self, frontier: Frontier, max_sessions: int, linger: float = LINGER) -> None:
+        self.frontier = frontier
+        self.max_sessions = max_sessions
+        self._linger = linger
+        self._open: set[Session] = set()
+        self._free: deque[Session] = deque()  # no request under way, to be looked at
+        self._held: LazyHeap[Session] = LazyHeap()  # waiting politely, or for URLs, by the time it ends
+        self._closed: list[Session] = []
+        self.opened = 0  # sessions, ever
+
+    @property
+    def open_sessions(self) -> int:
+        """How many sessions are open."""
+        return len(self._open)
+
+    def next(self, now: float) -> Start | None:
+        """The request to start next; None if none may start now."""
+        for session in self.frontier.take_refilled():
+            if session in self._open and session.heap_item is not None:
+                self._held.remove(session)
+                self._free.append(session)
+        while (held := self._held.pop_due(now)) is not None:
+            self._free.append(held)
+        while self._free:
+            start = self._serve(self._free.popleft(), now)
+            if start is not None:
+                return start
+        while len(self._open) < self.max_sessions:
+            session = self.frontier.open_session(now)
+            if session is None:
+                break
+            self._open.add(session)
+            self.opened += 1
+            start = self._serve(session, now)
+            if start is not None:
+                return start
+        return None
+
+    def ended(self, session: Session) -> None:
+        """The session's request is over, whatever became of it."""
+        if session in self._open:
+            self._free.append(session)
+
+    def give_back(self, start: Start) -> None:
+        """The request may not start after all: its URL goes back to the queue; ``ended`` must still follow."""
+        self.frontier.give_back(start.session, start.entry)
+
+    def end(self, session: Session) -> None:
+        """Have the session closed instead of given another request."""
+        session.ending = True
+
+    def wake_at(self) -> float | None:
+        """When ``next`` can next return something, unless something else happens first; None if never."""
+        if self._free:
+            return self.frontier.now
+        held = self._held.first_key()
+        due = self.frontier.next_due() if len(self._open) < self.max_sessions else None
+        times = [time for time in (held, due) if time is not None]
+        return min(times) if times else None
+
+    def take_closed(self) -> list[Session]:
+        """Sessions closed since the last call: their connections must be closed now."""
+        closed, self._closed = self._closed, []
+        return closed
+
+    def close_all(self, now: float) -> None:
+        """Close every session, requests under way or not."""
+        for session in list(self._open):
+            self._close(session, now)
+        self._free.clear()
+        self._held = LazyHeap()
+
+    def _serve(self, session: Session, now: float) -> Start | None:
+        """Start the session's next request, hold it, or close it."""
+        frontier = self.frontier
+        entry = frontier.next_url(session, now)
+        if entry is not None:
+            return Start(session, entry, session.requests >= session.limit)
+        if session.is_spent:
+            self._close(session, now)
+        elif now < session.ready_at:
+            if frontier.politeness.holds(session.ready_at - now, session.server.estimates):
+                self._held.push(session, session.ready_at)
+            else:
+                self._close(session, now)
+        elif now < session.last_end + self._linger:
+            session.waits = True
+            self._held.push(session, session.last_end + self._linger)
+        else:
+            self._close(session, now)
+        return None
+
+    def _close(self, session: Session, now: float) -> None:
+        self._open.discard(session)
+        self.frontier.close_session(session, now)
+        self._closed.append(session)

@@ -1,0 +1,347 @@
+"""The two-level frontier: a priority queue of servers over one priority queue of URLs per server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlproject.frontier.heap import LazyHeap
+from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES, Politeness
+from crawlproject.frontier.server import Group, Server, ServerState
+from crawlproject.frontier.session import Session
+from crawlproject.frontier.url_queue import UrlQueue
+from crawlproject.urls.server_key import server_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from crawlproject.frontier.policy import Policy
+    from crawlproject.frontier.session import Measurement
+    from crawlproject.frontier.url_queue import Entry
+
+#: Arrival numbers start here, so that an entry given back can be put before all others of its quality.
+FIRST_ARRIVAL = 1 << 39
+
+
+class Frontier:
+    """Every discovered, unfetched URL, and which server gets the next connection.
+
+    Time is the caller's: ``now`` in seconds on any clock that never goes back.  Nothing here scans: ``push``,
+    ``open_session``, ``next_url``, ``record`` and ``close_session`` are O(log n) amortised per URL or server
+    moved (``record`` also O(batch) when a server's number of requests per connection changes).
+    Memory grows with URLs queued and servers met.
+
+    ``max_batch``: most requests of a session.  ``max_failures``: a server that failed as often in a row is
+    given up, its URLs handed to ``take_dropped``.  ``group_of``: server key -> politeness group, or None
+    where every server is one of its own.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        politeness: Politeness | None = None,
+        *,
+        max_batch: int = 100,
+        max_failures: int = 10,
+        group_of: Callable[[str], str] | None = None,
+    ) -> None:
+        self.policy = policy
+        self.politeness = politeness or Politeness()
+        self._max_batch = max_batch
+        self._max_failures = max_failures
+        self._group_of = group_of
+        self._servers: dict[str, Server] = {}
+        self._groups: dict[str, Group] = {}
+        self._ready: LazyHeap[Server] = LazyHeap()  # by rank, best first
+        self._resting: LazyHeap[Server | Group] = LazyHeap()  # by the time when it may be asked again
+        self._urls = 0
+        self._leased = 0
+        self._arrivals = FIRST_ARRIVAL
+        self._returns = FIRST_ARRIVAL
+        self._now = 0.0  # the latest time seen
+        self._refilled: list[Session] = []
+        self._dropped: list[Entry] = []
+
+    def __len__(self) -> int:
+        """How many URLs are queued (those handed out by ``next_url`` are not). O(1)."""
+        return self._urls
+
+    # URLs in
+
+    def push(self, entries: Iterable[Entry]) -> None:
+        """Queue discovered URLs, which the caller has tested against the seen-set. O(log n) each.
+
+        Raises ValueError for a URL without a server; entries before it are queued.
+        """
+        touched: dict[str, Server] = {}
+        try:
+            for entry in entries:
+                key = server_key(entry.url)
+                server = touched.get(key)
+                if server is None:
+                    server = touched[key] = self._server(key)
+                self._arrivals += 1
+                self._push_url(server, entry, self._arrivals)
+        finally:
+            for server in touched.values():
+                self._place(server)
+
+    def give_back(self, session: Session, entry: Entry) -> None:
+        """Queue ``entry`` again, the last handed out by ``next_url``: it was not fetched. O(log n)."""
+        session.requests -= 1
+        self._returns -= 1
+        self._push_url(session.server, entry, self._returns)
+        self._place(session.server)
+
+    # Sessions
+
+    def open_session(self, now: float) -> Session | None:
+        """Lease the best-ranked server that may be asked now; None if there is none. O(log servers).
+
+        Servers of a busy politeness group are set aside on the way: O(log servers) for each, once.
+        """
+        self._release_due(now)
+        while (server := self._ready.pop()) is not None:
+            group = server.group
+            if group is not None and not group.is_free(now):
+                server.state = ServerState.WAITING
+                group.waiting.push(server, -self.policy.rank(server))
+                if group.holder is None:
+                    self._offer_group(group)
+                continue
+            session = Session(server, now, server.limit if server.limit == 1 else self._max_batch)
+            server.session = session
+            server.state = ServerState.LEASED
+            self._leased += 1
+            if group is not None:
+                group.holder = server
+            return session
+        return None
+
+    def next_url(self, session: Session, now: float) -> Entry | None:
+        """The best URL of the session's server, if the session may ask for one now. O(log n).
+
+        None when it is spent, its server rests or has no URL queued.
+        """
+        server = session.server
+        if session.is_spent or now < session.ready_at or not server.urls:
+            return None
+        self._now = max(self._now, now)
+        session.requests += 1
+        session.waits = False
+        if session.busy_since is None:
+            session.busy_since = now
+        self._urls -= 1
+        return server.urls.pop(server.key)
+
+    def record(self, measurement: Measurement) -> None:
+        """Learn from a request that ended: estimates, politeness, back-off. O(log servers)."""
+        m = measurement
+        self._now = max(self._now, m.now)
+        server = self._server(m.server_key)
+        session = server.session
+        server.estimates.learn(m, session)
+        server.set_limit(self.politeness, self._max_batch)
+        wait = self.politeness.request_wait(m.fetch_time, server.crawl_delay)
+        if session is None:  # a session of one request, such as a robots.txt redirected to
+            wait = max(wait, self.politeness.session_rest(m.fetch_time, server.crawl_delay))
+        if m.failed or m.status in SLOW_DOWN_STATUSES:
+            server.failures += 1
+            wait = max(wait, self.politeness.backoff(server.failures, m.retry_after))
+        elif m.status is not None:
+            server.failures = 0
+        server.ready_at = max(server.ready_at, m.now + wait)
+        if session is not None:
+            session.ready_at = server.ready_at
+            session.last_end = m.now
+            session.carried = m.connection_requests
+            session.ending = session.ending or m.server_closed or server.failures > 0
+        if server.failures >= self._max_failures > 0 and not server.given_up:
+            self._give_up(server)
+        self._place(server)
+
+    def set_crawl_delay(self, key: str, delay: float) -> None:
+        """Keep ``delay`` seconds between any two requests to the server ``key`` (robots.txt). O(log servers)."""
+        server = self._server(key)
+        server.crawl_delay = delay
+        server.set_limit(self.politeness, self._max_batch)
+        wait = self.politeness.request_wait(0.0, delay)
+        if server.session is not None:
+            server.ready_at = max(server.ready_at, server.session.last_end + wait)
+            server.session.ready_at = max(server.session.ready_at, server.ready_at)
+        self._place(server)
+
+    def close_session(self, session: Session, now: float) -> None:
+        """End the lease; the server rests as politeness says. O(log servers).
+
+        Raises ValueError if the session is not open.
+        """
+        server = session.server
+        if server.session is not session:
+            raise ValueError(f"session is not open: {session!r}")
+        self._now = max(self._now, now)
+        server.session = None
+        self._leased -= 1
+        if session.busy_since is not None:
+            rest = self.politeness.session_rest(session.last_end - session.busy_since, server.crawl_delay)
+            server.ready_at = max(server.ready_at, session.last_end + rest)
+        server.state = ServerState.IDLE
+        group = server.group
+        if group is not None and group.holder is server:
+            group.ready_at = max(group.ready_at, server.ready_at)
+            group.holder = None
+            self._offer_group(group)
+        self._place(server)
+
+    def next_due(self) -> float | None:
+        """The earliest time at which ``open_session`` can succeed; None if no server waits. O(1) amortised.
+
+        A time that has passed means now.
+        """
+        if len(self._ready):
+            return self._now
+        return self._resting.first_key()
+
+    # Groups, and what became of URLs
+
+    def join_group(self, key: str, group_key: str) -> bool:
+        """Put the leased server ``key`` into a politeness group that was not known before (its IP address).
+
+        False if the group is busy or rests: then its session must be closed without a request.
+        """
+        server = self._servers[key]
+        if server.group is not None:
+            return server.group.holder in (None, server)
+        group = server.group = self._group(group_key)
+        if not group.is_free(self._now):
+            return False
+        group.holder = server
+        return True
+
+    def take_dropped(self) -> list[Entry]:
+        """The entries of servers given up since the last call; they are no longer in the frontier."""
+        dropped, self._dropped = self._dropped, []
+        return dropped
+
+    def take_refilled(self) -> list[Session]:
+        """Sessions that waited for URLs of their server and have been given some since the last call."""
+        refilled, self._refilled = self._refilled, []
+        return refilled
+
+    # Looking in
+
+    @property
+    def now(self) -> float:
+        """The latest time the frontier was told."""
+        return self._now
+
+    def server(self, key: str) -> Server | None:
+        """The server ``key``, if a URL of it was ever met. O(1)."""
+        return self._servers.get(key)
+
+    def servers(self) -> Iterator[Server]:
+        """All servers ever met."""
+        return iter(self._servers.values())
+
+    def counts(self) -> dict[str, int]:
+        """Servers by state, ``servers`` and ``urls`` in all. O(1), or O(groups) where there are groups."""
+        resting = len(self._resting)
+        for group in self._groups.values():
+            resting += len(group.waiting) - (group.heap_item is not None)
+        counts = {"ready": len(self._ready), "resting": resting, "leased": self._leased}
+        counts["idle"] = len(self._servers) - sum(counts.values())
+        return counts | {"servers": len(self._servers), "urls": self._urls}
+
+    # Inside
+
+    def _server(self, key: str) -> Server:
+        server = self._servers.get(key)
+        if server is None:
+            server = Server(key, UrlQueue(by_quality=self.policy.by_quality, window=1), limit=1)
+            if self._group_of is not None:
+                server.group = self._group(self._group_of(key))
+            self._servers[key] = server
+            server.set_limit(self.politeness, self._max_batch)
+        return server
+
+    def _group(self, key: str) -> Group:
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = Group(key)
+        return group
+
+    def _push_url(self, server: Server, entry: Entry, arrival: int) -> None:
+        if server.given_up:
+            self._dropped.append(entry)
+            return
+        server.urls.push(entry, server.key, arrival)
+        self._urls += 1
+        session = server.session
+        if session is not None and session.waits:
+            session.waits = False
+            self._refilled.append(session)
+
+    def _place(self, server: Server) -> None:
+        """Put the server where its state says: the one way between ready, resting and idle. O(log servers)."""
+        state = server.state
+        if state is ServerState.LEASED:
+            return
+        if not server.urls:
+            target = ServerState.IDLE
+        elif server.ready_at > self._now:
+            target = ServerState.RESTING
+        else:
+            target = ServerState.WAITING if state is ServerState.WAITING else ServerState.READY
+        if state is not target and state is not ServerState.IDLE:
+            self._heap(server).remove(server)
+        if target is ServerState.IDLE:
+            server.state = target
+            return
+        key = server.ready_at if target is ServerState.RESTING else -self.policy.rank(server)
+        server_was_there = state is target
+        server.state = target
+        if server_was_there:
+            self._heap(server).rekey(server, key)
+        else:
+            self._heap(server).push(server, key)
+
+    def _heap(self, server: Server) -> LazyHeap[Server] | LazyHeap[Server | Group]:
+        if server.state is ServerState.READY:
+            return self._ready
+        if server.state is ServerState.WAITING:
+            assert server.group is not None
+            return server.group.waiting
+        return self._resting
+
+    def _release_due(self, now: float) -> None:
+        """Move servers whose rest is over to the ready ones. O(log servers) for each."""
+        self._now = max(self._now, now)
+        while (due := self._resting.pop_due(now)) is not None:
+            if isinstance(due, Group):
+                server = due.waiting.pop()  # the best of them; the others would only find the group busy
+                if server is None:
+                    continue
+            else:
+                server = due
+            server.state = ServerState.IDLE
+            self._place(server)
+
+    def _offer_group(self, group: Group) -> None:
+        """Have the group's best waiting server released when the group may be asked again."""
+        if len(group.waiting):
+            if group.heap_item is None:
+                self._resting.push(group, group.ready_at)
+            else:
+                self._resting.rekey(group, group.ready_at)
+
+    def _give_up(self, server: Server) -> None:
+        server.given_up = True
+        self._urls -= len(server.urls)
+        self._dropped += server.urls.drain(server.key)
+        if server.state is ServerState.READY and server.group is not None:
+            self._offer_group(server.group)
+
+    def check(self) -> None:
+        """Assert every invariant. O(n log n); for tests."""
+        from crawlproject.frontier.invariants import check  # noqa: PLC0415 - only tests need it
+
+        check(self)

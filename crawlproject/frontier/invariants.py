@@ -1,0 +1,50 @@
+"""What must hold of a frontier at any time, asserted by looking at all of it; for tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlproject.frontier.server import ServerState
+
+if TYPE_CHECKING:
+    from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.server import Server
+
+
+def check(frontier: Frontier) -> None:
+    """Assert every invariant of ``frontier``. O(n log n)."""
+    servers = list(frontier._servers.values())
+    by_state: dict[ServerState, list[Server]] = {state: [] for state in ServerState}
+    for server in servers:
+        server.urls.check()
+        by_state[server.state].append(server)
+        assert server.urls.window == server.limit
+        assert (server.session is not None) == (server.state is ServerState.LEASED), server
+        if server.state not in (ServerState.IDLE, ServerState.LEASED):
+            assert server.urls, f"a server without URLs must be idle: {server!r}"
+        if server.state is ServerState.IDLE:
+            assert not server.urls, f"a server with URLs must not be idle: {server!r}"
+    assert len(frontier) == sum(len(server.urls) for server in servers), "length"
+    assert frontier._leased == len(by_state[ServerState.LEASED])
+    assert set(frontier._ready.values()) == set(by_state[ServerState.READY])
+    assert len(frontier._ready) == len(by_state[ServerState.READY])
+    for server in by_state[ServerState.READY]:
+        assert server.heap_item is not None
+        assert server.heap_item[0] == -frontier.policy.rank(server), f"stale rank: {server!r}"
+        assert server.ready_at <= frontier._now
+    groups = list(frontier._groups.values())
+    offered = [group for group in groups if group.heap_item is not None]
+    assert set(frontier._resting.values()) == {*by_state[ServerState.RESTING], *offered}
+    for server in by_state[ServerState.RESTING]:
+        assert server.heap_item is not None
+        assert server.heap_item[0] == server.ready_at
+    waiting = [server for group in groups for server in group.waiting.values()]
+    assert set(waiting) == set(by_state[ServerState.WAITING])
+    for group in groups:
+        leased = [s for s in by_state[ServerState.LEASED] if s.group is group and group.holder is s]
+        assert len(leased) == (group.holder is not None), "one session per group"
+        if group.waiting.values():
+            ready = any(s.group is group for s in by_state[ServerState.READY])
+            assert group.holder or group.heap_item or ready, f"nobody will wake the group {group.key}"
+    counts = frontier.counts()
+    assert counts["idle"] == len(by_state[ServerState.IDLE])

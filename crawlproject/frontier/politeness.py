@@ -1,0 +1,87 @@
+"""When a server may be asked again. All times in seconds.
+
+Two modes, the same average load for the same factor:
+
+``request`` (Mercator)
+    every wait is ``factor`` x the time the last fetch took.
+``session`` (the paper's burst)
+    the requests of a session follow each other on its connection; then the server rests ``factor`` x the
+    time the session kept it busy.
+
+The wait lies within ``min_delay`` and ``max_delay``.  A server's own Crawl-delay, and the project's
+``DOWNLOAD_DELAY``, hold between any two requests in both modes and win when they are longer; so does
+Retry-After, up to ``max_backoff``.
+"""
+
+from __future__ import annotations
+
+from calendar import timegm
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from crawlproject.frontier.estimate import Estimates
+
+Mode = Literal["request", "session"]
+
+#: Statuses by which a server says "slower": RFC 6585 §4, RFC 9110 §15.6.4.
+SLOW_DOWN_STATUSES = frozenset({429, 503})
+
+
+@dataclass(frozen=True, slots=True)
+class Politeness:
+    """The rules of waiting; pure arithmetic, O(1) each."""
+
+    mode: Mode = "session"
+    factor: float = 5.0
+    min_delay: float = 0.5
+    max_delay: float = 60.0
+    #: Least wait between any two requests to a server (Scrapy's ``DOWNLOAD_DELAY``).
+    request_delay: float = 0.0
+    #: First back-off of a failing server; doubled with each further failure, up to ``max_backoff``.
+    min_backoff: float = 5.0
+    max_backoff: float = 300.0
+    #: Longest Crawl-delay that is believed.
+    max_crawl_delay: float = 300.0
+
+    def request_wait(self, fetch_time: float, crawl_delay: float = 0.0) -> float:
+        """Wait after a fetch of ``fetch_time`` before the next request to the server, session open or not."""
+        own = self._bounded(fetch_time) if self.mode == "request" else 0.0
+        return max(own, self.request_delay, min(crawl_delay, self.max_crawl_delay))
+
+    def session_rest(self, busy_time: float, crawl_delay: float = 0.0) -> float:
+        """Wait after a session that kept the server busy for ``busy_time`` before its next one."""
+        own = self._bounded(busy_time) if self.mode == "session" else 0.0
+        return max(own, self.request_delay, min(crawl_delay, self.max_crawl_delay))
+
+    def backoff(self, failures: int, retry_after: float | None = None) -> float:
+        """Wait after the ``failures``-th failure in a row (>= 1), ``retry_after`` being the server's wish."""
+        own = self.min_backoff * 2.0 ** min(failures - 1, 60)
+        return min(max(own, retry_after or 0.0), self.max_backoff)
+
+    def holds(self, wait: float, estimates: Estimates) -> bool:
+        """Whether to keep a connection open for ``wait`` rather than to release it and connect again.
+
+        Release when the wait is longer than reconnecting (close + open, 2 x connect time) or than the
+        server keeps an idle connection.
+        """
+        return wait <= min(2 * estimates.connect_time, estimates.keep_alive_time)
+
+    def _bounded(self, time: float) -> float:
+        return max(self.min_delay, min(self.max_delay, self.factor * time))
+
+
+def retry_after_seconds(value: str, wall_clock: float) -> float | None:
+    """Seconds to wait by a ``Retry-After`` value, given as a number or as an HTTP date; None if it is neither.
+
+    ``wall_clock`` is the time of receipt in seconds since the epoch.
+    """
+    value = value.strip()
+    if value.isascii() and value.isdigit():
+        return float(value[:12])
+    try:
+        date = parsedate_to_datetime(value)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return max(0.0, timegm(date.utctimetuple()) - wall_clock)

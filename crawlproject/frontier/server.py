@@ -1,0 +1,108 @@
+"""A server, the unit of the upper level of the frontier, and a politeness group of servers."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from crawlproject.frontier.estimate import Estimates
+from crawlproject.frontier.heap import LazyHeap
+
+if TYPE_CHECKING:
+    from crawlproject.frontier.heap import HeapItem
+    from crawlproject.frontier.politeness import Politeness
+    from crawlproject.frontier.session import Session
+    from crawlproject.frontier.url_queue import UrlQueue
+
+
+#: No session takes less (seconds): a rank divides by its time, and the clock may have measured 0.
+MIN_SESSION_TIME = 1e-6
+
+
+class ServerState(Enum):
+    """Where a server stands; see the table in the package's docstring."""
+
+    READY = "ready"
+    RESTING = "resting"
+    WAITING = "waiting"  # ready, but another server of its politeness group is leased or rests
+    LEASED = "leased"
+    IDLE = "idle"
+
+
+class Server:
+    """One server: its URL queue, its estimates, and when it may be asked again (seconds).
+
+    ``key`` is scheme://host[:port].  ``limit`` is how many requests its next session may carry and
+    ``request_wait`` the polite wait between two of them; the frontier keeps both current.
+    """
+
+    __slots__ = (
+        "crawl_delay",
+        "estimates",
+        "failures",
+        "given_up",
+        "group",
+        "heap_item",
+        "key",
+        "limit",
+        "ready_at",
+        "request_wait",
+        "session",
+        "state",
+        "urls",
+    )
+
+    def __init__(self, key: str, urls: UrlQueue, limit: int) -> None:
+        self.key = key
+        self.urls = urls
+        self.estimates = Estimates()
+        self.state = ServerState.IDLE
+        self.limit = limit
+        self.request_wait = 0.0
+        self.ready_at = 0.0
+        self.crawl_delay = 0.0
+        self.failures = 0  # consecutive
+        self.given_up = False
+        self.session: Session | None = None
+        self.group: Group | None = None
+        self.heap_item: HeapItem | None = None
+
+    @property
+    def expected_pages(self) -> int:
+        """P(s,i): pages expected on the next connection, min(requests it carries, URLs queued)."""
+        return min(self.limit, len(self.urls))
+
+    @property
+    def expected_time(self) -> float:
+        """T(s,i): seconds the next session should take, polite waits inside it included."""
+        return max(MIN_SESSION_TIME, self.estimates.session_time(self.expected_pages, self.request_wait))
+
+    def set_limit(self, politeness: Politeness, max_batch: int) -> None:
+        """Foresee how many requests the next session carries: one, where reconnecting beats a polite wait."""
+        estimates = self.estimates
+        wait = politeness.request_wait(estimates.response_time, self.crawl_delay)
+        if wait and not politeness.holds(wait, estimates):
+            self.limit, self.request_wait = 1, 0.0
+        else:
+            self.limit, self.request_wait = min(estimates.requests_per_connection, max_batch), wait
+        self.urls.set_window(self.limit)
+
+    def __repr__(self) -> str:
+        return f"<Server {self.key} {self.state.value} urls={len(self.urls)} ready_at={self.ready_at:.3f}>"
+
+
+class Group:
+    """Servers that share one politeness (a registered domain, an address): one session at a time."""
+
+    __slots__ = ("heap_item", "holder", "key", "ready_at", "waiting")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.ready_at = 0.0
+        self.holder: Server | None = None  # the server that has a session
+        self.waiting: LazyHeap[Server] = LazyHeap()  # ready servers, by rank
+        self.heap_item: HeapItem | None = None
+
+    def is_free(self, now: float) -> bool:
+        """Whether a server of this group may be contacted now."""
+        return self.holder is None and self.ready_at <= now

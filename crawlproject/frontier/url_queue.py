@@ -1,0 +1,169 @@
+"""The lower level of the frontier: one priority queue of discovered, unfetched URLs per server.
+
+A policy wants more than the best URL: it wants the summed quality of the best P of them (Cao 2003, the
+numerator of the capacity), after every push and pop.  So the queue keeps its best few items in a short
+sorted list, where the P-th best is an index away, and the rest in a heap.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from heapq import heapify, heappop, heappush
+from math import isclose
+from typing import Any, NamedTuple
+
+#: How many of its best items a queue keeps sorted at least (more where the window is wider).
+SORTED_ITEMS = 64
+
+#: `order` = arrival number - priority * 2**PRIORITY_SHIFT: one int orders by priority, then by arrival.
+PRIORITY_SHIFT = 40
+
+
+class Entry(NamedTuple):
+    """A discovered URL on its way into or out of the frontier."""
+
+    url: str
+    #: Worth of the page; any finite float >= 0, higher is better.
+    quality: float = 1.0
+    #: Orders URLs of equal quality within a server, higher first (Scrapy's ``Request.priority``).
+    priority: int = 0
+    #: Links followed from a seed to here.
+    depth: int = 0
+    #: Whatever the caller wants back with the URL; the frontier never looks at it.
+    payload: Any = None
+
+
+#: An entry inside a queue: (first sort key, second sort key, path or URL, depth, payload).
+Item = tuple[float, float, str, int, Any]
+
+
+class UrlQueue:
+    """Priority queue of one server's URLs, by quality or in order of arrival.
+
+    ``push`` and ``pop`` are O(log n) amortised (plus a memory move of at most a few hundred pointers);
+    ``window_sum``, ``best_quality`` and ``len`` are O(1).  Ties go to the higher priority, then to the
+    earlier arrival, so that equal runs give equal orders.
+    """
+
+    __slots__ = ("_by_quality", "_rest", "_sum", "_top", "_window")
+
+    def __init__(self, *, by_quality: bool, window: int) -> None:
+        self._by_quality = by_quality
+        self._window = window
+        self._top: list[Item] = []  # the best items, best first
+        self._rest: list[Item] | None = None  # a heap; no item in it is better than any in _top
+        self._sum = 0.0  # quality of the first `window` items of _top
+
+    def __len__(self) -> int:
+        return len(self._top) + (len(self._rest) if self._rest else 0)
+
+    @property
+    def window(self) -> int:
+        """How many of the best URLs ``window_sum`` adds up."""
+        return self._window
+
+    @property
+    def window_sum(self) -> float:
+        """Summed quality of the best ``window`` URLs. O(1)."""
+        return self._sum
+
+    @property
+    def best_quality(self) -> float:
+        """Quality of the URL that ``pop`` would return; 0.0 when empty. O(1)."""
+        return self._quality(self._top[0]) if self._top else 0.0
+
+    def set_window(self, window: int) -> None:
+        """Change the number of URLs that ``window_sum`` adds up. O(window log n)."""
+        if window != self._window:
+            self._window = window
+            self._refill()
+            self._sum_up()
+
+    def push(self, entry: Entry, prefix: str, arrival: int) -> None:
+        """Add ``entry``, number ``arrival`` in all (below 2**PRIORITY_SHIFT). O(log n).
+
+        Its URL is kept without ``prefix``, the server key, where a path follows that.
+        """
+        order = arrival - (entry.priority << PRIORITY_SHIFT) if entry.priority else arrival
+        url = entry.url
+        path = url[len(prefix) :] if url.startswith("/", len(prefix)) and url.startswith(prefix) else url
+        item: Item = (
+            (-entry.quality, order, path, entry.depth, entry.payload)
+            if self._by_quality
+            else (order, -entry.quality, path, entry.depth, entry.payload)
+        )
+        top = self._top
+        if self._rest and item > top[-1]:
+            heappush(self._rest, item)
+            return
+        place = bisect_right(top, item)
+        top.insert(place, item)
+        window = self._window
+        if place < window:
+            self._sum += entry.quality
+            if len(top) > window:
+                self._sum -= self._quality(top[window])
+        if len(top) > 2 * max(SORTED_ITEMS, window):
+            self._spill()
+
+    def pop(self, prefix: str) -> Entry:
+        """Remove and return the best entry, its URL starting with ``prefix``. O(log n) amortised.
+
+        Raises IndexError when the queue is empty.
+        """
+        top = self._top
+        item = top.pop(0)
+        if len(top) < self._window and self._rest:
+            self._refill()
+            self._sum_up()
+        elif not top:
+            self._sum = 0.0
+        else:
+            self._sum -= self._quality(item)
+            if len(top) >= self._window:
+                self._sum += self._quality(top[self._window - 1])
+        order = item[1] if self._by_quality else item[0]
+        path = item[2]
+        url = prefix + path if path.startswith("/") else path
+        return Entry(url, self._quality(item), -(int(order) >> PRIORITY_SHIFT), item[3], item[4])
+
+    def drain(self, prefix: str) -> list[Entry]:
+        """Remove and return all entries, best first. O(n log n)."""
+        return [self.pop(prefix) for _ in range(len(self))]
+
+    def _quality(self, item: Item) -> float:
+        return -item[0] if self._by_quality else -item[1]
+
+    def _sum_up(self) -> None:
+        """Add up afresh, also so that rounding errors do not pile up."""
+        self._sum = sum(map(self._quality, self._top[: self._window]))
+
+    def _spill(self) -> None:
+        """Move the worse half of the sorted items into the heap."""
+        keep = max(SORTED_ITEMS, self._window)
+        worse = self._top[keep:]
+        del self._top[keep:]
+        if not self._rest:
+            self._rest = worse  # sorted, so a heap already
+        elif len(worse) * 8 > len(self._rest):
+            self._rest += worse
+            heapify(self._rest)
+        else:
+            for item in worse:
+                heappush(self._rest, item)
+        self._sum_up()
+
+    def _refill(self) -> None:
+        """Fetch the best of the heap, so that the window is covered again."""
+        while self._rest and len(self._top) < self._window + SORTED_ITEMS:
+            self._top.append(heappop(self._rest))
+
+    def check(self) -> None:
+        """Assert every invariant. O(n log n); for tests."""
+        top, rest = self._top, self._rest or []
+        assert top == sorted(top)
+        assert not rest or len(top) >= self._window, "the window must be covered"
+        assert not rest or top[-1] < min(rest)
+        assert all(rest[(i - 1) // 2] < rest[i] for i in range(1, len(rest))), "not a heap"
+        expected = sum(map(self._quality, top[: self._window]))
+        assert isclose(self._sum, expected, rel_tol=1e-9, abs_tol=1e-9), (self._sum, expected)

@@ -1,0 +1,257 @@
+"""What stands between Scrapy's downloader, the spider and the frontier."""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    NotConfigured,
+    ResponseDataLossError,
+)
+
+from crawlproject.download.handler import LAST_OF_SESSION, TIMING
+from crawlproject.download.resolver import CachingResolver
+from crawlproject.download.timing import CLOCK
+from crawlproject.frontier import Measurement, retry_after_seconds
+from crawlproject.links import Links
+from crawlproject.scheduler import GIVEN_UP, UNSENT, FrontierScheduler
+from crawlproject.urls import host_of, server_key
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from typing_extensions import Self
+
+    from crawlproject.download.timing import Timing
+
+#: Stat labels of failures: exception -> (label, whether the server could not be reached or did not answer).
+FAILURES: dict[type[Exception], tuple[str, bool]] = {
+    DownloadTimeoutError: ("timeout", True),
+    DownloadConnectionRefusedError: ("refused", True),
+    CannotResolveHostError: ("dns", True),
+    DownloadFailedError: ("broken_response", True),
+    ResponseDataLossError: ("truncated_body", False),
+    DownloadCancelledError: ("too_large", False),
+}
+
+
+def _frontier_scheduler(crawler: Crawler) -> FrontierScheduler | None:
+    """The scheduler in use, if it is ours."""
+    scheduler = crawler.engine.scheduler if crawler.engine is not None else None
+    return scheduler if isinstance(scheduler, FrontierScheduler) else None
+
+
+class _CrawlerMiddleware:
+    """Keeps the crawler; the scheduler is there only once the spider has been opened."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Built by Scrapy."""
+        return cls(crawler)
+
+
+class AdmissionMiddleware(_CrawlerMiddleware):
+    """Before a server is contacted for the first time, robots.txt included (downloader, before RobotsTxtMiddleware).
+
+    A request to a server given up fails without being sent.  Where politeness goes by address, the server's is
+    looked up, and the request waits in the frontier while another server there has a connection.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._resolver: CachingResolver | None = None
+
+    async def process_request(self, request: Request) -> Request | None:
+        """None: go on. The request itself: back to the frontier."""
+        if request.meta.get(GIVEN_UP):
+            raise IgnoreRequest("its server was given up: too many failures in a row (FRONTIER_MAX_FAILURES)")
+        scheduler = _frontier_scheduler(self._crawler)
+        if scheduler is None or not scheduler.groups_by_ip:
+            return None
+        address = await self._address(host_of(server_key(request.url)))
+        if address is None or scheduler.join_group(request, address):
+            return None
+        request.meta[UNSENT] = True
+        return request
+
+    async def _address(self, host: str) -> str | None:
+        """IP address of ``host``, None if it has none (the download will say so)."""
+        try:
+            return str(ipaddress.ip_address(host.strip("[]")))
+        except ValueError:
+            pass
+        if self._resolver is None:
+            self._resolver = CachingResolver()
+        try:
+            return (await self._resolver.resolve(host))[0]["host"]
+        except OSError:
+            return None
+
+
+class PolitenessMiddleware(_CrawlerMiddleware):
+    """Sends a request back whose server was contacted since it was handed out (downloader, after RobotsTxtMiddleware).
+
+    That is what fetching robots.txt does: then the page has to wait for its turn, and it does so in the
+    frontier, not in a place of the downloader.
+    """
+
+    def process_request(self, request: Request) -> Request | None:
+        """None: go on. The request itself: back to the frontier."""
+        scheduler = _frontier_scheduler(self._crawler)
+        if scheduler is None or scheduler.may_start(request):
+            return None
+        request.meta[UNSENT] = True
+        return request
+
+
+class ServerTimingMiddleware(_CrawlerMiddleware):
+    """Puts what was measured into ``response.meta`` and into the server's estimates (downloader, innermost).
+
+    Keys of ``meta``: ``dns_time``, ``connect_time``, ``tls_time``, ``response_time`` (seconds, None where not
+    measured, as on a reused connection), ``connection_reused``, ``connection_requests``.
+    Stats: ``frontier/failures/<kind>``.  Setting: ``SERVER_TIMING_ENABLED``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        if not crawler.settings.getbool("SERVER_TIMING_ENABLED", True):
+            raise NotConfigured
+        super().__init__(crawler)
+
+    def process_request(self, request: Request) -> None:
+        """Forget what was measured for the request that this one was copied from."""
+        request.meta.pop(TIMING, None)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Record an answer; those that middlewares gave (a cache) were not measured."""
+        timing: Timing | None = request.meta.pop(TIMING, None)
+        if timing is not None:
+            _write_meta(request.meta, timing)
+            self._record(_measure(request, timing, response))
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Record a failure."""
+        timing: Timing | None = request.meta.pop(TIMING, None)
+        if timing is None:
+            return
+        _write_meta(request.meta, timing)
+        label, failed = _failure(exception)
+        assert self._crawler.stats is not None
+        self._crawler.stats.inc_value(f"frontier/failures/{label}")
+        self._record(
+            Measurement(
+                server_key=server_key(request.url),
+                now=CLOCK(),
+                failed=failed,
+                connect_time=timing.connect_time,
+                response_time=timing.response_time,
+                fetch_time=timing.fetch_time,
+                connection_requests=max(1, timing.connection_requests),
+                server_closed=False,
+            )
+        )
+
+    def _record(self, measurement: Measurement) -> None:
+        scheduler = _frontier_scheduler(self._crawler)
+        if scheduler is not None:
+            scheduler.record(measurement)
+
+
+def _failure(exception: Exception) -> tuple[str, bool]:
+    for kind, failure in FAILURES.items():
+        if isinstance(exception, kind):
+            return failure
+    return "other", False
+
+
+def _write_meta(meta: dict[str, Any], timing: Timing) -> None:
+    meta["dns_time"] = timing.dns_time
+    meta["connect_time"] = timing.connect_time
+    meta["tls_time"] = timing.tls_time
+    meta["response_time"] = timing.response_time
+    meta["connection_reused"] = timing.reused
+    meta["connection_requests"] = timing.connection_requests
+
+
+def _measure(request: Request, timing: Timing, response: Response) -> Measurement:
+    """What an answer told of its server."""
+    headers = response.headers
+    words = (headers.get(b"Connection") or b"").lower()
+    keep_alive = _keep_alive(headers.get(b"Keep-Alive") or b"")
+    old = response.protocol == "HTTP/1.0"
+    closes = b"close" in words or (old and b"keep-alive" not in words)
+    asked = bool(request.meta.get(LAST_OF_SESSION))
+    retry_after = headers.get(b"Retry-After")
+    setup = timing.connect_time
+    return Measurement(
+        server_key=server_key(request.url),
+        now=CLOCK(),
+        status=response.status,
+        connect_time=setup + (timing.tls_time or 0.0) if setup is not None else None,
+        response_time=timing.response_time,
+        fetch_time=timing.fetch_time,
+        connection_requests=timing.connection_requests,
+        server_closed=closes and not asked,
+        requests_left=keep_alive.get("max"),
+        keep_alive_time=keep_alive.get("timeout"),
+        persistent=not (closes and not asked and timing.connection_requests == 1),
+        retry_after=retry_after_seconds(retry_after.decode("latin-1"), time.time()) if retry_after else None,
+    )
+
+
+def _keep_alive(value: bytes) -> dict[str, int]:
+    """The numbers of a ``Keep-Alive`` header: timeout (seconds), max (further requests)."""
+    numbers = {}
+    for part in value.split(b","):
+        name, _, number = part.strip().partition(b"=")
+        if number.isdigit() and len(number) < 10:
+            numbers[name.decode("latin-1").lower()] = int(number)
+    return numbers
+
+
+class LinksMiddleware(_CrawlerMiddleware):
+    """Takes the ``Links`` that callbacks yield and hands them to the frontier (spider middleware, next to the spider)."""
+
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Pass on all but ``Links``: a spider's seeds."""
+        async for output in start:
+            if isinstance(output, Links):
+                self._push(output)
+            else:
+                yield output
+
+    def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
+        """Pass on all but ``Links``."""
+        for output in result:
+            if isinstance(output, Links):
+                self._push(output)
+            else:
+                yield output
+
+    async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Pass on all but ``Links``."""
+        async for output in result:
+            if isinstance(output, Links):
+                self._push(output)
+            else:
+                yield output
+
+    def _push(self, links: Links) -> None:
+        scheduler = _frontier_scheduler(self._crawler)
+        if scheduler is None:
+            raise TypeError("Links need FrontierScheduler: ADDONS = {'crawlproject.addon.FrontierAddon': 300}")
+        scheduler.push_links(links)

@@ -1,0 +1,185 @@
+"""Every setting of the frontier: read here and nowhere else, checked once, passed on as values.
+
+docs/settings.md lists them; each default's reason stands beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+from scrapy.utils.misc import load_object
+
+from crawlproject.frontier import POLICIES, Policy, Politeness
+from crawlproject.frontier.politeness import Mode
+from crawlproject.frontier.quality import ConstantQuality, DepthQuality, Quality, ScoredQuality
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+PolitenessGroup = Literal["server", "domain", "ip"]
+
+#: Backends there are, by name.
+BACKENDS = ("memory",)
+
+#: Names of ``FRONTIER_QUALITY``.
+QUALITIES = ("constant", "depth", "scores")
+
+DEFAULTS: dict[str, Any] = {
+    # Quality per second is what a crawl that ends before the web does should maximise (Cao 2003, figures 6 and 7).
+    "FRONTIER_POLICY": "capacity",
+    # Connections open at once: the paper's number; a home connection and a small machine can take it.
+    "FRONTIER_MAX_SESSIONS": 64,
+    # Most requests of one session, where the server sets no limit itself: what most servers allow (Cao 2003, figure 3).
+    "FRONTIER_MAX_BATCH": 100,
+    "FRONTIER_BACKEND": "memory",
+    # Bursts on one connection and a rest in proportion: the same average load as waiting after each request,
+    # without the cost of a new connection for each.
+    "FRONTIER_POLITENESS": "session",
+    "FRONTIER_POLITENESS_GROUP": "server",
+    # Heritrix waits 5 x, Mercator 10 x the last fetch.  With 5 a server gives us at most a sixth of the time of one
+    # of its connections, and a site of 1,000 pages of 0.1 s is done in about 10 minutes.
+    "FRONTIER_DELAY_FACTOR": 5.0,
+    "FRONTIER_MIN_DELAY": 0.5,
+    "FRONTIER_MAX_DELAY": 60.0,
+    # 18% of real robots.txt files have a Crawl-delay, most often 10 s; some ask for hours.
+    "FRONTIER_MAX_CRAWL_DELAY": 300.0,
+    # Failing servers and 429/503: 5, 10, 20, ... seconds, at most 5 minutes, given up after 10 in a row (20 minutes).
+    "FRONTIER_MIN_BACKOFF": 5.0,
+    "FRONTIER_MAX_BACKOFF": 300.0,
+    "FRONTIER_MAX_FAILURES": 10,
+    # A dead server costs a place for as long as it is waited for; a live one connects in 0.2 s at the 90th percentile.
+    "FRONTIER_CONNECT_TIMEOUT": 10.0,
+    "FRONTIER_QUALITY": "constant",
+    "FRONTIER_QUALITY_FILE": None,
+}
+
+
+@dataclass(frozen=True)
+class FrontierOptions:
+    """The settings ``FRONTIER_*`` and what of Scrapy's own bears on the frontier, checked."""
+
+    policy: type[Policy]
+    quality: Quality
+    politeness: Politeness
+    group: PolitenessGroup
+    max_sessions: int
+    max_batch: int
+    max_failures: int
+    connect_timeout: float
+
+    @classmethod
+    def from_settings(cls, settings: BaseSettings) -> FrontierOptions:
+        """Read and check; raises ValueError naming setting, value and choices."""
+        reader = _Reader(settings)
+        reader.choice("FRONTIER_BACKEND", BACKENDS)
+        politeness = Politeness(
+            mode=cast("Mode", reader.choice("FRONTIER_POLITENESS", get_args(Mode))),
+            factor=reader.number("FRONTIER_DELAY_FACTOR"),
+            min_delay=reader.number("FRONTIER_MIN_DELAY"),
+            max_delay=reader.number("FRONTIER_MAX_DELAY"),
+            request_delay=reader.number("FRONTIER_REQUEST_DELAY"),
+            min_backoff=reader.number("FRONTIER_MIN_BACKOFF"),
+            max_backoff=reader.number("FRONTIER_MAX_BACKOFF"),
+            max_crawl_delay=reader.number("FRONTIER_MAX_CRAWL_DELAY"),
+        )
+        reader.ordered("FRONTIER_MIN_DELAY", "FRONTIER_MAX_DELAY")
+        reader.ordered("FRONTIER_MIN_BACKOFF", "FRONTIER_MAX_BACKOFF")
+        return cls(
+            policy=reader.policy(),
+            quality=reader.quality(),
+            politeness=politeness,
+            group=cast(
+                "PolitenessGroup", reader.choice("FRONTIER_POLITENESS_GROUP", get_args(PolitenessGroup))
+            ),
+            max_sessions=reader.count("FRONTIER_MAX_SESSIONS", least=1),
+            max_batch=reader.count("FRONTIER_MAX_BATCH", least=1),
+            max_failures=reader.count("FRONTIER_MAX_FAILURES", least=0),
+            connect_timeout=reader.number("FRONTIER_CONNECT_TIMEOUT"),
+        )
+
+
+class _Reader:
+    """Settings by name, with errors that say what was wrong."""
+
+    def __init__(self, settings: BaseSettings) -> None:
+        self._settings = settings
+
+    def _get(self, name: str) -> Any:
+        value = self._settings.get(name)
+        return DEFAULTS.get(name, 0.0) if value is None else value
+
+    def choice(self, name: str, choices: tuple[str, ...]) -> str:
+        value = self._get(name)
+        if value not in choices:
+            raise ValueError(f"{name}={value!r}: must be one of {', '.join(choices)}")
+        return str(value)
+
+    def number(self, name: str) -> float:
+        value = self._get(name)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = -1.0
+        if not (isfinite(number) and number >= 0):
+            raise ValueError(f"{name}={value!r}: must be a number >= 0")
+        return number
+
+    def count(self, name: str, *, least: int) -> int:
+        value = self._get(name)
+        try:
+            number = int(value)
+        except (TypeError, ValueError):
+            number = least - 1
+        if number < least or (isinstance(value, float) and value != number):
+            raise ValueError(f"{name}={value!r}: must be a whole number >= {least}")
+        return number
+
+    def ordered(self, low: str, high: str) -> None:
+        if self.number(low) > self.number(high):
+            raise ValueError(f"{low}={self._get(low)!r}: must not be above {high}={self._get(high)!r}")
+
+    def _load(self, name: str, choices: tuple[str, ...]) -> Any:
+        """The class that a setting names by its path."""
+        value = self._get(name)
+        hint = f"{name}={value!r}: must be one of {', '.join(choices)}, or the path of a class"
+        if isinstance(value, str) and "." not in value:
+            raise ValueError(hint)
+        try:
+            return load_object(value)
+        except (ImportError, NameError, ValueError, TypeError) as error:
+            raise ValueError(f"{hint} ({error})") from error
+
+    def policy(self) -> type[Policy]:
+        value = self._get("FRONTIER_POLICY")
+        if isinstance(value, str) and value in POLICIES:
+            return POLICIES[value]
+        loaded = self._load("FRONTIER_POLICY", tuple(POLICIES))
+        if not callable(getattr(loaded, "rank", None)) or not hasattr(loaded, "by_quality"):
+            raise ValueError(f"FRONTIER_POLICY={value!r}: the class must have by_quality and rank(server)")
+        return cast("type[Policy]", loaded)
+
+    def quality(self) -> Quality:
+        value = self._get("FRONTIER_QUALITY")
+        if value == "constant":
+            return ConstantQuality()
+        if value == "depth":
+            return DepthQuality()
+        if value == "scores":
+            return self._scores()
+        loaded = self._load("FRONTIER_QUALITY", QUALITIES)
+        if not callable(getattr(loaded, "quality", None)):
+            raise ValueError(f"FRONTIER_QUALITY={value!r}: the class must have quality(url, depth)")
+        return cast("Quality", loaded())
+
+    def _scores(self) -> ScoredQuality:
+        path = self._get("FRONTIER_QUALITY_FILE")
+        if not path:
+            raise ValueError("FRONTIER_QUALITY='scores': FRONTIER_QUALITY_FILE must name a file of URL<TAB>score lines")
+        try:
+            with Path(path).open(encoding="utf-8") as lines:
+                return ScoredQuality.from_lines(lines)
+        except (OSError, UnicodeDecodeError, ValueError) as error:
+            raise ValueError(f"FRONTIER_QUALITY_FILE={path!r}: {error}") from error

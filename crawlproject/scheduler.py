@@ -1,0 +1,291 @@
+"""The scheduler: Scrapy's requests become frontier entries, sessions become requests. It decides nothing."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from scrapy import Request, signals
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.misc import build_from_crawler, load_object
+
+from crawlproject.download.handler import LAST_OF_SESSION
+from crawlproject.download.timing import CLOCK
+from crawlproject.dupefilter import SeenDupeFilter
+from crawlproject.frontier import Dispatcher, Entry, Frontier
+from crawlproject.intake import LinkIntake, link_filter_from_settings
+from crawlproject.options import FrontierOptions
+from crawlproject.signals import session_closed
+from crawlproject.urls import RegisteredDomain, host_of, server_key
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.robotstxt import RobotParser
+    from scrapy.utils.asyncio import CallLaterResult
+    from twisted.internet.defer import Deferred
+    from typing_extensions import Self
+
+    from crawlproject.frontier import Measurement, Start
+    from crawlproject.links import Links
+
+logger = logging.getLogger(__name__)
+
+#: ``Request.meta``: its server was given up, so it fails without being sent.
+GIVEN_UP = "frontier_given_up"
+
+#: ``Request.meta``: it comes back unsent, because its server must be left alone for now.
+UNSENT = "frontier_unsent"
+
+
+class FrontierScheduler(BaseScheduler):
+    """``SCHEDULER`` on the two-level frontier.
+
+    A request is returned by ``next_request`` only when it may start now, on its session's connection; while
+    none may, a timer wakes the engine when the next server is due.
+    """
+
+    def __init__(self, crawler: Crawler, options: FrontierOptions) -> None:
+        self._crawler = crawler
+        self._options = options
+        assert crawler.stats is not None
+        self._stats = crawler.stats
+        self._quality = options.quality
+        self.dupefilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
+        self._frontier = Frontier(
+            options.policy(),
+            options.politeness,
+            max_batch=options.max_batch,
+            max_failures=options.max_failures,
+            group_of=_domain_of_server if options.group == "domain" else None,
+        )
+        self._dispatcher = Dispatcher(self._frontier, options.max_sessions)
+        self._in_flight: dict[Request, Start] = {}
+        self._given_up: deque[Request] = deque()
+        self._timer: CallLaterResult | None = None
+        self._timer_at = 0.0
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Reads the settings ``FRONTIER_*``; ValueError where one is wrong."""
+        return cls(crawler, FrontierOptions.from_settings(crawler.settings))
+
+    # Scrapy's interface
+
+    def open(self, spider: Spider) -> Deferred[None] | None:
+        """(1) prepare the intake of links (2) listen for robots.txt (3) open the dupefilter."""
+        settings = self._crawler.settings
+        seen = self.dupefilter
+        if not isinstance(seen, SeenDupeFilter):  # the project's own filters requests; links need a seen-set, too
+            seen = SeenDupeFilter.from_crawler(self._crawler)
+        self._intake = LinkIntake(
+            seen,
+            link_filter_from_settings(settings, spider),
+            self._quality,
+            self._stats,
+            settings.getint("DEPTH_LIMIT"),
+        )
+        self._robots_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
+        self._crawler.signals.connect(self._robots_parsed, signals.robots_parsed)
+        opened: Deferred[None] | None = self.dupefilter.open()
+        return opened
+
+    def close(self, reason: str) -> Deferred[None] | None:
+        """(1) close all sessions (2) write the frontier's stats (3) close the dupefilter."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._dispatcher.close_all(CLOCK())
+        self._close_connections()
+        counts = self._frontier.counts()
+        self._stats.set_value("frontier/servers", counts["servers"])
+        self._stats.set_value("frontier/urls", len(self._frontier))
+        closed: Deferred[None] | None = self.dupefilter.close(reason)
+        return closed
+
+    def has_pending_requests(self) -> bool:
+        """Whether anything is queued, its server resting or not. O(1)."""
+        return len(self) > 0
+
+    def __len__(self) -> int:
+        """How many requests are queued. O(1)."""
+        return len(self._frontier) + len(self._given_up)
+
+    def enqueue_request(self, request: Request) -> bool:
+        """Queue ``request``; False if it is a duplicate or has no server. Never raises for a bad URL.
+
+        Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory``, ``frontier/dropped/malformed``.
+        """
+        if request.meta.pop(UNSENT, False) and request in self._in_flight:
+            self._dispatcher.give_back(self._in_flight[request])
+            self._stats.inc_value("frontier/given_back")
+            return True
+        if not request.dont_filter and self.dupefilter.request_seen(request):
+            assert self._crawler.spider is not None
+            self.dupefilter.log(request, self._crawler.spider)
+            return False
+        try:
+            self._frontier.push([self._entry(request)])
+        except (ValueError, TypeError) as error:
+            self._stats.inc_value("frontier/dropped/malformed")
+            logger.warning("Dropped %s: %s", request, error)
+            return False
+        self._count("enqueued", 1)
+        self._take_dropped()
+        return True
+
+    def next_request(self) -> Request | None:
+        """A request that may start now, else None, and the engine is woken when one may. O(log n).
+
+        Stats: ``scheduler/dequeued``, ``scheduler/dequeued/memory``, ``frontier/sessions``.
+        """
+        if self._given_up:
+            self._count("dequeued", 1)
+            return self._given_up.popleft()
+        self._find_ended()
+        start = self._dispatcher.next(CLOCK())
+        self._close_connections()
+        if start is None:
+            self._set_timer()
+            return None
+        request = self._request(start)
+        self._in_flight[request] = start
+        if start.session.requests == 1:
+            self._stats.set_value("frontier/sessions", self._dispatcher.opened)
+            self._stats.max_value("frontier/sessions/max_open", self._dispatcher.open_sessions)
+        self._count("dequeued", 1)
+        return request
+
+    # For the middlewares and the download handler
+
+    def push_links(self, links: Links) -> None:
+        """Queue the new ones among a page's links, and have the engine look."""
+        entries = self._intake.entries(links)
+        if entries:
+            self._frontier.push(entries)
+            self._count("enqueued", len(entries))
+            self._take_dropped()
+            self._wake_engine()
+
+    def record(self, measurement: Measurement) -> None:
+        """Learn from a request that ended."""
+        self._frontier.record(measurement)
+        self._take_dropped()
+
+    def has_session(self, key: str) -> bool:
+        """Whether the server ``key`` has an open session."""
+        server = self._frontier.server(key)
+        return server is not None and server.session is not None
+
+    def may_start(self, request: Request) -> bool:
+        """Whether the server of a request handed out may be contacted still (its robots.txt was not, meanwhile)."""
+        start = self._in_flight.get(request)
+        return start is None or (not start.session.ending and CLOCK() >= start.session.ready_at)
+
+    def join_group(self, request: Request, group_key: str) -> bool:
+        """Put the request's server into a politeness group; False if the group must be left alone now."""
+        start = self._in_flight.get(request)
+        if start is None or self._frontier.join_group(start.session.server.key, group_key):
+            return True
+        self._dispatcher.end(start.session)
+        return False
+
+    @property
+    def groups_by_ip(self) -> bool:
+        """Whether servers on one address share their politeness."""
+        return self._options.group == "ip"
+
+    # Inside
+
+    def _entry(self, request: Request) -> Entry:
+        depth = request.meta.get("depth", 0)
+        quality = request.meta.get("quality")
+        if quality is None:
+            quality = self._quality.quality(request.url, depth)
+        elif not (isinstance(quality, int | float) and isfinite(quality) and quality >= 0):
+            raise ValueError(f"meta['quality']={quality!r}: must be a number >= 0")
+        return Entry(request.url, float(quality), request.priority, depth, request)
+
+    def _request(self, start: Start) -> Request:
+        entry = start.entry
+        request = entry.payload
+        if not isinstance(request, Request):  # a link: its payload is its callback
+            request = Request(
+                entry.url, callback=request, meta={"depth": entry.depth, "quality": entry.quality, "verbatim_url": True}
+            )
+        meta = request.meta
+        meta.setdefault("quality", entry.quality)
+        meta.setdefault("download_slot", start.session.server.key)
+        if start.is_last:
+            meta[LAST_OF_SESSION] = True
+        else:
+            meta.pop(LAST_OF_SESSION, None)  # as copied from the request it replaces
+        return request
+
+    def _find_ended(self) -> None:
+        """Look which requests are over: Scrapy has no signal for those a middleware answers or drops. O(sessions)."""
+        assert self._crawler.engine is not None
+        active = self._crawler.engine.downloader.active
+        if self._in_flight.keys() <= active:
+            return
+        for request in [request for request in self._in_flight if request not in active]:
+            self._dispatcher.ended(self._in_flight.pop(request).session)
+
+    def _close_connections(self) -> None:
+        for session in self._dispatcher.take_closed():
+            self._crawler.signals.send_catch_log(session_closed, server_key=session.server.key)
+
+    def _take_dropped(self) -> None:
+        """Let the requests of servers given up fail as Scrapy's do; links have nobody to tell, so they are counted."""
+        dropped = self._frontier.take_dropped()
+        if not dropped:
+            return
+        requests = [entry.payload for entry in dropped if isinstance(entry.payload, Request)]
+        for request in requests:
+            request.meta[GIVEN_UP] = True
+        self._given_up.extend(requests)
+        self._stats.inc_value("frontier/dropped/server_given_up", len(dropped))
+        self._wake_engine()
+
+    def _set_timer(self) -> None:
+        """Have the engine woken when the next request may start."""
+        at = self._dispatcher.wake_at()
+        if at is None:
+            return
+        if self._timer is not None:
+            if self._timer_at <= at:
+                return
+            self._timer.cancel()
+        self._timer_at = at
+        self._timer = call_later(max(0.0, at - CLOCK()), self._timer_rang)
+
+    def _timer_rang(self) -> None:
+        self._timer = None
+        self._wake_engine()
+
+    def _wake_engine(self) -> None:
+        """The one place that uses a private name of Scrapy's engine: there is no public way to wake it."""
+        engine = self._crawler.engine
+        slot = engine._slot if engine is not None else None
+        if slot is not None:
+            slot.nextcall.schedule()
+
+    def _robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
+        agent = self._robots_agent or request.headers.get(b"User-Agent", b"*")
+        delay = robotparser.crawl_delay(agent)
+        if delay is not None and isfinite(delay) and delay > 0:
+            self._frontier.set_crawl_delay(server_key(request.url), delay)
+            self._stats.inc_value("frontier/crawl_delays")
+
+    def _count(self, what: str, count: int) -> None:
+        self._stats.inc_value(f"scheduler/{what}", count)
+        self._stats.inc_value(f"scheduler/{what}/memory", count)
+
+
+_registered_domain = RegisteredDomain()
+
+
+def _domain_of_server(key: str) -> str:
+    return _registered_domain(host_of(key))

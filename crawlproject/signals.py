@@ -1,0 +1,4 @@
+"""Signals of this project, sent through ``crawler.signals``."""
+
+#: A session has ended and its connection must be closed; argument ``server_key``.
+session_closed = object()

@@ -1,0 +1,147 @@
+"""The broad crawl: every page reachable from the seeds, the best of the best servers first."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Spider
+from scrapy.http import TextResponse
+
+from crawlproject.items import Page
+from crawlproject.links import Links
+from crawlproject.urls import extract, read_seeds, server_key
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from typing_extensions import Self
+
+#: Media types whose links are followed.
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+
+
+class WebSpider(Spider):
+    """``scrapy crawl web -a seeds=URL[,URL...]``, ``-a seeds=FILE`` or ``-a seeds=-`` (standard input).
+
+    ``-a allowed=DOMAIN[,DOMAIN...]`` stays within these domains, ``-a max_pages=N`` stops after N pages,
+    ``-a body=1`` puts the text of each page into its item.  Yields a ``Page`` for each page fetched.
+    Stats: ``web/pages``, ``web/nofollow_pages``, ``web/skipped/content_type``, ``web/bad_seeds``.
+    """
+
+    name = "web"
+
+    def __init__(
+        self, seeds: str = "", allowed: str = "", max_pages: str = "0", body: str = "", **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        if not seeds:
+            raise ValueError("seeds='': must be URLs with commas between them, a file, or - for standard input")
+        if not max_pages.isdigit():
+            raise ValueError(f"max_pages={max_pages!r}: must be a whole number >= 0")
+        self.seeds = seeds
+        self.max_pages = int(max_pages)
+        self.with_body = body.lower() not in ("", "0", "false", "no")
+        self.pages = 0
+        if allowed:
+            self.allowed_domains = [domain.strip() for domain in allowed.split(",") if domain.strip()]
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Have the crawl end after ``max_pages``."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        if spider.max_pages:
+            crawler.settings.set("CLOSESPIDER_PAGECOUNT", spider.max_pages, priority="spider")
+        return spider
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Offer all seeds at once, so that the best of them is fetched first."""
+        by_quality: dict[float | None, list[str]] = {}
+        for url, quality in self._read_seeds():
+            by_quality.setdefault(quality, []).append(url)
+        for quality, urls in by_quality.items():
+            yield Links(None, urls, quality=quality)
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Page | Links]:
+        """A page's item and its links."""
+        self.pages += 1
+        if self.max_pages and self.pages > self.max_pages:
+            return
+        self._count("web/pages")
+        content_type = (response.headers.get(b"Content-Type") or b"").decode("latin-1")
+        media_type = content_type.partition(";")[0].strip().lower()
+        title, links = None, None
+        if isinstance(response, TextResponse) and (media_type in HTML_TYPES or not media_type):
+            found = extract(response.text, response.url)
+            title = found.title
+            links = self._links(response, found)
+        else:
+            self._count("web/skipped/content_type")
+        yield self._page(response, media_type or None, title, len(links.hrefs) if links else 0)
+        if links is not None:
+            yield links
+
+    def _links(self, response: Response, found: Any) -> Links | None:
+        """The links to follow: none of a page that says nofollow; its canonical address counts as one."""
+        if found.nofollow or _says_nofollow(response):
+            self._count("web/nofollow_pages")
+            return None
+        hrefs = found.hrefs
+        if found.canonical is not None and found.canonical != response.url:
+            hrefs = [*hrefs, found.canonical]
+        return Links(response, hrefs, base=found.base)
+
+    def _page(self, response: Response, media_type: str | None, title: str | None, links: int) -> Page:
+        meta = response.meta
+        last_modified = response.headers.get(b"Last-Modified")
+        text = response.text if self.with_body and isinstance(response, TextResponse) else None
+        return Page(
+            url=response.url,
+            status=response.status,
+            depth=meta.get("depth", 0),
+            quality=meta.get("quality", 1.0),
+            title=title,
+            content_type=media_type,
+            last_modified=last_modified.decode("latin-1") if last_modified else None,
+            length=len(response.body),
+            server=server_key(response.url),
+            fetched_at=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+            dns_time=meta.get("dns_time"),
+            connect_time=meta.get("connect_time"),
+            tls_time=meta.get("tls_time"),
+            response_time=meta.get("response_time"),
+            connection_reused=meta.get("connection_reused"),
+            connection_requests=meta.get("connection_requests"),
+            links=links,
+            body=text,
+        )
+
+    def _read_seeds(self) -> Iterator[tuple[str, float | None]]:
+        """The seeds and the quality given with them; a bad line costs a warning."""
+        for seed in read_seeds(self._seed_lines()):
+            if seed.url is None:
+                self._count("web/bad_seeds")
+                self.logger.warning("Seed line %d skipped: %s", seed.line, seed.reason)
+            else:
+                yield seed.url, seed.quality
+
+    def _seed_lines(self) -> Iterable[str]:
+        if self.seeds == "-":
+            return sys.stdin.read().splitlines()
+        path = Path(self.seeds)
+        if "://" not in self.seeds and path.is_file():
+            return path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return self.seeds.split(",")
+
+    def _count(self, stat: str) -> None:
+        assert self.crawler.stats is not None
+        self.crawler.stats.inc_value(stat)
+
+
+def _says_nofollow(response: Response) -> bool:
+    words = b",".join(response.headers.getlist(b"X-Robots-Tag")).lower()
+    return b"nofollow" in words or b"none" in words.split(b",")

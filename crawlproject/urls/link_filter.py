@@ -1,0 +1,108 @@
+"""Which links are not worth a request: a frozen set of rules that gives each refusal a short label for the stats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from .canonical import origin_of
+
+_DEFAULT_PORTS = {"http": "80", "https": "443"}
+
+# Not here: endings that are also top-level domains (".ai", ".au", ".pub"), for there are pages about domains.
+_IMAGES = (
+    "avif bmp cdr cur dwg dxf eps gif heic heif ico jp2 jpe jpeg jpg jxl mng pcx png psd svg svgz tga tif tiff webp"
+)
+_AUDIO = "aac aif aiff amr flac kar m3u m4a mid midi mka mp3 oga ogg opus ra ram wav weba wma"
+_VIDEO = "3gp 3gpp asf asx avi divx f4v flv m2ts m4v mkv mov mp4 mpe mpeg mpg ogv qt rm rmvb swf vob webm wmv"
+_ARCHIVES = (
+    "7z ace arj bz2 cab cpio deb dmg gz img iso jar lz lzma lzo rar rpm sit tar tbz tbz2 tgz txz war xpi xz zip zst"
+)
+_OFFICE = (
+    "doc docm docx dot dotm dotx epub mobi odf odg odp ods odt ott pdf pot potm potx pps ppsx ppt pptm pptx ps rtf vsd "
+    "vsdx xls xlsb xlsm xlsx xlt xltm xltx"
+)
+_PAGE_PARTS = "css eot js mjs otf ttf wasm woff woff2"
+_PROGRAMS = "apk appx bat bin cpl dll exe hta ipa msi msp pyc scr"
+NON_TEXT_EXTENSIONS: Final = frozenset(
+    " ".join((_IMAGES, _AUDIO, _VIDEO, _ARCHIVES, _OFFICE, _PAGE_PARTS, _PROGRAMS)).split()
+)
+
+MAX_URL_LENGTH = 2083  # what Internet Explorer took, and so what sites keep to; also Scrapy's URLLENGTH_LIMIT
+
+_domain_parts = re.compile(r"(?:\*?\.)?(\[[^\]]*\]|[^:/?#@\\\s]+)(?::([0-9]{1,5}))?").fullmatch
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFilter:
+    """Rules for canonical URLs.
+
+    A domain stands for itself and its subdomains, ``domain:port`` for that port only; IP addresses are written as in URLs.
+    ValueError names a domain that cannot be read.
+    """
+
+    allowed: frozenset[str] = frozenset()  # empty: every domain
+    denied: frozenset[str] = frozenset()
+    extensions: frozenset[str] = NON_TEXT_EXTENSIONS
+    max_length: int = MAX_URL_LENGTH
+    schemes: frozenset[str] = frozenset({"http", "https"})
+    _server_reason: Callable[[str], str | None] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        allowed = frozenset(map(_domain, self.allowed))
+        denied = frozenset(map(_domain, self.denied))
+
+        @lru_cache(maxsize=16_384)  # some 3 MB
+        def server_reason(server: str) -> str | None:
+            scheme, _, netloc = server.partition("://")
+            if scheme not in self.schemes or not netloc:
+                return "scheme"
+            if _covers(denied, netloc, scheme):
+                return "denied"
+            return "offsite" if allowed and not _covers(allowed, netloc, scheme) else None
+
+        object.__setattr__(self, "_server_reason", server_reason)
+
+    def reason(self, url: str) -> str | None:
+        """Why the canonical *url* is not followed: length, scheme, denied, offsite or extension; None: it is followed.
+
+        O(length); 0.5 us.
+        """
+        if len(url) > self.max_length:
+            return "length"
+        slash = url.find("/", 8)
+        reason = self._server_reason(url[:slash])
+        if reason is not None:
+            return reason
+        end = url.find("?", slash)
+        if end < 0:
+            end = len(url)
+        dot = url.rfind(".", slash, end)
+        if dot < 0 or url[dot + 1 : end].lower() not in self.extensions:
+            return None
+        return "extension"
+
+
+def _domain(entry: str) -> str:
+    """host or host:port as in canonical URLs, from what a person wrote."""
+    match = _domain_parts(entry.strip())
+    origin = origin_of(f"http://{match[1]}") if match is not None else None
+    if match is None or origin is None:
+        raise ValueError(f"not a domain, domain:port or IP address: {entry!r}")
+    host = origin.removeprefix("http://")
+    return host if match[2] is None else f"{host}:{int(match[2])}"
+
+
+def _covers(domains: frozenset[str], netloc: str, scheme: str) -> bool:
+    """Whether one of *domains* is the host of *netloc* or a parent of it.  O(labels)."""
+    host, _, port = netloc.rpartition(":")
+    if not port.isdecimal():  # no port; an IPv6 address ends with a bracket
+        host, port = netloc, _DEFAULT_PORTS.get(scheme, "")
+    while host not in domains and f"{host}:{port}" not in domains:
+        _, dot, host = host.partition(".")
+        if not dot:
+            return False
+    return True

@@ -1,0 +1,69 @@
+"""Reads seed lists: a URL per line, optionally followed by white space and its quality; ``#`` starts a comment line."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from .canonical import Canonicalizer
+
+_scheme = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?![0-9])").match  # "localhost:8080" is a host and its port
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A start URL, in canonical form, and what its owner thinks it is worth (None: nothing said)."""
+
+    line: int
+    url: str
+    quality: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BadSeed:
+    """A line that is not a seed: its number (from 1), its text and what is wrong with it."""
+
+    line: int
+    text: str
+    reason: str
+
+
+def read_seeds(lines: Iterable[str], canonicalizer: Canonicalizer | None = None) -> Iterator[Seed | BadSeed]:
+    """What each line says; blank lines and comments say nothing.  Never raises; bad lines come out as BadSeed.
+
+    A URL without a scheme gets http://, which every server answers, be it with a redirect to https.  A byte order mark
+    and any line ends are passed over.  Lazy; O(length).
+
+    >>> list(read_seeds(["# seeds", "example.org/a\\t0.5"]))
+    [Seed(line=2, url='http://example.org/a', quality=0.5)]
+    """
+    canonicalizer = canonicalizer or Canonicalizer()
+    for number, line in enumerate(lines, start=1):
+        text = line.removeprefix("\ufeff").strip()
+        if text and not text.startswith("#"):
+            yield _read(number, text, canonicalizer)
+
+
+def _read(number: int, text: str, canonicalizer: Canonicalizer) -> Seed | BadSeed:
+    written, *more = text.split()
+    if len(more) > 1:
+        return BadSeed(number, text, "more than a URL and its quality")
+    if _scheme(written) is None:
+        written = f"http:{written}" if written.startswith("//") else f"http://{written}"
+    url = canonicalizer.canonical(written)
+    if url is None:
+        return BadSeed(number, text, "not an http or https URL")
+    quality = _quality(more[0]) if more else None
+    if more and quality is None:
+        return BadSeed(number, text, "the quality is not a number of at least 0")
+    return Seed(number, url, quality)
+
+
+def _quality(text: str) -> float | None:
+    try:
+        quality = float(text)
+    except ValueError:
+        return None
+    return quality if math.isfinite(quality) and quality >= 0 else None

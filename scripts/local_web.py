@@ -1,0 +1,13 @@
+#!/usr/bin/env python3
+"""An emulated web on loopback: hundreds of servers with addresses, speeds and manners of their own, and a precise log.
+
+scripts/local_web.py serve --servers 500 --pages 30000 --seed 1 --log access.tsv --scores scores.tsv
+scripts/local_web.py report --log access.tsv --politeness request --factor 10
+"""
+
+import sys
+
+from localweb.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

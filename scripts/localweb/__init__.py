@@ -1,0 +1,55 @@
+"""An emulated web on loopback: the test bed for whole crawls.
+
+    spec --build_web--> web (pure) --LocalWeb--> sockets --> access log --analysis--> what the crawler did
+
+`WebSpec` says what the web is like; `build_web` draws servers, pages, links, sizes, times and worth from its seed.
+`LocalWeb` serves it in the running event loop, `running_web` in a process of its own; both write an `AccessLog`, and
+the functions of `analysis` and `summary` read it. Standard library only; Linux (all of 127.0.0.0/8 is local there).
+"""
+
+from .analysis import (
+    Gap,
+    PolitenessRule,
+    Violation,
+    busy_share,
+    duplicates,
+    first_fetches,
+    gaps,
+    max_open_connections,
+    parallel_connections,
+    politeness_violations,
+    quality_over_time,
+    value_at,
+)
+from .log import AccessLog, Record, read_log, read_spec
+from .process import RunningWeb, running_web
+from .server import LocalWeb
+from .spec import WebSpec
+from .summary import report
+from .web import Web, build_web
+
+__all__ = [
+    "AccessLog",
+    "Gap",
+    "LocalWeb",
+    "PolitenessRule",
+    "Record",
+    "RunningWeb",
+    "Violation",
+    "Web",
+    "WebSpec",
+    "build_web",
+    "busy_share",
+    "duplicates",
+    "first_fetches",
+    "gaps",
+    "max_open_connections",
+    "parallel_connections",
+    "politeness_violations",
+    "quality_over_time",
+    "read_log",
+    "read_spec",
+    "report",
+    "running_web",
+    "value_at",
+]

@@ -1,0 +1,144 @@
+"""The command line: serve a web until told to stop, or report what a log shows."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import math
+import os
+import signal
+import sys
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from .analysis import PolitenessRule, politeness_violations
+from .log import read_log, read_spec
+from .server import LocalWeb
+from .spec import WebSpec
+from .summary import report
+from .web import build_web
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+SHOWN_VIOLATIONS = 5
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; gives the exit code: 0, 1 where the report finds violations, 2 on bad arguments."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    command: Callable[[argparse.Namespace], int] = arguments.command
+    try:
+        return command(arguments)
+    except (OSError, ValueError) as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    """The commands and their options; those of a web come from the fields of `WebSpec`."""
+    parser = argparse.ArgumentParser(prog="local_web.py", description="An emulated web on loopback addresses.")
+    commands = parser.add_subparsers(required=True)
+    serve = commands.add_parser("serve", help="serve a web until SIGTERM or SIGINT, then print the report")
+    serve.set_defaults(command=_serve)
+    serve.add_argument("--spec", metavar="JSON", help="a complete spec; other options of the web go before it")
+    serve.add_argument("--log", metavar="FILE", help="write the access log here")
+    serve.add_argument("--scores", metavar="FILE", help="write URL<TAB>quality of every page here")
+    serve.add_argument("--quiet", action="store_true", help="no report at the end")
+    serve.add_argument("--until-eof", action="store_true", help="also stop at the end of standard input")
+    _add_spec_options(serve.add_argument_group("the web"))
+    shows = commands.add_parser("report", help="report what the log of a served web shows")
+    shows.set_defaults(command=_report)
+    shows.add_argument("--log", metavar="FILE", required=True, help="log written by serve --log")
+    shows.add_argument("--sessions", type=int, default=0, help="connections that the crawl could open")
+    shows.add_argument("--politeness", choices=("request", "session"), help="count violations of this rule")
+    shows.add_argument("--factor", type=float, default=10.0, help="wait in units of the time taken (10)")
+    shows.add_argument("--min-delay", type=float, default=0.0, help="shortest wait in seconds")
+    shows.add_argument("--max-delay", type=float, default=math.inf, help="longest wait in seconds")
+    shows.add_argument("--tolerance", type=float, default=0.0, help="seconds that a wait may fall short")
+    shows.add_argument("--skip-robots", action="store_true", help="leave out requests for robots.txt")
+    return parser
+
+
+def _add_spec_options(group: argparse._ArgumentGroup) -> None:
+    """An option per field of a spec, absent unless given."""
+    for each in fields(WebSpec):
+        option = "--" + each.name.replace("_", "-")
+        text = f"{each.metadata['help']} ({each.default})".replace("%", "%%")
+        if isinstance(each.default, bool):
+            group.add_argument(option, action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS, help=text)
+        else:
+            metavar = type(each.default).__name__.upper()
+            group.add_argument(option, type=type(each.default), default=argparse.SUPPRESS, help=text, metavar=metavar)
+
+
+def _spec(arguments: argparse.Namespace) -> WebSpec:
+    """The spec in --spec, with the fields replaced that have options of their own."""
+    values: dict[str, Any] = json.loads(arguments.spec) if arguments.spec else {}
+    if not isinstance(values, dict):
+        raise ValueError(f"--spec: a JSON object, not {arguments.spec!r}")
+    given = vars(arguments)
+    values |= {each.name: given[each.name] for each in fields(WebSpec) if each.name in given}
+    return WebSpec.from_values(values)
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    """Serve the web; with a log file the records are not kept in memory but read back at the end."""
+    keep = 0 if arguments.log or arguments.quiet else None
+    local = LocalWeb(build_web(_spec(arguments)), log_path=arguments.log, keep=keep)
+    gc.freeze()  # the web never changes: spare the collector from walking it
+    asyncio.run(_run(local, arguments))
+    if not arguments.quiet:
+        records = read_log(arguments.log) if arguments.log else list(local.log.records)
+        print(report(records, local.web))
+    return 0
+
+
+async def _run(local: LocalWeb, arguments: argparse.Namespace) -> None:
+    """Start, say so in one line of JSON, and stop when told."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGUSR1, _flush, local)
+    if arguments.until_eof:
+        loop.add_reader(sys.stdin, lambda: None if os.read(sys.stdin.fileno(), 4096) else stop.set())
+    async with local:
+        if arguments.scores:
+            local.web.write_scores(arguments.scores)
+        spec = local.web.spec
+        ready = {"ready": True, "port": local.port, "seeds": local.seeds, "servers": spec.servers, "pages": spec.pages}
+        print(json.dumps(ready), flush=True)
+        await stop.wait()
+
+
+def _flush(local: LocalWeb) -> None:
+    """Write the log to its file and say so (SIGUSR1)."""
+    local.log.flush()
+    print(json.dumps({"flushed": True}), flush=True)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    """Print the report of a log, and the violations of a rule where one is named."""
+    spec, port = read_spec(arguments.log)
+    web = build_web(spec).at(port)
+    records = read_log(arguments.log)
+    print(report(records, web, arguments.sessions))
+    if arguments.politeness is None:
+        return 0
+    rule = PolitenessRule(
+        arguments.politeness,
+        arguments.factor,
+        arguments.min_delay,
+        arguments.max_delay,
+        web.crawl_delays(),
+        not arguments.skip_robots,
+    )
+    found = politeness_violations(records, rule, arguments.tolerance)
+    print(f"violations   {len(found):,} of the rule per {arguments.politeness}")
+    for gap, required in found[:SHOWN_VIOLATIONS]:
+        print(f"             {gap.server} {gap.after.target}: {gap.seconds:.6f} s instead of {required:.6f} s")
+    return 1 if found else 0

@@ -1,0 +1,221 @@
+"""One connection to one emulated server."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from .log import Record
+from .pages import Answer
+from .wire import (
+    END_OF_HEAD,
+    END_OF_LINE,
+    MALFORMED,
+    MAX_HEAD,
+    BadRequestError,
+    Request,
+    connection_headers,
+    encode_response,
+    parse_head,
+)
+
+if TYPE_CHECKING:
+    from .live import LiveServer
+    from .register import Register
+
+TCP_ESTABLISHED = 1  # first byte of Linux' struct tcp_info
+
+
+class _Taken(NamedTuple):
+    """A request that has been read."""
+
+    arrival: float
+    request: Request
+
+
+class Connection(asyncio.Protocol):
+    """Reads requests, answers them one after another, each after its delay, and closes as its server does."""
+
+    def __init__(self, live: LiveServer, register: Register) -> None:
+        self._live = live
+        self._register = register
+        self.address = live.server.address
+        self.number = 0
+        self.requests = 0
+        """Requests taken up so far."""
+        self.reason = "client"
+        """Who ended the connection."""
+        self._buffer = bytearray()
+        self._line_at: float | None = None
+        self._waiting: deque[_Taken] = deque()
+        self._taken: tuple[_Taken, Answer] | None = None
+        self._written: tuple[int, bool] | None = None
+        """Bytes of the response under way, and whether the connection ends with it."""
+        self._is_paused = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._idle_since = 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Enter the register and start the idle time-out."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=0)  # so that resume_writing tells when all has been written
+        self._loop = asyncio.get_running_loop()
+        self.number = self._register.open(self)
+        self._idle_since = self._loop.time()
+        self._idle_timer = self._loop.call_later(self._live.spec.idle_timeout, self._check_idle)
+
+    def is_gone(self) -> bool:
+        """Whether either side has closed this connection already. One system call."""
+        if self._transport.is_closing():
+            return True
+        state: bytes = self._transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
+        return state[0] != TCP_ESTABLISHED
+
+    def data_received(self, data: bytes) -> None:
+        """Read what is complete and take up the first, unless one is under way."""
+        now = time.monotonic()
+        self._buffer += data
+        try:
+            self._read_requests(now)
+        except BadRequestError:
+            self._waiting.append(_Taken(now, MALFORMED))
+            self._buffer.clear()
+        self._take_up()
+
+    def _read_requests(self, now: float) -> None:
+        """Move complete requests from the buffer to those waiting."""
+        buffer = self._buffer
+        while buffer:
+            if self._line_at is None and END_OF_LINE in buffer:
+                self._line_at = now
+            end = buffer.find(END_OF_HEAD)
+            if end < 0:
+                if len(buffer) > MAX_HEAD:
+                    raise BadRequestError("head too long")
+                return
+            request = parse_head(bytes(buffer[:end]))
+            total = end + len(END_OF_HEAD) + request.body_bytes
+            if len(buffer) < total:
+                return
+            del buffer[:total]
+            self._waiting.append(_Taken(self._line_at or now, request))
+            self._line_at = None
+
+    def _take_up(self) -> None:
+        """Answer the waiting requests until one has to be waited for."""
+        while self._waiting and self._taken is None and not self._transport.is_closing():
+            taken = self._waiting.popleft()
+            self.requests += 1
+            given = self._live.answer(taken.request, time.monotonic())
+            self._taken = taken, given
+            delay = given.delay + (self._live.server.connect_cost if self.requests == 1 else 0.0)
+            if delay > 0:
+                self._timer = self._loop.call_later(delay, self._answer_late)
+            else:
+                self._respond(taken.request, given)
+
+    def _answer_late(self) -> None:
+        """The delay of the request under way is over."""
+        assert self._taken is not None
+        self._respond(self._taken[0].request, self._taken[1])
+        self._take_up()
+
+    def _respond(self, request: Request, given: Answer) -> None:
+        """Write the response; finish at once where the kernel takes all of it."""
+        server, spec = self._live.server, self._live.spec
+        at_limit = self.requests >= server.keep_alive_limit
+        is_silent = at_limit and server.closes_silently and server.keep_alive_limit > 1 and not request.wants_close
+        if at_limit or request.wants_close:
+            self.reason = "silent" if is_silent else "limit" if at_limit else "asked"
+        is_last = at_limit or request.wants_close
+        remaining = server.keep_alive_limit - self.requests if spec.keep_alive_header else 0
+        headers = connection_headers(request, is_last and not is_silent, spec.idle_timeout, remaining)
+        data = encode_response(request, given.status, given.headers + headers, given.body)
+        self._written = len(data), is_last
+        now = time.monotonic()
+        self._transport.write(data)
+        if not self._is_paused:
+            self._finish(now)
+
+    def _finish(self, now: float) -> None:
+        """Log the request whose response has been written, and close where it was the last."""
+        assert self._written is not None
+        size, is_last = self._written
+        self._log(size, now)
+        self._idle_since = now
+        if is_last:
+            self._transport.close()
+
+    def pause_writing(self) -> None:
+        """The kernel did not take all of the response."""
+        self._is_paused = True
+
+    def resume_writing(self) -> None:
+        """The kernel has taken the rest."""
+        self._is_paused = False
+        if self._written is not None:
+            self._finish(time.monotonic())
+            self._take_up()
+
+    def _log(self, size: int, now: float, note: str = "") -> None:
+        """Log the request under way and forget it."""
+        assert self._taken is not None
+        (arrival, request), given = self._taken
+        status = given.status if size else 0
+        notes = ",".join(filter(None, (given.note, note)))
+        self._taken = self._written = None
+        self._register.log.add(
+            Record(
+                "request",
+                self.address,
+                self.number,
+                self.requests,
+                arrival,
+                now,
+                status,
+                size,
+                request.target,
+                given.page,
+                notes,
+            )
+        )
+
+    def _check_idle(self) -> None:
+        """Close after the time-out, or look again when it would be over."""
+        timeout = self._live.spec.idle_timeout
+        now = self._loop.time()
+        since = now if self._taken is not None else self._idle_since
+        if now - since >= timeout:
+            self.end("idle")
+        else:
+            self._idle_timer = self._loop.call_at(since + timeout, self._check_idle)
+
+    def end(self, reason: str) -> None:
+        """Close the connection from the server's side, at once."""
+        if not self._transport.is_closing():
+            self.reason = reason
+            self._transport.abort()
+
+    def strike(self) -> None:
+        """Log what the client did not wait for, and the end of the connection; nothing the second time."""
+        if self._timer is not None:
+            self._timer.cancel()
+        now = time.monotonic()
+        if self._taken is not None:
+            self._log(0, now, "aborted")
+        for taken in self._waiting:
+            self.requests += 1
+            self._taken = taken, Answer(0, "", b"", 0.0)
+            self._log(0, now, "aborted")
+        self._waiting.clear()
+        self._register.close(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio names it
+        """Either side has closed."""
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        self.strike()

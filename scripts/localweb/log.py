@@ -1,0 +1,139 @@
+"""The log of the emulated web: one record per request and per opened or closed connection.
+
+All times are `time.monotonic()` of the server's process, in seconds. A request's arrival is taken when the server has
+read its request line, its end just before the last of its response is handed to the kernel. Both lie inside what the
+client measures, so that a client that keeps its promises is never accused: the gaps seen here are at least as long as
+the client's waits, the durations at most as long as the client's fetches. (The price: a lagging server misses some.)
+
+A file is tab-separated: a comment line with the spec and port in JSON, a line of column names, a line per record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+from .spec import WebSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Record(NamedTuple):
+    """One line of the log; the fields are its columns."""
+
+    kind: str
+    """'open', 'request' or 'close'."""
+    server: str
+    """Address of the server."""
+    connection: int
+    """Number of the connection, counted over all servers."""
+    number: int
+    """Of a request: the n-th on its connection. Of a close: the requests that the connection has carried."""
+    arrival: float
+    """Of a request: its request line was complete. Of an open or close: when it happened."""
+    end: float
+    """Of a request: the last byte of its response was written. Else the same as arrival."""
+    status: int
+    """HTTP status; 0 where no response was sent, and for open and close."""
+    size: int
+    """Bytes written, headers included."""
+    target: str
+    """The request target as it was sent."""
+    page: str
+    """Path of the page that it means, session id dropped; empty for robots.txt, traps and unknown paths."""
+    note: str
+    """Comma-separated. Of a request: robots, trap, unknown, disallowed (fetched in spite of robots.txt), throttled
+    (429), retry-after (sent before Retry-After allows), aborted (the connection ended first), method, malformed.
+    Of a close: who closed: client, limit (announced), silent (limit, not announced), asked, idle, stop."""
+
+
+class AccessLog:
+    """Collects records in memory (`keep`: the newest so many; None: all), and in a file where it has a path."""
+
+    def __init__(self, path: str | Path | None = None, keep: int | None = None) -> None:
+        self.records: deque[Record] = deque(maxlen=keep)
+        self._path = None if path is None else Path(path)
+        self._file: TextIO | None = None
+
+    def open(self, spec: WebSpec, port: int) -> None:
+        """Start the file, over an older one; nothing where the log has no path."""
+        if self._path is not None:
+            self._file = self._path.open("w", encoding="latin-1", newline="\n")
+            described = json.dumps({"spec": json.loads(spec.to_json()), "port": port})
+            self._file.write(f"# {described}\n" + "\t".join(Record._fields) + "\n")
+            self._file.flush()
+
+    def add(self, record: Record) -> None:
+        """Append a record. O(1)."""
+        self.records.append(record)
+        if self._file is not None:
+            self._file.write(format_record(record))
+
+    def flush(self) -> None:
+        """Hand to the kernel what has been written so far."""
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self) -> None:
+        """Finish the file; the records in memory stay."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def format_record(record: Record) -> str:
+    """A record as a line of the file; times to the microsecond."""
+    kind, server, connection, number, arrival, end, status, size, target, page, note = record
+    times = f"{arrival:.6f}\t{end:.6f}"
+    return f"{kind}\t{server}\t{connection}\t{number}\t{times}\t{status}\t{size}\t{target}\t{page}\t{note}\n"
+
+
+def parse_record(line: str) -> Record:
+    """The record in a line of the file. Raises `ValueError` for anything else."""
+    columns = line.rstrip("\n").split("\t")
+    if len(columns) != len(Record._fields):
+        raise ValueError(f"not a record of an access log: {line[:80]!r}")
+    kind, server, connection, number, arrival, end, status, size, target, page, note = columns
+    return Record(
+        kind,
+        server,
+        int(connection),
+        int(number),
+        float(arrival),
+        float(end),
+        int(status),
+        int(size),
+        target,
+        page,
+        note,
+    )
+
+
+def read_log(path: str | Path) -> list[Record]:
+    """All complete records of a log file, in the order written; a line cut off by a killed server is left out."""
+    with Path(path).open(encoding="latin-1", newline="\n") as file:
+        _described(file.readline(), path)
+        file.readline()
+        return [parse_record(line) for line in file if line.endswith("\n")]
+
+
+def read_spec(path: str | Path) -> tuple[WebSpec, int]:
+    """The spec and port of the web that wrote a log file. Raises `ValueError` where it is no such file."""
+    with Path(path).open(encoding="latin-1", newline="\n") as file:
+        return _described(file.readline(), path)
+
+
+def _described(line: str, path: str | Path) -> tuple[WebSpec, int]:
+    """The spec and port in the first line of a log file."""
+    if not line.startswith("# {"):
+        raise ValueError(f"{path}: not a log of an emulated web")
+    described = json.loads(line[2:])
+    return WebSpec.from_values(described["spec"]), described["port"]
+
+
+def requests_of(records: Iterable[Record]) -> list[Record]:
+    """The requests among the records, by arrival. O(n log n)."""
+    return sorted((each for each in records if each.kind == "request"), key=lambda each: each.arrival)

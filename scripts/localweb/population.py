@@ -1,0 +1,171 @@
+"""The servers of a web: addresses, sizes, speed, connections and manners, drawn from a spec."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from random import Random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .spec import WebSpec
+
+PRIVATE = "/private/"
+SESSION_FORMS = (";jsessionid=", "?PHPSESSID=", "?sid=")
+
+
+@dataclass(frozen=True)
+class Server:
+    """What one server is like and how it behaves; times in seconds."""
+
+    index: int
+    address: str
+    first_page: int
+    """Number of its home page; its other pages follow."""
+    page_count: int
+    response_time: float
+    """Median time of a response, already scaled."""
+    connect_cost: float
+    """Added to the first response of each connection: a loopback handshake cannot be slowed down from user space."""
+    keep_alive_limit: int
+    """Requests that one connection may carry."""
+    closes_silently: bool
+    has_private: bool
+    """Its robots.txt disallows /private/."""
+    robots: str | None
+    """Text of its robots.txt; None: it answers 404."""
+    crawl_delay: float
+    """0: none."""
+    is_dead: bool
+    throttle: str
+    """How it says Retry-After: 'seconds', 'date', or '' for a server that never answers 429."""
+    trap: str
+    """'calendar', 'session', 'repeat' or ''."""
+    session_form: str
+    """How a session id is attached to its links, where its trap is 'session'."""
+
+    @property
+    def page_range(self) -> range:
+        """The numbers of its pages."""
+        return range(self.first_page, self.first_page + self.page_count)
+
+
+@dataclass(frozen=True)
+class _Manners:
+    """Which servers, by index, have which manners."""
+
+    silent: frozenset[int]
+    private: frozenset[int]
+    delayed: frozenset[int]
+    without_robots: frozenset[int]
+    dead: frozenset[int]
+    throttled: dict[int, str]
+    traps: dict[int, str]
+
+
+def draw_servers(spec: WebSpec) -> tuple[Server, ...]:
+    """All servers of the web. O(servers log servers)."""
+    speeds = Random(f"{spec.seed}/speeds")
+    medians = [speeds.lognormvariate(0, spec.response_sigma_servers) for _ in range(spec.servers)]
+    costs = [speeds.lognormvariate(0, spec.connect_sigma) for _ in range(spec.servers)]
+    sizes = _assign_sizes(spec, medians)
+    limits = _draw_limits(spec)
+    manners = _draw_manners(spec)
+    firsts = [0, *accumulate(sizes)]
+    return tuple(
+        Server(
+            index=i,
+            address=str(spec.address(i)),
+            first_page=firsts[i],
+            page_count=sizes[i],
+            response_time=min(spec.response_max, spec.response_median * medians[i]) * spec.time_scale,
+            connect_cost=spec.connect_median * costs[i] * spec.time_scale,
+            keep_alive_limit=limits[i],
+            closes_silently=i in manners.silent,
+            has_private=i in manners.private,
+            robots=_robots_text(spec, i, manners),
+            crawl_delay=spec.crawl_delay if i in manners.delayed else 0.0,
+            is_dead=i in manners.dead,
+            throttle=manners.throttled.get(i, ""),
+            trap=manners.traps.get(i, ""),
+            session_form=SESSION_FORMS[i % len(SESSION_FORMS)],
+        )
+        for i in range(spec.servers)
+    )
+
+
+def _sizes(servers: int, pages: int, exponent: float) -> list[int]:
+    """Pages per server in falling order: one each, the rest in proportion to rank^-exponent; they sum to `pages`."""
+    weights = list(accumulate((rank + 1) ** -exponent for rank in range(servers)))
+    bounds = [0, *(round((pages - servers) * weight / weights[-1]) for weight in weights)]
+    return [1 + bounds[i + 1] - bounds[i] for i in range(servers)]
+
+
+def _assign_sizes(spec: WebSpec, medians: list[float]) -> list[int]:
+    """Sizes by server: the slowest servers get the smallest, the others any."""
+    sizes = _sizes(spec.servers, spec.pages, spec.size_exponent)
+    slow = round(spec.slow_small_share * spec.servers)
+    by_speed = sorted(range(spec.servers), key=medians.__getitem__)
+    rest = sizes[: spec.servers - slow]
+    Random(f"{spec.seed}/sizes").shuffle(rest)
+    assigned = dict(zip(by_speed, rest + sizes[spec.servers - slow :], strict=True))
+    return [assigned[i] for i in range(spec.servers)]
+
+
+def _draw_limits(spec: WebSpec) -> list[int]:
+    """Requests per connection by server."""
+    if spec.keep_alive_limit:
+        return [spec.keep_alive_limit] * spec.servers
+    rng = Random(f"{spec.seed}/limits")
+    single = round(spec.single_share * spec.servers)
+    hundred = min(round(spec.hundred_share * spec.servers), spec.servers - single)
+    others = spec.servers - single - hundred
+    limits = [1] * single + [100] * hundred + [rng.randint(2, 50) for _ in range(others)]
+    rng.shuffle(limits)
+    return limits
+
+
+def _draw_manners(spec: WebSpec) -> _Manners:
+    """Who closes silently, has rules, is dead, throttles or traps; each choice from a stream of its own."""
+    everyone = range(spec.servers)
+    private = _choose(spec, "private", everyone, spec.robots_disallow_share)
+    delayed = _choose(spec, "delayed", everyone, spec.crawl_delay_share)
+    plain = [i for i in everyone if i not in private and i not in delayed]
+    mortal = everyone[min(spec.seed_count, spec.servers - 1) :]
+    throttled = sorted(_choose(spec, "throttled", everyone, spec.throttled_share))
+    return _Manners(
+        silent=_choose(spec, "silent", everyone, spec.silent_close_share),
+        private=private,
+        delayed=delayed,
+        without_robots=_choose(spec, "robots", plain, spec.robots_missing_share),
+        dead=_choose(spec, "dead", mortal, spec.dead_share * spec.servers / max(1, len(mortal))),
+        throttled={i: "date" if rank % 2 else "seconds" for rank, i in enumerate(throttled)},
+        traps=_draw_traps(spec),
+    )
+
+
+def _choose(spec: WebSpec, stream: str, candidates: Iterable[int], share: float) -> frozenset[int]:
+    """Exactly that share (rounded) of the candidates."""
+    pool = list(candidates)
+    count = min(len(pool), round(share * len(pool)))
+    return frozenset(Random(f"{spec.seed}/{stream}").sample(pool, count))
+
+
+def _draw_traps(spec: WebSpec) -> dict[int, str]:
+    """Server -> its trap; no server has two."""
+    order = list(range(spec.servers))
+    Random(f"{spec.seed}/traps").shuffle(order)
+    shares = {"calendar": spec.calendar_share, "session": spec.session_share, "repeat": spec.repeat_share}
+    kinds = [kind for kind, share in shares.items() for _ in range(round(share * spec.servers))]
+    return dict(zip(order, kinds, strict=False))
+
+
+def _robots_text(spec: WebSpec, index: int, manners: _Manners) -> str | None:
+    """The robots.txt of a server, or None where it has none."""
+    if index in manners.without_robots:
+        return None
+    disallowed = PRIVATE if index in manners.private else ""
+    delay = f"Crawl-delay: {spec.crawl_delay:g}\n" if index in manners.delayed else ""
+    return f"User-agent: *\nDisallow: {disallowed}\n{delay}"

@@ -1,0 +1,74 @@
+"""The register of all open connections."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING, Protocol
+
+from .log import AccessLog, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Registered(Protocol):
+    """What the register knows of a connection."""
+
+    address: str
+    number: int
+    requests: int
+    reason: str
+
+    def is_gone(self) -> bool:
+        """Whether either side has closed it already."""
+
+    def strike(self) -> None:
+        """Log what it leaves unanswered and call `Register.close`."""
+
+    def end(self, reason: str) -> None:
+        """Close it from the server's side."""
+
+
+class Register:
+    """Counts open connections and logs their opening and closing, in the order in which the clients did it.
+
+    A client may close one connection and open another before this process looks: it then accepts the new one before it
+    reads the end of the old one. So wherever an opening would make more than one connection to a server, or more in all
+    than ever before, those that their clients have already closed are logged as closed first.
+    """
+
+    def __init__(self, log: AccessLog) -> None:
+        self.log = log
+        self.all: dict[int, Registered] = {}
+        self._by_server: defaultdict[str, dict[int, Registered]] = defaultdict(dict)
+        self._opened = 0
+        self._highest = 0
+
+    def open(self, connection: Registered) -> int:
+        """Enter a connection; gives its number. O(1), or O(open connections) where there are more than ever."""
+        others = self._by_server[connection.address]
+        self._drop_gone(others.values())
+        if len(self.all) >= self._highest:
+            self._drop_gone(self.all.values())
+        self._opened += 1
+        self.all[self._opened] = others[self._opened] = connection
+        self._highest = max(self._highest, len(self.all))
+        self._log("open", connection.address, self._opened, 0, "")
+        return self._opened
+
+    def close(self, connection: Registered) -> None:
+        """Strike a connection; nothing where that has been done. O(1)."""
+        number = connection.number
+        if self.all.pop(number, None) is not None:
+            del self._by_server[connection.address][number]
+            self._log("close", connection.address, number, connection.requests, connection.reason)
+
+    def _drop_gone(self, connections: Iterable[Registered]) -> None:
+        """Log the closing of those that their clients have closed. One system call each."""
+        for each in [each for each in connections if each.is_gone()]:
+            each.strike()
+
+    def _log(self, kind: str, address: str, number: int, requests: int, note: str) -> None:
+        now = time.monotonic()
+        self.log.add(Record(kind, address, number, requests, now, now, 0, 0, "", "", note))

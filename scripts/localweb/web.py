@@ -1,0 +1,175 @@
+"""The pure model of an emulated web: pages, links, sizes, times and worth, built from a `WebSpec` and its seed."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from . import graph
+from .population import PRIVATE, Server, draw_servers
+from .quality import pagerank, zipf
+from .traps import without_session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .spec import WebSpec
+
+
+@dataclass(frozen=True, eq=False)
+class Web:
+    """An emulated web. Its pages are numbers; `url()` and `page_at()` translate.
+
+    Until the web is served, its URLs carry the port of the spec (0: none chosen yet); `at(port)` gives them another.
+    """
+
+    spec: WebSpec
+    port: int
+    servers: tuple[Server, ...]
+    server_of: array[int]
+    """Page -> index of its server."""
+    paths: list[str]
+    kinds: bytes
+    """Page -> graph.PLAIN, PRIVATE, NOT_FOUND, SERVER_ERROR or MOVED."""
+    redirects: dict[int, int]
+    bounds: array[int]
+    """The links of page p are targets[bounds[p]:bounds[p + 1]]."""
+    targets: array[int]
+    sizes: array[int]
+    """Bytes of each page."""
+    times: array[float]
+    """Response time of each page in seconds, drawn once per page and scaled."""
+    scores: list[float]
+    expected: tuple[int, ...]
+    """Pages that a crawl from the seeds must fetch with 200."""
+    pages_by_path: list[dict[str, int]]
+    servers_by_address: dict[str, int]
+
+    def at(self, port: int) -> Web:
+        """The same web on another port; shares all its data."""
+        return replace(self, port=port)
+
+    def links(self, page: int) -> array[int]:
+        """The pages that a page links to, in document order."""
+        return self.targets[self.bounds[page] : self.bounds[page + 1]]
+
+    def base(self, server: int) -> str:
+        """Scheme, address and port of a server, without a slash at the end."""
+        return f"http://{self.servers[server].address}:{self.port}"
+
+    def url(self, page: int) -> str:
+        """The URL of a page."""
+        return self.base(self.server_of[page]) + self.paths[page]
+
+    def seeds(self) -> list[str]:
+        """URLs of the home pages to start a crawl from."""
+        return [self.url(page) for page in _seed_pages(self.spec, self.servers)]
+
+    def find(self, server: int, target: str) -> int | None:
+        """The page behind a request target on a server, session ids dropped; None where there is none. O(1)."""
+        page = self.pages_by_path[server].get(target)
+        if page is None and self.servers[server].trap == "session":
+            page = self.pages_by_path[server].get(without_session(target))
+        return page
+
+    def page_at(self, url: str) -> int:
+        """The page behind a URL, whatever its fragment. Raises `KeyError` for a URL outside this web."""
+        parts = urlsplit(url)
+        server = self.servers_by_address.get(parts.hostname or "")
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        page = None if server is None or parts.port != self.port else self.find(server, target)
+        if page is None:
+            raise KeyError(url)
+        return page
+
+    def quality(self, url: str) -> float:
+        """What the page behind a URL is worth; all pages sum to 1. Raises `KeyError` for a URL outside this web."""
+        return self.scores[self.page_at(url)]
+
+    def expected_urls(self) -> list[str]:
+        """The URLs that a crawl from the seeds must fetch with 200, each once."""
+        return [self.url(page) for page in self.expected]
+
+    def crawl_delays(self) -> dict[str, float]:
+        """Address -> Crawl-delay in seconds, for the servers that ask for one."""
+        return {server.address: server.crawl_delay for server in self.servers if server.crawl_delay}
+
+    def write_scores(self, path: str | Path) -> None:
+        """Write a line `URL<TAB>quality` for every page."""
+        with Path(path).open("w", encoding="ascii") as file:
+            file.writelines(f"{self.url(page)}\t{score!r}\n" for page, score in enumerate(self.scores))
+
+
+def build_web(spec: WebSpec) -> Web:
+    """The web that a spec describes: the same for the same spec. O(links), a few seconds for 30,000 pages."""
+    servers = draw_servers(spec)
+    kinds = graph.draw_kinds(spec, servers)
+    redirects = graph.draw_redirects(spec, servers, kinds)
+    links = graph.draw_links(spec, servers, kinds, redirects)
+    reach = graph.Reach(servers, kinds, links)
+    reach.spread(_seed_pages(spec, servers))
+    if spec.reachable:
+        graph.connect_unreached(spec, servers, reach, links)
+    paths = [_path(server, page, kinds[page]) for server in servers for page in server.page_range]
+    return Web(
+        spec=spec,
+        port=spec.port,
+        servers=servers,
+        server_of=array("I", chain.from_iterable([server.index] * server.page_count for server in servers)),
+        paths=paths,
+        kinds=kinds,
+        redirects=redirects,
+        bounds=array("I", chain([0], accumulate(map(len, links)))),
+        targets=array("I", chain.from_iterable(links)),
+        sizes=_draw_sizes(spec),
+        times=_draw_times(spec, servers),
+        scores=pagerank(links) if spec.quality == "pagerank" else zipf(spec.pages, spec.seed),
+        expected=tuple(page for page in range(spec.pages) if reach.shows_links(page)),
+        pages_by_path=[{paths[page]: page for page in server.page_range} for server in servers],
+        servers_by_address={server.address: server.index for server in servers},
+    )
+
+
+def _seed_pages(spec: WebSpec, servers: Sequence[Server]) -> list[int]:
+    """Home pages of the first servers, which are never dead."""
+    return [server.first_page for server in servers[: spec.seed_count] if not server.is_dead]
+
+
+def _path(server: Server, page: int, kind: int) -> str:
+    """Path of a page on its server: / is the home page, every third page lies below a directory."""
+    number = page - server.first_page
+    if kind == graph.PRIVATE:
+        return f"{PRIVATE}p{number}.html"
+    if number == 0:
+        return "/"
+    return f"/d{number % 7}/p{number}.html" if number % 3 == 0 else f"/p{number}.html"
+
+
+def _draw_sizes(spec: WebSpec) -> array[int]:
+    """Bytes of each page: fixed, or log-normal with the mean of the spec."""
+    if spec.page_bytes:
+        return array("I", [spec.page_bytes]) * spec.pages
+    rng = Random(f"{spec.seed}/bytes")
+    sigma = spec.page_bytes_sigma
+    mu = math.log(max(1.0, spec.page_bytes_mean)) - sigma * sigma / 2
+    return array("I", (round(rng.lognormvariate(mu, sigma)) for _ in range(spec.pages)))
+
+
+def _draw_times(spec: WebSpec, servers: Sequence[Server]) -> array[float]:
+    """Response time of each page in seconds: its server's median times a log-normal factor."""
+    rng = Random(f"{spec.seed}/times")
+    longest = spec.response_max * spec.time_scale
+    return array(
+        "d",
+        (
+            min(longest, server.response_time * rng.lognormvariate(0, spec.response_sigma_pages))
+            for server in servers
+            for _ in range(server.page_count)
+        ),
+    )

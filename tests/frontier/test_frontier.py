@@ -1,0 +1,397 @@
+"""The frontier: traced by hand, and against a model that sorts lists."""
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from crawlproject.frontier import (
+    POLICIES,
+    BreadthFirst,
+    CapacityBased,
+    Entry,
+    Frontier,
+    Measurement,
+    Politeness,
+    QualityFirst,
+    ServerState,
+)
+
+A, B, C = "http://a.example", "http://b.example", "http://c.example"
+NO_WAIT = Politeness(mode="session", factor=0, min_delay=0, max_delay=0)
+
+
+def frontier_of(policy: object = None, politeness: Politeness = NO_WAIT, **kwargs: object) -> Frontier:
+    return Frontier(policy or QualityFirst(), politeness, **kwargs)
+
+
+def push(frontier: Frontier, *urls: str, quality: float = 1.0) -> None:
+    frontier.push(Entry(url, quality) for url in urls)
+    frontier.check()
+
+
+def fetch(frontier: Frontier, session: object, now: float, **measured: object) -> str:
+    """Take the session's next URL at ``now`` and record an answer that came 0.1 s later."""
+    entry = frontier.next_url(session, now)
+    assert entry is not None
+    answer = {"status": 200, "response_time": 0.1, "fetch_time": 0.1} | measured
+    frontier.record(Measurement(session.server.key, now + 0.1, **answer))
+    frontier.check()
+    return entry.url
+
+
+def test_best_server_gets_the_first_session_and_its_best_url() -> None:
+    """b's best URL is better than a's; within b the better one goes first."""
+    frontier = frontier_of()
+    push(frontier, f"{A}/1", quality=0.5)
+    push(frontier, f"{B}/1", quality=0.2)
+    push(frontier, f"{B}/2", quality=0.9)
+    session = frontier.open_session(0.0)
+    assert fetch(frontier, session, 0.0) == f"{B}/2"
+    assert frontier.open_session(0.1).server.key == A
+    assert frontier.open_session(0.1) is None
+    assert len(frontier) == 2
+
+
+def test_server_never_has_two_sessions() -> None:
+    """However many URLs it has."""
+    frontier = frontier_of()
+    push(frontier, f"{A}/1", f"{A}/2", f"{A}/3")
+    assert frontier.open_session(0.0) is not None
+    assert frontier.open_session(0.0) is None
+    assert frontier.next_due() is None
+
+
+def test_breadth_first_serves_servers_in_turn() -> None:
+    """FIFO over servers: a server that had its session goes to the end."""
+    frontier = frontier_of(BreadthFirst())
+    push(frontier, f"{A}/1", f"{A}/2", f"{B}/1", f"{B}/2")
+    order = []
+    for now in range(4):
+        session = frontier.open_session(float(now))
+        order.append(fetch(frontier, session, float(now)))
+        frontier.close_session(session, now + 0.1)
+    assert order == [f"{A}/1", f"{B}/1", f"{A}/2", f"{B}/2"]
+
+
+def test_better_url_that_arrives_while_the_session_is_open_is_taken() -> None:
+    """A session takes what is best when its turn comes, not what was best when it was opened."""
+    frontier = frontier_of()
+    push(frontier, f"{A}/1", f"{A}/2", quality=0.5)
+    session = frontier.open_session(0.0)
+    fetch(frontier, session, 0.0)
+    push(frontier, f"{A}/better", quality=0.8)
+    assert fetch(frontier, session, 0.2) == f"{A}/better"
+
+
+def test_session_is_not_preempted_by_a_better_server() -> None:
+    """An open session goes on, although another server has come to rank higher."""
+    frontier = frontier_of()
+    push(frontier, f"{A}/1", f"{A}/2", quality=0.1)
+    session = frontier.open_session(0.0)
+    push(frontier, f"{B}/1", quality=9.0)
+    assert fetch(frontier, session, 0.0) == f"{A}/1"
+    assert fetch(frontier, session, 0.2) == f"{A}/2"
+
+
+def test_session_ends_with_the_batch() -> None:
+    """No more than max_batch requests."""
+    frontier = frontier_of(max_batch=2)
+    push(frontier, *(f"{A}/{i}" for i in range(5)))
+    session = frontier.open_session(0.0)
+    fetch(frontier, session, 0.0)
+    fetch(frontier, session, 0.2)
+    assert session.is_spent
+    assert frontier.next_url(session, 0.4) is None
+
+
+def test_server_that_closes_early_teaches_its_limit() -> None:
+    """It closed after the second request: the session ends, and two are expected of the next."""
+    frontier = frontier_of()
+    push(frontier, *(f"{A}/{i}" for i in range(9)))
+    session = frontier.open_session(0.0)
+    fetch(frontier, session, 0.0, connection_requests=1)
+    fetch(frontier, session, 0.2, connection_requests=2, server_closed=True)
+    assert session.is_spent
+    assert frontier.server(A).expected_pages == 2
+
+
+def test_server_that_closes_without_a_word_teaches_its_limit() -> None:
+    """After three requests a new connection was needed at once: it carries three."""
+    frontier = frontier_of()
+    push(frontier, *(f"{A}/{i}" for i in range(9)))
+    session = frontier.open_session(0.0)
+    for count in (1, 2, 3):
+        fetch(frontier, session, count * 0.1, connection_requests=count)
+    fetch(frontier, session, 0.4, connection_requests=1, connect_time=0.05)
+    assert frontier.server(A).estimates.requests_per_connection == 3
+
+
+def test_keep_alive_header_teaches_the_limit() -> None:
+    """``Keep-Alive: timeout=5, max=98`` on the second response: 100 in all."""
+    frontier = frontier_of(max_batch=1000)
+    push(frontier, f"{A}/1", f"{A}/2")
+    session = frontier.open_session(0.0)
+    fetch(frontier, session, 0.0, connection_requests=2, requests_left=98, keep_alive_time=5.0)
+    assert frontier.server(A).estimates.requests_per_connection == 100
+
+
+def test_request_mode_rests_between_requests() -> None:
+    """Fetch 0.1 s, factor 10: nothing before 0.1 + 1.0 = 1.1 s, and the connection is not worth holding."""
+    frontier = frontier_of(politeness=Politeness(mode="request", factor=10, min_delay=0, max_delay=60))
+    push(frontier, f"{A}/1", f"{A}/2")
+    session = frontier.open_session(0.0)
+    assert session.limit == 1
+    fetch(frontier, session, 0.0)
+    frontier.close_session(session, 0.1)
+    assert frontier.next_due() == pytest.approx(1.1)
+    assert frontier.open_session(1.09) is None
+    assert frontier.open_session(1.1 + 1e-9) is not None
+
+
+def test_session_mode_rests_after_the_burst() -> None:
+    """Busy from 0.0 to 0.3 s, factor 5: nothing before 0.3 + 1.5 = 1.8 s."""
+    frontier = frontier_of(politeness=Politeness(mode="session", factor=5, min_delay=0, max_delay=60))
+    push(frontier, *(f"{A}/{i}" for i in range(5)))
+    session = frontier.open_session(0.0)
+    for now in (0.0, 0.1, 0.2):
+        fetch(frontier, session, now)
+    frontier.close_session(session, 0.35)
+    frontier.check()
+    assert frontier.next_due() == pytest.approx(1.8)
+
+
+def test_crawl_delay_holds_in_session_mode() -> None:
+    """robots.txt asks for 10 s: one request per session, ten seconds apart."""
+    frontier = frontier_of()
+    push(frontier, f"{A}/1", f"{A}/2")
+    frontier.set_crawl_delay(A, 10.0)
+    session = frontier.open_session(0.0)
+    assert session.limit == 1
+    fetch(frontier, session, 0.0)
+    frontier.close_session(session, 0.1)
+    assert frontier.next_due() == pytest.approx(10.1)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_busy_server_is_left_alone_as_long_as_it_asks(status: int) -> None:
+    """Retry-After 30 s from the end of the response at 0.1 s; the next failure doubles our own 5 s."""
+    frontier = frontier_of()
+    push(frontier, f"{A}/1", f"{A}/2", f"{A}/3")
+    session = frontier.open_session(0.0)
+    fetch(frontier, session, 0.0, status=status, retry_after=30.0)
+    assert session.is_spent
+    frontier.close_session(session, 0.1)
+    assert frontier.next_due() == pytest.approx(30.1)
+    session = frontier.open_session(40.0)
+    fetch(frontier, session, 40.0, status=status)
+    frontier.close_session(session, 40.1)
+    assert frontier.next_due() == pytest.approx(40.1 + 10.0)
+
+
+def test_an_answer_ends_the_back_off() -> None:
+    """The count of failures in a row starts afresh."""
+    frontier = frontier_of()
+    push(frontier, *(f"{A}/{i}" for i in range(5)))
+    for now, measured in ((0.0, {"status": None, "failed": True}), (100.0, {})):
+        session = frontier.open_session(now)
+        fetch(frontier, session, now, **measured)
+        frontier.close_session(session, now + 0.1)
+    assert frontier.server(A).failures == 0
+    assert frontier.next_due() <= 100.1
+
+
+def test_server_that_keeps_failing_is_given_up_and_its_urls_are_told() -> None:
+    """Two failures in a row allowed: the other URLs come back as dropped, those found later too."""
+    frontier = frontier_of(max_failures=2)
+    push(frontier, *(f"{A}/{i}" for i in range(4)), f"{B}/1")
+    for now in (0.0, 100.0):
+        session = next(s for s in iter(lambda n=now: frontier.open_session(n), None) if s.server.key == A)
+        fetch(frontier, session, now, status=None, failed=True)
+        frontier.close_session(session, now + 0.1)
+    assert sorted(e.url for e in frontier.take_dropped()) == [f"{A}/2", f"{A}/3"]
+    assert len(frontier) == 1
+    push(frontier, f"{A}/late")
+    assert [e.url for e in frontier.take_dropped()] == [f"{A}/late"]
+
+
+def test_given_back_url_is_the_first_again() -> None:
+    """A URL that could not be sent after all keeps its turn and does not count as a request."""
+    frontier = frontier_of(BreadthFirst())
+    push(frontier, f"{A}/1", f"{A}/2")
+    session = frontier.open_session(0.0)
+    entry = frontier.next_url(session, 0.0)
+    frontier.give_back(session, entry)
+    frontier.check()
+    assert (len(frontier), session.requests) == (2, 0)
+    assert frontier.next_url(session, 0.0) == entry
+
+
+def test_group_has_one_session_and_one_rest() -> None:
+    """Two servers of one domain: the second waits for the first one's session and its rest."""
+    frontier = frontier_of(politeness=Politeness(factor=5, min_delay=0), group_of=lambda key: "example")
+    push(frontier, f"{A}/1", quality=0.9)
+    push(frontier, f"{A}/2", quality=0.1)
+    push(frontier, f"{B}/1", quality=0.5)
+    session = frontier.open_session(0.0)
+    assert frontier.open_session(0.0) is None
+    frontier.check()
+    fetch(frontier, session, 0.0)
+    frontier.close_session(session, 0.1)
+    frontier.check()
+    assert frontier.open_session(0.5) is None
+    assert frontier.next_due() == pytest.approx(0.6)
+    assert frontier.open_session(0.61).server.key == B
+
+
+def test_server_found_to_share_a_busy_address_goes_back() -> None:
+    """Two names, one address: the second is not contacted while the first has its session."""
+    frontier = frontier_of()
+    push(frontier, f"{A}/1", f"{B}/1")
+    first, second = frontier.open_session(0.0), frontier.open_session(0.0)
+    entry = frontier.next_url(second, 0.0)
+    assert frontier.join_group(first.server.key, "192.0.2.1")
+    assert not frontier.join_group(second.server.key, "192.0.2.1")
+    frontier.give_back(second, entry)
+    frontier.close_session(second, 0.0)
+    frontier.check()
+    assert frontier.open_session(0.0) is None
+    frontier.close_session(first, 0.1)
+    frontier.check()
+    assert {frontier.open_session(0.2).server.key for _ in range(1)} <= {A, B}
+
+
+def test_closing_a_session_twice_raises_and_changes_nothing() -> None:
+    """An illegal change of state is an error of the caller."""
+    frontier = frontier_of()
+    push(frontier, f"{A}/1", f"{A}/2")
+    session = frontier.open_session(0.0)
+    frontier.close_session(session, 0.0)
+    with pytest.raises(ValueError, match="not open"):
+        frontier.close_session(session, 0.0)
+    frontier.check()
+
+
+def test_bad_url_raises_and_keeps_the_others() -> None:
+    """What came before it is queued."""
+    frontier = frontier_of()
+    with pytest.raises(ValueError, match="nonsense"):
+        frontier.push([Entry(f"{A}/1"), Entry("nonsense")])
+    frontier.check()
+    assert len(frontier) == 1
+
+
+def test_counts_name_every_state() -> None:
+    """One server each ready, resting, leased and idle."""
+    frontier = frontier_of(politeness=Politeness(factor=1, min_delay=10), max_batch=1)
+    push(frontier, f"{C}/1")
+    frontier.close_session(frontier.open_session(0.0), 0.0)
+    resting = frontier.open_session(0.0)
+    fetch(frontier, resting, 0.0)
+    frontier.close_session(resting, 0.1)
+    push(frontier, f"{C}/2", f"{A}/1", f"{B}/1")
+    frontier.open_session(0.2)
+    frontier.record(Measurement("http://idle.example", 0.2, status=200))
+    assert frontier.counts() == {"ready": 1, "resting": 1, "leased": 1, "idle": 1, "servers": 4, "urls": 3}
+
+
+class FrontierModel(RuleBasedStateMachine):
+    """Random operations on a frontier and on a model that looks at everything each time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.policy = POLICIES["capacity"]()
+        self.frontier = Frontier(
+            self.policy, Politeness(factor=2, min_delay=0.2, max_delay=3), max_batch=4, group_of=self.group_of
+        )
+        self.queued: dict[str, list[float]] = {}
+        self.sessions: list[object] = []
+        self.free_at: dict[str | None, float] = {}
+        self.serial = 0
+
+    def group_of(self, key: str) -> str:
+        return "pair" if key in ("http://0.example", "http://1.example") else key
+
+    @rule(server=st.integers(0, 5), quality=st.sampled_from([0.1, 0.25, 0.5, 1.0, 3.0]))
+    def push(self, server: int, quality: float) -> None:
+        self.serial += 1
+        key = f"http://{server}.example"
+        self.frontier.push([Entry(f"{key}/{self.serial}", quality)])
+        self.queued.setdefault(key, []).append(quality)
+
+    @rule(seconds=st.sampled_from([0.05, 0.5, 2.0]))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+    @rule()
+    def open(self) -> None:
+        busy = {self.group_of(s.server.key) for s in self.sessions}
+        allowed = [
+            self.frontier.server(key)
+            for key, urls in self.queued.items()
+            if urls
+            and self.group_of(key) not in busy
+            and max(self.free_at.get(key, 0.0), self.free_at.get(self.group_of(key), 0.0)) <= self.now
+        ]
+        session = self.frontier.open_session(self.now)
+        if not allowed:
+            assert session is None
+            return
+        assert session is not None
+        best = max(self.policy.rank(server) for server in allowed)
+        assert self.policy.rank(session.server) == pytest.approx(best)
+        self.sessions.append(session)
+
+    @precondition(lambda self: self.sessions)
+    @rule(data=st.data())
+    def fetch(self, data: st.DataObject) -> None:
+        session = data.draw(st.sampled_from(self.sessions))
+        key = session.server.key
+        entry = self.frontier.next_url(session, self.now)
+        may = not session.ending and session.requests < 4 and self.queued[key]
+        if entry is None:
+            assert not may or self.now < session.ready_at
+            return
+        assert entry.quality == max(self.queued[key])
+        self.queued[key].remove(entry.quality)
+        took = data.draw(st.sampled_from([0.01, 0.3]))
+        self.now += took
+        self.frontier.record(
+            Measurement(key, self.now, status=200, response_time=took, fetch_time=took, connection_requests=1)
+        )
+
+    @precondition(lambda self: self.sessions)
+    @rule(data=st.data())
+    def close(self, data: st.DataObject) -> None:
+        session = data.draw(st.sampled_from(self.sessions))
+        self.sessions.remove(session)
+        self.frontier.close_session(session, self.now)
+        if session.busy_since is not None:
+            rest = min(3.0, max(0.2, 2 * (session.last_end - session.busy_since)))
+            for key in (session.server.key, self.group_of(session.server.key)):
+                self.free_at[key] = max(self.free_at.get(key, 0.0), session.last_end + rest)
+
+    @invariant()
+    def holds(self) -> None:
+        self.frontier.check()
+        assert len(self.frontier) == sum(map(len, self.queued.values()))
+        for server in self.frontier.servers():
+            leased = any(s.server is server for s in self.sessions)
+            assert (server.state is ServerState.LEASED) == leased
+
+
+TestFrontierModel = FrontierModel.TestCase
+TestFrontierModel.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
+
+
+def test_capacity_prefers_the_faster_of_equal_servers() -> None:
+    """Equal pages, but a answered in 0.1 s and b in 2 s: a's session is worth more per second."""
+    frontier = frontier_of(CapacityBased(), max_batch=1)
+    push(frontier, f"{A}/1", f"{A}/2", f"{B}/1", f"{B}/2")
+    for session in (frontier.open_session(0.0), frontier.open_session(0.0)):
+        frontier.next_url(session, 0.0)
+        took = 0.1 if session.server.key == A else 2.0
+        frontier.record(Measurement(session.server.key, 2.0, status=200, response_time=took, fetch_time=took))
+        frontier.close_session(session, 2.0)
+    assert frontier.open_session(3.0).server.key == A

@@ -1,0 +1,95 @@
+"""When a server may be asked again."""
+
+import pytest
+
+from crawlproject.frontier import Politeness, retry_after_seconds
+from crawlproject.frontier.estimate import Estimates
+
+NOON = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
+
+
+def test_request_mode_waits_a_multiple_of_the_last_fetch() -> None:
+    """10 x 0.3 s = 3 s, within the bounds; the session itself adds no rest."""
+    rules = Politeness(mode="request", factor=10, min_delay=1, max_delay=20)
+    assert rules.request_wait(0.3) == pytest.approx(3.0)
+    assert rules.request_wait(0.01) == 1
+    assert rules.request_wait(9.0) == 20
+    assert rules.session_rest(5.0) == 0.0
+
+
+def test_session_mode_waits_a_multiple_of_the_session() -> None:
+    """No wait inside the burst; 5 x 4 s = 20 s after it."""
+    rules = Politeness(mode="session", factor=5, min_delay=1, max_delay=60)
+    assert rules.request_wait(0.3) == 0.0
+    assert rules.session_rest(4.0) == pytest.approx(20.0)
+    assert rules.session_rest(0.1) == 1
+    assert rules.session_rest(100.0) == 60
+
+
+@pytest.mark.parametrize("mode", ["request", "session"])
+def test_crawl_delay_wins_when_longer_in_both_modes(mode: str) -> None:
+    """A site's own wish holds between any two requests, and is believed up to a bound."""
+    rules = Politeness(mode=mode, factor=1, min_delay=0, max_delay=5, max_crawl_delay=30)
+    assert rules.request_wait(0.1, crawl_delay=10) == 10
+    assert rules.session_rest(0.1, crawl_delay=10) == 10
+    assert rules.request_wait(0.1, crawl_delay=86_400) == 30
+    assert rules.session_rest(4.0, crawl_delay=2) == (4.0 if mode == "session" else 2)
+
+
+def test_projects_own_delay_is_a_floor() -> None:
+    """DOWNLOAD_DELAY of a project holds between any two requests."""
+    assert Politeness(mode="session", request_delay=2.0).request_wait(0.1) == 2.0
+
+
+def test_no_politeness_means_no_wait() -> None:
+    """Factor and bounds of 0 switch waiting off."""
+    rules = Politeness(mode="request", factor=0, min_delay=0, max_delay=0)
+    assert rules.request_wait(3.0) == 0.0
+
+
+def test_backoff_doubles_up_to_its_bound() -> None:
+    """5, 10, 20, 40 s ..., never above the bound however often it failed."""
+    rules = Politeness(min_backoff=5, max_backoff=300)
+    assert [rules.backoff(n) for n in (1, 2, 3, 4)] == [5, 10, 20, 40]
+    assert rules.backoff(7) == 300
+    assert rules.backoff(10_000) == 300
+
+
+def test_retry_after_wins_when_longer_within_the_bound() -> None:
+    """A server that asks for 2 minutes gets them; one that asks for a year gets the bound."""
+    rules = Politeness(min_backoff=5, max_backoff=300)
+    assert rules.backoff(1, retry_after=120) == 120
+    assert rules.backoff(1, retry_after=1) == 5
+    assert rules.backoff(1, retry_after=3e7) == 300
+
+
+def test_connection_is_held_only_while_that_is_cheaper() -> None:
+    """Hold up to 2 x connect time (0.4 s), and never longer than the server keeps it."""
+    estimates = Estimates()
+    estimates.connect_time, estimates.keep_alive_time = 0.2, 5.0
+    assert Politeness().holds(0.4, estimates)
+    assert not Politeness().holds(0.41, estimates)
+    estimates.keep_alive_time = 0.1
+    assert not Politeness().holds(0.2, estimates)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("120", 120.0),
+        (" 7 ", 7.0),
+        ("0", 0.0),
+        ("Tue, 14 Nov 2023 22:15:20 GMT", 120.0),
+        ("Tue, 14 Nov 2023 22:00:00 GMT", 0.0),
+        ("soon", None),
+        ("", None),
+        ("-5", None),
+        ("1.5", None),
+        ("Tue, 99 Nov 2023 99:99:99 GMT", None),
+        ("\x00", None),
+        ("9" * 400, 999999999999.0),
+    ],
+)
+def test_retry_after_in_both_forms(value: str, expected: float | None) -> None:
+    """Seconds or an HTTP date; anything else is not a wish."""
+    assert retry_after_seconds(value, NOON) == expected

@@ -1,0 +1,95 @@
+"""The URL queue against a sorted list."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawlproject.frontier.url_queue import SORTED_ITEMS, Entry, UrlQueue
+
+SERVER = "http://a.example"
+
+
+def entry(number: int, quality: float = 1.0, priority: int = 0) -> Entry:
+    return Entry(f"{SERVER}/{number}", quality, priority)
+
+
+def fill(queue: UrlQueue, entries: list[Entry]) -> None:
+    for arrival, item in enumerate(entries, 1):
+        queue.push(item, SERVER, arrival)
+
+
+def test_pop_by_quality_then_priority_then_arrival() -> None:
+    """The best quality leaves first; equal ones by priority, then in order of arrival."""
+    queue = UrlQueue(by_quality=True, window=10)
+    fill(queue, [entry(1, 0.5), entry(2, 2.0), entry(3, 0.5, 1), entry(4, 0.5), entry(5, 2.0, -3)])
+    assert [e.url[-1] for e in queue.drain(SERVER)] == ["2", "5", "3", "1", "4"]
+
+
+def test_pop_in_order_of_arrival_heeds_priority() -> None:
+    """Without quality it is first in, first out, but for Scrapy's priorities."""
+    queue = UrlQueue(by_quality=False, window=10)
+    fill(queue, [entry(1, 0.5), entry(2, 9.0), entry(3, 0.1, 2), entry(4)])
+    assert [e.url[-1] for e in queue.drain(SERVER)] == ["3", "1", "2", "4"]
+
+
+def test_entry_comes_back_as_it_went_in() -> None:
+    """URL, quality, priority, depth and payload survive the packing, also of URLs that do not start with the key."""
+    payload = object()
+    for url in (f"{SERVER}/x?y=1", "http://A.example:80/x", "data:text/plain,hello"):
+        for by_quality in (True, False):
+            queue = UrlQueue(by_quality=by_quality, window=3)
+            given_entry = Entry(url, 0.25, -7, 3, payload)
+            queue.push(given_entry, SERVER, 12)
+            assert queue.pop(SERVER) == given_entry
+
+
+def test_pop_from_empty_queue_raises() -> None:
+    """There is nothing to hand out."""
+    with pytest.raises(IndexError):
+        UrlQueue(by_quality=True, window=1).pop(SERVER)
+
+
+@given(
+    by_quality=st.booleans(),
+    window=st.integers(1, 100),
+    steps=st.lists(
+        st.one_of(
+            st.tuples(st.floats(0, 1e6), st.integers(-3, 3)),  # push
+            st.just("pop"),
+            st.integers(1, 150).map(lambda n: ("window", n)),
+        ),
+        max_size=400,
+    ),
+)
+def test_queue_behaves_like_a_sorted_list(by_quality: bool, window: int, steps: list[object]) -> None:
+    """Any pushes, pops and windows: same order as sorting, same sum as adding up."""
+    queue = UrlQueue(by_quality=by_quality, window=window)
+    model: list[tuple[tuple[float, ...], Entry]] = []
+    for arrival, step in enumerate(steps, 1):
+        if step == "pop":
+            if model:
+                assert queue.pop(SERVER) == model.pop(0)[1]
+        elif step[0] == "window":
+            queue.set_window(step[1])
+        else:
+            item = Entry(f"{SERVER}/{arrival}", *step)
+            queue.push(item, SERVER, arrival)
+            key = (-item.quality, -item.priority, arrival) if by_quality else (-item.priority, arrival)
+            model.append((key, item))
+            model.sort(key=lambda pair: pair[0])
+        queue.check()
+        assert len(queue) == len(model)
+        assert queue.best_quality == (model[0][1].quality if model else 0.0)
+        expected = sum(item.quality for _, item in model[: queue.window])
+        assert queue.window_sum == pytest.approx(expected, rel=1e-9, abs=1e-6)
+
+
+def test_queue_of_many_times_the_sorted_items() -> None:
+    """Spilling to the heap and refilling from it keep the order, at sizes the property test does not reach."""
+    queue = UrlQueue(by_quality=True, window=5)
+    qualities = [(i * 7919) % 4093 / 4093 for i in range(20 * SORTED_ITEMS)]
+    fill(queue, [entry(i, q) for i, q in enumerate(qualities)])
+    queue.check()
+    popped = [queue.pop(SERVER).quality for _ in range(15 * SORTED_ITEMS)]
+    assert popped == sorted(qualities, reverse=True)[: len(popped)]
+    queue.check()
