@@ -61,7 +61,8 @@ class LinkIntake:
         if links.response is None:
             urls: Iterable[str | None] = map(canonicalizer.canonical, links.hrefs)
         else:
-            urls = canonicalizer.batch(links.hrefs, links.base or links.response.url)
+            encoding = getattr(links.response, "encoding", "utf-8")
+            urls = canonicalizer.batch(links.hrefs, links.base or links.response.url, encoding)
         for url in urls:
             if url is None:
                 counts["skipped/malformed"] += 1

@@ -12,7 +12,7 @@ from scrapy.http import TextResponse
 
 from crawlproject.items import Page
 from crawlproject.links import Links
-from crawlproject.urls import extract, read_seeds, server_key
+from crawlproject.urls import BadSeed, extract, read_seeds, server_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -123,9 +123,9 @@ class WebSpider(Spider):
     def _read_seeds(self) -> Iterator[tuple[str, float | None]]:
         """The seeds and the quality given with them; a bad line costs a warning."""
         for seed in read_seeds(self._seed_lines()):
-            if seed.url is None:
+            if isinstance(seed, BadSeed):
                 self._count("web/bad_seeds")
-                self.logger.warning("Seed line %d skipped: %s", seed.line, seed.reason)
+                self.logger.warning("Seed %d skipped: %.100r: %s", seed.line, seed.text, seed.reason)
             else:
                 yield seed.url, seed.quality
 

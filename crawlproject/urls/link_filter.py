@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .canonical import origin_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
@@ -40,8 +42,8 @@ _domain_parts = re.compile(r"(?:\*?\.)?(\[[^\]]*\]|[^:/?#@\\\s]+)(?::([0-9]{1,5}
 class LinkFilter:
     """Rules for canonical URLs.
 
-    A domain stands for itself and its subdomains, ``domain:port`` for that port only; IP addresses are written as in URLs.
-    ValueError names a domain that cannot be read.
+    A domain stands for itself and its subdomains, ``domain:port`` for that port only; IP addresses are written as in
+    URLs.  ValueError names a domain that cannot be read.
     """
 
     allowed: frozenset[str] = frozenset()  # empty: every domain

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .canonical import Canonicalizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 _scheme = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?![0-9])").match  # "localhost:8080" is a host and its port
 

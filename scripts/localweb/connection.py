@@ -196,9 +196,9 @@ class Connection(asyncio.Protocol):
 
     def end(self, reason: str) -> None:
         """Close the connection from the server's side, at once."""
-        if not self._transport.is_closing():
+        if not self.is_gone():
             self.reason = reason
-            self._transport.abort()
+        self._transport.abort()
 
     def strike(self) -> None:
         """Log what the client did not wait for, and the end of the connection; nothing the second time."""

@@ -120,7 +120,5 @@ def _cut(start: int, size: int) -> bytes:
         return b""
     filler = _filler()
     offset = start % (len(filler) // 2)
-    text = filler[offset : offset + size]
-    while len(text) < size:
-        text += filler[: size - len(text)]
-    return text
+    repeats = 1 + (offset + size) // len(filler)
+    return (filler if repeats == 1 else filler * repeats)[offset : offset + size]

@@ -35,12 +35,19 @@ class RunningWeb:
     seeds: list[str]
     log_path: Path
     process: subprocess.Popen[str] = field(repr=False)
+    _kept: list[Record] | None = field(default=None, repr=False)
 
     def records(self) -> list[Record]:
-        """The log up to now; complete after the end of the `with` block."""
+        """The log up to now; complete after the end of the `with` block. O(records)."""
+        if self._kept is not None:
+            return self._kept
         if self.process.poll() is None:
             self.flush()
         return read_log(self.log_path)
+
+    def keep_records(self) -> None:
+        """Hold the log in memory, as its file is about to go."""
+        self._kept = self.records()
 
     def flush(self, timeout: float = 10.0) -> None:
         """Have the log written to its file; waits until it is. Raises `RuntimeError` after `timeout` seconds."""
@@ -52,8 +59,8 @@ class RunningWeb:
 def running_web(spec: WebSpec, log_path: str | Path | None = None, start_timeout: float = 60.0) -> Iterator[RunningWeb]:
     """Serve a web in a child process until the end of the `with` block; the log can still be read afterwards.
 
-    Without `log_path` the log lies in a temporary folder that goes with the block. The child also ends when this
-    process does. Raises `RuntimeError` where the child does not get ready; it has said why on stderr.
+    Without `log_path` the log's file goes with the block, and its records are kept in memory. The child also ends when
+    this process does. Raises `RuntimeError` where the child does not get ready; it has said why on stderr.
     """
     with tempfile.TemporaryDirectory(prefix="localweb-") as folder:
         path = Path(log_path or Path(folder) / "access.tsv")
@@ -63,13 +70,21 @@ def running_web(spec: WebSpec, log_path: str | Path | None = None, start_timeout
             try:
                 web = build_web(spec)
                 ready = _read_message(process, start_timeout)
-                yield RunningWeb(web.at(ready["port"]), ready["port"], ready["seeds"], path, process)
+                running = RunningWeb(web.at(ready["port"]), ready["port"], ready["seeds"], path, process)
+                yield running
             finally:
-                process.terminate()
-                try:
-                    process.wait(STOP_TIMEOUT)
-                except subprocess.TimeoutExpired:
-                    process.kill()
+                _stop(process)
+        if log_path is None:
+            running.keep_records()
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """SIGTERM, so that the log is complete; SIGKILL where that does not help."""
+    process.terminate()
+    try:
+        process.wait(STOP_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 def _read_message(process: subprocess.Popen[str], timeout: float) -> dict[str, Any]:

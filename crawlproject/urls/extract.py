@@ -1,0 +1,132 @@
+"""What a crawler wants from a page: its links, its title, and what its author allows robots to do.
+
+HTML5 parsing as browsers do it (lexbor by selectolax).  One selector pass over the document for all kinds of element
+(0.02 ms) costs less than one pass per kind (0.03 ms), and keeps them in document order.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
+
+from .canonical import resolve
+from .parse_budget import affordable_length
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_LINKS = 5_000  # of one page; Heritrix stops at 6,000
+_HTML_WHITESPACE = " \t\n\f\r"
+_SELECTOR = "a[href],area[href],base[href],meta[name],link[rel],title"
+_LINK_TAGS = frozenset({"a", "area"})
+_OPTIONS = int(LexborDocumentOptions.WO_EVENTS)  # parses in two thirds of the time; what is left out makes no links
+_directives = re.compile(r"[^\s,;]+").findall
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """The links of one page and what else its markup says about it."""
+
+    hrefs: list[str]  # as written, in document order; of those that differ in nothing but the fragment, the first
+    base: str  # the URL that they are relative to
+    title: str | None
+    canonical: str | None  # the URL that the page gives as its own: absolute http(s), but not in canonical form
+    nofollow: bool  # robots shall not follow the links of this page (they are in hrefs all the same)
+    noindex: bool
+    nofollow_count: int  # links left out of hrefs for their rel=nofollow
+    truncated: int  # links not looked at because the page has too many
+
+
+def extract(body: str | bytes, url: str, *, max_links: int = MAX_LINKS, robot_names: Iterable[str] = ()) -> PageLinks:
+    """Reads the page *body* fetched from *url*.  Never raises, whatever the body.
+
+    Links are ``<a href>`` and ``<area href>`` without rel=nofollow.  Bytes are decoded as their byte order mark or meta
+    element says, else as UTF-8; where an HTTP header says more, pass text.  *robot_names* are the names under which a
+    ``<meta name=...>`` may address this crawler besides "robots"; what any of them forbids is forbidden.
+    O(length); 0.15 ms for 19 kB with 40 links.
+    """
+    hrefs: dict[str, str] = {}
+    head: list[LexborNode] = []
+    nofollow_count = truncated = 0
+    for node in _parse(body).css(_SELECTOR):
+        if node.tag not in _LINK_TAGS:
+            head.append(node)
+        elif len(hrefs) >= max_links:
+            truncated += 1
+        else:
+            attributes = node.attributes
+            if "rel" in attributes and "nofollow" in (attributes["rel"] or "").lower().split():
+                nofollow_count += 1
+                continue
+            href = _href(attributes)
+            hrefs.setdefault(href.partition("#")[0], href)
+    base = _base(head, url)
+    robots = _robots(head, {"robots", *(name.lower() for name in robot_names)})
+    return PageLinks(
+        hrefs=list(hrefs.values()),
+        base=base,
+        title=_title(head),
+        canonical=_canonical(head, base),
+        nofollow=not robots.isdisjoint(("nofollow", "none")),
+        noindex=not robots.isdisjoint(("noindex", "none")),
+        nofollow_count=nofollow_count,
+        truncated=truncated,
+    )
+
+
+def _parse(body: str | bytes) -> LexborHTMLParser:
+    text = body if isinstance(body, str) else body.decode("latin-1")  # to count in, one character a byte
+    length = affordable_length(text)
+    return LexborHTMLParser(body[:length], options=_OPTIONS, encoding=isinstance(body, bytes))
+
+
+def _href(attributes: dict[str, str | None]) -> str:
+    """The link in *attributes*; the selector also finds the ``xlink:href`` of drawings."""
+    return (attributes.get("href") or attributes.get("xlink:href") or "").strip(_HTML_WHITESPACE)
+
+
+def _base(head: list[LexborNode], url: str) -> str:
+    """The document's base URL: of the first base element, where that is http(s), else the page's own."""
+    for node in head:
+        if node.tag == "base":
+            return resolve(_href(node.attributes), url) or url
+    return url
+
+
+def _canonical(head: list[LexborNode], base: str) -> str | None:
+    for node in head:
+        if node.tag == "link":
+            attributes = node.attributes
+            if "canonical" in (attributes.get("rel") or "").lower().split():
+                href = _href(attributes)
+                return resolve(href, base) if href else None
+    return None
+
+
+def _robots(head: list[LexborNode], names: set[str]) -> set[str]:
+    """The directives of the meta elements with one of *names*."""
+    directives: set[str] = set()
+    for node in head:
+        if node.tag == "meta":
+            attributes = node.attributes
+            if (attributes.get("name") or "").strip(_HTML_WHITESPACE).lower() in names:
+                directives.update(_directives((attributes.get("content") or "").lower()))
+    return directives
+
+
+def _title(head: list[LexborNode]) -> str | None:
+    """The text of the first title element outside of drawings, white space collapsed; None if missing or blank."""
+    for node in head:
+        if node.tag == "title" and not _is_in_svg(node):
+            return " ".join(node.text().split()) or None
+    return None
+
+
+def _is_in_svg(node: LexborNode) -> bool:
+    parent = node.parent
+    while parent is not None and parent.tag != "svg":
+        parent = parent.parent
+    return parent is not None

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Pushes and pops per second, and bytes per queued URL, of the frontier and of Scrapy's queue, by number of servers.
+
+    scripts/bench_frontier.py [--urls 1000000] [--servers 1000,10000,100000]
+
+A pop is what a crawl does for a URL: open a session where the last one is spent, take its next URL, record a
+measurement, close the session.  Scrapy's DownloaderAwarePriorityQueue looks at all hosts for each pop, so it is
+popped fewer times.  CPU time of this process; run it on an idle machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import random
+import sys
+import time
+import tracemalloc
+from pathlib import Path
+from types import SimpleNamespace
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from scrapy import Request
+from scrapy.pqueues import DownloaderAwarePriorityQueue
+from scrapy.squeues import FifoMemoryQueue
+from scrapy.utils.test import get_crawler
+
+from crawlproject.frontier import POLICIES, Entry, Frontier, Measurement, Politeness
+
+NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
+LINKS_PER_PUSH = 40
+
+
+def entries(servers: int, urls: int, seed: int) -> list[list[Entry]]:
+    """Batches as pages bring them: three quarters of a page's links lead to one server."""
+    chance = random.Random(seed)
+    batches = []
+    serial = 0
+    while serial < urls:
+        home = chance.randrange(servers)
+        batch = []
+        for _ in range(min(LINKS_PER_PUSH, urls - serial)):
+            serial += 1
+            server = home if chance.random() < 0.75 else chance.randrange(servers)
+            url = f"http://host{server}.example/dir/page-{serial}.html"
+            batch.append(Entry(url, chance.random(), 0, 3))
+        batches.append(batch)
+    return batches
+
+
+def fill(frontier: Frontier, batches: list[list[Entry]]) -> float:
+    """Push all; returns CPU seconds."""
+    start = time.process_time()
+    for batch in batches:
+        frontier.push(batch)
+    return time.process_time() - start
+
+
+def drain(frontier: Frontier, pops: int) -> float:
+    """Fetch ``pops`` URLs by sessions of up to ten requests, each answered; returns CPU seconds."""
+    start = time.process_time()
+    now = 0.0
+    done = 0
+    while done < pops:
+        session = frontier.open_session(now)
+        if session is None:
+            break
+        for _ in range(10):
+            entry = frontier.next_url(session, now)
+            if entry is None:
+                break
+            done += 1
+            now += 0.001
+            frontier.record(
+                Measurement(
+                    session.server.key, now, status=200, connect_time=0.05, response_time=0.2, connection_requests=1
+                )
+            )
+        frontier.close_session(session, now)
+    return time.process_time() - start
+
+
+def memory_per_url(policy: str, servers: int, urls: int) -> float:
+    """Bytes that the frontier holds for each queued URL, servers and all, the URL's text included."""
+    tracemalloc.start()
+    frontier = Frontier(POLICIES[policy](), NO_WAIT)
+    for batch in entries(servers, urls, seed=2):
+        frontier.push(Entry(e.url, e.quality, e.priority, e.depth) for e in batch)
+    gc.collect()
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    return held / len(frontier)
+
+
+def scrapy_queue(servers: int, pops: int) -> tuple[float, float]:
+    """(push, pop) CPU seconds per request of Scrapy's queue with a request or two for each of ``servers`` hosts."""
+    crawler = get_crawler()
+    crawler.engine = SimpleNamespace(downloader=SimpleNamespace(slots={}, get_slot_key=_host))
+    queue = DownloaderAwarePriorityQueue.from_crawler(crawler, FifoMemoryQueue, key="")
+    requests = [Request(f"http://host{i % servers}.example/{i}") for i in range(servers + min(servers, 10_000))]
+    start = time.process_time()
+    for request in requests:
+        queue.push(request)
+    pushed = time.process_time()
+    for _ in range(pops):
+        queue.pop()
+    return (pushed - start) / len(requests), (time.process_time() - pushed) / pops
+
+
+def _host(request: Request) -> str:
+    return request.url.split("/")[2]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--urls", type=int, default=1_000_000)
+    parser.add_argument("--servers", default="1000,10000,100000")
+    parser.add_argument("--policies", default="breadth-first,capacity")
+    args = parser.parse_args()
+    print(f"{'queue':34} {'servers':>8} {'urls':>9} {'push/s':>9} {'pop/s':>9} {'bytes/url':>9}")
+    for servers in map(int, args.servers.split(",")):
+        for policy in args.policies.split(","):
+            batches = entries(servers, args.urls, seed=1)
+            frontier = Frontier(POLICIES[policy](), NO_WAIT)
+            gc.collect()
+            push_time = fill(frontier, batches)
+            del batches
+            pops = args.urls // 2
+            pop_time = drain(frontier, pops)
+            del frontier
+            size = memory_per_url(policy, servers, args.urls)
+            print(
+                f"{'frontier, ' + policy:34} {servers:>8} {args.urls:>9} {args.urls / push_time:>9.0f}"
+                f" {pops / pop_time:>9.0f} {size:>9.0f}",
+                flush=True,
+            )
+        push, pop = scrapy_queue(servers, pops=max(20, 200_000 // servers))
+        print(f"{'Scrapy DownloaderAwarePriorityQueue':34} {servers:>7} {'':>9} {1 / push:>9.0f} {1 / pop:>9.0f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
