@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import ada_url
 
-from .drop_params import DEFAULT_DROP_PARAMS, DropRules
+from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS, DropRules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

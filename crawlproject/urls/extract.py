@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
-from .canonical import resolve
-from .parse_budget import affordable_length
+from crawlproject.urls.canonical import resolve
+from crawlproject.urls.parse_budget import affordable_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +23,7 @@ _HTML_WHITESPACE = " \t\n\f\r"
 _SELECTOR = "a[href],area[href],base[href],meta[name],link[rel],title"
 _LINK_TAGS = frozenset({"a", "area"})
 _OPTIONS = int(LexborDocumentOptions.WO_EVENTS)  # parses in two thirds of the time; what is left out makes no links
-_directives = re.compile(r"[^\s,;]+").findall
+_tokens = re.compile(r"[^\s,;]+").findall
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def extract(body: str | bytes, url: str, *, max_links: int = MAX_LINKS, robot_na
             truncated += 1
         else:
             attributes = node.attributes
-            if "rel" in attributes and "nofollow" in (attributes["rel"] or "").lower().split():
+            if "rel" in attributes and "nofollow" in _tokens((attributes["rel"] or "").lower()):
                 nofollow_count += 1
                 continue
             href = _href(attributes)
@@ -100,7 +100,7 @@ def _canonical(head: list[LexborNode], base: str) -> str | None:
     for node in head:
         if node.tag == "link":
             attributes = node.attributes
-            if "canonical" in (attributes.get("rel") or "").lower().split():
+            if "canonical" in _tokens((attributes.get("rel") or "").lower()):
                 href = _href(attributes)
                 return resolve(href, base) if href else None
     return None
@@ -113,7 +113,7 @@ def _robots(head: list[LexborNode], names: set[str]) -> set[str]:
         if node.tag == "meta":
             attributes = node.attributes
             if (attributes.get("name") or "").strip(_HTML_WHITESPACE).lower() in names:
-                directives.update(_directives((attributes.get("content") or "").lower()))
+                directives.update(_tokens((attributes.get("content") or "").lower()))
     return directives
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from .canonical import origin_of
+from crawlproject.urls.canonical import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

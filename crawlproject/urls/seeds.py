@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .canonical import Canonicalizer
+from crawlproject.urls.canonical import Canonicalizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

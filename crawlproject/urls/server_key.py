@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import tldextract
 
-from .canonical import origin_of, resolve
+from crawlproject.urls.canonical import origin_of, resolve
 
 _other_scheme = re.compile(r"(?!https?:)([a-z][a-z0-9+.-]*:)(?://([^/?#\\\s]*))?", re.IGNORECASE).match
 
@@ -33,7 +33,7 @@ def server_key(url: str) -> str:
         href = resolve(url)
         key = None if href is None else origin_of(href[: href.index("/", 8)])
     if key is None:
-        raise ValueError(f"no scheme and host in URL {shortened(url)!r}")
+        raise ValueError(f"no scheme and host in URL {_shortened(url)!r}")
     return key
 
 
@@ -49,7 +49,7 @@ def host_of(key: str) -> str:
     return netloc.partition(":")[0]
 
 
-def shortened(url: str, length: int = 80) -> str:
+def _shortened(url: str, length: int = 80) -> str:
     """*url* cut to *length* characters, for messages."""
     return url if len(url) <= length else f"{url[: length - 3]}..."
 

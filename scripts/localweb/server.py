@@ -1,4 +1,8 @@
-"""The emulated web on loopback: an asyncio server per address, all on one port."""
+"""The emulated web on loopback: an asyncio server per address, all on one port.
+
+A TCP handshake on loopback cannot be slowed down from user space, so the cost of a connection is served as further
+delay before its first response: a client measures it as response time of the first request, not as connection time.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Whole crawls over loopback, each in a process of its own."""

@@ -1,0 +1,100 @@
+"""Runs a crawl in a process of its own and brings back what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMEOUT = 120.0
+
+#: What a test crawl has besides the add-on: nothing from outside, no waiting.
+IMPOLITE: dict[str, Any] = {
+    "FRONTIER_DELAY_FACTOR": 0,
+    "FRONTIER_MIN_DELAY": 0,
+    "FRONTIER_MAX_DELAY": 0,
+}
+
+
+@dataclass
+class Crawl:
+    """What came of a crawl."""
+
+    exit_code: int
+    log: str
+    stats: dict[str, Any] = field(default_factory=dict)
+    items: list[dict[str, Any]] = field(default_factory=list)
+
+    def stat(self, name: str) -> Any:
+        """A stat, 0 where it was never set."""
+        return self.stats.get(name, 0)
+
+    def urls(self) -> list[str]:
+        """The ``url`` of every item, sorted."""
+        return sorted(item["url"] for item in self.items)
+
+
+def command(spider: str, folder: Path, settings: dict[str, Any], arguments: dict[str, str], addon: bool) -> list[str]:
+    """The command line that runs ``spider`` (module:Class) and leaves its results in ``folder``."""
+    job = {"spider": spider, "folder": str(folder), "settings": settings, "arguments": arguments, "addon": addon}
+    return [sys.executable, "-W", "ignore::ResourceWarning", "-m", "tests.crawl.runner", json.dumps(job)]
+
+
+def crawl(spider: str, *, settings: dict[str, Any] | None = None, addon: bool = True, **arguments: str) -> Crawl:
+    """Run a crawl to its end. ``settings`` come on top of the add-on alone, as in anybody's project."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        done = subprocess.run(
+            command(spider, folder, settings or {}, arguments, addon),
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT,
+            cwd=ROOT,
+            env=environment(),
+            check=False,
+        )
+        return read_results(folder, done.returncode, done.stderr)
+
+
+@contextmanager
+def crawling(
+    spider: str, folder: Path, *, settings: dict[str, Any] | None = None, **arguments: str
+) -> Iterator[subprocess.Popen[str]]:
+    """A crawl under way; it is killed if the block leaves it running."""
+    process = subprocess.Popen(
+        command(spider, folder, settings or {}, arguments, addon=True),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=environment(),
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def read_results(folder: Path, exit_code: int, log: str) -> Crawl:
+    """What the runner left in ``folder``."""
+    result = Crawl(exit_code, log)
+    if (folder / "stats.json").exists():
+        result.stats = json.loads((folder / "stats.json").read_text())
+    if (folder / "items.jsonl").exists():
+        result.items = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
+    return result
+
+
+def environment() -> dict[str, str]:
+    """The environment without what would send requests elsewhere."""
+    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}

@@ -1,0 +1,108 @@
+"""Whole crawls of the emulated web, judged by the log of its servers."""
+
+import pytest
+
+from scripts.localweb import (
+    PolitenessRule,
+    WebSpec,
+    duplicates,
+    max_open_connections,
+    parallel_connections,
+    politeness_violations,
+    running_web,
+)
+from tests.crawl.crawling import IMPOLITE, crawl
+
+WEB = "crawlproject.spiders.web.WebSpider"
+
+
+def crawl_web(spec: WebSpec, **settings: object) -> tuple[object, object, list]:
+    with running_web(spec) as web:
+        result = crawl(WEB, settings={"LOG_LEVEL": "INFO", **settings}, seeds=",".join(web.seeds))
+        web.keep_records()
+    return result, web.web, web.records()
+
+
+def test_every_page_is_fetched_once() -> None:
+    """All pages reachable from the seeds, none twice, over at most one connection per server."""
+    spec = WebSpec(servers=30, pages=400, seed=3, time_scale=0)
+    result, web, records = crawl_web(spec, **IMPOLITE, FRONTIER_MAX_SESSIONS=8)
+    assert result.stat("finish_reason") == "finished"
+    assert result.urls() == sorted(web.expected_urls())
+    assert duplicates(records) == {}
+    assert max_open_connections(records) <= 8
+    assert max(parallel_connections(records).values()) == 1
+    assert result.stat("frontier/urls") == 0
+
+
+@pytest.mark.parametrize("mode", ["request", "session"])
+def test_server_log_shows_no_impolite_request(mode: str) -> None:
+    """Every gap is as long as politeness says, robots.txt and Crawl-delay included, by the servers' own clock."""
+    spec = WebSpec(servers=15, pages=90, seed=4, time_scale=0.1, crawl_delay_share=0.2, crawl_delay=0.7)
+    factor = {"request": 3.0, "session": 2.0}[mode]
+    result, web, records = crawl_web(
+        spec,
+        ROBOTSTXT_OBEY=True,
+        FRONTIER_POLITENESS=mode,
+        FRONTIER_DELAY_FACTOR=factor,
+        FRONTIER_MIN_DELAY=0.1,
+        FRONTIER_MAX_DELAY=1.0,
+    )
+    rule = PolitenessRule(mode, factor, 0.1, 1.0, crawl_delays=web.crawl_delays())
+    assert politeness_violations(records, rule) == []
+    assert max(parallel_connections(records).values()) == 1
+    assert result.urls() == sorted(web.expected_urls())
+
+
+def test_server_that_asks_to_be_left_alone_is() -> None:
+    """429 with Retry-After, in seconds and as a date: no request before it is over, and no page is lost."""
+    spec = WebSpec(servers=6, pages=60, seed=5, time_scale=0, throttled_share=1.0, retry_after=1)
+    result, web, records = crawl_web(spec, **IMPOLITE, FRONTIER_MIN_BACKOFF=0.1)
+    assert not [record for record in records if "early" in record.note]
+    assert result.stat("downloader/response_status_count/429") >= 6
+    assert result.urls() == sorted(web.expected_urls())
+
+
+def test_dead_servers_do_not_hold_up_the_crawl() -> None:
+    """Refused connections are counted and the other servers' pages all come."""
+    spec = WebSpec(servers=20, pages=200, seed=6, time_scale=0, dead_share=0.2)
+    result, web, records = crawl_web(spec, **IMPOLITE, FRONTIER_MIN_BACKOFF=0.01, FRONTIER_MAX_BACKOFF=0.02)
+    assert result.urls() == sorted(web.expected_urls())
+    assert result.stat("frontier/failures/refused") > 0
+
+
+def test_servers_that_close_silently_teach_their_limit() -> None:
+    """Connections that are closed without a word cost no page, and the crawler learns how many requests they carry."""
+    spec = WebSpec(servers=6, pages=200, seed=7, time_scale=0, keep_alive_limit=5, silent_close_share=1.0)
+    result, web, records = crawl_web(spec, **IMPOLITE)
+    assert result.urls() == sorted(web.expected_urls())
+    assert duplicates(records) == {}
+
+
+def test_redirects_errors_and_disallowed_pages() -> None:
+    """Redirect targets are fetched once, errors are not items, what robots.txt forbids is not asked for."""
+    spec = WebSpec(
+        servers=12,
+        pages=300,
+        seed=8,
+        time_scale=0,
+        not_found_share=0.05,
+        server_error_share=0.02,
+        redirect_share=0.1,
+        robots_disallow_share=0.5,
+    )
+    result, web, records = crawl_web(
+        spec, **IMPOLITE, ROBOTSTXT_OBEY=True, RETRY_TIMES=1, FRONTIER_MIN_BACKOFF=0.01, FRONTIER_MAX_BACKOFF=0.1
+    )
+    assert result.urls() == sorted(web.expected_urls())
+    assert duplicates(records) == {}
+    assert not [record for record in records if "forbidden" in record.note or "disallowed" in record.note]
+
+
+def test_max_pages_ends_the_crawl() -> None:
+    """No more items than asked for."""
+    spec = WebSpec(servers=5, pages=200, seed=9, time_scale=0)
+    with running_web(spec) as web:
+        result = crawl(WEB, settings=IMPOLITE, seeds=",".join(web.seeds), max_pages="20")
+    assert len(result.items) == 20
+    assert result.stat("finish_reason") == "closespider_pagecount"
