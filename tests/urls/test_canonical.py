@@ -1,0 +1,209 @@
+"""The canonical form of a URL, case by case and by its laws."""
+
+import pytest
+from hypothesis import given
+from scrapy import Request
+
+from crawlproject.urls import Canonicalizer, resolve
+from crawlproject.urls.canonical import origin_of
+
+from .conftest import url_like
+
+CANONICALIZER = Canonicalizer()
+
+# RFC 3986 sections 5.4.1 and 5.4.2: what a reference means on a page at RFC_BASE.
+RFC_BASE = "http://a/b/c/d;p?q"
+RFC_CASES = {
+    "g": "http://a/b/c/g",
+    "./g": "http://a/b/c/g",
+    "g/": "http://a/b/c/g/",
+    "/g": "http://a/g",
+    "//g": "http://g/",
+    "?y": "http://a/b/c/d;p?y",
+    "g?y": "http://a/b/c/g?y",
+    "#s": "http://a/b/c/d;p?q",
+    "g#s": "http://a/b/c/g",
+    "g?y#s": "http://a/b/c/g?y",
+    ";x": "http://a/b/c/;x",
+    "g;x": "http://a/b/c/g;x",
+    "g;x?y#s": "http://a/b/c/g;x?y",
+    "": "http://a/b/c/d;p?q",
+    ".": "http://a/b/c/",
+    "./": "http://a/b/c/",
+    "..": "http://a/b/",
+    "../": "http://a/b/",
+    "../g": "http://a/b/g",
+    "../..": "http://a/",
+    "../../": "http://a/",
+    "../../g": "http://a/g",
+    "../../../g": "http://a/g",
+    "../../../../g": "http://a/g",
+    "/./g": "http://a/g",
+    "/../g": "http://a/g",
+    "g.": "http://a/b/c/g.",
+    ".g": "http://a/b/c/.g",
+    "g..": "http://a/b/c/g..",
+    "..g": "http://a/b/c/..g",
+    "./../g": "http://a/b/g",
+    "./g/.": "http://a/b/c/g/",
+    "g/./h": "http://a/b/c/g/h",
+    "g/../h": "http://a/b/c/h",
+    "g;x=1/./y": "http://a/b/c/g;x=1/y",
+    "g;x=1/../y": "http://a/b/c/y",
+    "g?y/./x": "http://a/b/c/g?y/./x",
+    "g?y/../x": "http://a/b/c/g?y/../x",
+    "g#s/../x": "http://a/b/c/g",
+    "http:g": "http://a/b/c/g",  # as browsers do; a strict parser says "http:g"
+    "g:h": None,
+}
+
+CASES = {
+    # scheme and host
+    "HTTP://Example.ORG/A": "http://example.org/A",
+    "http://example.org": "http://example.org/",
+    "http://example.org:80/": "http://example.org/",
+    "https://example.org:443/": "https://example.org/",
+    "http://example.org:443/": "http://example.org:443/",
+    "http://example.org:/": "http://example.org/",
+    "http://example.org:08080/": "http://example.org:8080/",
+    "http://example.org./": "http://example.org/",
+    "http://example.org...:8080/": "http://example.org:8080/",
+    "http://user:secret@example.org/": "http://example.org/",
+    "http://bücher.de/": "http://xn--bcher-kva.de/",
+    "http://b%C3%BCcher.de/": "http://xn--bcher-kva.de/",
+    "http://0x7f.1/": "http://127.0.0.1/",
+    "http://0x7f.1../": "http://127.0.0.1/",
+    "http://[0:0::1]/": "http://[::1]/",
+    "http:\\\\example.org\\a": "http://example.org/a",
+    " http://exam\tple.org/a\nb ": "http://example.org/ab",
+    # path and query
+    "http://h/a#b?c": "http://h/a",
+    "http://h/?": "http://h/",
+    "http://h?": "http://h/",
+    "http://h/??": "http://h/??",
+    "http://h?a": "http://h/?a",
+    "http://h/a/./b/../c": "http://h/a/c",
+    "http://h/a/%2e%2E/c": "http://h/c",
+    "http://h//a///b": "http://h//a///b",
+    "http://h/?b=1&a=2&&c=": "http://h/?b=1&a=2&&c=",
+    # escapes
+    "http://h/%7Ea/%41%2d%5f": "http://h/~a/A-_",
+    "http://h/%2f%3f%23?%26%3d": "http://h/%2F%3F%23?%26%3D",
+    "http://h/é?é": "http://h/%C3%A9?%C3%A9",
+    "http://h/%e9": "http://h/%E9",
+    "http://h/a b?a b": "http://h/a%20b?a%20b",
+    "http://h/100%?100%": "http://h/100%25?100%25",
+    "http://h/%%37E": "http://h/%257E",
+    "http://h/[a|b]^`{}": "http://h/%5Ba%7Cb%5D%5E%60%7B%7D",
+    "http://h/?[a|b]\\^`{}'": "http://h/?%5Ba%7Cb%5D%5C%5E%60%7B%7D%27",
+    # session ids
+    "http://h/a;jsessionid=1F?b=1&utm_source=x&c=2": "http://h/a?b=1&c=2",
+    "http://h/a?utm_source=x": "http://h/a",
+    "http://h/a/..;jsessionid=1": "http://h/",
+}
+
+MALFORMED = [
+    *("", " ", "a", "/a", "//h/", "http:", "http://", "http:///", "http://.", "http://h:99999/", "http://[::1/"),
+    *("http://a b/", "http://a%00b/", "http://1.2.3.4.5/", "http://h/\ud800", "http://\ud800/"),
+    *("mailto:a@h", "javascript:void(0)", "ftp://h/", "file:///a", "data:text/html,a", "ws://h/", "about:blank"),
+]
+
+
+@pytest.mark.parametrize(("href", "expected"), RFC_CASES.items())
+def test_reference_means_what_rfc_3986_says(href, expected):
+    """The examples of RFC 3986 section 5.4 resolve as given there."""
+    assert CANONICALIZER.canonical(href, RFC_BASE) == expected
+    assert CANONICALIZER.batch([href], RFC_BASE) == [expected]
+
+
+@pytest.mark.parametrize(("url", "expected"), CASES.items())
+def test_spellings_of_one_url_become_one(url, expected):
+    """Each normalisation gives the expected spelling, alone and on a page."""
+    assert CANONICALIZER.canonical(url) == expected
+    assert CANONICALIZER.batch([url], "http://other/") == [expected]
+
+
+@pytest.mark.parametrize("url", MALFORMED)
+def test_malformed_and_other_schemes_are_none(url):
+    """What is not an http or https URL is None."""
+    assert CANONICALIZER.canonical(url) is None
+
+
+@pytest.mark.parametrize("base", ["", "not a URL", "data:,x", "mailto:a@h", "http://.", "http://h:x/"])
+def test_base_that_is_no_page_leaves_absolute_links(base):
+    """A useless base costs the relative links and no others."""
+    assert CANONICALIZER.batch(["http://h/a", "b", "/c", "?d", "#e", ""], base) == ["http://h/a", *[None] * 5]
+
+
+def test_links_of_a_page_with_session_id():
+    """The session id in a page's own URL does not reach its links."""
+    base = "http://u:p@H.org./a;jsessionid=1/b%7e.html?PHPSESSID=2#c"
+    hrefs = ["", "#d", "?e=1", "f", "/g", "../h", "../../../i", "//k/l"]
+    expected = ["a/b~.html", "a/b~.html", "a/b~.html?e=1", "a/f", "g", "h", "i"]
+    assert CANONICALIZER.batch(hrefs, base) == [*(f"http://h.org/{path}" for path in expected), "http://k/l"]
+
+
+def test_nothing_is_dropped_where_nothing_is_listed():
+    """With an empty list of parameters session ids and tracking stay."""
+    url = "http://h/a;jsessionid=1?utm_source=x"
+    assert Canonicalizer(drop_params=()).canonical(url) == url
+
+
+@pytest.mark.parametrize(
+    ("encoding", "expected"),
+    [
+        ("windows-1251", "http://h/%D1%8F?q=%FF"),
+        ("koi8-r", "http://h/%D1%8F?q=%D1"),
+        ("latin-1", "http://h/%D1%8F?q=%26%231103%3B"),
+        ("utf-16", "http://h/%D1%8F?q=%D1%8F"),
+        ("no such encoding", "http://h/%D1%8F?q=%D1%8F"),
+        ("\0", "http://h/%D1%8F?q=%D1%8F"),
+    ],
+)
+def test_query_takes_the_encoding_of_its_page(encoding, expected):
+    """Only the query is escaped in the page's encoding; what that lacks becomes a character reference, as in forms."""
+    assert CANONICALIZER.canonical("/я?q=я", "http://h/", encoding) == expected
+    assert CANONICALIZER.batch(["/я?q=я"], "http://h/", encoding) == [expected]
+
+
+@pytest.mark.parametrize(
+    "text", ["\0" * 68_000, "a" * 1_000_000, "%" * 200_000, "../" * 100_000, "http://" + "a." * 99_999]
+)
+def test_monsters_are_survived(text):
+    """A link of a megabyte gives a URL or None."""
+    for href in (text, f"http://h/{text}", f"http://h/?{text}", f"#{text}"):
+        result = CANONICALIZER.canonical(href, "http://h/a")
+        assert result is None or result.startswith("http://")
+        assert CANONICALIZER.batch([href], "http://h/a") == [result]
+
+
+def test_origin_of_keeps_what_a_prefix_says():
+    """The scheme and a port that is not the scheme's own belong to the origin."""
+    assert [origin_of(prefix) for prefix in ("https://H:80", "http://u@h", "http://h:x", "http://")] == [
+        *("https://h:80", "http://h", None, None)
+    ]
+
+
+def test_resolve_keeps_what_only_canonical_drops():
+    """Resolving alone keeps credentials, parameters and escapes."""
+    assert resolve("b%7e?utm_source=x#c", "http://u@h/a") == "http://u@h/b%7e?utm_source=x"
+
+
+@given(url_like(), url_like())
+def test_canonical_form_is_a_fixed_point(url, base):
+    """The canonical form of any text, on any page, is None or its own canonical form."""
+    once = CANONICALIZER.canonical(url, base)
+    assert once is None or CANONICALIZER.canonical(once) == once
+
+
+@given(url_like(), url_like())
+def test_batch_is_canonical_of_each(href, base):
+    """The fast path for plain links gives what the parser gives."""
+    assert CANONICALIZER.batch([href, href], base) == [CANONICALIZER.canonical(href, base)] * 2
+
+
+@given(url_like())
+def test_scrapy_leaves_canonical_urls_alone(text):
+    """A Request for a canonical URL has that very URL, so that a page is known by one spelling everywhere."""
+    url = CANONICALIZER.canonical(text)
+    assert url is None or Request(url).url == url
