@@ -12,11 +12,12 @@ from crawlproject.seen import MemorySeenSet, bytes_fingerprint, url_fingerprint
 from crawlproject.urls import Canonicalizer
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
     from scrapy.utils.request import RequestFingerprinterProtocol
-    from typing_extensions import Self
 
 logger = logging.getLogger(__name__)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
+
+#: Whether a reference that has no canonical form is one of another scheme (mailto:, javascript:), not a broken one.
+_OTHER_SCHEME = re.compile(r"\s*(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE).match
 
 
 class LinkIntake:
@@ -63,9 +67,9 @@ class LinkIntake:
         else:
             encoding = getattr(links.response, "encoding", "utf-8")
             urls = canonicalizer.batch(links.hrefs, links.base or links.response.url, encoding)
-        for url in urls:
+        for href, url in zip(links.hrefs, urls, strict=True):
             if url is None:
-                counts["skipped/malformed"] += 1
+                counts["skipped/scheme" if _OTHER_SCHEME(href) else "skipped/malformed"] += 1
                 continue
             reason = reason_to_skip(url)
             if reason is not None:

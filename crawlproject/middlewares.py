@@ -27,11 +27,11 @@ from crawlproject.urls import host_of, server_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
+    from typing import Self
 
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from typing_extensions import Self
 
     from crawlproject.download.timing import Timing
 

@@ -91,9 +91,7 @@ class FrontierOptions:
             policy=reader.policy(),
             quality=reader.quality(),
             politeness=politeness,
-            group=cast(
-                "PolitenessGroup", reader.choice("FRONTIER_POLITENESS_GROUP", get_args(PolitenessGroup))
-            ),
+            group=cast("PolitenessGroup", reader.choice("FRONTIER_POLITENESS_GROUP", get_args(PolitenessGroup))),
             max_sessions=reader.count("FRONTIER_MAX_SESSIONS", least=1),
             max_batch=reader.count("FRONTIER_MAX_BATCH", least=1),
             max_failures=reader.count("FRONTIER_MAX_FAILURES", least=0),

@@ -18,16 +18,17 @@ from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import Dispatcher, Entry, Frontier
 from crawlproject.intake import LinkIntake, link_filter_from_settings
 from crawlproject.options import FrontierOptions
-from crawlproject.signals import session_closed
+from crawlproject.signals import connection_lost, session_closed
 from crawlproject.urls import RegisteredDomain, host_of, server_key
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.robotstxt import RobotParser
     from scrapy.utils.asyncio import CallLaterResult
     from twisted.internet.defer import Deferred
-    from typing_extensions import Self
 
     from crawlproject.frontier import Measurement, Start
     from crawlproject.links import Links
@@ -76,7 +77,7 @@ class FrontierScheduler(BaseScheduler):
     # Scrapy's interface
 
     def open(self, spider: Spider) -> Deferred[None] | None:
-        """(1) prepare the intake of links (2) listen for robots.txt (3) open the dupefilter."""
+        """(1) prepare the intake of links (2) listen for robots.txt and lost connections (3) open the dupefilter."""
         settings = self._crawler.settings
         seen = self.dupefilter
         if not isinstance(seen, SeenDupeFilter):  # the project's own filters requests; links need a seen-set, too
@@ -90,6 +91,7 @@ class FrontierScheduler(BaseScheduler):
         )
         self._robots_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
         self._crawler.signals.connect(self._robots_parsed, signals.robots_parsed)
+        self._crawler.signals.connect(self._connection_lost, connection_lost)
         opened: Deferred[None] | None = self.dupefilter.open()
         return opened
 
@@ -272,8 +274,11 @@ class FrontierScheduler(BaseScheduler):
         if slot is not None:
             slot.nextcall.schedule()
 
+    def _connection_lost(self, server_key: str) -> None:
+        self._frontier.connection_lost(server_key, CLOCK())
+
     def _robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
-        agent = self._robots_agent or request.headers.get(b"User-Agent", b"*")
+        agent = self._robots_agent or request.headers.get(b"User-Agent") or b"*"
         delay = robotparser.crawl_delay(agent)
         if delay is not None and isfinite(delay) and delay > 0:
             self._frontier.set_crawl_delay(server_key(request.url), delay)

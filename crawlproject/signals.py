@@ -2,3 +2,6 @@
 
 #: A session has ended and its connection must be closed; argument ``server_key``.
 session_closed = object()
+
+#: A server has closed the connection of an open session; argument ``server_key``.
+connection_lost = object()

@@ -137,7 +137,10 @@ def main() -> None:
                 flush=True,
             )
         push, pop = scrapy_queue(servers, pops=max(20, 200_000 // servers))
-        print(f"{'Scrapy DownloaderAwarePriorityQueue':34} {servers:>7} {'':>9} {1 / push:>9.0f} {1 / pop:>9.0f}", flush=True)
+        print(
+            f"{'Scrapy DownloaderAwarePriorityQueue':34} {servers:>7} {'':>9} {1 / push:>9.0f} {1 / pop:>9.0f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -129,7 +129,13 @@ def main() -> None:
         run_one(args.case, args.seeds)
         return
     spec = WebSpec(
-        servers=20, pages=args.pages, time_scale=0, page_bytes=19_000, links_per_page=40, links_sigma=0, keep_alive_limit=100
+        servers=20,
+        pages=args.pages,
+        time_scale=0,
+        page_bytes=19_000,
+        links_per_page=40,
+        links_sigma=0,
+        keep_alive_limit=100,
     )
     best: dict[str, dict[str, float]] = {}
     with running_web(spec) as web:

@@ -12,7 +12,19 @@ CORE = {
     "seen": {"seen", "urls"},
     "frontier": {"frontier", "seen", "urls"},
 }
-FORBIDDEN = {"scrapy", "twisted", "redis", "aiohttp", "asyncio", "socket", "ssl", "time", "datetime", "random", "logging"}
+FORBIDDEN = {
+    "scrapy",
+    "twisted",
+    "redis",
+    "aiohttp",
+    "asyncio",
+    "socket",
+    "ssl",
+    "time",
+    "datetime",
+    "random",
+    "logging",
+}
 
 
 def imports(path: Path) -> Iterator[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import crawlproject
 from scrapy.commands import genspider
+
+import crawlproject
 
 OWN_TEMPLATES = Path(crawlproject.__path__[0], "templates", "spiders")
 

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 
 import aiohttp
 
-from crawlproject.download.timing import TimedResponse, Timing, timing_trace
+from crawlproject.download.timing import TimedResponse, timing_trace
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from aiohttp.abc import AbstractResolver
+
+    from crawlproject.download.timing import Timing
 
 #: Longest wait (seconds) for a server to see that its connection was closed.
 CLOSE_TIMEOUT = 1.0
@@ -52,14 +54,22 @@ class Connection:
                 await asyncio.wait([closed], timeout=CLOSE_TIMEOUT)
         await self.client.close()
 
-    def note(self, timing: Timing) -> None:
-        """Count a request of this connection."""
+    def note(self, timing: Timing, response: TimedResponse, on_lost: Callable[[], None]) -> None:
+        """Count a request of this connection; ``on_lost`` is called when the socket it went over is closed."""
         self.requests = self.requests + 1 if timing.reused else 1
         timing.connection_requests = self.requests
+        transport = response.transport
+        if transport is not None and transport is not self.transport:
+            self.transport = transport
+            closed = getattr(transport.get_protocol(), "closed", None)
+            if closed is not None:
+                closed.add_done_callback(lambda _: on_lost())
 
 
 class ConnectionPool:
     """Connections by server key; at most ``limit`` are open at any moment.
+
+    ``on_lost`` is called with the server's key when a server closes the connection of a session.
 
     A connection lives until ``close`` names its server (its session has ended), or, where ``keep`` is False
     and no session is open, for one request.
@@ -72,7 +82,9 @@ class ConnectionPool:
         ssl: ssl_module.SSLContext,
         resolver: AbstractResolver,
         local_address: tuple[str, int] | None = None,
+        on_lost: Callable[[str], None] = lambda _: None,
     ) -> None:
+        self._on_lost = on_lost
         self._places = asyncio.Semaphore(limit)
         self._ssl = ssl
         self._resolver = resolver
@@ -95,11 +107,23 @@ class ConnectionPool:
         try:
             async with connection.turn:
                 if not connection.has_place:
-                    await self._take_place(connection)
+                    if one_shot:
+                        self._make_room()
+                    await self._places.acquire()
+                    connection.has_place = True
                 yield connection
         finally:
             if one_shot:
                 self.close(server_key)
+
+    def note(self, server_key: str, timing: Timing, response: TimedResponse) -> None:
+        """Tell the connection of a server of the response that has begun on it."""
+        connection = self._connections[server_key]
+        connection.note(timing, response, lambda: self._lost(server_key, connection))
+
+    def _lost(self, server_key: str, connection: Connection) -> None:
+        if self._connections.get(server_key) is connection:
+            self._on_lost(server_key)
 
     def close(self, server_key: str) -> None:
         """Close the connection to a server, if there is one; its place is free once the server knows."""
@@ -124,14 +148,12 @@ class ConnectionPool:
             local_addr=self._local_address,
         )
 
-    async def _take_place(self, connection: Connection) -> None:
-        """Wait for a place, having idle connections give up theirs: their session waits for this request."""
-        if self._places.locked():
+    def _make_room(self) -> None:
+        """If no place is free, have an idle connection give up its own: its session may wait for this very request."""
+        if self._places.locked() and not self._closing:
             idle = next((c for c in self._connections.values() if c.has_place and not c.turn.locked()), None)
             if idle is not None:
                 self._evict(idle)
-        await self._places.acquire()
-        connection.has_place = True
 
     def _evict(self, connection: Connection) -> None:
         """Close an idle connection's socket; its session opens another one when it needs it."""
@@ -153,5 +175,3 @@ class ConnectionPool:
             if connection.has_place:
                 connection.has_place = False
                 self._places.release()
-
-

@@ -6,7 +6,6 @@ connection is chosen (Scrapy's pools bound neither the sockets open in all nor t
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -66,11 +65,15 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             ssl=self._ssl_context,
             resolver=self.resolver,
             local_address=self._bind_address,
+            on_lost=self._lost,
         )
         crawler.signals.connect(self._session_closed, signals.session_closed)
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)
+
+    def _lost(self, server_key: str) -> None:
+        self.crawler.signals.send_catch_log(signals.connection_lost, server_key=server_key)
 
     def _has_session(self, key: str) -> bool:
         engine = self.crawler.engine
@@ -99,10 +102,9 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
                 async with await self._send(connection, request, timeout, last=last) as response:
                     assert isinstance(response, TimedResponse)
                     response.correct(timing, CLOCK())
-                    connection.transport = response.transport
-                    connection.note(timing)
+                    self._pool.note(key, timing, response)
                     yield response
-            except (TimeoutError, asyncio.TimeoutError) as error:
+            except TimeoutError as error:
                 raise DownloadTimeoutError(f"Getting {request.url} took longer than {timeout} seconds.") from error
             except (aiohttp.InvalidUrlClientError, aiohttp.NonHttpUrlClientError) as error:
                 raise UnsupportedURLSchemeError(str(error)) from error
@@ -141,5 +143,3 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         self.crawler.signals.disconnect(self._session_closed, signals.session_closed)
         await self._pool.aclose()
         await self.resolver.close()
-
-

@@ -63,12 +63,12 @@ class Dispatcher:
             if start is not None:
                 return start
         while len(self._open) < self.max_sessions:
-            session = self.frontier.open_session(now)
-            if session is None:
+            opened = self.frontier.open_session(now)
+            if opened is None:
                 break
-            self._open.add(session)
+            self._open.add(opened)
             self.opened += 1
-            start = self._serve(session, now)
+            start = self._serve(opened, now)
             if start is not None:
                 return start
         return None

@@ -62,10 +62,15 @@ class Estimates:
             self.requests_per_connection = m.connection_requests
         elif m.connection_requests > self.requests_per_connection:
             self.requests_per_connection = m.connection_requests  # it carries more than was thought
-        elif session is not None and session.carried and m.connect_time is not None:
-            # It closed without a word: after so many requests, or because it was idle for so long.
-            idle = m.now - m.fetch_time - session.last_end
-            if idle < IDLE_CLOSE:
-                self.requests_per_connection = session.carried
-            else:
-                self.keep_alive_time = min(self.keep_alive_time, idle)
+        elif session is not None and m.connect_time is not None:
+            self.learn_close(session.carried, m.now - m.fetch_time - session.last_end)
+
+    def learn_close(self, carried: int, idle: float) -> None:
+        """A connection was closed without a word, after ``carried`` requests and ``idle`` seconds.
+
+        It was for the number of requests if that came at once, else for the pause.
+        """
+        if carried and idle < IDLE_CLOSE:
+            self.requests_per_connection = carried
+        elif carried:
+            self.keep_alive_time = min(self.keep_alive_time, idle)

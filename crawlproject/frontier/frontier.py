@@ -170,6 +170,15 @@ class Frontier:
             server.session.ready_at = max(server.session.ready_at, server.ready_at)
         self._place(server)
 
+    def connection_lost(self, key: str, now: float) -> None:
+        """The server ``key`` has closed its session's connection: no further request on it. O(batch)."""
+        server = self._server(key)
+        session = server.session
+        if session is not None and not session.ending:
+            session.ending = True
+            server.estimates.learn_close(session.carried, now - session.last_end)
+            server.set_limit(self.politeness, self._max_batch)
+
     def close_session(self, session: Session, now: float) -> None:
         """End the lease; the server rests as politeness says. O(log servers).
 
@@ -342,6 +351,6 @@ class Frontier:
 
     def check(self) -> None:
         """Assert every invariant. O(n log n); for tests."""
-        from crawlproject.frontier.invariants import check  # noqa: PLC0415 - only tests need it
+        from crawlproject.frontier.invariants import check
 
         check(self)

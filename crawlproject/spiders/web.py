@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,10 @@ from crawlproject.urls import BadSeed, extract, read_seeds, server_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
+    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from typing_extensions import Self
 
 #: Media types whose links are followed.
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
@@ -30,14 +30,12 @@ class WebSpider(Spider):
 
     ``-a allowed=DOMAIN[,DOMAIN...]`` stays within these domains, ``-a max_pages=N`` stops after N pages,
     ``-a body=1`` puts the text of each page into its item.  Yields a ``Page`` for each page fetched.
-    Stats: ``web/pages``, ``web/nofollow_pages``, ``web/skipped/content_type``, ``web/bad_seeds``.
+    Stats: ``web/pages``, ``web/nofollow_pages``, ``web/truncated_pages`` (with more links than are looked at), ``web/skipped/content_type``, ``web/bad_seeds``.
     """
 
     name = "web"
 
-    def __init__(
-        self, seeds: str = "", allowed: str = "", max_pages: str = "0", body: str = "", **kwargs: Any
-    ) -> None:
+    def __init__(self, seeds: str = "", allowed: str = "", max_pages: str = "0", body: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if not seeds:
             raise ValueError("seeds='': must be URLs with commas between them, a file, or - for standard input")
@@ -90,6 +88,8 @@ class WebSpider(Spider):
         if found.nofollow or _says_nofollow(response):
             self._count("web/nofollow_pages")
             return None
+        if found.truncated:
+            self._count("web/truncated_pages")
         hrefs = found.hrefs
         if found.canonical is not None and found.canonical != response.url:
             hrefs = [*hrefs, found.canonical]
@@ -109,7 +109,7 @@ class WebSpider(Spider):
             last_modified=last_modified.decode("latin-1") if last_modified else None,
             length=len(response.body),
             server=server_key(response.url),
-            fetched_at=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+            fetched_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
             dns_time=meta.get("dns_time"),
             connect_time=meta.get("connect_time"),
             tls_time=meta.get("tls_time"),

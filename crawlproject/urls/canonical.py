@@ -5,7 +5,7 @@ section 6.2.2-6.2.3 that do not change what is fetched, and the parameters of :m
 order of parameters is kept, empty parameters and empty path segments too: servers do tell them apart.
 
 The parser is ada-url (4.0: all 978 web-platform-tests vectors right, 2.4-3 us a URL) and not can_ada (3.0: 0.5-1 us,
-but 29 vectors wrong, some of them hosts that exist): 9 links in 10 are plain, and those need no parser at all.
+but 29 vectors wrong, some of them hosts that exist): 99 links in 100 are plain, and those need no parser at all.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Canonicalizer:
         return None if href is None else self._tidy(href)
 
     def batch(self, hrefs: Iterable[str], base: str, encoding: str = "utf-8") -> list[str | None]:
-        """``[canonical(href, base, encoding) for href in hrefs]``, in about 1 us for a plain link."""
+        """``[canonical(href, base, encoding) for href in hrefs]``, in 1-2 us a link where most are plain."""
         prepared = self._prepare(base, encoding)
         return [self._link(href, prepared) for href in hrefs]
 

@@ -68,7 +68,7 @@ class LinkFilter:
     def reason(self, url: str) -> str | None:
         """Why the canonical *url* is not followed: length, scheme, denied, offsite or extension; None: it is followed.
 
-        O(length); 0.5 us.
+        O(length); 0.7 us.
         """
         if len(url) > self.max_length:
             return "length"

@@ -17,7 +17,7 @@ def server_key(url: str) -> str:
 
     Other schemes that Scrapy users have get a key too: ``file:///x`` has ``file://``, ``s3://bucket/x`` has
     ``s3://bucket``, ``data:,x`` has ``data:``.  ValueError names a URL without scheme or host.
-    O(length of the host); 0.3 us where the server was seen before.
+    O(length of the host); 0.6 us where the server was seen before.
 
     >>> server_key("http://example.org:8080/a/b?c")
     'http://example.org:8080'
@@ -68,7 +68,7 @@ class RegisteredDomain:
     def __call__(self, host: str) -> str:
         """The registered domain of *host*; the host itself for an IP address, localhost, or a public suffix.
 
-        O(labels): 5-10 us, 0.1 us where the host was asked for before.
+        O(labels): 4-6 us, 0.3 us where the host was asked for before.
         """
         return self._look_up(host.lower())
 

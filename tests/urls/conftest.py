@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 VECTORS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "vectors"
 
-settings.register_profile("urls", deadline=None, max_examples=200)
-settings.load_profile("urls")
+PROPERTY = settings(deadline=None, max_examples=200)  # for @given: a busy machine is no failure
 
 _TOKENS = [
     *("http://", "https://", "HTTP:", "//", "/", "\\", "mailto:", "ftp://h/", "file:///x", "data:,", "javascript:"),

@@ -7,7 +7,7 @@ from scrapy import Request
 from crawlproject.urls import Canonicalizer, resolve
 from crawlproject.urls.canonical import origin_of
 
-from .conftest import url_like
+from .conftest import PROPERTY, url_like
 
 CANONICALIZER = Canonicalizer()
 
@@ -189,6 +189,7 @@ def test_resolve_keeps_what_only_canonical_drops():
     assert resolve("b%7e?utm_source=x#c", "http://u@h/a") == "http://u@h/b%7e?utm_source=x"
 
 
+@PROPERTY
 @given(url_like(), url_like())
 def test_canonical_form_is_a_fixed_point(url, base):
     """The canonical form of any text, on any page, is None or its own canonical form."""
@@ -196,12 +197,14 @@ def test_canonical_form_is_a_fixed_point(url, base):
     assert once is None or CANONICALIZER.canonical(once) == once
 
 
+@PROPERTY
 @given(url_like(), url_like())
 def test_batch_is_canonical_of_each(href, base):
     """The fast path for plain links gives what the parser gives."""
     assert CANONICALIZER.batch([href, href], base) == [CANONICALIZER.canonical(href, base)] * 2
 
 
+@PROPERTY
 @given(url_like())
 def test_scrapy_leaves_canonical_urls_alone(text):
     """A Request for a canonical URL has that very URL, so that a page is known by one spelling everywhere."""

@@ -1,0 +1,91 @@
+"""One spider, one script, two crawls: with the add-on and with Scrapy's own scheduler."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+from tests.crawl.scripted_site import Script, Site, scripted_site
+
+SPIDERS = "tests.crawl.ordinary_spiders"
+
+#: Failing servers are tried again at once, too.
+QUICK = {**IMPOLITE, "FRONTIER_MIN_BACKOFF": 0.01, "FRONTIER_MAX_BACKOFF": 0.02}
+
+
+@dataclass
+class Run:
+    """A crawl of a scripted site: what came of it and what the servers saw."""
+
+    crawl: Crawl
+    site: Site
+
+    def items(self, case: str | None = None) -> list[dict[str, Any]]:
+        """The items, or those of a case, URLs as places, sorted."""
+        items = json.loads(self.site.short(json.dumps(self.crawl.items)))
+        return sorted((item for item in items if case in (None, item.get("case"))), key=json.dumps)
+
+    def asked(self, server: int | None = None) -> Counter[str]:
+        """How often each place was asked for."""
+        return Counter(self.site.places(server))
+
+    def stat(self, name: str) -> Any:
+        """A stat, 0 where it was never set."""
+        return self.crawl.stat(name)
+
+    @property
+    def reason(self) -> str:
+        """Why the crawl ended; its log where it did not."""
+        return str(self.crawl.stats.get("finish_reason", self.crawl.log))
+
+    def has_errors(self) -> bool:
+        """Whether anything was logged as an error."""
+        return self.stat("log_count/ERROR") > 0 or "Traceback" in self.crawl.log
+
+
+def run(  # a script is a mapping, or a function of the site
+    spider: str,
+    script: Script | Callable[[Site], Script],
+    *,
+    servers: int = 1,
+    settings: dict[str, Any] | None = None,
+    addon: bool = True,
+    **arguments: str,
+) -> Run:
+    """Crawl a scripted site with a spider of ``ordinary_spiders``; it is told the servers' origins as ``sites``."""
+    with scripted_site(servers) as site:
+        site.script = script(site) if callable(script) else script
+        return run_on(site, spider, settings=settings, addon=addon, **arguments)
+
+
+def run_on(
+    site: Site, spider: str, *, settings: dict[str, Any] | None = None, addon: bool = True, **arguments: str
+) -> Run:
+    """Crawl a site that runs already."""
+    path = spider if "." in spider else f"{SPIDERS}.{spider}"
+    settings = QUICK if settings is None else settings
+    return Run(crawl(path, settings=settings, addon=addon, sites=",".join(site.origins), **arguments), site)
+
+
+def both(
+    spider: str,
+    script: Callable[[Site], Script],
+    *,
+    servers: int = 1,
+    settings: dict[str, Any] | None = None,
+    **arguments: str,
+) -> tuple[Run, Run]:
+    """The same crawl with the add-on and without it, side by side, each on servers of its own."""
+
+    def one(addon: bool) -> Run:
+        more = {**(QUICK if addon else {}), **(settings or {})}
+        return run(spider, script, servers=servers, settings=more, addon=addon, **arguments)
+
+    with ThreadPoolExecutor(2) as pool:
+        ours, stock = pool.map(one, (True, False))
+    return ours, stock

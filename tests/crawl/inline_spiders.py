@@ -1,0 +1,128 @@
+"""Ordinary spiders that ask the engine, the response or the settings for more; nothing here knows of this project."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from scrapy import Request
+from scrapy.http import Response
+
+from tests.crawl.ordinary_spiders import SiteSpider
+
+MEASURED = (
+    "dns_time",
+    "connect_time",
+    "tls_time",
+    "response_time",
+    "connection_reused",
+    "connection_requests",
+    "download_latency",
+)
+
+
+class MeasuringSpider(SiteSpider):
+    """Two pages of each server, one after the other, with what was measured."""
+
+    name = "measuring"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for server in range(1, len(self.sites) + 1):
+            yield self.request(f"{server}/first", callback=self.first, cb_kwargs={"server": server})
+
+    def first(self, response: Response, server: int) -> Any:
+        yield from self.measured(response)
+        yield self.request(f"{server}/second", callback=self.measured)
+
+    def measured(self, response: Response) -> Any:
+        yield {
+            "url": response.url,
+            "meta": {name: response.meta[name] for name in MEASURED if name in response.meta},
+            "certificate": response.certificate is not None,
+        }
+
+
+class EngineSpider(SiteSpider):
+    """Looks for what wakes the engine."""
+
+    name = "engine"
+
+    def parse(self, response: Response, **kwargs: Any) -> Any:
+        slot = getattr(self.crawler.engine, "_slot", None)
+        schedule = getattr(getattr(slot, "nextcall", None), "schedule", None)
+        yield {"callable": callable(schedule)}
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield self.request("1/")
+
+
+class InlineSpider(SiteSpider):
+    """Follows the links of its first pages; those with "inline" in them it downloads within the callback."""
+
+    name = "inline"
+
+    def __init__(self, sites: str, start: str = "1/", **kwargs: Any) -> None:
+        super().__init__(sites, **kwargs)
+        self.places = start.split(",")
+
+    async def start(self) -> AsyncIterator[Any]:
+        for place in self.places:
+            yield self.request(place)
+
+    async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Any]:
+        for link in response.css("a::attr(href)").getall():
+            if "inline" in link:
+                yield await self.download(response.urljoin(link))
+            else:
+                yield response.follow(link, callback=self.note)
+
+    async def download(self, url: str) -> dict[str, Any]:
+        """What came of it."""
+        try:
+            answer = await self.crawler.engine.download_async(Request(url))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes an item
+            return {"case": "inline", "url": url, "error": repr(error)}
+        return {"case": "inline", "url": answer.url, "status": answer.status, "text": answer.text}
+
+    def note(self, response: Response) -> Any:
+        yield {"case": "page", "url": response.url}
+
+
+class ProxySpider(SiteSpider):
+    """Reaches servers of any name through a proxy, its last site; ``hosts`` are their origins."""
+
+    name = "proxy"
+
+    def __init__(self, sites: str, hosts: str, count: str = "1", **kwargs: Any) -> None:
+        super().__init__(sites, **kwargs)
+        self.hosts = hosts.split(",")
+        self.count = int(count)
+
+    async def start(self) -> AsyncIterator[Any]:
+        for number in range(self.count):
+            for host in self.hosts:
+                yield Request(f"{host}/{number}", meta={"proxy": self.sites[-1]})
+
+    def parse(self, response: Response, **kwargs: Any) -> Any:
+        yield {"url": response.url, "text": response.text}
+
+
+class MirrorSpider(SiteSpider):
+    """Goes to a mirror where a server fails."""
+
+    name = "mirror"
+
+    def __init__(self, sites: str, dead: str, **kwargs: Any) -> None:
+        super().__init__(sites, **kwargs)
+        self.dead = dead
+
+    async def start(self) -> AsyncIterator[Any]:
+        for number in range(3):
+            yield Request(f"{self.dead}/{number}", errback=self.failed, cb_kwargs={"number": number})
+
+    def parse(self, response: Response, number: int) -> Any:
+        yield {"url": response.url}
+
+    def failed(self, failure: Any) -> Any:
+        number = failure.request.cb_kwargs["number"]
+        yield failure.request.replace(url=self.url(f"1/{number}"), errback=None, dont_filter=True)

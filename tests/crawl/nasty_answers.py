@@ -1,0 +1,267 @@
+"""What broken and hostile servers answer, by the stat that names it."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, cycle
+
+from tests.crawl.nasty_server import CLOSE, HANG, RESET, Answers, Script, page, response
+
+#: Settings of the crawl that the answers go beyond.
+MAX_SIZE = 20_000_000
+MAX_REDIRECTS = 3
+MAX_FAILURES = 5
+
+HTML = page("/linked").encode()
+GARBAGE = b"\x00garbage" * 99
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@dataclass(frozen=True)
+class Nasty:
+    """A broken server; its page is /bad, every other one is fine."""
+
+    answers: Answers
+    #: What it adds to the stats of the crawl.
+    stats: Mapping[str, int] = field(default_factory=dict)
+    #: Whether /bad is read nevertheless, so that the page it links to is fetched.
+    linked: bool = False
+
+
+class Endless:
+    """A script that sends ``first`` and then repeats ``steps`` for ever."""
+
+    def __init__(self, first: bytes, *steps: bytes | float) -> None:
+        self._first = first
+        self._steps = steps
+
+    def __iter__(self) -> Iterator[bytes | float]:
+        return chain([self._first], cycle(self._steps))
+
+
+def bad(*script: bytes | float | str) -> Answers:
+    """A server whose /bad is ``script``."""
+    return {"/bad": script}
+
+
+def html(body: bytes = HTML, *headers: str, status: str = "200 OK") -> Answers:
+    """A server whose /bad has ``body`` and ``headers``."""
+    return bad(response(body, *headers, status=status))
+
+
+def robots(*script: bytes | float | str) -> Answers:
+    """A server with a broken robots.txt."""
+    return {"/robots.txt": script}
+
+
+def redirect(location: str) -> Script:
+    """A redirect to wherever."""
+    return (response(b"", f"Location: {location}", status="302 Found"),)
+
+
+def to(location: str) -> Answers:
+    """A server whose /bad redirects to ``location``."""
+    return {"/bad": redirect(location)}
+
+
+def counted(*stats: str, linked: bool = False, **sites: Answers) -> dict[str, Nasty]:
+    """Servers that add 1 to each of ``stats``."""
+    return {name: Nasty(answers, dict.fromkeys(stats, 1), linked) for name, answers in sites.items()}
+
+
+def bomb(size: int) -> bytes:
+    """``size`` NULs in a thousandth of their size."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    block = bytes(1_000_000)
+    return b"".join(packer.compress(block) for _ in range(size // len(block))) + packer.flush()
+
+
+def slowly(answer: bytes) -> Iterator[bytes | float]:
+    """A byte a second."""
+    for byte in answer:
+        yield bytes([byte])
+        yield 1.0
+
+
+#: Read all the same, and nothing worth counting.
+READ_ANYWAY = counted(
+    linked=True,
+    latin1_as_utf8=html("é à ".encode("latin-1") * 50 + HTML, "Content-Type: text/html; charset=utf-8"),
+    unknown_charset=html(HTML, "Content-Type: text/html; charset=klingon-8"),
+    utf16_without_mark=html(HTML.decode().encode("utf-16-be"), "Content-Type: text/html; charset=utf-16"),
+    unknown_encoding=html(HTML, "Content-Encoding: rot13"),
+    nuls=html(bytes(68_000) + HTML),
+    nul_in_title=html(page("/linked", title="a\0b").encode()),
+    surrogates=html(page("/\ud800x?\udfff").encode("utf-8", "surrogatepass") + HTML),
+    length_too_small=html(HTML + b"HTTP/1.1 500 Surplus\r\n\r\n", f"Content-Length: {len(HTML)}"),
+    many_1xx=bad(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 500 + response(HTML)),
+    cookies=html(HTML, "Set-Cookie: \xff;;=;a", "Set-Cookie: =", "Set-Cookie: a=b; expires=\xe9; domain="),
+    keep_alive=html(HTML, "Keep-Alive: max=-1, timeout=abc"),
+    last_modified=html(HTML, "Last-Modified: \xe9\xff\x80 gestern"),
+    refresh_to_itself=html(b'<meta http-equiv="refresh" content="5; url=/bad">' + HTML),
+    refresh_to_file=html(b'<meta http-equiv="refresh" content="0; url=file:///etc/passwd">' + HTML),
+)
+
+NO_CHARSET = counted(
+    "charset/not_text",
+    linked=True,
+    charset_hex=html(HTML, "Content-Type: text/html; charset=hex"),
+    charset_undefined=html(HTML, "Content-Type: text/html; charset=undefined"),
+    charset_in_page=html(b"<meta charset=base64>" + HTML),
+    charset_slow=html(HTML + b"9" * 200_000, "Content-Type: text/html; charset=punycode"),  # 8 s of Python
+)
+
+#: Nothing to read, and nothing worth counting.
+EMPTY = counted(
+    png_as_html=html(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9),
+    robots_binary=robots(response(bytes(range(256)) * 500)),
+    robots_html=robots(response(HTML)),
+    robots_delay=robots(response("User-agent: *\nCrawl-delay: inf\nCrawl-delay: nan\nCrawl-delay: -1e999\n")),
+    redirect_latin1=to("/caf\xe9"),
+)
+
+OTHER_MEDIA = counted(
+    "web/skipped/content_type",
+    html_as_png=html(HTML, "Content-Type: image/png"),
+    content_type=html(HTML, "Content-Type: \xe9\xff/;;charset=\xff"),
+)
+
+BROKEN_ENCODING = counted(
+    "httpcompression/broken",
+    gzip_garbage=html(GARBAGE, "Content-Encoding: gzip"),
+    gzip_nothing=html(b"\x1f\x8b\x08", "Content-Encoding: gzip"),
+    deflate_garbage=html(GARBAGE, "Content-Encoding: deflate"),
+    br_garbage=html(GARBAGE, "Content-Encoding: br"),
+    zstd_garbage=html(GARBAGE, "Content-Encoding: zstd"),
+    encoding_latin1=html(HTML, "Content-Encoding: r\xf6t"),
+    robots_gzip=robots(response(GARBAGE, "Content-Encoding: gzip")),
+)
+
+TOO_LARGE = counted(
+    "frontier/failures/too_large",
+    announced=bad(HEAD + b"Content-Length: 99999999999\r\n\r\n", HANG),
+    endless_body={"/bad": Endless(HEAD + b"\r\n", b"<p>" * 100_000)},
+) | counted("httpcompression/too_large", gzip_bomb=html(bomb(200_000_000), "Content-Encoding: gzip"))
+
+TRUNCATED = counted(
+    "frontier/failures/truncated_body",
+    linked=True,
+    truncated_body=bad(response(HTML, "Content-Length: 9999"), CLOSE),
+    truncated_chunk=bad(CHUNKED + b"fff\r\n" + HTML, CLOSE),
+    reset_in_body=bad(response(HTML, "Content-Length: 9999"), 0.1, RESET),
+) | counted(
+    "httpcompression/truncated",
+    linked=True,
+    gzip_truncated=html(gzip.compress(HTML * 99)[:-20], "Content-Encoding: gzip"),
+)
+
+BROKEN_RESPONSE = counted(
+    "frontier/failures/broken_response",
+    length_negative=html(HTML, "Content-Length: -5"),
+    length_not_a_number=html(HTML, "Content-Length: many"),
+    length_twice=html(HTML, "Content-Length: 5", "Content-Length: 900"),
+    chunk_broken=bad(CHUNKED + b"5\r\nhello\r\nzz\r\nbroken", CLOSE),
+    chunk_huge=bad(CHUNKED + b"f" * 100 + b"\r\nhello", CLOSE),
+    body_of_204=html(HTML, status="204 No Content"),
+    body_of_304=html(HTML, status="304 Not Modified"),
+    endless_headers={"/bad": Endless(HEAD, b"X-Again: and again\r\n" * 1000)},
+    long_header=bad(HEAD + b"X-Long: " + b"a" * 10_000_000 + b"\r\n\r\n"),
+    ssh_banner=bad(b"SSH-2.0-OpenSSH_9.6\r\n", CLOSE),
+    http09=bad(HTML, CLOSE),
+    status_9999=html(HTML, status="9999 What"),
+    status_garbage=bad(b"HTTP/1.1 \xff\xfe banana\r\n\r\n", CLOSE),
+    no_answer=bad(CLOSE),
+    reset=bad(RESET),
+) | counted(
+    "robotstxt/exception_count/<class 'scrapy.exceptions.DownloadFailedError'>",
+    "frontier/failures/broken_response",
+    robots_reset=robots(RESET),
+)
+
+TIMED_OUT = counted(
+    "frontier/failures/timeout",
+    hang=bad(HANG),
+    hang_in_head=bad(HEAD, HANG),
+    missing_body=bad(HEAD + b"Content-Length: 500\r\n\r\n", HANG),
+    slow_loris={"/bad": list(slowly(response(HTML)))},
+    endless_1xx={"/bad": Endless(b"", b"HTTP/1.1 102 Processing\r\n\r\n" * 100, 0.01)},
+) | counted(
+    "robotstxt/exception_count/<class 'scrapy.exceptions.DownloadTimeoutError'>",
+    "frontier/failures/timeout",
+    robots_hang=robots(HANG),
+)
+
+BAD_STATUS = (
+    counted("httperror/response_ignored_status_count/999", status_999=html(HTML, status="999 Go Away"))
+    | counted(
+        "httperror/response_ignored_status_count/503",
+        retry_after_soon=html(HTML, "Retry-After: soon", status="503 Busy"),
+        retry_after_overflow=html(HTML, "Retry-After: Fri, 31 Dec 9999 23:59:59 -2359", status="503 Busy"),
+    )
+    | counted(
+        "httperror/response_ignored_status_count/302",
+        redirect_nowhere=html(b"", status="302 Found"),
+        redirect_to_file=to("file:///etc/passwd"),
+        redirect_to_data=to("data:text/html,hello"),
+    )
+)
+
+REDIRECTS = (
+    counted(
+        "dupefilter/filtered",
+        redirect_loop={"/bad": redirect("/b"), "/b": redirect("/bad")},
+        redirect_self=to("/bad"),
+        redirect_fragment=to("/bad#again"),
+        redirect_empty=to(""),
+    )
+    | counted(
+        "redirect/max_reached",
+        redirect_chain={"/bad": redirect("/1"), **{f"/{n}": redirect(f"/{n + 1}") for n in range(1, 9)}},
+        robots_loop={"/robots.txt": redirect("/robots.txt")},
+    )
+    | counted("frontier/dropped/malformed", redirect_space=to("http://a b/"), redirect_no_host=to("http://:80/"))
+    | counted(
+        "redirect/malformed",
+        "httperror/response_ignored_status_count/302",
+        redirect_ipv6=to("http://[::1"),
+        redirect_port=to("http://127.0.0.1:99999/"),
+        redirect_port_text=to("http://127.0.0.1:port/"),
+        redirect_to_script=to("javascript:alert(1)"),
+    )
+    | counted(
+        "redirect/malformed",
+        linked=True,
+        refresh_ipv6=html(b'<meta http-equiv="refresh" content="0; url=http://[::1">' + HTML),
+        base_ipv6=html(b'<base href="http://[::1">' + HTML),
+    )
+)
+
+CUT = (
+    counted("web/cut_pages", linked=True, deep_html=html(b'<a href="/linked">' + b"<div>" * 100_000))
+    | {
+        "many_links": Nasty(
+            html(page(*(f"/{n}.jpg" for n in range(99_999)), "/linked").encode()),
+            {"frontier/links/skipped/extension": 5_000, "web/skipped/links": 95_000},
+        )
+    }
+    | counted("robotstxt/truncated", robots_5mb=robots(response(b"User-agent: *\nDisallow: /private/\n" * 150_000)))
+)
+
+CASES = (
+    READ_ANYWAY
+    | NO_CHARSET
+    | EMPTY
+    | OTHER_MEDIA
+    | BROKEN_ENCODING
+    | TOO_LARGE
+    | TRUNCATED
+    | BROKEN_RESPONSE
+    | TIMED_OUT
+    | BAD_STATUS
+    | REDIRECTS
+    | CUT
+)

@@ -1,0 +1,291 @@
+"""Spiders as anybody writes them: nothing here knows of this project."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from scrapy import FormRequest, Request, Spider, signals
+from scrapy.exceptions import CloseSpider, DontCloseSpider
+from scrapy.http import Response
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
+
+
+class SiteSpider(Spider):
+    """Told the origins of the servers it crawls."""
+
+    name = "site"
+
+    def __init__(self, sites: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.sites = sites.split(",")
+
+    def url(self, place: str) -> str:
+        """The URL of ``"1/path"``."""
+        return self.sites[int(place[0]) - 1] + place[1:]
+
+    def request(self, place: str, **kwargs: Any) -> Request:
+        """A request for ``"1/path"``."""
+        return Request(self.url(place), **kwargs)
+
+    def parse(self, response: Response, **kwargs: Any) -> Any:
+        """The page's address, and its links."""
+        yield {"url": response.url}
+        yield from response.follow_all(css="a")
+
+
+class StartUrlsSpider(SiteSpider):
+    """The simplest: ``start_urls`` and links."""
+
+    name = "start_urls"
+
+    def __init__(self, sites: str, start: str = "1/", **kwargs: Any) -> None:
+        super().__init__(sites, **kwargs)
+        self.start_urls = [self.url(place) for place in start.split(",")]
+
+
+class RulesSpider(CrawlSpider):
+    """Follows lists, takes items, leaves the rest."""
+
+    name = "rules"
+    rules = (
+        Rule(LinkExtractor(allow="/list", deny="/list/secret"), follow=True),
+        Rule(LinkExtractor(allow="/item"), callback="parse_item", cb_kwargs={"kind": "item"}, errback="failed"),
+    )
+
+    def __init__(self, sites: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = [f"{site}/" for site in sites.split(",")]
+
+    def parse_start_url(self, response: Response, **kwargs: Any) -> Any:
+        return {"case": "start", "url": response.url}
+
+    def parse_item(self, response: Response, kind: str) -> Any:
+        yield {"case": kind, "url": response.url, "text": response.css("title::text").get()}
+
+    def failed(self, failure: Any) -> Any:
+        yield {"case": "failed", "url": failure.request.url}
+
+
+class MapSpider(SitemapSpider):
+    """Pages named by sitemaps."""
+
+    name = "map"
+    sitemap_rules = (("/news/", "parse_news"), ("/shop/", "parse_shop"))
+
+    def __init__(self, sites: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.sitemap_urls = [f"{site}/robots.txt" for site in sites.split(",")]
+
+    def parse_news(self, response: Response) -> Any:
+        yield {"case": "news", "url": response.url}
+
+    def parse_shop(self, response: Response) -> Any:
+        yield {"case": "shop", "url": response.url}
+
+
+class EverydaySpider(SiteSpider):
+    """Many habits of many spiders, each a case of its own, in one crawl."""
+
+    name = "everyday"
+
+    async def start(self) -> AsyncIterator[Any]:
+        """All cases at once."""
+        for requests in (self.retries, self.redirects, self.sessions, self.callbacks, self.other_schemes):
+            for request in requests():
+                yield request
+
+    def case(self, case: str, place: str, **kwargs: Any) -> Request:
+        """A request whose page or failure becomes an item."""
+        kwargs = {"callback": self.page, "errback": self.failed, "cb_kwargs": {"case": case}} | kwargs
+        return self.request(place, **kwargs)
+
+    def page(self, response: Response, case: str) -> Any:
+        yield {
+            "case": case,
+            "url": response.url,
+            "status": response.status,
+            "text": response.text,
+            "type": type(response).__name__,
+            "address": str(response.ip_address),
+            "protocol": response.protocol,
+            "meta": {name: response.meta.get(name) for name in ("depth", "retry_times", "redirect_times")},
+        }
+
+    def failed(self, failure: Any) -> Any:
+        request = failure.request
+        yield {"case": request.cb_kwargs["case"], "url": request.url, "error": type(failure.value).__name__}
+
+    def retries(self) -> Iterator[Request]:
+        yield self.case("retry", "1/twice")
+        yield self.case("retry", "1/never")
+        yield self.case("retry", "7/reset")
+        yield self.case("retry", "8/dead")
+        yield self.case("slow", "1/slow", meta={"download_timeout": 0.2, "dont_retry": True})
+
+    def redirects(self) -> Iterator[Request]:
+        for place in ("2/moved", "2/found", "2/refresh", "2/back", "3/seen", "2/spelling", "2/wall", "2/loop"):
+            yield self.case("redirect", place)
+        yield self.case("kept", "2/kept", meta={"dont_redirect": True, "handle_httpstatus_list": [302]})
+
+    def sessions(self) -> Iterator[Request]:
+        yield self.request("4/login", callback=self.logged_in)
+        for word in ("ink", "pen", "ink"):
+            yield FormRequest(
+                self.url("5/search"), formdata={"q": word}, callback=self.page, cb_kwargs={"case": "form"}
+            )
+        yield self.case("empty post", "5/empty", method="POST")
+        yield self.case("head", "5/head", method="HEAD")
+
+    def logged_in(self, response: Response) -> Any:
+        yield FormRequest.from_response(
+            response, formdata={"user": "me"}, callback=self.page, cb_kwargs={"case": "login"}
+        )
+        yield self.case("cookie", "4/private")
+
+    def callbacks(self) -> Iterator[Request]:
+        yield self.case("again", "6/again")
+        yield self.case("again", "6/again", dont_filter=True)
+        yield self.case("again", "6/again")
+        yield self.case("missing", "6/missing", meta={"handle_httpstatus_list": [404]})
+        yield self.case("gone", "6/gone")
+        yield self.case("silent", "6/silent", callback=self.nothing)
+        yield self.case("async", "6/async", callback=self.waits)
+        yield self.case("async", "6/async/list", callback=self.waits_and_returns)
+        yield self.case("raises", "6/raises", callback=self.raises)
+
+    def nothing(self, response: Response, case: str) -> None:
+        """Yields nothing."""
+
+    async def waits(self, response: Response, case: str) -> AsyncIterator[Any]:
+        await asyncio.sleep(0.01)
+        yield {"case": case, "url": response.url}
+        yield self.case(case, "6/async/next")
+
+    async def waits_and_returns(self, response: Response, case: str) -> list[Any]:
+        await asyncio.sleep(0)
+        return [{"case": case, "url": response.url}]
+
+    def raises(self, response: Response, case: str) -> Any:
+        yield {"case": case, "url": response.url}
+        raise ValueError("a bug of the spider")
+
+    def other_schemes(self) -> Iterator[Request]:
+        for url in ("data:,hello", "data:,world", f"file://{__file__}"):
+            yield Request(url, callback=self.local, errback=self.failed, cb_kwargs={"case": "local"})
+
+    def local(self, response: Response, case: str) -> Any:
+        yield {"case": case, "url": response.url, "length": len(response.body)}
+
+
+class LazySpider(SiteSpider):
+    """Yields its 30 requests and 3 items one by one, waiting in between."""
+
+    name = "lazy"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for number in range(30):
+            yield self.request(f"{number % 3 + 1}/{number}")
+            await asyncio.sleep(0)
+            if number % 10 == 0:
+                yield {"url": f"item {number}"}
+                await asyncio.sleep(0.05)
+
+
+class EmptySpider(SiteSpider):
+    """Has nothing to start with."""
+
+    name = "empty"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for request in ():
+            yield request
+
+
+class ManySpider(SiteSpider):
+    """Yields ``count`` requests for each server at once."""
+
+    name = "many"
+
+    def __init__(self, sites: str, count: str = "50", **kwargs: Any) -> None:
+        super().__init__(sites, **kwargs)
+        self.count = int(count)
+
+    async def start(self) -> AsyncIterator[Any]:
+        for number in range(self.count):
+            for server in range(1, len(self.sites) + 1):
+                yield self.request(f"{server}/{number}")
+
+
+class OrderSpider(SiteSpider):
+    """From one page, requests with priorities and with qualities."""
+
+    name = "order"
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield self.request("1/", callback=self.several)
+
+    def several(self, response: Response) -> Any:
+        for priority, quality in ((0, 1), (5, 1), (-3, 1), (5, 3), (2, 2), (9, 0.5), (0, 1)):
+            number = f"{priority}q{quality}"
+            yield self.request(f"1/{number}", priority=priority, meta={"quality": quality}, dont_filter=True)
+            yield self.request(f"2/{number}", priority=priority, dont_filter=True)
+
+
+class SpellingsSpider(SiteSpider):
+    """Asks for one page in many spellings."""
+
+    name = "spellings"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for spelling in ("/~me?a=1", "/%7Eme?a=1", "/./~me?a=1&utm_source=x", "/~me?a=1#top", "/x/../~me?a=1"):
+            yield self.request(f"1{spelling}")
+        yield self.request("1/other")
+
+
+class StoppingSpider(SiteSpider):
+    """Has CloseSpider raised by its third page."""
+
+    name = "stopping"
+    pages = 0
+
+    async def start(self) -> AsyncIterator[Any]:
+        for number in range(30):
+            yield self.request(f"1/{number}")
+
+    def parse(self, response: Response, **kwargs: Any) -> Any:
+        self.pages += 1
+        yield {"url": response.url}
+        if self.pages == 3:
+            raise CloseSpider("enough")
+
+
+class IdleSpider(SiteSpider):
+    """Asks for one more page whenever it is idle, twice."""
+
+    name = "idle"
+    rounds = 0
+
+    @classmethod
+    def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> IdleSpider:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.idle, signals.spider_idle)
+        return spider
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield self.request("1/0")
+
+    def idle(self) -> None:
+        if self.rounds < 2:
+            self.rounds += 1
+            self.crawler.engine.crawl(self.request(f"1/{self.rounds}"))
+            raise DontCloseSpider
+
+
+class FencedSpider(StartUrlsSpider):
+    """Stays on its first server."""
+
+    name = "fenced"
+    allowed_domains = ["127.4.0.1"]

@@ -1,0 +1,179 @@
+"""One crawl of every kind of broken and hostile server: each costs its own page, one stat, and nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+from tests.crawl.nasty_answers import CASES, MAX_FAILURES, MAX_REDIRECTS, MAX_SIZE, Nasty
+from tests.crawl.nasty_server import CLOSE, deaf_server, page, response, running
+
+WEB = "crawlproject.spiders.web.WebSpider"
+
+SETTINGS = {
+    **IMPOLITE,
+    "LOG_LEVEL": "INFO",
+    "COOKIES_ENABLED": False,
+    "DOWNLOAD_FAIL_ON_DATALOSS": False,
+    "DOWNLOAD_MAXSIZE": MAX_SIZE,
+    "DOWNLOAD_TIMEOUT": 3,
+    "FRONTIER_CONNECT_TIMEOUT": 1,
+    "FRONTIER_MAX_BACKOFF": 0.02,
+    "FRONTIER_MAX_FAILURES": MAX_FAILURES,
+    "FRONTIER_MIN_BACKOFF": 0.01,
+    "MEMUSAGE_CHECK_INTERVAL_SECONDS": 0.5,
+    "REDIRECT_MAX_TIMES": MAX_REDIRECTS,
+    "RETRY_TIMES": 0,
+    "ROBOTSTXT_OBEY": True,
+}
+
+#: Links that mean nothing, or nothing that this crawler fetches.
+MALFORMED = [
+    "http://[::1",
+    "http://a b/",
+    "http://:80/",
+    "http://",
+    "http://127.0.0.1:99999/",
+    "http://127.0.0.1:port/",
+    "http://%zz/",
+    "http://a%00b/",
+    "http://256.256.256.256/",
+    "http://&#xD800;/",
+    "javascript:alert(1)",
+    "mailto:a@example.org",
+    "data:text/html,hello",
+    "file:///etc/passwd",
+    "ftp://127.0.0.1/",
+]
+
+#: Links that look malformed but mean a page, as browsers have it -> the path of that page.
+ODD = {
+    "/%zz": "/%25zz",
+    "/a\x01\x02b": "/a%01%02b",
+    "/a\0b": "/a%EF%BF%BDb",
+    "/a&#xD800;": "/a%EF%BF%BD",
+    "\\back\\slash": "/back/slash",
+    " /tab\tand\nline ": "/tabandline",
+}
+
+QUEUED = 20  # at the server that always fails
+
+ALWAYS_FAILS = Nasty(
+    {path: (CLOSE,) for path in ("/robots.txt", "/bad", "/after", *(f"/{n}" for n in range(QUEUED - 2)))},
+    {
+        "robotstxt/exception_count/<class 'scrapy.exceptions.DownloadFailedError'>": 1,
+        "frontier/failures/broken_response": MAX_FAILURES,
+        "frontier/dropped/server_given_up": QUEUED - MAX_FAILURES + 1,  # the first failure was its robots.txt
+    },
+)
+#: Asked for its robots.txt and for a page.
+DEAF = Nasty(
+    {},
+    {
+        "robotstxt/exception_count/<class 'scrapy.exceptions.DownloadTimeoutError'>": 1,
+        "frontier/failures/timeout": 2,
+    },
+)
+LINKS = Nasty({}, {"frontier/links/skipped/malformed": len(MALFORMED), "frontier/links/skipped/length": 1})
+
+SERVED = CASES | {"always_fails": ALWAYS_FAILS, "links": LINKS}
+
+STATS: Counter[str] = Counter()
+for _case in (*SERVED.values(), DEAF):
+    STATS.update(_case.stats)
+
+
+class Crawled:
+    """What came of the crawl, by server."""
+
+    def __init__(self, result: Crawl, roots: dict[str, str]) -> None:
+        self.result = result
+        self.roots = roots
+
+    def paths(self, name: str) -> set[str]:
+        """The pages fetched from a server."""
+        root = self.roots[name]
+        return {url.removeprefix(root) for url in self.result.urls() if url.startswith(f"{root}/")}
+
+
+@pytest.fixture(scope="module")
+def crawled() -> Iterator[Crawled]:
+    """The crawl: a good page links to /bad and then /after of every server."""
+    good: dict[str, tuple[bytes]] = {}
+    with (
+        running({"good": good, **{name: case.answers for name, case in SERVED.items()}}) as roots,
+        deaf_server() as deaf,
+    ):
+        hrefs = [roots[name] + path for name in SERVED for path in ("/bad", "/after")]
+        hrefs += [f"{roots['always_fails']}/{n}" for n in range(QUEUED - 2)]
+        odd = page(*MALFORMED, *ODD, "/" + "a" * 1_000_000, roots["links"].replace("//", "///") + "/slashes")
+        LINKS.answers["/bad"] = (response(odd),)
+        good["/"] = (response(page(*hrefs, f"{deaf}/")),)
+        yield Crawled(crawl(WEB, settings=SETTINGS, seeds=f"{roots['good']}/"), roots)
+
+
+def test_crawl_ends_by_itself(crawled: Crawled) -> None:
+    """Nothing of all this stops the crawl, keeps it from ending, or raises in the spider."""
+    assert crawled.result.exit_code == 0
+    assert crawled.result.stat("finish_reason") == "finished"
+    assert crawled.result.stat("spider_exceptions/count") == 0
+    assert crawled.result.stat("frontier/urls") == 0
+
+
+def test_time_and_memory_are_bounded(crawled: Crawled) -> None:
+    """Endless headers, bodies and 1xx, a gzip bomb and 100,000 links fit in 400 MB and a few timeouts."""
+    assert crawled.result.stat("elapsed_time_seconds") < 30
+    assert 0 < crawled.result.stat("memusage/max") < 400_000_000
+
+
+def test_nothing_but_http_is_read(crawled: Crawled) -> None:
+    """No link, redirect or refresh leads to a file, or anywhere else than to these servers."""
+    assert crawled.result.urls()
+    assert all(url.startswith("http://127.5.0.") for url in crawled.result.urls())
+    assert "root:" not in crawled.result.log
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_page_costs_no_other(crawled: Crawled, name: str) -> None:
+    """The next page of the same server is fetched, and the page that the bad one links to where that can be read."""
+    paths = crawled.paths(name)
+    assert "/after" in paths
+    assert ("/linked" in paths) == CASES[name].linked
+
+
+@pytest.mark.parametrize("stat", sorted(STATS))
+def test_stat_counts_each_case(crawled: Crawled, stat: str) -> None:
+    """Each case is in the stats under its name, exactly as often as it occurs."""
+    assert crawled.result.stat(stat) == STATS[stat]
+
+
+def test_odd_links_mean_what_browsers_make_of_them(crawled: Crawled) -> None:
+    """Control characters, NULs, bad escapes, surrogates and wrong slashes are links; the malformed are not."""
+    assert crawled.paths("links") == {"/bad", "/after", "/slashes", *ODD.values()}
+
+
+def test_redirect_to_latin1_is_followed(crawled: Crawled) -> None:
+    """Header bytes that are not UTF-8 reach Scrapy as they were sent."""
+    assert "/caf%E9" in crawled.paths("redirect_latin1")
+
+
+def test_header_bytes_reach_the_item(crawled: Crawled) -> None:
+    """A Last-Modified of garbage is kept as garbage, a title with a NUL as one without."""
+    items = {item["url"]: item for item in crawled.result.items}
+    assert items[crawled.roots["last_modified"] + "/bad"]["last_modified"] == "\xe9\xff\x80 gestern"
+    assert items[crawled.roots["nul_in_title"] + "/bad"]["title"] == "a\ufffdb"
+
+
+def test_errback_is_called_for_each_request_of_a_server_given_up() -> None:
+    """An ordinary spider hears of every one of its requests, sent or not."""
+    with running({"dead": ALWAYS_FAILS.answers}) as roots:
+        settings = {**SETTINGS, "ROBOTSTXT_OBEY": False}
+        result = crawl("tests.crawl.spiders.ErrbackSpider", settings=settings, root=roots["dead"], count="18")
+    errors = Counter(item["error"] for item in result.items)
+    assert {item["path"] for item in result.items} == {f"/{n}" for n in range(18)}
+    assert errors == {"DownloadFailedError": MAX_FAILURES, "IgnoreRequest": 18 - MAX_FAILURES}
+    assert result.stat("frontier/dropped/server_given_up") == 18 - MAX_FAILURES
+    assert result.stat("finish_reason") == "finished"

@@ -1,0 +1,165 @@
+"""Order, limits and ends of ordinary crawls, by what the servers saw."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.crawl.crawling import crawling, read_results
+from tests.crawl.differential import QUICK, SPIDERS, Run, run, run_on
+from tests.crawl.scripted_site import Answer, Script, Site, page, scripted_site
+
+FINE = page(title="fine")
+
+
+def numbered(servers: int = 1, count: int = 30, delay: float = 0.0) -> Script:
+    """Pages 0, 1, 2, ... on each server."""
+    answer = Answer(FINE.body, headers=FINE.headers, delay=delay)
+    return {f"{server}/{number}": answer for server in range(1, servers + 1) for number in range(count)}
+
+
+def anything(site: Site) -> Script:
+    """Every page of ``OrderSpider`` is there."""
+    pages = ("0q1", "5q1", "-3q1", "5q3", "2q2", "9q0.5", "0q1")
+    return {"1/": FINE, **{f"{server}/{name}": FINE for server in (1, 2) for name in pages}}
+
+
+@pytest.mark.parametrize("policy", ["quality", "capacity", "breadth-first", "performance"])
+def test_order_within_a_server(policy: str) -> None:
+    """Quality, then priority, then arrival, where the policy goes by quality; else priority, then arrival."""
+    ours = run("OrderSpider", anything, servers=2, settings={**QUICK, "FRONTIER_POLICY": policy})
+    by_priority = ["9q0.5", "5q1", "5q3", "2q2", "0q1", "0q1", "-3q1"]
+    by_quality = ["5q3", "2q2", "5q1", "0q1", "0q1", "-3q1", "9q0.5"]
+    expected = by_quality if policy in ("quality", "capacity") else by_priority
+    assert ours.site.places(1) == ["1/", *(f"1/{name}" for name in expected)]
+    assert ours.site.places(2) == [f"2/{name}" for name in by_priority]
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"CLOSESPIDER_PAGECOUNT": 5}, "closespider_pagecount"),
+        ({"CLOSESPIDER_ITEMCOUNT": 5}, "closespider_itemcount"),
+    ],
+)
+def test_closespider_by_count(settings: dict[str, Any], reason: str) -> None:
+    """The crawl ends with the reason of Scrapy's extension, a page per server under way at most."""
+    ours = run("ManySpider", numbered(2), servers=2, settings={**QUICK, **settings})
+    assert ours.reason == reason
+    assert 5 <= len(ours.site.places()) <= 7
+    assert len(ours.items()) == len(ours.site.places())
+
+
+def test_closespider_by_time() -> None:
+    """While the servers rest, too."""
+    settings = {**QUICK, "DOWNLOAD_DELAY": 30, "CLOSESPIDER_TIMEOUT": 1}
+    ours = run("ManySpider", numbered(2), servers=2, settings=settings)
+    assert ours.reason == "closespider_timeout"
+    assert ours.site.places() == ["1/0", "2/0"]
+    assert 1 <= ours.stat("elapsed_time_seconds") < 2
+
+
+def test_closespider_raised_by_a_callback() -> None:
+    """Its reason is the crawl's, and no request is started after it."""
+    ours = run("StoppingSpider", numbered(delay=0.02))
+    assert ours.reason == "enough"
+    assert len(ours.site.places()) <= 4
+    assert not ours.has_errors()
+
+
+def test_interrupt_stops_cleanly(tmp_path: Path) -> None:
+    """One Ctrl-C: pages under way are finished, stats written, no request started, exit code 0."""
+    with scripted_site(3) as site:
+        site.script = numbered(3, delay=0.3)
+        spider = f"{SPIDERS}.ManySpider"
+        with crawling(spider, tmp_path, settings=QUICK, sites=",".join(site.origins)) as process:
+            site.wait_for(6)
+            process.send_signal(signal.SIGINT)
+            log = process.communicate(timeout=5)[1]
+        stopped = Run(read_results(tmp_path, process.returncode, log), site)
+    assert stopped.crawl.exit_code == 0
+    assert stopped.reason == "shutdown"
+    assert len(stopped.items()) == len(site.places()) < 10
+    assert not stopped.has_errors()
+
+
+def test_spider_idle_may_go_on() -> None:
+    """A handler of spider_idle adds requests and raises DontCloseSpider; without waiting for the engine's heartbeat."""
+    ours = run("IdleSpider", numbered())
+    assert ours.site.places() == ["1/0", "1/1", "1/2"]
+    assert ours.reason == "finished"
+    assert ours.stat("elapsed_time_seconds") < 3
+
+
+def test_one_request_at_a_time_per_server() -> None:
+    """Of 50 requests for each of three servers at once, no server ever sees two, and servers do work side by side."""
+    ours = run("ManySpider", numbered(3, 50, delay=0.005), servers=3)
+    assert len(ours.items()) == 150
+    assert [ours.site.most_at_once(server) for server in (1, 2, 3)] == [1, 1, 1]
+    assert ours.site.most_at_once(1, 2, 3) > 1
+
+
+def test_download_delay_is_a_least_gap() -> None:
+    """DOWNLOAD_DELAY holds by the servers' log, to within a timer, and the one place goes to the other server meanwhile."""
+    settings = {**QUICK, "DOWNLOAD_DELAY": 0.3, "FRONTIER_MAX_SESSIONS": 1}
+    ours = run("ManySpider", numbered(2, 5), servers=2, settings=settings, count="5")
+    gaps = ours.site.gaps(1) + ours.site.gaps(2)
+    assert len(gaps) == 8
+    assert min(gaps) >= 0.3
+    assert max(gaps) < 0.6
+    assert ours.stat("elapsed_time_seconds") < 2.2
+
+
+def test_download_slots_of_the_project() -> None:
+    """A delay that DOWNLOAD_SLOTS gives one host holds, and does not slow down the other."""
+    settings = {**QUICK, "DOWNLOAD_SLOTS": {"127.4.0.1": {"delay": 0.3, "randomize_delay": False}}}
+    ours = run("ManySpider", numbered(2, 4), servers=2, settings=settings, count="4")
+    assert min(ours.site.gaps(1)) >= 0.29
+    assert max(ours.site.gaps(2)) < 0.29
+
+
+def test_autothrottle() -> None:
+    """Scrapy's AutoThrottle does not get in the way."""
+    settings = {**QUICK, "AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0.1}
+    ours = run("ManySpider", numbered(2, 5), servers=2, settings=settings, count="5")
+    assert len(ours.items()) == 10
+    assert ours.reason == "finished"
+
+
+def test_limits_of_the_project() -> None:
+    """CONCURRENT_REQUESTS as the project says, 1 here, over all servers together, robots.txt included."""
+    settings = {**QUICK, "CONCURRENT_REQUESTS": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "ROBOTSTXT_OBEY": True}
+    ours = run("ManySpider", numbered(3, 5, delay=0.01), servers=3, settings=settings, count="5")
+    assert len(ours.items()) == 15
+    assert ours.site.most_at_once(1, 2, 3) == 1
+    assert ours.stat("elapsed_time_seconds") < 3
+
+
+def test_group_by_address() -> None:
+    """Two servers on one address, one of them under another name, are never asked at the same time, and each in turn."""
+    settings = {**QUICK, "FRONTIER_POLITENESS_GROUP": "ip", "FRONTIER_MIN_DELAY": 0.1, "FRONTIER_MAX_DELAY": 0.1}
+    with scripted_site(2, address="127.0.0.1") as site:
+        site.script = numbered(2, 5, delay=0.02)
+        site.origins[1] = site.origins[1].replace("127.0.0.1", "localhost")
+        ours = run_on(site, "ManySpider", settings=settings, count="5")
+    assert len(ours.items()) == 10
+    assert site.most_at_once(1, 2) == 1
+    turns = [one.server for one in site.asked]
+    change = next(index for index in range(1, 10) if turns[index] != turns[index - 1])
+    assert site.asked[change].started - site.asked[change - 1].ended >= 0.1
+
+
+def test_group_by_domain() -> None:
+    """Two hosts of one registered domain take turns; a third elsewhere is asked meanwhile."""
+    hosts = ("http://a.example.com", "http://b.example.com", "http://a.example.net")
+    settings = {**QUICK, "FRONTIER_POLITENESS_GROUP": "domain"}
+    script = {f"{host}/{number}": Answer(FINE.body, delay=0.03) for host in hosts for number in range(5)}
+    ours = run("tests.crawl.inline_spiders.ProxySpider", script, settings=settings, hosts=",".join(hosts), count="5")
+    assert len(ours.items()) == 15
+    for one in ours.site.asked:
+        one.server = 1 + one.path.startswith(hosts[2])
+    assert ours.site.most_at_once(1) == ours.site.most_at_once(2) == 1
+    assert ours.site.most_at_once(1, 2) == 2

@@ -1,0 +1,236 @@
+"""Ordinary spiders run unchanged: the same pages and items as under Scrapy's own scheduler."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from tests.crawl.differential import Run, both, run
+from tests.crawl.scripted_site import Answer, Asked, Script, Site, page, redirect
+
+HTML = {"Content-Type": "text/html"}
+FINE = page(title="fine")
+
+
+def echo(asked: Asked) -> Answer:
+    """A page that says what it was asked with."""
+    return Answer(f"{asked.body} {asked.headers.get('cookie', '')}", headers={"Content-Type": "text/plain"})
+
+
+def everyday(site: Site) -> Script:
+    """The servers of ``EverydaySpider``."""
+    form = '<form method="post" action="/enter"><input name="user"><input name="token" value="t1"></form>'
+    error = Answer(status=500)
+    return {
+        "1/twice": [error, error, FINE],
+        "1/never": error,
+        "1/slow": Answer(delay=1.0),
+        "2/moved": redirect(site.url("3/target"), 301),
+        "2/found": redirect("/here"),
+        "2/refresh": Answer(f'<meta http-equiv="refresh" content="0;url={site.url("3/refreshed")}">', headers=HTML),
+        "2/back": redirect(site.url("3/seen")),
+        "2/spelling": redirect("/spelling?utm_source=x"),
+        "2/wall": redirect(site.url("3/login")),
+        "3/login": redirect(site.url("2/wall;jsessionid=1F2E3D")),
+        "2/loop": redirect("/loop"),
+        "2/kept": redirect("/never-asked-for"),
+        "4/login": Answer(form, headers={**HTML, "Set-Cookie": "id=7; Path=/"}),
+        **dict.fromkeys(("4/enter", "4/private", "5/search", "5/empty"), echo),
+        **dict.fromkeys(("2/spelling?utm_source=x", "2/wall;jsessionid=1F2E3D", "2/here", "3/target"), FINE),
+        **dict.fromkeys(("3/refreshed", "3/seen", "5/head"), FINE),
+        **{f"6/{name}": FINE for name in ("again", "silent", "async", "async/list", "async/next", "raises")},
+        "7/reset": [Answer(reset=True), FINE],
+        "8/dead": Answer(reset=True),
+    }
+
+
+@pytest.fixture(scope="module")
+def runs() -> tuple[Run, Run]:
+    """``EverydaySpider`` with and without the add-on."""
+    return both("EverydaySpider", everyday, servers=8)
+
+
+@pytest.mark.parametrize(
+    ("case", "count"),
+    [
+        ("retry", 4),
+        ("slow", 1),
+        ("redirect", 6),
+        ("kept", 1),
+        ("login", 1),
+        ("cookie", 1),
+        ("form", 2),
+        ("empty post", 1),
+        ("head", 1),
+        ("again", 2),
+        ("missing", 1),
+        ("gone", 1),
+        ("silent", 0),
+        ("async", 3),
+        ("raises", 1),
+        ("local", 3),
+    ],
+)
+def test_items_are_the_same(runs: tuple[Run, Run], case: str, count: int) -> None:
+    """The items of each case, those made of failures included, are those of Scrapy's own scheduler."""
+    ours, stock = runs
+    assert ours.items(case) == stock.items(case)
+    assert len(ours.items(case)) == count
+
+
+@pytest.mark.parametrize("server", range(1, 9))
+def test_pages_are_the_same(runs: tuple[Run, Run], server: int) -> None:
+    """Every server is asked for the same pages, as often."""
+    ours, stock = runs
+    assert ours.asked(server) == stock.asked(server)
+
+
+def test_headers_are_the_same(runs: tuple[Run, Run]) -> None:
+    """Servers see the same headers, whether a page is asked for, a form is sent or a redirect followed."""
+
+    def headers(run: Run) -> dict[tuple[str, str, str], dict[str, str]]:
+        seen = {}
+        for one in run.site.asked:
+            values = {name: run.site.short(value) for name, value in one.headers.items()}
+            seen[one.place, one.method, one.body] = {
+                name: value for name, value in values.items() if name not in ("host", "connection")
+            }
+        return seen
+
+    ours, stock = runs
+    assert headers(ours) == headers(stock)
+
+
+def test_failures_are_logged_the_same(runs: tuple[Run, Run]) -> None:
+    """As many errors, no traceback but the spider's own, and the crawl ends by itself."""
+    ours, stock = runs
+    assert ours.reason == stock.reason == "finished"
+    assert ours.stat("log_count/ERROR") == stock.stat("log_count/ERROR")
+    assert ours.crawl.log.count("Traceback") == stock.crawl.log.count("Traceback")
+
+
+def shop(site: Site) -> Script:
+    """Two servers with lists, items and what is not to be followed."""
+    return {
+        "1/": page("/list?page=1", "/about", site.url("2/list/new")),
+        "1/list?page=1": page("/list?page=2", "/item/1", "/item/2", "/list/secret"),
+        "1/list?page=2": page("/list?page=1", "/item/2", "/item/3", site.url("2/item/1"), "/item/broken"),
+        "2/": page("/list/new"),
+        "2/list/new": page("/item/1", "/item/4"),
+        **{f"{place}/item/{number}": page("/", title=f"{number}") for place in (1, 2) for number in range(1, 5)},
+        "1/item/broken": Answer(status=410),
+    }
+
+
+def test_crawl_spider() -> None:
+    """Rules, followed lists, keyword arguments and errbacks of a CrawlSpider."""
+    ours, stock = both("RulesSpider", shop, servers=2)
+    assert ours.items() == stock.items()
+    assert ours.asked() == stock.asked()
+    assert len(ours.items("item")) == 5
+    assert len(ours.items("failed")) == 1
+
+
+def mapped(site: Site) -> Script:
+    """A server whose robots.txt names an index of sitemaps, one of them compressed."""
+
+    def sitemap(kind: str, *places: str) -> str:
+        entry = "sitemap" if kind == "sitemapindex" else "url"
+        entries = "".join(f"<{entry}><loc>{site.url(place)}</loc></{entry}>" for place in places)
+        return f'<?xml version="1.0"?><{kind} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</{kind}>'
+
+    xml = {"Content-Type": "application/xml"}
+    news = sitemap("urlset", "1/news/1", "1/news/2", "1/about")
+    return {
+        "1/robots.txt": Answer(f"User-agent: *\nSitemap: {site.url('1/index.xml')}\n"),
+        "1/index.xml": Answer(sitemap("sitemapindex", "1/news.xml.gz", "1/shop.xml"), headers=xml),
+        "1/news.xml.gz": Answer(gzip.compress(news.encode()), headers={"Content-Type": "application/gzip"}),
+        "1/shop.xml": Answer(sitemap("urlset", "1/shop/1", "2/shop/2", "1/news/2"), headers=xml),
+        **dict.fromkeys(("1/news/1", "1/news/2", "1/shop/1", "2/shop/2"), FINE),
+    }
+
+
+def test_sitemap_spider() -> None:
+    """Sitemaps named by robots.txt, an index, and a compressed one."""
+    ours, stock = both("MapSpider", mapped, servers=2)
+    assert ours.items() == stock.items()
+    assert ours.asked() == stock.asked()
+    assert len(ours.items("news")) == len(ours.items("shop")) == 2
+
+
+def three_servers(site: Site) -> Script:
+    """30 pages."""
+    return {f"{number % 3 + 1}/{number}": page(title=f"{number}") for number in range(30)}
+
+
+def test_start_yields_one_by_one() -> None:
+    """An asynchronous ``start`` that waits between its 30 requests and yields items, too."""
+    ours, stock = both("LazySpider", three_servers, servers=3)
+    assert ours.items() == stock.items()
+    assert len(ours.items()) == 33
+    assert ours.asked() == stock.asked()
+
+
+def test_start_yields_nothing() -> None:
+    """A crawl without requests ends at once."""
+    ours = run("EmptySpider", {})
+    assert ours.reason == "finished"
+    assert ours.stat("elapsed_time_seconds") < 0.5
+    assert not ours.has_errors()
+
+
+def fenced(site: Site) -> Script:
+    """Pages too deep, elsewhere, or forbidden by robots.txt."""
+    return {
+        "1/robots.txt": Answer("User-agent: *\nDisallow: /private\nDisallow: /old\n"),
+        "1/": page("/a", "/private", site.url("2/elsewhere"), "/moved"),
+        "1/a": page("/b", "/private/2"),
+        "1/b": page("/too-deep"),
+        "1/moved": redirect("/old"),
+        "1/private": FINE,
+        "1/too-deep": FINE,
+    }
+
+
+def test_depth_offsite_and_robots() -> None:
+    """DEPTH_LIMIT, ``allowed_domains`` and robots.txt keep out the same pages, and the crawl ends."""
+    settings = {"DEPTH_LIMIT": 2, "ROBOTSTXT_OBEY": True}
+    ours, stock = both("FencedSpider", fenced, servers=2, settings=settings)
+    assert ours.items() == stock.items()
+    assert sorted(ours.site.places()) == sorted(stock.site.places()) == ["1/", "1/a", "1/b", "1/moved"]
+    for name in ("robotstxt/forbidden", "offsite/filtered", "robotstxt/request_count"):
+        assert ours.stat(name) == stock.stat(name) > 0
+    assert ours.stat("elapsed_time_seconds") < 2
+
+
+def test_dupefilter_of_the_project() -> None:
+    """With Scrapy's BaseDupeFilter nothing is a duplicate, here as there."""
+    settings = {"DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}
+    ours, stock = both("SpellingsSpider", spellings, settings=settings)
+    assert ours.asked() == stock.asked()
+    assert len(ours.items()) == len(stock.items()) == 6
+
+
+def spellings(site: Site) -> Script:
+    """One page, however spelled, and another."""
+    return {place: FINE for place in ("1/~me?a=1", "1/%7Eme?a=1", "1/./~me?a=1&utm_source=x", "1/x/../~me?a=1", "1/other")}
+
+
+def test_spellings_of_one_page_are_one() -> None:
+    """Escapes, dots, tracking parameters and fragments do not make another page; the first spelling is asked for."""
+    ours = run("SpellingsSpider", spellings)
+    assert ours.site.places() == ["1/~me?a=1", "1/other"]
+    assert ours.stat("dupefilter/filtered") == 4
+
+
+def test_add_on_and_nothing_else() -> None:
+    """Two servers, default politeness: every page comes, each server rests after a session, the crawl ends promptly."""
+    script = {
+        "1/": page("/a", "/b"), "1/a": page("/c"), **dict.fromkeys(("1/b", "1/c"), FINE), "2/": page("/a"), "2/a": FINE
+    }
+    ours = run("StartUrlsSpider", script, servers=2, settings={}, start="1/,2/")
+    assert sorted(ours.site.places()) == sorted(script)
+    assert ours.reason == "finished"
+    assert not ours.has_errors()
+    assert ours.stat("elapsed_time_seconds") < 4

@@ -1,0 +1,89 @@
+"""The parameters that name a visit and not a page."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS, DropRules
+
+from .conftest import PROPERTY
+
+RULES = DropRules.compile(DEFAULT_DROP_PARAMS)
+SESSION = "cdc993a493e899bed04f4d0c8a462a03"
+
+DROPPED = {
+    "/a?utm_source=x&utm_medium=y": "/a",
+    "/a?b=1&gclid=x&c=2": "/a?b=1&c=2",
+    "/a?fbclid=x&b=1": "/a?b=1",
+    "/a?UTM_Source=x&b=1": "/a?b=1",
+    "/a?b=1&utm_nooverride": "/a?b=1",
+    "/a?mc_cid=1&mc_eid=2&msclkid=3&dclid=4&b": "/a?b",
+    f"/a?PHPSESSID={SESSION}&b=1": "/a?b=1",
+    "/a?phpsessid=": "/a",
+    "/a?ASPSESSIONIDQABCDEFG=XYZ&b=1": "/a?b=1",
+    "/a?CFID=123&CFTOKEN=456&b=1": "/a?b=1",
+    f"/a?sid={SESSION}": "/a",
+    f"/a?b=1&s={SESSION}": "/a?b=1",
+    f"/a?_sessionID={SESSION}": "/a",
+    "/a;jsessionid=1F.node2": "/a",
+    "/a;JSESSIONID=1F/b;v=2": "/a/b;v=2",
+    "/a;jsessionid=1F?b=1": "/a?b=1",
+    "/a?b=1;jsessionid=1F": "/a?b=1",
+    f"/a;sid={SESSION};b=1": "/a;b=1",
+    "/a?jsessionid=1F": "/a",
+    "/a?&utm_source=x&&b=1": "/a?&&b=1",
+}
+
+KEPT = [
+    *("/a?b=1&a=2&b=1", "/a?", "/a?&&", "/a;b=1;c/d;e", "/utm_source=x/gclid?x=utm_source", "/a?butm_source=x"),
+    *(
+        "/a?sid=7",
+        "/a?sid=latest-news-of-2019",
+        "/a?sid=thelatestnewsoftheweek",
+        "/a?s=search+words",
+        "/a?session_id=42",
+    ),
+    *("/a?NewsID=1567539&addressid=250646", "/a?gclidx=1", "/a;jsessionidx=1", "/a?sid", f"/a?inside={SESSION}"),
+    "/a?sid=20190101000000000",
+]
+
+
+@pytest.mark.parametrize(("rest", "expected"), DROPPED.items())
+def test_visit_parameters_are_dropped(rest, expected):
+    """A listed parameter goes, the others keep their order."""
+    assert RULES.strip(rest) == expected
+    assert RULES.may_strip(rest)
+
+
+@pytest.mark.parametrize("rest", KEPT)
+def test_page_parameters_are_kept(rest):
+    """A parameter that may name a page stays as it is."""
+    assert RULES.strip(rest) == rest
+
+
+def test_own_list_replaces_the_default():
+    """Each form of entry does what it says, and nothing else is dropped."""
+    rules = DropRules.compile(["ref", "x_*", "v=<id>", ";tok", ";w*", ";k=<id>"])
+    assert rules.strip(f"/a;tok=1;w1=2;k=3;k={SESSION}?ref=4&x_y=5&v=6&v={SESSION}&utm_id=7") == "/a;k=3?v=6&utm_id=7"
+
+
+def test_empty_list_drops_nothing():
+    """No entries, no rules."""
+    rules = DropRules.compile(())
+    assert not any(map(rules.may_strip, DROPPED))
+
+
+@pytest.mark.parametrize("entry", ["", "*", "a b", "a&b", ";", "a=1", "a**"])
+def test_unreadable_entry_is_named(entry):
+    """An entry that says nothing is an error that shows it."""
+    with pytest.raises(ValueError, match="drop_params: cannot read"):
+        DropRules.compile([entry])
+
+
+@PROPERTY
+@given(st.lists(st.sampled_from([*"/?&;=aA1", "sid=", SESSION, ";jsessionid", "utm_x", "s", "=x"])).map("".join))
+def test_stripping_again_changes_nothing(rest):
+    """What is stripped has nothing left to strip, and the quick test never misses."""
+    stripped = RULES.strip(rest)
+    assert RULES.strip(stripped) == stripped
+    assert stripped == rest or RULES.may_strip(rest)

@@ -1,0 +1,177 @@
+"""What is read from a page."""
+
+import dataclasses
+import random
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawlproject.urls import extract
+
+from .conftest import PROPERTY
+
+URL = "http://h/d/p?q"
+
+HREFS = {
+    "<a href=a>1</a><area href=b><a href=c>2</a>": ["a", "b", "c"],
+    "<A HREF=a><a\nhref='b'><a href = \"c\">": ["a", "b", "c"],
+    "<a href=' \t\n a b \r\f '>": ["a b"],
+    "<a href=a><a href=a><a href=b>": ["a", "b"],
+    "<a href=a#1><a href=a#2><a href=a><a href=#3><a href=#4>": ["a#1", "#3"],
+    "<a href=''><a href>": [""],
+    "<a href='?a=1&amp;b=2&copy=3&#x26;c'>": ["?a=1&b=2&copy=3&c"],
+    "<a name=a><link href=b><img src=c><form action=d><iframe src=e>": [],
+    "<!-- <a href=a> --><script>'<a href=b>'</script><style><a href=c></style><title><a href=d></title>": [],
+    "<textarea><a href=a></textarea><iframe><a href=b></iframe><template><a href=c></template>": [],
+    "<noscript><a href=a></noscript><svg><a href=b><a xlink:href=c></svg><map><area href=d></map>": [
+        "a",
+        "b",
+        "c",
+        "d",
+    ],
+    "<table><a href=a><tr><p><a href=b><b><div><a href=c></b><a href=d>": ["a", "b", "c", "d"],
+    "<a href=a rel=nofollow><a href=b rel='NoFollow ugc'><a href=c rel=noopener,nofollow><a href=d rel=follow>": ["d"],
+    "<a href=a><a href=b": ["a"],
+}
+
+BASES = {
+    "<base href=/b/>": "http://h/b/",
+    "<base href=b/c#d>": "http://h/d/b/c",
+    "<base target=_top><base href=//x><base href=/y>": "http://x/",
+    "<a href=a></a><p><base href='https://x/y'>": "https://x/y",
+    "<base href='ftp://x/'>": URL,
+    "<base href='http://['>": URL,
+    "<base href='javascript:0'>": URL,
+    "<!-- <base href=/b/> -->": URL,
+}
+
+ROBOTS = {  # nofollow, noindex
+    "<meta name=robots content='noindex, nofollow'>": (True, True),
+    "<META NAME=' ROBOTS ' CONTENT='NoFollow'>": (True, False),
+    "<meta name=robots content=none>": (True, True),
+    "<meta name=robots content='index;follow'><meta name=robots content=noindex>": (False, True),
+    "<meta name=robots content=all><meta name=other content=none>": (False, False),
+    "<meta name=testbot content=nofollow>": (True, False),
+    "<meta name=robots><meta name content=none><meta content=none>": (False, False),
+}
+
+TITLES = {
+    "<title> A\n title\t&amp;  more </title>": "A title & more",
+    "text <title>misplaced</title>": "misplaced",
+    "<svg><title>drawing</title></svg><title>page</title>": "page",
+    "<title>first</title><title>second</title>": "first",
+    "<title> </title>": None,
+    "<p>none</p>": None,
+    "<title>é</title>": "é",
+}
+
+CANONICALS = {
+    "<link rel=canonical href=c>": "http://h/b/c",
+    "<link rel='Alternate CANONICAL' href='https://x/y#z'>": "https://x/y",
+    "<link rel=canonical href=c><link rel=canonical href=d>": "http://h/b/c",
+    "<link rel=stylesheet href=c>": None,
+    "<link rel=canonical>": None,
+    "<link rel=canonical href=''>": None,
+    "<link rel=canonical href='mailto:a@h'>": None,
+}
+
+
+@pytest.mark.parametrize(("html", "hrefs"), HREFS.items())
+def test_links_are_found_as_written(html, hrefs):
+    """Links come in document order, without white space around them, each once."""
+    assert extract(html, URL).hrefs == hrefs
+
+
+@pytest.mark.parametrize(("html", "base"), BASES.items())
+def test_base_url_is_that_of_the_document(html, base):
+    """The first base element counts, where it is a page's URL."""
+    assert extract(html, URL).base == base
+
+
+@pytest.mark.parametrize(("html", "expected"), ROBOTS.items())
+def test_robots_are_obeyed(html, expected):
+    """What any meta element forbids to robots, or to this one by name, is forbidden."""
+    page = extract(html, URL, robot_names=["TestBot"])
+    assert (page.nofollow, page.noindex) == expected
+
+
+@pytest.mark.parametrize(("html", "title"), TITLES.items())
+def test_title_is_one_line(html, title):
+    """The title is that of the page, not of a drawing in it, with its white space collapsed."""
+    assert extract(html, URL).title == title
+
+
+@pytest.mark.parametrize(("html", "canonical"), CANONICALS.items())
+def test_canonical_link_is_absolute(html, canonical):
+    """The page's own URL is resolved against its base."""
+    assert extract(f"<base href=/b/>{html}", URL).canonical == canonical
+
+
+def test_links_of_a_nofollow_page_are_left_to_the_caller():
+    """The page's own nofollow is a flag; that of a link leaves it out and is counted."""
+    page = extract("<meta name=robots content=nofollow><a href=a><a href=b rel=nofollow>", URL)
+    assert (page.hrefs, page.nofollow, page.nofollow_count) == (["a"], True, 1)
+
+
+def test_too_many_links_are_counted():
+    """Links beyond the limit are not looked at, only counted."""
+    page = extract("".join(f"<a href={n}>" for n in range(100_000)), URL, max_links=10)
+    assert (page.hrefs, page.truncated) == ([str(n) for n in range(10)], 99_990)
+
+
+def test_repeated_links_do_not_use_the_limit_up():
+    """The limit is on distinct links."""
+    assert extract("<a href=a>" * 50 + "<a href=b><a href=c>", URL, max_links=2).hrefs == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("body", "hrefs"),
+    [
+        ("<a href=é>".encode(), ["é"]),
+        ("\ufeff<a href=é>".encode("utf-16-le"), ["é"]),
+        ("<meta charset=windows-1251><a href=я>".encode("windows-1251"), ["я"]),
+        (b"<a href=\xff\xfe>", ["\ufffd\ufffd"]),
+        (b"", []),
+    ],
+)
+def test_bytes_are_decoded_as_they_say(body, hrefs):
+    """A byte order mark or meta element tells the encoding, else it is UTF-8."""
+    assert extract(body, URL).hrefs == hrefs
+
+
+GARBAGE = {
+    "NULs": "\0" * 68_000,
+    "nested divs": "<div>" * 100_000 + "<a href=a>",
+    "nested links": "<a href=a><div>" * 50_000,
+    "attributes": "<a " + " ".join(f"a{n}=1" for n in range(100_000)) + " href=a>",
+    "open quote": "<a href='" + "a" * 1_000_000,
+    "surrogates": "<a href='\ud800'>\udfff</a>" * 1_000,
+    "noise": random.Random(1).randbytes(300_000),
+}
+
+
+@pytest.mark.parametrize("body", GARBAGE.values(), ids=GARBAGE)
+def test_garbage_is_survived_in_time(body):
+    """No body keeps the parser for more than a few seconds, though nested divs would for half a minute."""
+    start = time.process_time()
+    page = extract(body, URL)
+    assert time.process_time() - start < 5
+    assert len(page.hrefs) <= 1
+
+
+@PROPERTY
+@given(
+    st.lists(
+        st.sampled_from(
+            ["<a href=", "<base href=", "<meta name=robots content=", "<title>", "</", ">", "'", " ", "a", "\0"]
+        )
+    )
+)
+def test_any_soup_can_be_read(pieces):
+    """Whatever the markup, a page comes out, the same from text and from its bytes."""
+    text = "".join(pieces)
+    page = extract(text, URL)
+    assert dataclasses.asdict(extract(text.encode(), URL)) == dataclasses.asdict(page)
+    assert len(set(page.hrefs)) == len(page.hrefs)

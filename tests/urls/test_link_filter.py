@@ -1,0 +1,96 @@
+"""Which links are refused, and under which label."""
+
+import dataclasses
+
+import pytest
+from scrapy.linkextractors import IGNORED_EXTENSIONS
+
+from crawlproject.urls import NON_TEXT_EXTENSIONS, LinkFilter
+
+REASONS = {
+    "http://h/": None,
+    "http://h/a.html": None,
+    "http://h/a": None,
+    "http://h/a.jpg": "extension",
+    "http://h/a.JPG?size=2": "extension",
+    "http://h/a.b/c.tar.gz": "extension",
+    "http://h/a.jpg/": None,
+    "http://h/a.jpg/b": None,
+    "http://h/view?file=a.jpg": None,
+    "http://images.jpg/": None,
+    "http://h/whois/example.com.au": None,
+    "http://h/jpg": None,
+    "ftp://h/a": "scheme",
+    "mailto:a@h": "scheme",
+    "data:text/html,a/b/c/d": "scheme",
+    "file:///a/b": "scheme",
+    "http://h/" + "a" * 2074: None,
+    "http://h/" + "a" * 2075: "length",
+}
+
+ALLOWED = frozenset(
+    {"example.org", ".dot.org", "*.star.org", "port.org:8080", "tls.org:443", "1.2.3.4", "[::1]", "BÜCHER.de"}
+)
+OFFSITE = {
+    "http://example.org/": None,
+    "https://a.b.example.org:99/": None,
+    "http://notexample.org/": "offsite",
+    "http://example.org.evil.com/": "offsite",
+    "http://dot.org/": None,
+    "http://www.star.org/": None,
+    "http://port.org/": "offsite",
+    "http://www.port.org:8080/": None,
+    "https://tls.org/": None,
+    "http://tls.org/": "offsite",
+    "http://1.2.3.4:8000/": None,
+    "http://2.3.4/": "offsite",
+    "http://[::1]:80/": None,
+    "http://[::2]/": "offsite",
+    "http://www.xn--bcher-kva.de/": None,
+}
+
+
+@pytest.mark.parametrize(("url", "reason"), REASONS.items())
+def test_reason_by_default(url, reason):
+    """Without rules of one's own, only what holds no text is refused."""
+    assert LinkFilter().reason(url) == reason
+
+
+@pytest.mark.parametrize(("url", "reason"), OFFSITE.items())
+def test_allowed_domains_keep_the_crawl_inside(url, reason):
+    """Where domains are allowed, all others are offsite."""
+    assert LinkFilter(allowed=ALLOWED).reason(url) == reason
+
+
+def test_denied_wins_over_allowed():
+    """A denied subdomain of an allowed domain is denied."""
+    rules = LinkFilter(allowed=frozenset({"h.org"}), denied=frozenset({"ads.h.org", "x.org"}))
+    urls = ("http://h.org/", "http://a.ads.h.org/", "http://x.org/", "http://y.org/")
+    assert [rules.reason(url) for url in urls] == [None, "denied", "denied", "offsite"]
+
+
+def test_limits_can_be_changed():
+    """Length, schemes and extensions are plain values."""
+    rules = LinkFilter(max_length=20, schemes=frozenset({"https"}), extensions=frozenset({"html"}))
+    urls = ("https://h/a.jpg", "https://h/a.html", "http://h/", "https://h/0123456789")
+    assert [rules.reason(url) for url in urls] == [None, "extension", "scheme", None]
+    assert rules.reason("https://h/01234567890") == "length"
+
+
+@pytest.mark.parametrize("domain", ["", "http://h.org/", "h.org/a", "a b", "h.org:x", "u@h.org", "[::1"])
+def test_unreadable_domain_is_named(domain):
+    """What is not a domain is an error that shows it."""
+    with pytest.raises(ValueError, match="not a domain"):
+        LinkFilter(allowed=frozenset({domain}))
+
+
+def test_filters_are_values():
+    """Equal rules are equal filters, and cannot be changed."""
+    assert LinkFilter(denied=frozenset({"h.org"})) == LinkFilter(denied=frozenset({"h.org"}))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        LinkFilter().max_length = 1
+
+
+def test_extensions_cover_those_of_scrapy():
+    """Of what LinkExtractor refuses, only text and endings that are top-level domains are followed here."""
+    assert set(IGNORED_EXTENSIONS) - NON_TEXT_EXTENSIONS == {"tar.gz", "ai", "au", "py", "rb", "rss", "sh"}

@@ -1,0 +1,64 @@
+"""How much of a document is parsed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawlproject.urls.parse_budget import MAX_ATTRIBUTES, affordable_length
+
+from .conftest import PROPERTY
+
+MANY = 20_000
+ROWS = "<tr><td>a<td><a href=b>c</a>"
+
+CHEAP = {
+    "empty": "",
+    "text": "a" * 1_000_000,
+    "brackets": "<" * 100_000,
+    "flat": "<div>a</div>" * MANY,
+    "open cells and paragraphs": "<table>" + ROWS * MANY + "</table>" + "<p>a" * MANY + "<br>" * MANY,
+    "drawing": "<svg>" + "<path d='M0 0'/>" * MANY + "</svg>" + "<p>a</p>" * MANY,
+    "script": "<script>" + "if (a<b) {c<d} " * MANY + "</script>",
+    "comment": "<!--" + "<div>" * MANY + "-->",
+    "picture": f"<img src='data:{'A' * 100_000}'><a href=b>",
+    "few attributes in a long tag": f"<a title='{'a b ' * 10_000}' href=b>",
+}
+DEAR = {
+    "divs": "<div>" * MANY,
+    "unknown elements": "<x>" * MANY,
+    "self-closing where nothing closes itself": "<div/>" * MANY,
+    "wrong end tags": "<x></y>" * MANY,
+    "attributes": "<a " + " ".join(f"a{n}=1" for n in range(MANY)) + ">",
+    "prose after a bracket": "a <b " + " ".join(f"word{n}" for n in range(MANY)),
+}
+
+
+@pytest.mark.parametrize("text", CHEAP.values(), ids=CHEAP)
+def test_cheap_documents_are_parsed_whole(text):
+    """Length alone, and many elements side by side, are no reason to cut."""
+    assert affordable_length(text) == len(text)
+
+
+@pytest.mark.parametrize("text", DEAR.values(), ids=DEAR)
+def test_dear_documents_are_cut(text):
+    """What would take quadratic time is cut, and what is left would not be."""
+    length = affordable_length(text)
+    assert length < len(text)
+    assert affordable_length(text[:length]) == length
+
+
+def test_cut_is_before_the_dear_tag():
+    """What comes before a tag with too many attributes is kept."""
+    good = "<p><a href=b>c</a></p>"
+    assert affordable_length(f"{good}<x {'a ' * 4 * MAX_ATTRIBUTES}>{good}") == len(good)
+
+
+@PROPERTY
+@given(
+    st.lists(st.sampled_from(["<", ">", "<!--", "-->", "<script", "</script", "<div", "/", '"', "=", " ", "a"])).map(
+        "".join
+    )
+)
+def test_any_text_has_a_length(text):
+    """The length to parse is never more than there is."""
+    assert 0 <= affordable_length(text) <= len(text)

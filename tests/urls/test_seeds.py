@@ -1,0 +1,67 @@
+"""Seed lists as people write them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawlproject.urls import BadSeed, Canonicalizer, Seed, read_seeds
+
+from .conftest import PROPERTY, url_like
+
+GOOD = {
+    "http://example.org/a": ("http://example.org/a", None),
+    "https://Example.org\t0.75": ("https://example.org/", 0.75),
+    "  http://h/a   3  \r\n": ("http://h/a", 3.0),
+    "\ufeffhttp://h/ 1e-3": ("http://h/", 0.001),
+    "example.org/path": ("http://example.org/path", None),
+    "localhost:8080/a 2": ("http://localhost:8080/a", 2.0),
+    "//h/a": ("http://h/a", None),
+    "bücher.de": ("http://xn--bcher-kva.de/", None),
+    "http://h/a#b": ("http://h/a", None),
+}
+BAD = {
+    "mailto:a@h": "not an http or https URL",
+    "ftp://h/": "not an http or https URL",
+    "http://": "not an http or https URL",
+    "http://h/ good": "the quality is not a number of at least 0",
+    "http://h/ -1": "the quality is not a number of at least 0",
+    "http://h/ nan": "the quality is not a number of at least 0",
+    "http://h/ inf": "the quality is not a number of at least 0",
+    "http://h/a b c": "more than a URL and its quality",
+}
+
+
+@pytest.mark.parametrize(("line", "expected"), GOOD.items())
+def test_seed_is_read(line, expected):
+    """A line gives a canonical URL and its quality."""
+    assert list(read_seeds([line])) == [Seed(1, *expected)]
+
+
+@pytest.mark.parametrize(("line", "reason"), BAD.items())
+def test_bad_line_is_reported(line, reason):
+    """A bad line comes out with its number, its text and what is wrong."""
+    assert list(read_seeds(["", line])) == [BadSeed(2, line, reason)]
+
+
+def test_comments_and_blank_lines_say_nothing():
+    """Lines are numbered as an editor does, also past those that say nothing."""
+    lines = ["\ufeff# seeds\r\n", "\r\n", "  # more", "h.org\r\n", "\t", "http://["]
+    assert [seed.line for seed in read_seeds(lines)] == [4, 6]
+
+
+def test_own_canonicalizer_is_used():
+    """The parameters to drop are the caller's."""
+    assert list(read_seeds(["h?ref=1"], Canonicalizer(["ref"]))) == [Seed(1, "http://h/")]
+
+
+def test_reading_is_lazy():
+    """A list without end can be read."""
+    endless = (f"http://h/{number}" for number in iter(int, 1))
+    assert next(iter(read_seeds(endless))) == Seed(1, "http://h/0")
+
+
+@PROPERTY
+@given(st.lists(url_like()))
+def test_any_lines_can_be_read(lines):
+    """Whatever the lines, each gives at most one seed or report."""
+    assert all(1 <= seed.line <= len(lines) for seed in read_seeds(lines))

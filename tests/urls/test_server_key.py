@@ -1,0 +1,86 @@
+"""Server keys, hosts and registered domains."""
+
+import pytest
+from hypothesis import given
+
+from crawlproject.urls import Canonicalizer, RegisteredDomain, host_of, server_key
+
+from .conftest import PROPERTY, url_like
+
+KEYS = {
+    "http://h.org/": "http://h.org",
+    "https://h.org:8443/a/b?c=http://x/": "https://h.org:8443",
+    "http://[::1]:80/a": "http://[::1]",
+    "HTTP://U:p@H.Org:80/a": "http://h.org",
+    "https://h.org.:443": "https://h.org",
+    "http://h.org?a/b": "http://h.org",
+    "http:h.org/a/b": "http://h.org",
+    " https:////h.org/a": "https://h.org",
+    "file:///a/b": "file://",
+    "s3://Bucket/a": "s3://bucket",
+    "ftp://u:p@h:21/a": "ftp://h:21",
+    "data:text/html,<a href='http://h/'>": "data:",
+    "about:blank": "about:",
+}
+
+
+@pytest.mark.parametrize(("url", "key"), KEYS.items())
+def test_server_key_is_scheme_host_and_port(url, key):
+    """Every spelling of a server has one key."""
+    assert server_key(url) == key
+
+
+@pytest.mark.parametrize(
+    "url", ["", "h.org/a", "/a", "//h.org/", "http://", "http:///", "http://h:x/", "1:2", "a" * 999]
+)
+def test_url_without_server_is_named(url):
+    """A URL that names no server is an error that shows its beginning."""
+    with pytest.raises(ValueError, match="no scheme and host in URL") as error:
+        server_key(url)
+    assert len(str(error.value)) < 150
+
+
+def test_host_of_key():
+    """The host stands without port and brackets."""
+    keys = ("http://h.org", "https://h.org:8443", "http://[::1]:8080", "http://1.2.3.4", "file://", "data:")
+    assert [host_of(key) for key in keys] == ["h.org", "h.org", "::1", "1.2.3.4", "", ""]
+
+
+@PROPERTY
+@given(url_like())
+def test_key_is_prefix_of_canonical_url(text):
+    """The key of a canonical URL is its beginning, and the key of a key is itself."""
+    url = Canonicalizer().canonical(text)
+    if url is not None:
+        key = server_key(url)
+        assert url.startswith(f"{key}/")
+        assert server_key(key) == server_key(f"{key}/") == key
+        assert host_of(key)
+
+
+@PROPERTY
+@given(url_like())
+def test_every_spelling_has_the_key_of_its_canonical_url(text):
+    """The key of a URL as written is the key of its canonical form."""
+    url = Canonicalizer().canonical(text)
+    if url is not None:
+        assert server_key(text) == server_key(url)
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("www.example.co.uk", "example.co.uk"),
+        ("WWW.Example.ORG", "example.org"),
+        ("xn--bcher-kva.de", "xn--bcher-kva.de"),
+        ("a.b.github.io", "github.io"),
+        ("co.uk", "co.uk"),
+        ("localhost", "localhost"),
+        ("1.2.3.4", "1.2.3.4"),
+        ("::1", "::1"),
+        ("", ""),
+    ],
+)
+def test_registered_domain_falls_back_to_the_host(host, domain):
+    """Hosts under a public suffix have a registered domain, all others are their own."""
+    assert RegisteredDomain()(host) == domain
