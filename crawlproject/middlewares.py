@@ -224,7 +224,7 @@ def _keep_alive(value: bytes) -> dict[str, int]:
 
 
 class LinksMiddleware(_CrawlerMiddleware):
-    """Takes the ``Links`` that callbacks yield and hands them to the frontier (spider middleware, next to the spider)."""
+    """Hands the ``Links`` that callbacks yield to the frontier (spider middleware, next to the spider)."""
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on all but ``Links``: a spider's seeds."""

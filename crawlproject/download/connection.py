@@ -7,7 +7,6 @@ open, and that it is really closed (the server has seen it) before another one t
 from __future__ import annotations
 
 import asyncio
-import ssl as ssl_module
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import aiohttp
 from crawlproject.download.timing import TimedResponse, timing_trace
 
 if TYPE_CHECKING:
+    import ssl as ssl_module
     from collections.abc import AsyncIterator, Callable
 
     from aiohttp.abc import AbstractResolver

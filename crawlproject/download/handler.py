@@ -6,7 +6,6 @@ connection is chosen (Scrapy's pools bound neither the sockets open in all nor t
 
 from __future__ import annotations
 
-import ssl
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,6 +29,7 @@ from crawlproject.download.timing import CLOCK, TimedResponse, Timing
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncIterator
 
     from scrapy import Request

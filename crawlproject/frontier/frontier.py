@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.heap import LazyHeap
 from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES, Politeness
-from crawlproject.frontier.server import Group, Server, ServerState
+from crawlproject.frontier.server import Server
+from crawlproject.frontier.server_queue import ServerQueue
 from crawlproject.frontier.session import Session
 from crawlproject.frontier.url_queue import UrlQueue
 from crawlproject.urls.server_key import server_key
@@ -50,14 +50,10 @@ class Frontier:
         self._max_failures = max_failures
         self._group_of = group_of
         self._servers: dict[str, Server] = {}
-        self._groups: dict[str, Group] = {}
-        self._ready: LazyHeap[Server] = LazyHeap()  # by rank, best first
-        self._resting: LazyHeap[Server | Group] = LazyHeap()  # by the time when it may be asked again
+        self._queue = ServerQueue(policy)
         self._urls = 0
-        self._leased = 0
         self._arrivals = FIRST_ARRIVAL
         self._returns = FIRST_ARRIVAL
-        self._now = 0.0  # the latest time seen
         self._refilled: list[Session] = []
         self._dropped: list[Entry] = []
 
@@ -83,14 +79,14 @@ class Frontier:
                 self._push_url(server, entry, self._arrivals)
         finally:
             for server in touched.values():
-                self._place(server)
+                self._queue.place(server)
 
     def give_back(self, session: Session, entry: Entry) -> None:
         """Queue ``entry`` again, the last handed out by ``next_url``: it was not fetched. O(log n)."""
         session.requests -= 1
         self._returns -= 1
         self._push_url(session.server, entry, self._returns)
-        self._place(session.server)
+        self._queue.place(session.server)
 
     # Sessions
 
@@ -99,23 +95,11 @@ class Frontier:
 
         Servers of a busy politeness group are set aside on the way: O(log servers) for each, once.
         """
-        self._release_due(now)
-        while (server := self._ready.pop()) is not None:
-            group = server.group
-            if group is not None and not group.is_free(now):
-                server.state = ServerState.WAITING
-                group.waiting.push(server, -self.policy.rank(server))
-                if group.holder is None:
-                    self._offer_group(group)
-                continue
-            session = Session(server, now, server.limit if server.limit == 1 else self._max_batch)
-            server.session = session
-            server.state = ServerState.LEASED
-            self._leased += 1
-            if group is not None:
-                group.holder = server
-            return session
-        return None
+        server = self._queue.lease(now)
+        if server is None:
+            return None
+        server.session = Session(server, now, server.limit if server.limit == 1 else self._max_batch)
+        return server.session
 
     def next_url(self, session: Session, now: float) -> Entry | None:
         """The best URL of the session's server, if the session may ask for one now. O(log n).
@@ -125,7 +109,7 @@ class Frontier:
         server = session.server
         if session.is_spent or now < session.ready_at or not server.urls:
             return None
-        self._now = max(self._now, now)
+        self._queue.tick(now)
         session.requests += 1
         session.waits = False
         if session.busy_since is None:
@@ -136,7 +120,7 @@ class Frontier:
     def record(self, measurement: Measurement) -> None:
         """Learn from a request that ended: estimates, politeness, back-off. O(log servers)."""
         m = measurement
-        self._now = max(self._now, m.now)
+        self._queue.tick(m.now)
         server = self._server(m.server_key)
         session = server.session
         server.estimates.learn(m, session)
@@ -157,7 +141,7 @@ class Frontier:
             session.ending = session.ending or m.server_closed or server.failures > 0
         if server.failures >= self._max_failures > 0 and not server.given_up:
             self._give_up(server)
-        self._place(server)
+        self._queue.place(server)
 
     def set_crawl_delay(self, key: str, delay: float) -> None:
         """Keep ``delay`` seconds between any two requests to the server ``key`` (robots.txt). O(log servers)."""
@@ -168,7 +152,7 @@ class Frontier:
         if server.session is not None:
             server.ready_at = max(server.ready_at, server.session.last_end + wait)
             server.session.ready_at = max(server.session.ready_at, server.ready_at)
-        self._place(server)
+        self._queue.place(server)
 
     def connection_lost(self, key: str, now: float) -> None:
         """The server ``key`` has closed its session's connection: no further request on it. O(batch)."""
@@ -187,28 +171,19 @@ class Frontier:
         server = session.server
         if server.session is not session:
             raise ValueError(f"session is not open: {session!r}")
-        self._now = max(self._now, now)
+        self._queue.tick(now)
         server.session = None
-        self._leased -= 1
         if session.busy_since is not None:
             rest = self.politeness.session_rest(session.last_end - session.busy_since, server.crawl_delay)
             server.ready_at = max(server.ready_at, session.last_end + rest)
-        server.state = ServerState.IDLE
-        group = server.group
-        if group is not None and group.holder is server:
-            group.ready_at = max(group.ready_at, server.ready_at)
-            group.holder = None
-            self._offer_group(group)
-        self._place(server)
+        self._queue.release(server)
 
     def next_due(self) -> float | None:
         """The earliest time at which ``open_session`` can succeed; None if no server waits. O(1) amortised.
 
         A time that has passed means now.
         """
-        if len(self._ready):
-            return self._now
-        return self._resting.first_key()
+        return self._queue.first_due()
 
     # Groups, and what became of URLs
 
@@ -217,14 +192,7 @@ class Frontier:
 
         False if the group is busy or rests: then its session must be closed without a request.
         """
-        server = self._servers[key]
-        if server.group is not None:
-            return server.group.holder in (None, server)
-        group = server.group = self._group(group_key)
-        if not group.is_free(self._now):
-            return False
-        group.holder = server
-        return True
+        return self._queue.join(self._servers[key], group_key)
 
     def take_dropped(self) -> list[Entry]:
         """The entries of servers given up since the last call; they are no longer in the frontier."""
@@ -241,7 +209,7 @@ class Frontier:
     @property
     def now(self) -> float:
         """The latest time the frontier was told."""
-        return self._now
+        return self._queue.now
 
     def server(self, key: str) -> Server | None:
         """The server ``key``, if a URL of it was ever met. O(1)."""
@@ -253,10 +221,7 @@ class Frontier:
 
     def counts(self) -> dict[str, int]:
         """Servers by state, ``servers`` and ``urls`` in all. O(1), or O(groups) where there are groups."""
-        resting = len(self._resting)
-        for group in self._groups.values():
-            resting += len(group.waiting) - (group.heap_item is not None)
-        counts = {"ready": len(self._ready), "resting": resting, "leased": self._leased}
+        counts = self._queue.counts()
         counts["idle"] = len(self._servers) - sum(counts.values())
         return counts | {"servers": len(self._servers), "urls": self._urls}
 
@@ -267,16 +232,10 @@ class Frontier:
         if server is None:
             server = Server(key, UrlQueue(by_quality=self.policy.by_quality, window=1), limit=1)
             if self._group_of is not None:
-                server.group = self._group(self._group_of(key))
+                server.group = self._queue.group(self._group_of(key))
             self._servers[key] = server
             server.set_limit(self.politeness, self._max_batch)
         return server
-
-    def _group(self, key: str) -> Group:
-        group = self._groups.get(key)
-        if group is None:
-            group = self._groups[key] = Group(key)
-        return group
 
     def _push_url(self, server: Server, entry: Entry, arrival: int) -> None:
         if server.given_up:
@@ -289,65 +248,10 @@ class Frontier:
             session.waits = False
             self._refilled.append(session)
 
-    def _place(self, server: Server) -> None:
-        """Put the server where its state says: the one way between ready, resting and idle. O(log servers)."""
-        state = server.state
-        if state is ServerState.LEASED:
-            return
-        if not server.urls:
-            target = ServerState.IDLE
-        elif server.ready_at > self._now:
-            target = ServerState.RESTING
-        else:
-            target = ServerState.WAITING if state is ServerState.WAITING else ServerState.READY
-        if state is not target and state is not ServerState.IDLE:
-            self._heap(server).remove(server)
-        if target is ServerState.IDLE:
-            server.state = target
-            return
-        key = server.ready_at if target is ServerState.RESTING else -self.policy.rank(server)
-        server_was_there = state is target
-        server.state = target
-        if server_was_there:
-            self._heap(server).rekey(server, key)
-        else:
-            self._heap(server).push(server, key)
-
-    def _heap(self, server: Server) -> LazyHeap[Server] | LazyHeap[Server | Group]:
-        if server.state is ServerState.READY:
-            return self._ready
-        if server.state is ServerState.WAITING:
-            assert server.group is not None
-            return server.group.waiting
-        return self._resting
-
-    def _release_due(self, now: float) -> None:
-        """Move servers whose rest is over to the ready ones. O(log servers) for each."""
-        self._now = max(self._now, now)
-        while (due := self._resting.pop_due(now)) is not None:
-            if isinstance(due, Group):
-                server = due.waiting.pop()  # the best of them; the others would only find the group busy
-                if server is None:
-                    continue
-            else:
-                server = due
-            server.state = ServerState.IDLE
-            self._place(server)
-
-    def _offer_group(self, group: Group) -> None:
-        """Have the group's best waiting server released when the group may be asked again."""
-        if len(group.waiting):
-            if group.heap_item is None:
-                self._resting.push(group, group.ready_at)
-            else:
-                self._resting.rekey(group, group.ready_at)
-
     def _give_up(self, server: Server) -> None:
         server.given_up = True
         self._urls -= len(server.urls)
         self._dropped += server.urls.drain(server.key)
-        if server.state is ServerState.READY and server.group is not None:
-            self._offer_group(server.group)
 
     def check(self) -> None:
         """Assert every invariant. O(n log n); for tests."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 def check(frontier: Frontier) -> None:
     """Assert every invariant of ``frontier``. O(n log n)."""
+    queue = frontier._queue
     servers = list(frontier._servers.values())
     by_state: dict[ServerState, list[Server]] = {state: [] for state in ServerState}
     for server in servers:
@@ -25,16 +26,16 @@ def check(frontier: Frontier) -> None:
         if server.state is ServerState.IDLE:
             assert not server.urls, f"a server with URLs must not be idle: {server!r}"
     assert len(frontier) == sum(len(server.urls) for server in servers), "length"
-    assert frontier._leased == len(by_state[ServerState.LEASED])
-    assert set(frontier._ready.values()) == set(by_state[ServerState.READY])
-    assert len(frontier._ready) == len(by_state[ServerState.READY])
+    assert queue.leased == len(by_state[ServerState.LEASED])
+    assert set(queue.ready.values()) == set(by_state[ServerState.READY])
+    assert len(queue.ready) == len(by_state[ServerState.READY])
     for server in by_state[ServerState.READY]:
         assert server.heap_item is not None
         assert server.heap_item[0] == -frontier.policy.rank(server), f"stale rank: {server!r}"
-        assert server.ready_at <= frontier._now
-    groups = list(frontier._groups.values())
+        assert server.ready_at <= queue.now
+    groups = list(queue.groups.values())
     offered = [group for group in groups if group.heap_item is not None]
-    assert set(frontier._resting.values()) == {*by_state[ServerState.RESTING], *offered}
+    assert set(queue.resting.values()) == {*by_state[ServerState.RESTING], *offered}
     for server in by_state[ServerState.RESTING]:
         assert server.heap_item is not None
         assert server.heap_item[0] == server.ready_at

@@ -28,7 +28,7 @@ class BreadthFirst:
 
     by_quality = False
 
-    def rank(self, server: Server) -> float:  # noqa: ARG002 - all are equal: ties go by arrival
+    def rank(self, server: Server) -> float:
         """Always 0."""
         return 0.0
 

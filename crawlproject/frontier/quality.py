@@ -24,7 +24,7 @@ class Quality(Protocol):
 class ConstantQuality:
     """All pages are worth 1: speed alone ranks servers, and Scrapy's priority orders URLs."""
 
-    def quality(self, url: str, depth: int) -> float:  # noqa: ARG002
+    def quality(self, url: str, depth: int) -> float:
         """Always 1."""
         return 1.0
 
@@ -32,7 +32,7 @@ class ConstantQuality:
 class DepthQuality:
     """Half as good with every link away from the seeds."""
 
-    def quality(self, url: str, depth: int) -> float:  # noqa: ARG002
+    def quality(self, url: str, depth: int) -> float:
         """2 to the power of -depth."""
         return 0.5 ** min(depth, 1000)
 
@@ -64,6 +64,6 @@ class ScoredQuality:
             scores[url] = value
         return cls(scores)
 
-    def quality(self, url: str, depth: int) -> float:  # noqa: ARG002
+    def quality(self, url: str, depth: int) -> float:
         """The given score. O(1)."""
         return self._scores.get(url, self._default)

@@ -30,7 +30,8 @@ class WebSpider(Spider):
 
     ``-a allowed=DOMAIN[,DOMAIN...]`` stays within these domains, ``-a max_pages=N`` stops after N pages,
     ``-a body=1`` puts the text of each page into its item.  Yields a ``Page`` for each page fetched.
-    Stats: ``web/pages``, ``web/nofollow_pages``, ``web/truncated_pages`` (with more links than are looked at), ``web/skipped/content_type``, ``web/bad_seeds``.
+    Stats: ``web/pages``, ``web/nofollow_pages``, ``web/truncated_pages`` (with more links than are looked at),
+    ``web/skipped/content_type``, ``web/bad_seeds``.
     """
 
     name = "web"

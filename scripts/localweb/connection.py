@@ -214,7 +214,7 @@ class Connection(asyncio.Protocol):
         self._waiting.clear()
         self._register.close(self)
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio names it
+    def connection_lost(self, exc: Exception | None) -> None:
         """Either side has closed."""
         if self._idle_timer is not None:
             self._idle_timer.cancel()

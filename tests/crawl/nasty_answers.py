@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, cycle
+from typing import TYPE_CHECKING
 
-from tests.crawl.nasty_server import CLOSE, HANG, RESET, Answers, Script, page, response
+from crawlproject.urls.extract import MAX_LINKS
+from tests.crawl.nasty_server import CLOSE, HANG, RESET, page, response
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tests.crawl.nasty_server import Answers, Script
 
 #: Settings of the crawl that the answers go beyond.
 MAX_SIZE = 20_000_000
@@ -241,11 +247,11 @@ REDIRECTS = (
 )
 
 CUT = (
-    counted("web/cut_pages", linked=True, deep_html=html(b'<a href="/linked">' + b"<div>" * 100_000))
+    counted("web/truncated_pages", linked=True, deep_html=html(b'<a href="/linked">' + b"<div>" * 100_000))
     | {
         "many_links": Nasty(
             html(page(*(f"/{n}.jpg" for n in range(99_999)), "/linked").encode()),
-            {"frontier/links/skipped/extension": 5_000, "web/skipped/links": 95_000},
+            {"frontier/links/skipped/extension": MAX_LINKS, "web/truncated_pages": 1},
         )
     }
     | counted("robotstxt/truncated", robots_5mb=robots(response(b"User-agent: *\nDisallow: /private/\n" * 150_000)))

@@ -66,7 +66,7 @@ def test_server_that_asks_to_be_left_alone_is() -> None:
 def test_dead_servers_do_not_hold_up_the_crawl() -> None:
     """Refused connections are counted and the other servers' pages all come."""
     spec = WebSpec(servers=20, pages=200, seed=6, time_scale=0, dead_share=0.2)
-    result, web, records = crawl_web(spec, **IMPOLITE, FRONTIER_MIN_BACKOFF=0.01, FRONTIER_MAX_BACKOFF=0.02)
+    result, web, _ = crawl_web(spec, **IMPOLITE, FRONTIER_MIN_BACKOFF=0.01, FRONTIER_MAX_BACKOFF=0.02)
     assert result.urls() == sorted(web.expected_urls())
     assert result.stat("frontier/failures/refused") > 0
 

@@ -1,0 +1,145 @@
+"""The upper level of the frontier: which server may be asked now, and which of them ranks best."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlproject.frontier.heap import LazyHeap
+from crawlproject.frontier.server import Group, Server, ServerState
+
+if TYPE_CHECKING:
+    from crawlproject.frontier.policy import Policy
+
+
+class ServerQueue:
+    """Ready servers by rank, resting ones by the time when their rest ends.
+
+    A server moves in O(log servers); nothing scans.  The top of the resting heap tells exactly when something
+    can be done next (as in BUbiNG's workbench).
+
+    A politeness group lets one of its servers be leased at a time.  Servers found ready while their group is busy
+    or rests are set aside in the group's own heap; when the group is free again, the best of them comes forward.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self.ready: LazyHeap[Server] = LazyHeap()  # best first
+        self.resting: LazyHeap[Server | Group] = LazyHeap()
+        self.groups: dict[str, Group] = {}
+        self.leased = 0
+        self.now = 0.0  # the latest time seen
+
+    def tick(self, now: float) -> None:
+        """Time has passed."""
+        self.now = max(self.now, now)
+
+    def place(self, server: Server) -> None:
+        """Put the server where its URLs, its time and its rank say, unless it is leased. O(log servers)."""
+        state = server.state
+        if state is ServerState.LEASED:
+            return
+        target = self._target(server)
+        if state is target:
+            if target is not ServerState.IDLE:
+                self._heap(server).rekey(server, self._key(server))
+            return
+        if state is not ServerState.IDLE:
+            self._heap(server).remove(server)
+        server.state = target
+        if target is not ServerState.IDLE:
+            self._heap(server).push(server, self._key(server))
+        if server.group is not None:
+            self._offer(server.group)
+
+    def lease(self, now: float) -> Server | None:
+        """Take the best server that may be asked now; None if there is none. O(log servers).
+
+        Each server of a busy group that is met on the way is set aside, once, in O(log servers).
+        """
+        self.tick(now)
+        self._wake_due(now)
+        while (server := self.ready.pop()) is not None:
+            group = server.group
+            if group is not None and not group.is_free(now):
+                server.state = ServerState.WAITING
+                group.waiting.push(server, self._key(server))
+                self._offer(group)
+                continue
+            server.state = ServerState.LEASED
+            self.leased += 1
+            if group is not None:
+                group.holder = server
+            return server
+        return None
+
+    def release(self, server: Server) -> None:
+        """Take a leased server back; its group rests as long as it does. O(log servers)."""
+        self.leased -= 1
+        server.state = ServerState.IDLE
+        group = server.group
+        if group is not None and group.holder is server:
+            group.ready_at = max(group.ready_at, server.ready_at)
+            group.holder = None
+            self._offer(group)
+        self.place(server)
+
+    def first_due(self) -> float | None:
+        """The earliest time at which ``lease`` can succeed; None if no server waits. O(1) amortised."""
+        return self.now if len(self.ready) else self.resting.first_key()
+
+    def group(self, key: str) -> Group:
+        """The politeness group ``key``."""
+        group = self.groups.get(key)
+        if group is None:
+            group = self.groups[key] = Group(key)
+        return group
+
+    def join(self, server: Server, key: str) -> bool:
+        """Put a leased server into group ``key``, unless it has one; False if that must be left alone now."""
+        if server.group is None:
+            server.group = self.group(key)
+        group = server.group
+        if group.holder is server:
+            return True
+        if not group.is_free(self.now):
+            return False
+        group.holder = server
+        return True
+
+    def counts(self) -> dict[str, int]:
+        """Servers by state but idle. O(1), or O(groups) where there are any."""
+        resting = len(self.resting)
+        for group in self.groups.values():
+            resting += len(group.waiting) - (group.heap_item is not None)
+        return {"ready": len(self.ready), "resting": resting, "leased": self.leased}
+
+    def _target(self, server: Server) -> ServerState:
+        if not server.urls:
+            return ServerState.IDLE
+        if server.ready_at > self.now:
+            return ServerState.RESTING
+        return ServerState.WAITING if server.state is ServerState.WAITING else ServerState.READY
+
+    def _key(self, server: Server) -> float:
+        return server.ready_at if server.state is ServerState.RESTING else -self._policy.rank(server)
+
+    def _heap(self, server: Server) -> LazyHeap[Server] | LazyHeap[Server | Group]:
+        if server.state is ServerState.READY:
+            return self.ready
+        if server.state is ServerState.WAITING:
+            assert server.group is not None
+            return server.group.waiting
+        return self.resting
+
+    def _wake_due(self, now: float) -> None:
+        """Bring forward the servers whose rest, or whose group's rest, is over. O(log servers) for each."""
+        while (due := self.resting.pop_due(now)) is not None:
+            server = due.waiting.pop() if isinstance(due, Group) else due
+            if server is not None:
+                server.state = ServerState.IDLE
+                self.place(server)
+
+    def _offer(self, group: Group) -> None:
+        """Have the group's best waiting server come forward when the group may be asked again."""
+        if group.holder is None and len(group.waiting) and group.heap_item is None:
+            self.resting.push(group, group.ready_at)
