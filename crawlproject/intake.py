@@ -82,13 +82,14 @@ class LinkIntake:
 
 
 def link_filter_from_settings(settings: BaseSettings, spider: object) -> LinkFilter:
-    """The rules of following: ``LINKS_SKIP_EXTENSIONS``, ``URLLENGTH_LIMIT`` and the spider's ``allowed_domains``."""
+    """The rules of following: ``LINKS_SKIP_EXTENSIONS``, ``URLLENGTH_LIMIT`` and the spider's ``allowed``
+    (domains, ports as well) or ``allowed_domains``."""
     options: dict[str, object] = {}
     if settings.get("LINKS_SKIP_EXTENSIONS") is not None:
         options["extensions"] = frozenset(settings.getlist("LINKS_SKIP_EXTENSIONS"))
     if settings.getint("URLLENGTH_LIMIT") > 0:
         options["max_length"] = settings.getint("URLLENGTH_LIMIT")
-    allowed = getattr(spider, "allowed_domains", None)
+    allowed = getattr(spider, "allowed", None) or getattr(spider, "allowed_domains", None)
     if allowed:
         options["allowed"] = frozenset(allowed)
     return LinkFilter(**options)  # type: ignore[arg-type]

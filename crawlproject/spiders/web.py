@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,8 +47,9 @@ class WebSpider(Spider):
         self.max_pages = int(max_pages)
         self.with_body = body.lower() not in ("", "0", "false", "no")
         self.pages = 0
-        if allowed:
-            self.allowed_domains = [domain.strip() for domain in allowed.split(",") if domain.strip()]
+        self.allowed = [domain.strip() for domain in allowed.split(",") if domain.strip()]
+        if self.allowed:  # Scrapy's offsite middleware, which judges redirects, knows no ports
+            self.allowed_domains = [re.sub(r":\d+$", "", domain) for domain in self.allowed]
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:

@@ -88,6 +88,18 @@ class InlineSpider(SiteSpider):
         yield {"case": "page", "url": response.url}
 
 
+class FilesSpider(SiteSpider):
+    """One item with five files on another server, for Scrapy's pipeline."""
+
+    name = "files"
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield self.request("1/")
+
+    def parse(self, response: Response, **kwargs: Any) -> Any:
+        yield {"url": response.url, "file_urls": [self.url(f"2/{number}") for number in range(5)]}
+
+
 class ProxySpider(SiteSpider):
     """Reaches servers of any name through a proxy, its last site; ``hosts`` are their origins."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.crawl.nasty_server import Answers, Script
 
 #: Settings of the crawl that the answers go beyond.
-MAX_SIZE = 20_000_000
+MAX_SIZE = 6_000_000
 MAX_REDIRECTS = 3
 MAX_FAILURES = 5
 

@@ -79,7 +79,8 @@ async def _run(
     for number, (name, answers) in enumerate(sites.items(), 1):
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answers: Answers = answers) -> None:
-            await _serve(answers, reader, writer)
+            with suppress(asyncio.CancelledError):  # the servers stop
+                await _serve(answers, reader, writer)
 
         server = await asyncio.start_server(serve, f"127.5.0.{number}", 0)
         roots[name] = "http://{}:{}".format(*server.sockets[0].getsockname())

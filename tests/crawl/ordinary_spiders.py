@@ -93,7 +93,7 @@ class EverydaySpider(SiteSpider):
 
     async def start(self) -> AsyncIterator[Any]:
         """All cases at once."""
-        for requests in (self.retries, self.redirects, self.sessions, self.callbacks, self.other_schemes):
+        for requests in (self.retries, self.redirects, self.sessions, self.callbacks, self.elsewhere):
             for request in requests():
                 yield request
 
@@ -126,8 +126,9 @@ class EverydaySpider(SiteSpider):
         yield self.case("slow", "1/slow", meta={"download_timeout": 0.2, "dont_retry": True})
 
     def redirects(self) -> Iterator[Request]:
-        for place in ("2/moved", "2/found", "2/refresh", "2/back", "3/seen", "2/spelling", "2/wall", "2/loop"):
+        for place in ("2/moved", "2/found", "2/refresh", "2/back", "3/seen", "2/spelling", "2/loop"):
             yield self.case("redirect", place)
+        yield self.case("wall", "9/wall")
         yield self.case("kept", "2/kept", meta={"dont_redirect": True, "handle_httpstatus_list": [302]})
 
     def sessions(self) -> Iterator[Request]:
@@ -144,6 +145,8 @@ class EverydaySpider(SiteSpider):
             response, formdata={"user": "me"}, callback=self.page, cb_kwargs={"case": "login"}
         )
         yield self.case("cookie", "4/private")
+        yield self.case("copied meta", "3/copied", meta=response.meta)
+        yield self.case("own meta", "9/own", meta={"quality": "high"})
 
     def callbacks(self) -> Iterator[Request]:
         yield self.case("again", "6/again")
@@ -172,9 +175,15 @@ class EverydaySpider(SiteSpider):
         yield {"case": case, "url": response.url}
         raise ValueError("a bug of the spider")
 
-    def other_schemes(self) -> Iterator[Request]:
+    def elsewhere(self) -> Iterator[Request]:
         for url in ("data:,hello", "data:,world", f"file://{__file__}"):
             yield Request(url, callback=self.local, errback=self.failed, cb_kwargs={"case": "local"})
+        for case, url in (
+            ("refused", "http://127.4.0.99:9/"),
+            ("unsupported", "unheard-of://server/"),
+            ("no host", "http://"),
+        ):
+            yield Request(url, errback=self.failed, cb_kwargs={"case": case}, meta={"dont_retry": True})
 
     def local(self, response: Response, case: str) -> Any:
         yield {"case": case, "url": response.url, "length": len(response.body)}
@@ -192,6 +201,18 @@ class LazySpider(SiteSpider):
             if number % 10 == 0:
                 yield {"url": f"item {number}"}
                 await asyncio.sleep(0.05)
+
+
+class PatientSpider(LazySpider):
+    """Yields its requests when the engine has room for them, as Scrapy's documentation shows."""
+
+    name = "patient"
+
+    async def start(self) -> AsyncIterator[Any]:
+        async for output in super().start():
+            if self.crawler.engine.needs_backout():
+                await self.crawler.signals.wait_for(signals.scheduler_empty)
+            yield output
 
 
 class EmptySpider(SiteSpider):

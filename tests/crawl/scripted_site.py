@@ -20,6 +20,7 @@ from datetime import datetime, timedelta, timezone
 from functools import cache
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from select import select
 from tempfile import TemporaryDirectory
 
 from cryptography import x509
@@ -55,6 +56,8 @@ class Asked:
     connection: int
     started: float
     ended: float = 0.0
+    #: The client closed its side of the connection before it had the answer.
+    abandoned: bool = False
 
     @property
     def place(self) -> str:
@@ -115,10 +118,7 @@ class Site:
     def most_at_once(self, *servers: int) -> int:
         """The most requests that were under way at once on these servers together."""
         changes = [
-            change
-            for one in self.asked
-            if one.server in servers
-            for change in ((one.started, 1), (one.ended, -1))
+            change for one in self.asked if one.server in servers for change in ((one.started, 1), (one.ended, -1))
         ]
         under_way = most = 0
         for _, step in sorted(changes):
@@ -158,6 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer = site.take(asked)
         if answer.delay:
             site.stopping.wait(answer.delay)
+        asked.abandoned = self._is_abandoned()
         asked.ended = time.monotonic()
         if answer.reset:
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
@@ -167,6 +168,14 @@ class _Handler(BaseHTTPRequestHandler):
         self._write(answer)
 
     do_GET = do_POST = do_HEAD = answer  # noqa: N815 - http.server's names
+
+    def _is_abandoned(self) -> bool:
+        if isinstance(self.connection, ssl.SSLSocket) or not select([self.connection], [], [], 0)[0]:
+            return False
+        try:
+            return self.connection.recv(1, socket.MSG_PEEK) == b""
+        except ConnectionError:
+            return True
 
     def _write(self, answer: Answer) -> None:
         body = answer.body.encode() if isinstance(answer.body, str) else answer.body

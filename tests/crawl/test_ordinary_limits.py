@@ -47,7 +47,7 @@ def test_order_within_a_server(policy: str) -> None:
 )
 def test_closespider_by_count(settings: dict[str, Any], reason: str) -> None:
     """The crawl ends with the reason of Scrapy's extension, a page per server under way at most."""
-    ours = run("ManySpider", numbered(2), servers=2, settings={**QUICK, **settings})
+    ours = run("ManySpider", numbered(2, delay=0.03), servers=2, settings={**QUICK, **settings})
     assert ours.reason == reason
     assert 5 <= len(ours.site.places()) <= 7
     assert len(ours.items()) == len(ours.site.places())

@@ -1,15 +1,14 @@
-"""What ordinary spiders can do around the crawl: inline downloads, caches, proxies, and the times in ``response.meta``."""
+"""The times in ``response.meta``, and pages that come from a cache, through a proxy or after a wake-up."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.crawl.differential import QUICK, both, run, run_on
-from tests.crawl.scripted_site import Answer, Script, Site, page, redirect, scripted_site
+from tests.crawl.scripted_site import Answer, page, scripted_site
 
 INLINE = "tests.crawl.inline_spiders"
 FINE = page(title="fine")
@@ -45,11 +44,11 @@ def test_second_request_reuses_it(measured: dict[str, dict[str, Any]], server: i
     assert meta["connection_requests"] == 2
 
 
-@pytest.mark.parametrize("page", ["1/first", "1/second", "2/first", "2/second"])
-def test_response_time_is_the_servers(measured: dict[str, dict[str, Any]], page: str) -> None:
+@pytest.mark.parametrize("place", ["1/first", "1/second", "2/first", "2/second"])
+def test_response_time_is_the_servers(measured: dict[str, dict[str, Any]], place: str) -> None:
     """0.2 s, without the time of connecting; Scrapy's own latency is there, too."""
-    assert measured[page]["response_time"] == pytest.approx(0.2, abs=0.04)
-    assert measured[page]["download_latency"] >= 0.2
+    assert measured[place]["response_time"] == pytest.approx(0.2, abs=0.04)
+    assert measured[place]["download_latency"] >= 0.2
 
 
 def test_tls_is_measured_and_seen(measured: dict[str, dict[str, Any]]) -> None:
@@ -65,55 +64,18 @@ def test_engine_can_be_woken() -> None:
     assert ours.items() == [{"callable": True}], "engine._slot.nextcall.schedule has moved: see _wake_engine"
 
 
-def inline(site: Site) -> Script:
-    """Pages with links to follow and to be downloaded in the callback, from their own server and from another."""
-    return {
-        "1/": page("/next", site.url("2/next"), "/inline", site.url("2/inline"), "/inline/moved"),
-        "1/next": FINE,
-        "2/next": Answer("x", delay=0.2),
-        "1/inline": Answer("one", delay=0.2),
-        "2/inline": Answer("two", delay=0.4),
-        "1/inline/moved": redirect(site.url("2/target")),
-        "2/target": Answer("target"),
-        "1/opens": page(site.url("2/inline")),
-        "3/": Answer(page(site.url("2/next")).body, headers=FINE.headers, delay=0.2),
-        "1/closes": page("/inline/slow"),
-        "1/inline/slow": Answer("slow", delay=1.5),
-    }
-
-
-@pytest.mark.parametrize("start", ["1/", "1/opens,3/", "1/closes"], ids=["several", "session-opens", "session-closes"])
-def test_inline_requests(start: str) -> None:
-    """``engine.download_async`` in a callback, whatever becomes of the session of its server meanwhile."""
-    ours, stock = both(f"{INLINE}.InlineSpider", inline, servers=3, start=start)
-    assert ours.items() == stock.items()
-    assert ours.asked() == stock.asked()
-    assert [ours.site.most_at_once(server) for server in (1, 2)] == [1, 1]
-
-
-def test_inline_requests_with_one_place() -> None:
-    """With one connection allowed in all, inline requests to another server get it."""
-    settings = {**QUICK, "FRONTIER_MAX_SESSIONS": 1}
-    ours = run(f"{INLINE}.InlineSpider", inline, servers=3, settings=settings)
-    assert len(ours.items("inline")) == 3
-    assert len(ours.items("page")) == 2
-    assert not [item for item in ours.items() if "error" in item]
-    assert ours.site.most_at_once(1, 2) == 1
-
-
 def test_cache_answers_the_second_crawl(tmp_path: Path) -> None:
-    """HTTPCACHE_ENABLED: it makes no request, and does not wait for servers that it does not ask."""
-    script = {f"1/{number}": page(f"/{number + 1}") for number in range(20)}
-    settings = {**QUICK, "HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
+    """HTTPCACHE_ENABLED: it makes no request, robots.txt included, and waits for no server that it does not ask."""
+    settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path), "ROBOTSTXT_OBEY": True}
     with scripted_site(1) as site:
-        site.script = script
-        first = run_on(site, "StartUrlsSpider", settings=settings, start="1/0")
+        site.script = {f"1/{number}": page(f"/{number + 1}") for number in range(150)}
+        first = run_on(site, "StartUrlsSpider", settings={**QUICK, **settings}, start="1/0")
         asked = len(site.asked)
-        second = run_on(site, "StartUrlsSpider", settings={**settings, "FRONTIER_MIN_DELAY": 0.5, "FRONTIER_MAX_DELAY": 60}, start="1/0")
-    assert len(first.items()) == 20
+        second = run_on(site, "StartUrlsSpider", settings=settings, start="1/0")
+    assert len(first.items()) == 150
     assert second.items() == first.items()
     assert len(site.asked) == asked
-    assert second.stat("elapsed_time_seconds") < 1
+    assert second.stat("elapsed_time_seconds") < 1.2
 
 
 def test_proxy() -> None:
@@ -124,13 +86,3 @@ def test_proxy() -> None:
     assert ours.items() == stock.items()
     assert len(ours.items()) == 2
     assert {one.headers["host"] for one in ours.site.asked} == {"a.example.com", "b.example.com:8080"}
-
-
-def test_mirror_of_a_server_given_up() -> None:
-    """The request that an errback makes of one that was given up with its server goes through."""
-    settings = {**QUICK, "FRONTIER_MAX_FAILURES": 1, "RETRY_ENABLED": False}
-    script = {f"1/{number}": FINE for number in range(3)}
-    with scripted_site(2) as dead:
-        gone = dead.origins[1]
-    ours = run(f"{INLINE}.MirrorSpider", script, settings=settings, dead=gone)
-    assert ours.items() == [{"url": f"1/{number}"} for number in range(3)]

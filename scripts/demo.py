@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""The demonstration: crawl an emulated web on loopback and tell what was fetched, how good and how politely.
+
+What it tells comes from the log of the emulated servers, not from the crawler.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from crawlproject.options import DEFAULTS
+from scripts.localweb import (
+    PolitenessRule,
+    WebSpec,
+    duplicates,
+    first_fetches,
+    max_open_connections,
+    parallel_connections,
+    politeness_violations,
+    quality_over_time,
+    running_web,
+    value_at,
+)
+
+SPEC = WebSpec(servers=40, pages=800, time_scale=0.1, crawl_delay_share=0.05, crawl_delay=0.5)
+PAGES = ROOT / "pages.jsonl"
+
+
+def crawl(seeds: list[str], scores: Path) -> None:
+    """Run the web spider with its defaults; its pages go to ``pages.jsonl``."""
+    command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(seeds)}", "-O", str(PAGES)]
+    command += ["-s", "FRONTIER_QUALITY=scores", "-s", f"FRONTIER_QUALITY_FILE={scores}", "-s", "LOG_LEVEL=WARNING"]
+    subprocess.run(command, cwd=ROOT, check=True)
+
+
+def main() -> None:
+    """Serve, crawl, tell."""
+    with tempfile.TemporaryDirectory() as folder, running_web(SPEC) as web:
+        print(f"crawling an emulated web of {SPEC.servers} servers and {SPEC.pages} pages on loopback ...", flush=True)
+        scores = Path(folder) / "scores.tsv"
+        web.web.write_scores(scores)
+        crawl(web.seeds, scores)
+        records = web.records()
+    curve = quality_over_time(records, web.web)
+    end = curve[-1][0] if curve else 0.0
+    rule = PolitenessRule(
+        DEFAULTS["FRONTIER_POLITENESS"],
+        DEFAULTS["FRONTIER_DELAY_FACTOR"],
+        DEFAULTS["FRONTIER_MIN_DELAY"],
+        DEFAULTS["FRONTIER_MAX_DELAY"],
+        crawl_delays=web.web.crawl_delays(),
+    )
+    items = [json.loads(line) for line in PAGES.read_text(encoding="utf-8").splitlines()]
+    steps = ", ".join(f"{value_at(curve, share * end):.0%} at {share:.0%}" for share in (0.1, 0.2, 0.3, 0.5, 1.0))
+    print(f"fetched      {len(first_fetches(records))} of {len(web.web.expected)} pages in {end:.1f} s, ", end="")
+    print(f"{len(duplicates(records))} of them twice; {len(items)} items in {PAGES.name}")
+    print(f"quality      {steps} of the time")
+    print(f"politeness   {len(politeness_violations(records, rule))} waits too short, ", end="")
+    print(f"at most {max(parallel_connections(records).values())} connection to a server, ", end="")
+    print(f"{max_open_connections(records)} open in all (allowed: {DEFAULTS['FRONTIER_MAX_SESSIONS']})")
+    best = max(items, key=lambda item: item["quality"])
+    print(f"best page    {best['title']!r}, {best['length']} bytes, answered in {best['response_time']:.3f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Requests past the scheduler: in callbacks, of media pipelines, and what an errback makes of a failed one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.crawl.differential import QUICK, both, run
+from tests.crawl.scripted_site import Answer, Script, Site, page, redirect, scripted_site
+
+INLINE = "tests.crawl.inline_spiders"
+FINE = page(title="fine")
+
+
+def inline(site: Site) -> Script:
+    """Pages with links to follow and to be downloaded in the callback, from their own server and from another."""
+    return {
+        "1/": page("/next", site.url("2/next"), "/inline", site.url("2/inline"), "/inline/moved"),
+        "1/next": FINE,
+        "2/next": Answer("x", delay=0.2),
+        "1/inline": Answer("one", delay=0.2),
+        "2/inline": Answer("two", delay=0.4),
+        "1/inline/moved": redirect(site.url("2/target")),
+        "2/target": Answer("target"),
+        "1/opens": page(site.url("2/inline")),
+        "3/": Answer(page(site.url("2/next")).body, headers=FINE.headers, delay=0.2),
+        "1/closes": page("/inline/slow"),
+        "1/inline/slow": Answer("slow", delay=0.4),
+    }
+
+
+@pytest.mark.parametrize("start", ["1/", "1/opens,3/", "1/closes"], ids=["several", "session-opens", "session-closes"])
+def test_inline_requests(start: str) -> None:
+    """``engine.download_async`` in a callback, whatever becomes of the session of its server meanwhile."""
+    ours, stock = both(f"{INLINE}.InlineSpider", inline, servers=3, start=start)
+    assert ours.items() == stock.items()
+    assert ours.asked() == stock.asked()
+    assert [ours.site.most_at_once(server) for server in (1, 2)] == [1, 1]
+    assert not [one.place for one in ours.site.asked if one.abandoned]
+
+
+def test_inline_requests_with_one_place() -> None:
+    """With one connection allowed in all, inline requests to another server get it."""
+    ours = run(f"{INLINE}.InlineSpider", inline, servers=3, settings={**QUICK, "FRONTIER_MAX_SESSIONS": 1})
+    assert len(ours.items("inline")) == 3
+    assert len(ours.items("page")) == 2
+    assert not [item for item in ours.items() if "error" in item]
+    assert ours.site.most_at_once(1, 2) == 1
+
+
+def files(site: Site) -> Script:
+    """A page, and five files on another server."""
+    return {"1/": FINE, **{f"2/{number}": Answer("x" * number, delay=0.05) for number in range(5)}}
+
+
+def pipeline(folder: Path, **settings: Any) -> dict[str, Any]:
+    """The settings of Scrapy's pipeline for files."""
+    return {
+        **QUICK,
+        "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1},
+        "FILES_STORE": str(folder),
+        "CLOSESPIDER_TIMEOUT": 10,
+        **settings,
+    }
+
+
+@pytest.mark.parametrize("places", [64, 1])
+def test_media_pipeline(tmp_path: Path, places: int) -> None:
+    """All files that a pipeline asks for at once come, one after the other, also with one connection allowed in all."""
+    settings = pipeline(tmp_path, FRONTIER_MAX_SESSIONS=places)
+    ours = run(f"{INLINE}.FilesSpider", files, servers=2, settings=settings)
+    assert [len(item["files"]) for item in ours.items()] == [5]
+    assert ours.site.most_at_once(2) == 1
+    assert ours.reason == "finished"
+    assert not ours.has_errors()
+
+
+def test_media_pipeline_keeps_the_delay(tmp_path: Path) -> None:
+    """DOWNLOAD_DELAY holds between these requests, too, as it does in Scrapy's downloader."""
+    ours = run(f"{INLINE}.FilesSpider", files, servers=2, settings=pipeline(tmp_path, DOWNLOAD_DELAY=0.2))
+    assert len(ours.site.gaps(2)) == 4
+    assert min(ours.site.gaps(2)) >= 0.2
+
+
+def test_mirror_of_a_server_given_up() -> None:
+    """The request that an errback makes of one that was given up with its server goes through."""
+    settings = {**QUICK, "FRONTIER_MAX_FAILURES": 1, "RETRY_ENABLED": False}
+    script = {f"1/{number}": FINE for number in range(3)}
+    with scripted_site(2) as dead:
+        gone = dead.origins[1]
+    ours = run(f"{INLINE}.MirrorSpider", script, settings=settings, dead=gone)
+    assert ours.items() == [{"url": f"1/{number}"} for number in range(3)]

@@ -1,0 +1,50 @@
+"""The docs name every setting and every stat, and nothing that is not there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from crawlproject.options import DEFAULTS
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "crawlproject").rglob("*.py"))
+SETTINGS = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+STATS = (ROOT / "docs" / "stats.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_every_setting_is_documented_with_its_default(name: str) -> None:
+    """A row in docs/settings.md, with the default that options.py has."""
+    row = re.search(rf"^\| `{name}` \|\s*`?(.*?)`?\s*\|", SETTINGS, re.MULTILINE)
+    assert row, name
+    assert row[1] == ("" if DEFAULTS[name] is None else str(DEFAULTS[name]))
+
+
+def test_documented_settings_exist() -> None:
+    """No row for a setting that nothing reads."""
+    for name in re.findall(r"^\| `(FRONTIER_\w+|URL_\w+|LINKS_\w+|SERVER_\w+)`", SETTINGS, re.MULTILINE):
+        assert f'"{name}"' in SOURCES, name
+
+
+def test_every_stat_is_documented() -> None:
+    """Each literal name of a stat in the sources stands in docs/stats.md."""
+    names = set(re.findall(r'"((?:frontier|web)/[a-z_/]+[a-z_])"', SOURCES))
+    assert len(names) > 10
+    for name in names:
+        assert f"`{name}`" in STATS or f"`…/{name.rsplit('/', 1)[1]}`" in STATS, name
+
+
+def test_links_between_the_docs_lead_somewhere() -> None:
+    """No dead link."""
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_scripts_named_in_the_docs_exist() -> None:
+    """A reader can run what is named."""
+    for page in PAGES:
+        for script in re.findall(r"scripts/[a-z_]+(?:\.py)?", page.read_text(encoding="utf-8")):
+            assert (ROOT / script).exists(), f"{page.name}: {script}"

@@ -1,0 +1,113 @@
+"""The commands of README and docs, as a new user types them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from scripts.localweb import WebSpec, running_web
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SMALL = WebSpec(servers=4, pages=40, time_scale=0)
+
+
+def run(*command: str, cwd: Path = ROOT, **environment: str) -> str:
+    done = subprocess.run(
+        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of the project to work in, with the environment that this test runs in as its own."""
+    copy = tmp_path / "crawlproject-copy"
+    ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "__pycache__", "*.jsonl")
+    shutil.copytree(ROOT, copy, ignore=ignored)
+    (copy / ".venv").symlink_to(sys.prefix)
+    return copy
+
+
+def test_quickstart_crawls_the_emulated_web(checkout: Path) -> None:
+    """`scripts/quickstart` tells what README's first screen shows: all pages, none twice, no wait too short."""
+    told = run("scripts/quickstart", cwd=checkout)
+    shown = README.split("```console\n$ scripts/quickstart\n")[1].split("```")[0]
+    numbers = re.compile(r"[\d.,]+|'[^']*'")
+    assert [line.split()[0] for line in told.splitlines()] == [line.split()[0] for line in shown.splitlines()]
+    assert numbers.sub("N", told.splitlines()[2]) == numbers.sub("N", shown.splitlines()[2])
+    assert "fetched      800 of 800 pages" in told
+    assert "0 of them twice" in told
+    assert "politeness   0 waits too short, at most 1 connection to a server" in told
+
+
+def test_quickstart_crawls_what_it_is_given(checkout: Path) -> None:
+    """`scripts/quickstart URL` crawls that site, and stays on it, into pages.jsonl."""
+    with running_web(SMALL) as web:
+        run("scripts/quickstart", web.seeds[0], cwd=checkout)
+    pages = [json.loads(line) for line in (checkout / "pages.jsonl").read_text().splitlines()]
+    assert len(pages) > 1
+    assert {page["server"] for page in pages} == {pages[0]["server"]}
+
+
+def test_web_spider_reads_seeds_from_a_file_and_from_standard_input(tmp_path: Path) -> None:
+    """`scrapy crawl web -a seeds=FILE -O pages.jsonl`: a bad line costs a warning."""
+    out = tmp_path / "pages.jsonl"
+    with running_web(SMALL) as web:
+        lines = "\n".join(["# seeds", *web.seeds, "http://[bad/", ""])
+        (tmp_path / "seeds.txt").write_text(lines)
+        command = [sys.executable, "-m", "scrapy", "crawl", "web", "-O", str(out), "-s", "FRONTIER_MIN_DELAY=0"]
+        for seeds, given in ((str(tmp_path / "seeds.txt"), None), ("-", lines)):
+            done = subprocess.run(
+                [*command, "-a", f"seeds={seeds}"], input=given, cwd=ROOT, capture_output=True, text=True, check=True
+            )
+            assert len(out.read_text().splitlines()) == len(web.web.expected_urls())
+            assert "'web/bad_seeds': 1" in done.stderr
+            assert "WARNING: Seed" in done.stderr
+
+
+def test_genspider_makes_a_spider_that_crawls_its_site(checkout: Path) -> None:
+    """`scrapy genspider -t site NAME DOMAIN`, and the file is the one that docs/new-spider.md shows."""
+    scrapy = (sys.executable, "-m", "scrapy")
+    assert "site" in run(*scrapy, "genspider", "--list", cwd=checkout)
+    run(*scrapy, "genspider", "-t", "site", "books", "books.example.org", cwd=checkout)
+    made = (checkout / "crawlproject" / "spiders" / "books.py").read_text(encoding="utf-8")
+    docs = (ROOT / "docs" / "new-spider.md").read_text(encoding="utf-8")
+    assert made.strip() == docs.split("```python\n")[1].split("```")[0].strip()
+    assert len(made.splitlines()) <= 16
+    with running_web(SMALL) as web:
+        seed = web.seeds[0]
+        arguments = ("-a", f"seeds={seed}", "-a", f"allowed={seed.split('/')[2]}", "-O", "books.jsonl")
+        run(*scrapy, "crawl", "books", *arguments, "-s", "FRONTIER_MIN_DELAY=0", cwd=checkout)
+    assert (checkout / "books.jsonl").read_text().count("\n") > 1
+
+
+def test_egg_holds_the_package_and_its_templates_and_runs_zipped(checkout: Path, tmp_path: Path) -> None:
+    """What scrapyd gets: no tests, no scripts; its spiders can be listed straight from the egg."""
+    (checkout / "requirements.txt").write_text("")  # or the egg's reader wants each of them as an egg
+    run(sys.executable, "setup.py", "-q", "bdist_egg", cwd=checkout, PYTHONWARNINGS="ignore")
+    egg = next((checkout / "dist").glob("*.egg"))
+    names = zipfile.ZipFile(egg).namelist()
+    assert "crawlproject/templates/spiders/site.tmpl" in names
+    assert {name.split("/")[0] for name in names} == {"crawlproject", "EGG-INFO"}
+    listed = run(
+        sys.executable, "-m", "scrapy", "list",
+        cwd=tmp_path, PYTHONPATH=str(egg), SCRAPY_SETTINGS_MODULE="crawlproject.settings",
+    )  # fmt: skip
+    assert "web" in listed.split()
+
+
+def test_settings_of_a_project_with_the_addon_are_logged() -> None:
+    """The log's "Overridden settings" tells what the add-on did, as docs/settings.md says."""
+    with running_web(SMALL) as web:
+        command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={web.seeds[0]}", "-a", "max_pages=1"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    overridden = done.stderr.split("Overridden settings:")[1]
+    assert "'SCHEDULER': 'crawlproject.scheduler.FrontierScheduler'" in overridden
