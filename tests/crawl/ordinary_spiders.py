@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from scrapy import FormRequest, Request, Spider, signals
-from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.http import Response
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
@@ -225,36 +224,6 @@ class EmptySpider(SiteSpider):
             yield request
 
 
-class ManySpider(SiteSpider):
-    """Yields ``count`` requests for each server at once."""
-
-    name = "many"
-
-    def __init__(self, sites: str, count: str = "50", **kwargs: Any) -> None:
-        super().__init__(sites, **kwargs)
-        self.count = int(count)
-
-    async def start(self) -> AsyncIterator[Any]:
-        for number in range(self.count):
-            for server in range(1, len(self.sites) + 1):
-                yield self.request(f"{server}/{number}")
-
-
-class OrderSpider(SiteSpider):
-    """From one page, requests with priorities and with qualities."""
-
-    name = "order"
-
-    async def start(self) -> AsyncIterator[Any]:
-        yield self.request("1/", callback=self.several)
-
-    def several(self, response: Response) -> Any:
-        for priority, quality in ((0, 1), (5, 1), (-3, 1), (5, 3), (2, 2), (9, 0.5), (0, 1)):
-            number = f"{priority}q{quality}"
-            yield self.request(f"1/{number}", priority=priority, meta={"quality": quality}, dont_filter=True)
-            yield self.request(f"2/{number}", priority=priority, dont_filter=True)
-
-
 class SpellingsSpider(SiteSpider):
     """Asks for one page in many spellings."""
 
@@ -264,45 +233,6 @@ class SpellingsSpider(SiteSpider):
         for spelling in ("/~me?a=1", "/%7Eme?a=1", "/./~me?a=1&utm_source=x", "/~me?a=1#top", "/x/../~me?a=1"):
             yield self.request(f"1{spelling}")
         yield self.request("1/other")
-
-
-class StoppingSpider(SiteSpider):
-    """Has CloseSpider raised by its third page."""
-
-    name = "stopping"
-    pages = 0
-
-    async def start(self) -> AsyncIterator[Any]:
-        for number in range(30):
-            yield self.request(f"1/{number}")
-
-    def parse(self, response: Response, **kwargs: Any) -> Any:
-        self.pages += 1
-        yield {"url": response.url}
-        if self.pages == 3:
-            raise CloseSpider("enough")
-
-
-class IdleSpider(SiteSpider):
-    """Asks for one more page whenever it is idle, twice."""
-
-    name = "idle"
-    rounds = 0
-
-    @classmethod
-    def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> IdleSpider:
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        crawler.signals.connect(spider.idle, signals.spider_idle)
-        return spider
-
-    async def start(self) -> AsyncIterator[Any]:
-        yield self.request("1/0")
-
-    def idle(self) -> None:
-        if self.rounds < 2:
-            self.rounds += 1
-            self.crawler.engine.crawl(self.request(f"1/{self.rounds}"))
-            raise DontCloseSpider
 
 
 class FencedSpider(StartUrlsSpider):

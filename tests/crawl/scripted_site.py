@@ -16,9 +16,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from http.server import BaseHTTPRequestHandler
+from itertools import pairwise
 from pathlib import Path
 from select import select
 from tempfile import TemporaryDirectory
@@ -113,7 +114,7 @@ class Site:
     def gaps(self, server: int) -> list[float]:
         """Seconds from the end of each answer of a server to its next request."""
         asked = self.of(server)
-        return [after.started - before.ended for before, after in zip(asked, asked[1:], strict=False)]
+        return [after.started - before.ended for before, after in pairwise(asked)]
 
     def most_at_once(self, *servers: int) -> int:
         """The most requests that were under way at once on these servers together."""
@@ -231,7 +232,7 @@ def _tls_context() -> ssl.SSLContext:
     """A context with a certificate that nobody signed but itself."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.4.0.1")])
-    now = datetime.now(timezone.utc)
+    now = datetime.now(UTC)
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)

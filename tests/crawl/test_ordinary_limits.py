@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tests.crawl.crawling import crawling, read_results
-from tests.crawl.differential import QUICK, SPIDERS, Run, run, run_on
+from tests.crawl.differential import QUICK, Run, run, run_on
 from tests.crawl.scripted_site import Answer, Script, Site, page, scripted_site
 
+LIMITS = "tests.crawl.limit_spiders"
 FINE = page(title="fine")
 
 
@@ -30,7 +31,7 @@ def anything(site: Site) -> Script:
 @pytest.mark.parametrize("policy", ["quality", "capacity", "breadth-first", "performance"])
 def test_order_within_a_server(policy: str) -> None:
     """Quality, then priority, then arrival, where the policy goes by quality; else priority, then arrival."""
-    ours = run("OrderSpider", anything, servers=2, settings={**QUICK, "FRONTIER_POLICY": policy})
+    ours = run(f"{LIMITS}.OrderSpider", anything, servers=2, settings={**QUICK, "FRONTIER_POLICY": policy})
     by_priority = ["9q0.5", "5q1", "5q3", "2q2", "0q1", "0q1", "-3q1"]
     by_quality = ["5q3", "2q2", "5q1", "0q1", "0q1", "-3q1", "9q0.5"]
     expected = by_quality if policy in ("quality", "capacity") else by_priority
@@ -47,7 +48,7 @@ def test_order_within_a_server(policy: str) -> None:
 )
 def test_closespider_by_count(settings: dict[str, Any], reason: str) -> None:
     """The crawl ends with the reason of Scrapy's extension, a page per server under way at most."""
-    ours = run("ManySpider", numbered(2, delay=0.03), servers=2, settings={**QUICK, **settings})
+    ours = run(f"{LIMITS}.ManySpider", numbered(2, delay=0.03), servers=2, settings={**QUICK, **settings})
     assert ours.reason == reason
     assert 5 <= len(ours.site.places()) <= 7
     assert len(ours.items()) == len(ours.site.places())
@@ -56,7 +57,7 @@ def test_closespider_by_count(settings: dict[str, Any], reason: str) -> None:
 def test_closespider_by_time() -> None:
     """While the servers rest, too."""
     settings = {**QUICK, "DOWNLOAD_DELAY": 30, "CLOSESPIDER_TIMEOUT": 1}
-    ours = run("ManySpider", numbered(2), servers=2, settings=settings)
+    ours = run(f"{LIMITS}.ManySpider", numbered(2), servers=2, settings=settings)
     assert ours.reason == "closespider_timeout"
     assert ours.site.places() == ["1/0", "2/0"]
     assert 1 <= ours.stat("elapsed_time_seconds") < 2
@@ -64,7 +65,7 @@ def test_closespider_by_time() -> None:
 
 def test_closespider_raised_by_a_callback() -> None:
     """Its reason is the crawl's, and no request is started after it."""
-    ours = run("StoppingSpider", numbered(delay=0.02))
+    ours = run(f"{LIMITS}.StoppingSpider", numbered(delay=0.02))
     assert ours.reason == "enough"
     assert len(ours.site.places()) <= 4
     assert not ours.has_errors()
@@ -74,7 +75,7 @@ def test_interrupt_stops_cleanly(tmp_path: Path) -> None:
     """One Ctrl-C: pages under way are finished, stats written, no request started, exit code 0."""
     with scripted_site(3) as site:
         site.script = numbered(3, delay=0.3)
-        spider = f"{SPIDERS}.ManySpider"
+        spider = f"{LIMITS}.ManySpider"
         with crawling(spider, tmp_path, settings=QUICK, sites=",".join(site.origins)) as process:
             site.wait_for(6)
             process.send_signal(signal.SIGINT)
@@ -88,7 +89,7 @@ def test_interrupt_stops_cleanly(tmp_path: Path) -> None:
 
 def test_spider_idle_may_go_on() -> None:
     """A handler of spider_idle adds requests and raises DontCloseSpider; without waiting for the engine's heartbeat."""
-    ours = run("IdleSpider", numbered())
+    ours = run(f"{LIMITS}.IdleSpider", numbered())
     assert ours.site.places() == ["1/0", "1/1", "1/2"]
     assert ours.reason == "finished"
     assert ours.stat("elapsed_time_seconds") < 3
@@ -96,16 +97,16 @@ def test_spider_idle_may_go_on() -> None:
 
 def test_one_request_at_a_time_per_server() -> None:
     """Of 50 requests for each of three servers at once, no server ever sees two, and servers do work side by side."""
-    ours = run("ManySpider", numbered(3, 50, delay=0.005), servers=3)
+    ours = run(f"{LIMITS}.ManySpider", numbered(3, 50, delay=0.005), servers=3)
     assert len(ours.items()) == 150
     assert [ours.site.most_at_once(server) for server in (1, 2, 3)] == [1, 1, 1]
     assert ours.site.most_at_once(1, 2, 3) > 1
 
 
 def test_download_delay_is_a_least_gap() -> None:
-    """DOWNLOAD_DELAY holds by the servers' log, to within a timer, and the one place goes to the other server meanwhile."""
+    """DOWNLOAD_DELAY holds by the servers' log and the one place goes to the other server meanwhile."""
     settings = {**QUICK, "DOWNLOAD_DELAY": 0.3, "FRONTIER_MAX_SESSIONS": 1}
-    ours = run("ManySpider", numbered(2, 5), servers=2, settings=settings, count="5")
+    ours = run(f"{LIMITS}.ManySpider", numbered(2, 5), servers=2, settings=settings, count="5")
     gaps = ours.site.gaps(1) + ours.site.gaps(2)
     assert len(gaps) == 8
     assert min(gaps) >= 0.3
@@ -116,7 +117,7 @@ def test_download_delay_is_a_least_gap() -> None:
 def test_download_slots_of_the_project() -> None:
     """A delay that DOWNLOAD_SLOTS gives one host holds, and does not slow down the other."""
     settings = {**QUICK, "DOWNLOAD_SLOTS": {"127.4.0.1": {"delay": 0.3, "randomize_delay": False}}}
-    ours = run("ManySpider", numbered(2, 4), servers=2, settings=settings, count="4")
+    ours = run(f"{LIMITS}.ManySpider", numbered(2, 4), servers=2, settings=settings, count="4")
     assert min(ours.site.gaps(1)) >= 0.29
     assert max(ours.site.gaps(2)) < 0.29
 
@@ -124,7 +125,7 @@ def test_download_slots_of_the_project() -> None:
 def test_autothrottle() -> None:
     """Scrapy's AutoThrottle does not get in the way."""
     settings = {**QUICK, "AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0.1}
-    ours = run("ManySpider", numbered(2, 5), servers=2, settings=settings, count="5")
+    ours = run(f"{LIMITS}.ManySpider", numbered(2, 5), servers=2, settings=settings, count="5")
     assert len(ours.items()) == 10
     assert ours.reason == "finished"
 
@@ -132,19 +133,19 @@ def test_autothrottle() -> None:
 def test_limits_of_the_project() -> None:
     """CONCURRENT_REQUESTS as the project says, 1 here, over all servers together, robots.txt included."""
     settings = {**QUICK, "CONCURRENT_REQUESTS": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "ROBOTSTXT_OBEY": True}
-    ours = run("ManySpider", numbered(3, 5, delay=0.01), servers=3, settings=settings, count="5")
+    ours = run(f"{LIMITS}.ManySpider", numbered(3, 5, delay=0.01), servers=3, settings=settings, count="5")
     assert len(ours.items()) == 15
     assert ours.site.most_at_once(1, 2, 3) == 1
     assert ours.stat("elapsed_time_seconds") < 3
 
 
 def test_group_by_address() -> None:
-    """Two servers on one address, one of them under another name, are never asked at the same time, and each in turn."""
+    """Two servers on one address, one of them under another name, take turns, with a rest in between."""
     settings = {**QUICK, "FRONTIER_POLITENESS_GROUP": "ip", "FRONTIER_MIN_DELAY": 0.1, "FRONTIER_MAX_DELAY": 0.1}
     with scripted_site(2, address="127.0.0.1") as site:
         site.script = numbered(2, 5, delay=0.02)
         site.origins[1] = site.origins[1].replace("127.0.0.1", "localhost")
-        ours = run_on(site, "ManySpider", settings=settings, count="5")
+        ours = run_on(site, f"{LIMITS}.ManySpider", settings=settings, count="5")
     assert len(ours.items()) == 10
     assert site.most_at_once(1, 2) == 1
     turns = [one.server for one in site.asked]

@@ -2,8 +2,6 @@
 
 import gzip
 import http.client
-import shutil
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +14,7 @@ from scripts.realweb import SMALL_PACKAGES, RealWebError, count, is_running, run
 from scripts.realweb.counting import Kind, Url, answer_to
 from scripts.realweb.packages import confine_links, decompress, find_docroots, find_index
 from scripts.realweb.web import RealWeb
+from tests.conftest import free_port
 
 
 class TestPackages:
@@ -92,27 +91,6 @@ def get(url: str) -> Reply:
         return Reply(response.status, response.getheader("Content-Type"), response.getheader("Location"))
     finally:
         connection.close()
-
-
-def free_port() -> int:
-    """A port that nothing uses."""
-    with socket.socket() as listener:
-        listener.bind(("127.2.0.1", 0))
-        return listener.getsockname()[1]
-
-
-@pytest.fixture(scope="module")
-def small_web(tmp_path_factory: pytest.TempPathFactory) -> RealWeb:
-    """The small set, set up and not started."""
-    for program in ("nginx", "apt-get", "dpkg-deb"):
-        if shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin") is None:
-            pytest.skip(f"{program} is not installed")
-    try:
-        return setup(tmp_path_factory.mktemp("realweb") / "web", SMALL_PACKAGES, free_port())
-    except RealWebError as error:
-        if str(error).startswith("apt-get"):
-            pytest.skip(f"the documentation packages cannot be downloaded: {error}")
-        raise
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,25 @@
+"""A crawl of real documentation behind a real nginx, against an independent count of what its files link to."""
+
+from collections import Counter
+
+from scripts.realweb import RealWeb, count, running_real_web
+from scripts.realweb.counting import Kind
+from tests.crawl.crawling import IMPOLITE, crawl
+
+
+def test_crawl_fetches_every_page_that_links_lead_to_once(small_web: RealWeb) -> None:
+    """The same pages as the count of the files' links, each asked for once; broken links answer 404, nothing else."""
+    with running_real_web(small_web.directory) as web:
+        result = crawl(
+            "crawlproject.spiders.web.WebSpider",
+            settings={"LOG_LEVEL": "INFO", **IMPOLITE},
+            seeds=",".join(web.seeds),
+            allowed=",".join(host.address for host in web.hosts),
+        )
+        lines = [line.split("\t") for line in web.access_log.read_text().splitlines()]
+    expected = count(web)
+    pages = expected.urls(Kind.PAGE)
+    assert result.urls() == sorted(pages)
+    assert set(Counter((line[2], line[3]) for line in lines).values()) == {1}
+    assert result.stat("downloader/response_status_count/404") == len(expected.urls(Kind.BROKEN))
+    assert result.stat("downloader/exception_count") == 0

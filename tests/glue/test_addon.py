@@ -1,0 +1,159 @@
+"""What the add-on sets, and what it leaves to the project."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from scrapy import Spider
+from scrapy.settings import Settings
+from scrapy.utils.conf import build_component_list
+from scrapy.utils.misc import load_object
+from scrapy.utils.test import get_crawler
+
+from crawlproject.addon import FrontierAddon
+from crawlproject.download.handler import FrontierDownloadHandler
+from crawlproject.dupefilter import SeenDupeFilter
+from crawlproject.middlewares import (
+    AdmissionMiddleware,
+    LinksMiddleware,
+    PolitenessMiddleware,
+    ServerTimingMiddleware,
+)
+from crawlproject.scheduler import FrontierScheduler
+
+ADDONS = {"crawlproject.addon.FrontierAddon": 300}
+STOCK_SCHEDULER = "scrapy.core.scheduler.Scheduler"
+
+
+def with_addon(settings: dict[str, Any] | None = None, priority: str = "project") -> Settings:
+    """A project's settings after the add-on."""
+    project = Settings()
+    project.setdict(settings or {}, priority=priority)
+    FrontierAddon().update_settings(project)
+    return project
+
+
+def components(settings: Settings, name: str) -> list[Any]:
+    """The classes of a setting of components, in order."""
+    return [
+        load_object(component)
+        for component in build_component_list(settings.get_component_priority_dict_with_base(name))
+    ]
+
+
+def test_switches_everything_on() -> None:
+    """A crawler with nothing but the add-on has scheduler, dupefilter and handlers of this project."""
+    settings = get_crawler(settings_dict={"ADDONS": ADDONS, "DOWNLOAD_HANDLERS": {}}).settings
+    assert load_object(settings["SCHEDULER"]) is FrontierScheduler
+    assert load_object(settings["DUPEFILTER_CLASS"]) is SeenDupeFilter
+    assert settings.getint("CONCURRENT_REQUESTS") == 0
+    for scheme in ("http", "https"):
+        assert load_object(settings.getwithbase("DOWNLOAD_HANDLERS")[scheme]) is FrontierDownloadHandler
+
+
+def test_places_of_the_downloader_middlewares() -> None:
+    """Admission before robots.txt, politeness after it, timing after the cache, all of Scrapy's own still there."""
+    names = [component.__name__ for component in components(with_addon(), "DOWNLOADER_MIDDLEWARES")]
+    stock = [component.__name__ for component in components(Settings(), "DOWNLOADER_MIDDLEWARES")]
+    assert [name for name in names if name in stock] == stock
+    expected = ["Admission", "RobotsTxt", "Politeness", "Retry", "HttpCache", "ServerTiming"]
+    assert sorted((f"{name}Middleware" for name in expected), key=names.index) == [f"{n}Middleware" for n in expected]
+
+
+def test_place_of_the_spider_middleware() -> None:
+    """It stands before all of Scrapy's that look at requests, so that they need not look at links."""
+    names = [component.__name__ for component in components(with_addon(), "SPIDER_MIDDLEWARES")]
+    for name in ("HttpErrorMiddleware", "RefererMiddleware", "UrlLengthMiddleware", "DepthMiddleware"):
+        assert names.index(name) < names.index(LinksMiddleware.__name__)
+
+
+def test_log_tells_what_was_overridden(caplog: pytest.LogCaptureFixture) -> None:
+    """``scrapy settings`` does not show what add-ons set; the log of a crawl does."""
+    with caplog.at_level(logging.INFO, "scrapy.crawler"):
+        get_crawler(settings_dict={"ADDONS": ADDONS})
+    (message,) = [record.getMessage() for record in caplog.records if "Overridden settings" in record.msg]
+    assert "'SCHEDULER': 'crawlproject.scheduler.FrontierScheduler'" in message
+
+
+@pytest.mark.parametrize("priority", ["project", "spider", "cmdline"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SCHEDULER", STOCK_SCHEDULER),
+        ("DUPEFILTER_CLASS", "scrapy.dupefilters.BaseDupeFilter"),
+        ("CONCURRENT_REQUESTS", 7),
+    ],
+)
+def test_choice_of_the_project_wins(name: str, value: Any, priority: str) -> None:
+    """Wherever the project makes it."""
+    assert with_addon({name: value}, priority)[name] == value
+
+
+def test_download_handlers_of_the_project_win() -> None:
+    """For the schemes it names, also to switch one off; the others are set."""
+    settings = with_addon({"DOWNLOAD_HANDLERS": {"https": None, "ftp": None}})
+    assert settings["DOWNLOAD_HANDLERS"]["https"] is None
+    assert settings["DOWNLOAD_HANDLERS"]["ftp"] is None
+    assert load_object(settings["DOWNLOAD_HANDLERS"]["http"]) is FrontierDownloadHandler
+
+
+@pytest.mark.parametrize("key", ["crawlproject.middlewares.PolitenessMiddleware", PolitenessMiddleware])
+@pytest.mark.parametrize("order", [42, None])
+def test_middleware_orders_of_the_project_win(key: Any, order: int | None, caplog: pytest.LogCaptureFixture) -> None:
+    """By path or by class, also None to switch one off, and none is there twice."""
+    settings = with_addon({"DOWNLOADER_MIDDLEWARES": {key: order}})
+    found = settings.get_component_priority_dict_with_base("DOWNLOADER_MIDDLEWARES")
+    orders = {load_object(component): number for component, number in found.items()}
+    assert orders.get(PolitenessMiddleware) == order
+    assert AdmissionMiddleware in orders
+    assert ServerTimingMiddleware in orders
+    assert "same object" not in caplog.text
+
+
+def test_settings_of_the_project_are_left_as_they_are() -> None:
+    """The project's own dicts are not written to."""
+    handlers: dict[str, Any] = {"https": None}
+    middlewares: dict[str, Any] = {"my.Middleware": 5}
+    with_addon({"DOWNLOAD_HANDLERS": handlers, "DOWNLOADER_MIDDLEWARES": middlewares})
+    assert handlers == {"https": None}
+    assert middlewares == {"my.Middleware": 5}
+
+
+@pytest.mark.parametrize("priority", ["project", "spider", "cmdline"])
+def test_download_delay_is_taken_over(priority: str) -> None:
+    """It becomes the frontier's, so that no connection is held while waiting."""
+    settings = with_addon({"DOWNLOAD_DELAY": "1.5"}, priority)
+    assert settings.getfloat("FRONTIER_REQUEST_DELAY") == 1.5
+    assert settings.getfloat("DOWNLOAD_DELAY") == 0
+
+
+def test_download_delay_of_a_spider_is_taken_over() -> None:
+    """Of its ``custom_settings``, in a crawler."""
+
+    class SlowSpider(Spider):
+        name = "slow"
+        custom_settings = {"DOWNLOAD_DELAY": 2}
+
+    settings = get_crawler(SlowSpider, {"ADDONS": ADDONS, "DOWNLOAD_DELAY": 1}).settings
+    assert settings.getfloat("FRONTIER_REQUEST_DELAY") == 2
+    assert settings.getfloat("DOWNLOAD_DELAY") == 0
+
+
+def test_no_delay_is_no_delay() -> None:
+    """Without DOWNLOAD_DELAY nothing is taken over."""
+    assert with_addon().get("FRONTIER_REQUEST_DELAY") is None
+
+
+def test_limits_stay_with_a_scheduler_of_the_project() -> None:
+    """Under another scheduler there is no frontier that could keep them."""
+    settings = with_addon({"SCHEDULER": STOCK_SCHEDULER, "DOWNLOAD_DELAY": 1.5})
+    assert settings.getfloat("DOWNLOAD_DELAY") == 1.5
+    assert settings.getint("CONCURRENT_REQUESTS") == Settings().getint("CONCURRENT_REQUESTS")
+
+
+def test_wrong_setting_stops_the_start() -> None:
+    """With the name and the value."""
+    with pytest.raises(ValueError, match="FRONTIER_POLICY='fastest'"):
+        get_crawler(settings_dict={"ADDONS": ADDONS, "FRONTIER_POLICY": "fastest"})
