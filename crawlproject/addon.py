@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
+
 from crawlproject.options import FrontierOptions
+from crawlproject.tolerant import (
+    TolerantCompressionMiddleware,
+    TolerantMetaRefreshMiddleware,
+    TolerantRedirectMiddleware,
+)
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -14,7 +23,15 @@ HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
 DOWNLOADER_MIDDLEWARES = {
     "crawlproject.middlewares.AdmissionMiddleware": 90,  # before RobotsTxtMiddleware (100)
     "crawlproject.middlewares.PolitenessMiddleware": 110,  # after it
+    "crawlproject.tolerant.CharsetMiddleware": 585,  # between HttpCompressionMiddleware and MetaRefreshMiddleware
     "crawlproject.middlewares.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900): real answers only
+}
+
+#: Scrapy's own -> ours, where the project still has Scrapy's.
+REPLACED = {
+    HttpCompressionMiddleware: TolerantCompressionMiddleware,
+    RedirectMiddleware: TolerantRedirectMiddleware,
+    MetaRefreshMiddleware: TolerantMetaRefreshMiddleware,
 }
 
 SPIDER_MIDDLEWARES = {"crawlproject.middlewares.LinksMiddleware": 950}  # before all that look at requests
@@ -36,8 +53,16 @@ class FrontierAddon:
             _set_in(settings, "DOWNLOAD_HANDLERS", scheme, HANDLER)
         for path, order in DOWNLOADER_MIDDLEWARES.items():
             _set_in(settings, "DOWNLOADER_MIDDLEWARES", path, order)
+        self._replace(settings)
         for path, order in SPIDER_MIDDLEWARES.items():
             _set_in(settings, "SPIDER_MIDDLEWARES", path, order)
+
+    @staticmethod
+    def _replace(settings: BaseSettings) -> None:
+        for old, new in REPLACED.items():
+            for name in ("DOWNLOADER_MIDDLEWARES_BASE", "DOWNLOADER_MIDDLEWARES"):
+                with suppress(KeyError):  # switched off, or the project has its own
+                    settings.replace_in_component_priority_dict(name, old, new)
 
     @staticmethod
     def _defaults() -> dict[str, Any]:
@@ -46,6 +71,7 @@ class FrontierAddon:
             "DUPEFILTER_CLASS": "crawlproject.dupefilter.SeenDupeFilter",
             # The frontier hands out at most one request per server and FRONTIER_MAX_SESSIONS in all.
             "CONCURRENT_REQUESTS": 0,
+            "ROBOTSTXT_PARSER": "crawlproject.tolerant.CappedRobotParser",
         }
 
     @staticmethod

@@ -140,6 +140,8 @@ class ServerTimingMiddleware(_CrawlerMiddleware):
         timing: Timing | None = request.meta.pop(TIMING, None)
         if timing is not None:
             _write_meta(request.meta, timing)
+            if "dataloss" in response.flags:
+                self._count_failure("truncated_body")
             self._record(_measure(request, timing, response))
         return response
 
@@ -150,8 +152,7 @@ class ServerTimingMiddleware(_CrawlerMiddleware):
             return
         _write_meta(request.meta, timing)
         label, failed = _failure(exception)
-        assert self._crawler.stats is not None
-        self._crawler.stats.inc_value(f"frontier/failures/{label}")
+        self._count_failure(label)
         self._record(
             Measurement(
                 server_key=server_key(request.url),
@@ -164,6 +165,10 @@ class ServerTimingMiddleware(_CrawlerMiddleware):
                 server_closed=False,
             )
         )
+
+    def _count_failure(self, label: str) -> None:
+        assert self._crawler.stats is not None
+        self._crawler.stats.inc_value(f"frontier/failures/{label}")
 
     def _record(self, measurement: Measurement) -> None:
         scheduler = _frontier_scheduler(self._crawler)

@@ -129,7 +129,7 @@ class _Reader:
         value = self._get(name)
         try:
             number = int(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = least - 1
         if number < least or (isinstance(value, float) and value != number):
             raise ValueError(f"{name}={value!r}: must be a whole number >= {least}")

@@ -17,6 +17,7 @@ from crawlproject.download.timing import CLOCK
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import Dispatcher, Entry, Frontier
 from crawlproject.intake import LinkIntake, link_filter_from_settings
+from crawlproject.link_request import link_request
 from crawlproject.options import FrontierOptions
 from crawlproject.signals import connection_lost, session_closed
 from crawlproject.urls import RegisteredDomain, host_of, server_key
@@ -214,9 +215,7 @@ class FrontierScheduler(BaseScheduler):
         entry = start.entry
         request = entry.payload
         if not isinstance(request, Request):  # a link: its payload is its callback
-            request = Request(
-                entry.url, callback=request, meta={"depth": entry.depth, "quality": entry.quality, "verbatim_url": True}
-            )
+            request = link_request(entry)
         meta = request.meta
         meta.setdefault("quality", entry.quality)
         meta.setdefault("download_slot", start.session.server.key)

@@ -20,6 +20,7 @@ from scrapy.exceptions import (
     DownloadTimeoutError,
     UnsupportedURLSchemeError,
 )
+from scrapy.http import Headers
 from scrapy.utils.ssl import _make_ssl_context
 
 from crawlproject import signals
@@ -131,6 +132,10 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             proxy=self._extract_proxy_url_with_creds(request),
             trace_request_ctx=request.meta[TIMING],
         )
+
+    @staticmethod
+    def _extract_headers(response: Any) -> Headers:
+        return Headers(list(response.raw_headers))  # as sent: decoded, bytes that are not UTF-8 cannot be encoded again
 
     @staticmethod
     def _build_base_response_args(response: Any, request: Request, headers: Any) -> Any:

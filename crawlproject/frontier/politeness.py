@@ -81,7 +81,7 @@ def retry_after_seconds(value: str, wall_clock: float) -> float | None:
     if value.isascii() and value.isdigit():
         return float(value[:12])
     try:
-        date = parsedate_to_datetime(value)
+        due = timegm(parsedate_to_datetime(value).utctimetuple())
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    return max(0.0, timegm(date.utctimetuple()) - wall_clock)
+    return max(0.0, due - wall_clock)

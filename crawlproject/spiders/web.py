@@ -91,7 +91,7 @@ class WebSpider(Spider):
         if found.nofollow or _says_nofollow(response):
             self._count("web/nofollow_pages")
             return None
-        if found.truncated:
+        if found.truncated or found.cut:
             self._count("web/truncated_pages")
         hrefs = found.hrefs
         if found.canonical is not None and found.canonical != response.url:

@@ -38,6 +38,7 @@ class PageLinks:
     noindex: bool
     nofollow_count: int  # links left out of hrefs for their rel=nofollow
     truncated: int  # links not looked at because the page has too many
+    cut: int = 0  # characters (of bytes: bytes) not parsed because they would cost too much
 
 
 def extract(body: str | bytes, url: str, *, max_links: int = MAX_LINKS, robot_names: Iterable[str] = ()) -> PageLinks:
@@ -51,7 +52,8 @@ def extract(body: str | bytes, url: str, *, max_links: int = MAX_LINKS, robot_na
     hrefs: dict[str, str] = {}
     head: list[LexborNode] = []
     nofollow_count = truncated = 0
-    for node in _parse(body).css(_SELECTOR):
+    parser, cut = _parse(body)
+    for node in parser.css(_SELECTOR):
         if node.tag not in _LINK_TAGS:
             head.append(node)
         elif len(hrefs) >= max_links:
@@ -74,13 +76,16 @@ def extract(body: str | bytes, url: str, *, max_links: int = MAX_LINKS, robot_na
         noindex=not robots.isdisjoint(("noindex", "none")),
         nofollow_count=nofollow_count,
         truncated=truncated,
+        cut=cut,
     )
 
 
-def _parse(body: str | bytes) -> LexborHTMLParser:
+def _parse(body: str | bytes) -> tuple[LexborHTMLParser, int]:
+    """The document, and how much of it was left out."""
     text = body if isinstance(body, str) else body.decode("latin-1")  # to count in, one character a byte
     length = affordable_length(text)
-    return LexborHTMLParser(body[:length], options=_OPTIONS, encoding=isinstance(body, bytes))
+    parser = LexborHTMLParser(body[:length], options=_OPTIONS, encoding=isinstance(body, bytes))
+    return parser, len(body) - length
 
 
 def _href(attributes: dict[str, str | None]) -> str:

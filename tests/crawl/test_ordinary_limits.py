@@ -116,7 +116,7 @@ def test_download_delay_is_a_least_gap() -> None:
 
 def test_download_slots_of_the_project() -> None:
     """A delay that DOWNLOAD_SLOTS gives one host holds, and does not slow down the other."""
-    settings = {**QUICK, "DOWNLOAD_SLOTS": {"127.4.0.1": {"delay": 0.3, "randomize_delay": False}}}
+    settings = {**QUICK, "DOWNLOAD_SLOTS": {"127.4.0.1": {"delay": 0.3, "jitter": 0}}}
     ours = run(f"{LIMITS}.ManySpider", numbered(2, 4), servers=2, settings=settings, count="4")
     assert min(ours.site.gaps(1)) >= 0.29
     assert max(ours.site.gaps(2)) < 0.29

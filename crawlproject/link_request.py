@@ -1,0 +1,54 @@
+"""A link's turn has come: the request that it becomes."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    ResponseDataLossError,
+    UnsupportedURLSchemeError,
+)
+from scrapy.spidermiddlewares.httperror import HttpError
+
+if TYPE_CHECKING:
+    from crawlproject.frontier import Entry
+
+logger = logging.getLogger(__name__)
+
+#: What a fetch can end in besides a response.
+FETCH_FAILURES = (
+    DownloadTimeoutError,
+    DownloadConnectionRefusedError,
+    CannotResolveHostError,
+    DownloadFailedError,
+    ResponseDataLossError,
+    DownloadCancelledError,
+    UnsupportedURLSchemeError,
+    IgnoreRequest,
+)
+
+
+def link_request(entry: Entry) -> Request:
+    """The request for a URL that came in ``Links``; the entry's payload is its callback."""
+    return Request(
+        entry.url,
+        callback=entry.payload,
+        errback=_link_failed,
+        meta={"depth": entry.depth, "quality": entry.quality, "verbatim_url": True},
+    )
+
+
+def _link_failed(failure: Any) -> None:
+    """A page that could not be fetched costs a line in the log (and its stat), not a traceback."""
+    error = failure.value
+    if isinstance(error, HttpError) or not isinstance(error, FETCH_FAILURES):
+        failure.raiseException()  # Scrapy's to count and to log, as for any request
+    logger.info("Not fetched: %s: %s", failure.request, error)

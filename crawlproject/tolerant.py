@@ -1,0 +1,125 @@
+"""Scrapy's own components where a broken answer would cost the page, or go uncounted."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.downloadermiddlewares.redirect import BaseRedirectMiddleware, MetaRefreshMiddleware, RedirectMiddleware
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Request, TextResponse
+from scrapy.robotstxt import ProtegoRobotParser
+from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+#: What decompressors raise for garbage; the last one is for a ``Content-Encoding`` that is not ASCII.
+_BROKEN = (OSError, EOFError, zlib.error, brotli.error, zstd.ZstdError, UnicodeError)
+
+#: Python's codecs that ``charset=`` can name and that decode no text; punycode takes quadratic time, too.
+_NO_CHARSETS = frozenset(("base64", "bz2", "hex", "idna", "punycode", "quopri", "rot-13", "undefined", "uu", "zlib"))
+
+#: Bytes of a robots.txt that are read: RFC 9309 §2.5 asks for 500 KiB; 5 MB of rules took 4 s, and 0.1 s per URL.
+MAX_ROBOTS_TXT = 512_000
+
+
+class TolerantCompressionMiddleware(HttpCompressionMiddleware):
+    """Counts what cannot be decompressed.
+
+    Stats: ``httpcompression/broken`` and ``httpcompression/too_large``, where the answer is ignored, and
+    ``httpcompression/truncated``, where what came is kept.
+    """
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
+        """Decompress."""
+        assert self.stats is not None
+        is_gzip = response.headers.getlist(b"Content-Encoding") in ([b"gzip"], [b"x-gzip"])
+        try:
+            answer = super().process_response(request, response)
+        except _BROKEN as error:
+            self.stats.inc_value("httpcompression/broken")
+            raise IgnoreRequest(f"cannot decompress {response}: {error}") from error
+        except IgnoreRequest as error:
+            if isinstance(error.__cause__, _DecompressionMaxSizeExceeded):
+                self.stats.inc_value("httpcompression/too_large")
+            raise
+        if is_gzip and int.from_bytes(response.body[-4:], "little") != len(answer.body) & 0xFFFFFFFF:
+            self.stats.inc_value("httpcompression/truncated")  # RFC 1952 §2.3.1: the last 4 bytes are the length
+        return answer
+
+
+class CharsetMiddleware:
+    """Reads as UTF-8 what declares one of Python's codecs that is no charset (downloader, after decompression).
+
+    Stats: ``charset/not_text``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats is not None
+        self._stats = crawler.stats
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Built by Scrapy."""
+        return cls(crawler)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Give such a response another encoding."""
+        if isinstance(response, TextResponse) and response.encoding in _NO_CHARSETS:
+            self._stats.inc_value("charset/not_text")
+            return response.replace(encoding="utf-8")
+        return response
+
+
+class TolerantRedirectMiddleware(RedirectMiddleware):
+    """Stats: ``redirect/malformed`` (the answer is kept, not followed), ``redirect/max_reached``."""
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
+        """Follow a redirect."""
+        return _tolerate(self, super().process_response, request, response)
+
+
+class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
+    """Stats: ``redirect/malformed`` (the page is kept), ``redirect/max_reached``."""
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
+        """Follow a refresh, but not to the page itself: as a duplicate it would be lost."""
+        result = _tolerate(self, super().process_response, request, response)
+        return response if isinstance(result, Request) and result.url == response.url else result
+
+
+def _tolerate(
+    middleware: BaseRedirectMiddleware,
+    process_response: Callable[[Request, Response], Request | Response],
+    request: Request,
+    response: Response,
+) -> Request | Response:
+    stats = middleware.crawler.stats
+    assert stats is not None
+    try:
+        return process_response(request, response)
+    except ValueError:
+        stats.inc_value("redirect/malformed")
+        return response
+    except IgnoreRequest:
+        stats.inc_value("redirect/max_reached")
+        raise
+
+
+class CappedRobotParser(ProtegoRobotParser):
+    """Reads no more than the first ``MAX_ROBOTS_TXT`` bytes. Stats: ``robotstxt/truncated``."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
+        """Built by RobotsTxtMiddleware."""
+        if len(robotstxt_body) > MAX_ROBOTS_TXT:
+            assert crawler.stats is not None
+            crawler.stats.inc_value("robotstxt/truncated")
+            robotstxt_body = robotstxt_body[:MAX_ROBOTS_TXT].rpartition(b"\n")[0]
+        return super().from_crawler(crawler, robotstxt_body)
