@@ -29,6 +29,7 @@ from crawlproject.frontier.dispatch import Dispatcher, Start
 from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.policy import (
     POLICIES,
+    BestPrefix,
     BreadthFirst,
     CapacityBased,
     PerformanceFirst,
@@ -42,6 +43,7 @@ from crawlproject.frontier.url_queue import Entry, UrlQueue
 
 __all__ = [
     "POLICIES",
+    "BestPrefix",
     "BreadthFirst",
     "CapacityBased",
     "Dispatcher",

@@ -110,6 +110,9 @@ class Dispatcher:
     def _serve(self, session: Session, now: float) -> Start | None:
         """Start the session's next request, hold it, or close it."""
         frontier = self.frontier
+        if session.requests and len(self._open) >= self.max_sessions and not frontier.is_worth_more(session, now):
+            self._close(session, now)
+            return None
         entry = frontier.next_url(session, now)
         if entry is not None:
             return Start(session, entry, session.requests >= session.limit)

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.prior import Observed
+
 if TYPE_CHECKING:
+    from crawlproject.frontier.prior import Prior
     from crawlproject.frontier.session import Measurement, Session
 
 SMOOTHING = 0.8  # Cao 2003, §4: weight α of the old value
@@ -29,7 +32,15 @@ def smooth(old: float, measured: float) -> float:
 class Estimates:
     """Moving averages of one server; times in seconds."""
 
-    __slots__ = ("connect_time", "keep_alive_time", "persistent", "requests_per_connection", "response_time")
+    __slots__ = (
+        "connect_time",
+        "connects",
+        "keep_alive_time",
+        "persistent",
+        "requests_per_connection",
+        "response_time",
+        "responses",
+    )
 
     def __init__(self) -> None:
         self.connect_time = NEW_CONNECT_TIME
@@ -37,6 +48,8 @@ class Estimates:
         self.requests_per_connection = NEW_REQUESTS_PER_CONNECTION
         self.persistent = True
         self.keep_alive_time = NEW_KEEP_ALIVE_TIME
+        self.connects: Observed | None = None  # kept where a prior is learned
+        self.responses: Observed | None = None
 
     def session_time(self, pages: int, wait: float = 0.0) -> float:
         """T(s,i): seconds to open a connection, fetch ``pages`` pages over it and close it.
@@ -46,12 +59,18 @@ class Estimates:
         speedup = PERSISTENT_SPEEDUP if self.persistent else 1.0
         return 2 * self.connect_time + pages * self.response_time / speedup + max(0, pages - 1) * wait
 
-    def learn(self, m: Measurement, session: Session | None) -> None:
-        """Take in what one request told; ``session`` is the one it was made in, as it stood before it."""
-        if m.connect_time is not None:
-            self.connect_time = smooth(self.connect_time, m.connect_time)
-        if m.response_time is not None:
-            self.response_time = smooth(self.response_time, m.response_time)
+    def learn(self, m: Measurement, session: Session | None, prior: Prior | None) -> None:
+        """Take in what one request told; ``session`` is the one it was made in, as it stood before it.
+
+        Times are smoothed as in the paper, or weighed against all servers' where there is a ``prior``.
+        """
+        if prior is not None:
+            self._weigh(m, prior)
+        else:
+            if m.connect_time is not None:
+                self.connect_time = smooth(self.connect_time, m.connect_time)
+            if m.response_time is not None:
+                self.response_time = smooth(self.response_time, m.response_time)
         if m.keep_alive_time is not None:
             self.keep_alive_time = m.keep_alive_time
         if m.status is not None:
@@ -64,6 +83,20 @@ class Estimates:
             self.requests_per_connection = m.connection_requests  # it carries more than was thought
         elif session is not None and m.connect_time is not None:
             self.learn_close(session.carried, m.now - m.fetch_time - session.last_end)
+
+    def expect(self, prior: Prior) -> None:
+        """Expect what the prior says of a server with these observations. O(1)."""
+        self.connect_time = prior.connect.expected(self.connects)
+        self.response_time = prior.response.expected(self.responses)
+
+    def _weigh(self, m: Measurement, prior: Prior) -> None:
+        if m.connect_time is not None:
+            self.connects = self.connects or Observed()
+            prior.connect.observe(self.connects, m.connect_time)
+        if m.response_time is not None:
+            self.responses = self.responses or Observed()
+            prior.response.observe(self.responses, m.response_time)
+        self.expect(prior)
 
     def learn_close(self, carried: int, idle: float) -> None:
         """A connection was closed without a word, after ``carried`` requests and ``idle`` seconds.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.estimate import NEW_CONNECT_TIME, NEW_RESPONSE_TIME
 from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES, Politeness
+from crawlproject.frontier.prior import Prior
 from crawlproject.frontier.server import Server
 from crawlproject.frontier.server_queue import ServerQueue
 from crawlproject.frontier.session import Session
@@ -51,6 +53,9 @@ class Frontier:
         self._group_of = group_of
         self._servers: dict[str, Server] = {}
         self._queue = ServerQueue(policy)
+        learns = getattr(policy, "learns_prior", False)
+        self._prior = Prior(NEW_CONNECT_TIME, NEW_RESPONSE_TIME) if learns else None
+        self._goes_on = getattr(policy, "goes_on", None)
         self._urls = 0
         self._arrivals = FIRST_ARRIVAL
         self._returns = FIRST_ARRIVAL
@@ -117,14 +122,24 @@ class Frontier:
         self._urls -= 1
         return server.urls.pop(server.key)
 
+    def is_worth_more(self, session: Session, now: float) -> bool:
+        """Whether the policy lets the session make another request, or prefers the best server that waits. O(log n)."""
+        server = session.server
+        if not server.urls:
+            return True
+        alternative = self._queue.best_rank(now)
+        return alternative is None or self._goes_on is None or self._goes_on(server, alternative)
+
     def record(self, measurement: Measurement) -> None:
         """Learn from a request that ended: estimates, politeness, back-off. O(log servers)."""
         m = measurement
         self._queue.tick(m.now)
         server = self._server(m.server_key)
         session = server.session
-        server.estimates.learn(m, session)
+        server.estimates.learn(m, session, self._prior)
         server.set_limit(self.politeness, self._max_batch)
+        if self._prior is not None and self._prior.is_outdated():
+            self._expect_afresh(self._prior)
         wait = self.politeness.request_wait(m.fetch_time, server.crawl_delay)
         if session is None:  # a session of one request, such as a robots.txt redirected to
             wait = max(wait, self.politeness.session_rest(m.fetch_time, server.crawl_delay))
@@ -234,8 +249,18 @@ class Frontier:
             if self._group_of is not None:
                 server.group = self._queue.group(self._group_of(key))
             self._servers[key] = server
+            if self._prior is not None:
+                server.estimates.expect(self._prior)
             server.set_limit(self.politeness, self._max_batch)
         return server
+
+    def _expect_afresh(self, prior: Prior) -> None:
+        """Rank the ready servers never met by what has been learned of others. O(servers), geometrically rarer."""
+        for server in self._queue.ready.values():
+            if server.estimates.responses is None:
+                server.estimates.expect(prior)
+                server.set_limit(self.politeness, self._max_batch)
+                self._queue.place(server)
 
     def _push_url(self, server: Server, entry: Entry, arrival: int) -> None:
         if server.given_up:

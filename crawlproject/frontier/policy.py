@@ -18,12 +18,32 @@ class Policy(Protocol):
     #: Whether a server's URLs are fetched by quality (else in order of discovery).
     by_quality: bool
 
+    #: Whether what is not known of a server is learned from the others (else the paper's constants stand in).
+    learns_prior: bool
+
     def rank(self, server: Server) -> float:
-        """The rank of ``server``, which has at least one URL. O(1), no side effects."""
+        """The rank of ``server``, which has at least one URL. No side effects; O(1), or O(batch) where it says so."""
+        ...
+
+    def goes_on(self, server: Server, alternative: float) -> bool:
+        """Whether an open session should make its next request, ``alternative`` being the best rank that waits.
+
+        Asked only while every connection is in use. O(1).
+        """
         ...
 
 
-class BreadthFirst:
+class PaperPolicy:
+    """What the paper's four policies share: sessions are not ended for another server, estimates start as constants."""
+
+    learns_prior = False
+
+    def goes_on(self, server: Server, alternative: float) -> bool:
+        """Always: the batch is fetched as far as the server allows."""
+        return True
+
+
+class BreadthFirst(PaperPolicy):
     """Servers in the order in which they became ready, their URLs in the order of discovery."""
 
     by_quality = False
@@ -33,7 +53,7 @@ class BreadthFirst:
         return 0.0
 
 
-class PerformanceFirst:
+class PerformanceFirst(PaperPolicy):
     """R(s,i) = P(s,i) / T(s,i): the most pages per second first, URLs in the order of discovery."""
 
     by_quality = False
@@ -43,7 +63,7 @@ class PerformanceFirst:
         return server.expected_pages / server.expected_time
 
 
-class QualityFirst:
+class QualityFirst(PaperPolicy):
     """The server with the best URL first, whatever it costs; URLs by quality."""
 
     by_quality = True
@@ -53,7 +73,7 @@ class QualityFirst:
         return server.urls.best_quality
 
 
-class CapacityBased:
+class CapacityBased(PaperPolicy):
     """C(s,i) = Σ quality of the best P(s,i) URLs / T(s,i): the most quality per second first; URLs by quality."""
 
     by_quality = True
@@ -63,10 +83,50 @@ class CapacityBased:
         return server.urls.window_sum / server.expected_time
 
 
+class BestPrefix:
+    """Marginal-value capacity: the batch as long as is worth most per second, and no longer.
+
+    Rank: max over k of (Σ quality of the best k URLs) / (2·connect + k·response), the maximal-ratio prefix of the
+    queue (Sidney 1975).  An open session goes on while its next URL is worth at least ``STOP`` times per second what
+    the best waiting server offers (the two indices of bandits with set-up costs, Asawa and Teneketzis 1996; with
+    random gains one should stay below the environment's rate, McNamara 1982).  URLs by quality.
+    """
+
+    by_quality = True
+    learns_prior = True
+    STOP = 0.6
+
+    def rank(self, server: Server) -> float:
+        """Quality per second of the best prefix. O(its length), at most the batch."""
+        return best_prefix_rate(server)
+
+    def goes_on(self, server: Server, alternative: float) -> bool:
+        """Whether the next URL is worth its time here, the connection being open already."""
+        return server.urls.best_quality >= self.STOP * alternative * server.page_time
+
+
+def best_prefix_rate(server: Server) -> float:
+    """max over k ≤ limit of (Σ best k qualities) / (2·connect_time + k·page_time).
+
+    The ratio rises and then falls (the qualities are sorted), so the first fall ends the search.
+    """
+    time = 2 * server.estimates.connect_time
+    page_time = server.page_time
+    worth = best = 0.0
+    for quality, _ in zip(server.urls.best_qualities(), range(server.limit), strict=False):
+        worth += quality
+        time += page_time
+        if worth <= best * time:
+            break
+        best = worth / time
+    return best
+
+
 #: Names of ``FRONTIER_POLICY``.
 POLICIES: dict[str, type[Policy]] = {
     "breadth-first": BreadthFirst,
     "performance": PerformanceFirst,
     "quality": QualityFirst,
     "capacity": CapacityBased,
+    "prefix": BestPrefix,
 }

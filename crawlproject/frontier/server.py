@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.estimate import Estimates
+from crawlproject.frontier.estimate import PERSISTENT_SPEEDUP, Estimates
 from crawlproject.frontier.heap import LazyHeap
 
 if TYPE_CHECKING:
@@ -76,6 +76,12 @@ class Server:
     def expected_time(self) -> float:
         """T(s,i): seconds the next session should take, polite waits inside it included."""
         return max(MIN_SESSION_TIME, self.estimates.session_time(self.expected_pages, self.request_wait))
+
+    @property
+    def page_time(self) -> float:
+        """Seconds that one more page on an open connection should take, its polite wait included."""
+        speedup = PERSISTENT_SPEEDUP if self.estimates.persistent else 1.0
+        return max(MIN_SESSION_TIME, self.estimates.response_time / speedup + self.request_wait)
 
     def set_limit(self, politeness: Politeness, max_batch: int) -> None:
         """Foresee how many requests the next session carries: one, where reconnecting beats a polite wait."""

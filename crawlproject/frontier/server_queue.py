@@ -72,6 +72,13 @@ class ServerQueue:
             return server
         return None
 
+    def best_rank(self, now: float) -> float | None:
+        """Rank of the best server that may be asked now; None if there is none. O(log servers) for each that woke."""
+        self.tick(now)
+        self._wake_due(now)
+        key = self.ready.first_key()
+        return None if key is None else -key
+
     def release(self, server: Server) -> None:
         """Take a leased server back; its group rests as long as it does. O(log servers)."""
         self.leased -= 1

@@ -10,7 +10,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from heapq import heapify, heappop, heappush
 from math import isclose
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 #: How many of its best items a queue keeps sorted at least (more where the window is wider).
 SORTED_ITEMS = 64
@@ -71,6 +74,10 @@ class UrlQueue:
     def best_quality(self) -> float:
         """Quality of the URL that ``pop`` would return; 0.0 when empty. O(1)."""
         return self._quality(self._top[0]) if self._top else 0.0
+
+    def best_qualities(self) -> Iterator[float]:
+        """Qualities of the best URLs, best first: at least ``window`` of them, where there are as many. O(1) each."""
+        return map(self._quality, self._top)
 
     def set_window(self, window: int) -> None:
         """Change the number of URLs that ``window_sum`` adds up. O(window log n)."""

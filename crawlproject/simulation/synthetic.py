@@ -15,9 +15,10 @@ from crawlproject.simulation.pagerank import pagerank
 from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb, ranges
 
 # Speed: page time = round trip + think time * lognormal + size / bandwidth
-CONNECT_RANGE = (0.02, 0.3)  # seconds, log-uniform; a round trip takes as long as a connection
-THINK_MEDIAN = 0.055  # seconds
-THINK_SIGMA_SERVERS = 1.6
+CONNECT_RANGE = (0.02, 0.3)  # seconds, log-uniform
+ROUND_TRIP = 0.6  # of the connect time
+THINK_MEDIAN = 0.11  # seconds
+THINK_SIGMA_SERVERS = 1.7
 THINK_SIGMA_PAGES = 0.8
 BANDWIDTH_RANGE = (1e5, 2e6)  # bytes per second, log-uniform
 SIZE_MEDIAN = 8000.0  # bytes
@@ -160,7 +161,7 @@ def _page_times(
     rng = _rng(spec, "pages")
     size = rng.lognormal(np.log(SIZE_MEDIAN), SIZE_SIGMA, spec.pages)
     noise = rng.lognormal(0, THINK_SIGMA_PAGES, spec.pages)
-    fixed = speeds.connect[server] + size / speeds.bandwidth[server]
+    fixed = ROUND_TRIP * speeds.connect[server] + size / speeds.bandwidth[server]
     thinking = speeds.think[server] * noise
     if not spec.tail:
         counts = np.bincount(server)

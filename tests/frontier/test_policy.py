@@ -2,7 +2,16 @@
 
 import pytest
 
-from crawlproject.frontier import POLICIES, BreadthFirst, CapacityBased, Entry, PerformanceFirst, QualityFirst, Server
+from crawlproject.frontier import (
+    POLICIES,
+    BestPrefix,
+    BreadthFirst,
+    CapacityBased,
+    Entry,
+    PerformanceFirst,
+    QualityFirst,
+    Server,
+)
 from crawlproject.frontier.estimate import Estimates, smooth
 from crawlproject.frontier.url_queue import UrlQueue
 
@@ -98,3 +107,25 @@ def test_capacity_after_the_best_has_gone() -> None:
 def test_policies_have_the_contract_names() -> None:
     """The names users write into FRONTIER_POLICY."""
     assert {"breadth-first", "performance", "quality", "capacity"} <= set(POLICIES)
+
+
+def test_best_prefix_ranks_by_the_batch_that_is_worth_most_per_second() -> None:
+    """Page time 0.6/1.2 = 0.5 s: 0.9/0.9 = 1 for one page, 1.4/1.4 = 1 for two, 1.7/1.9 for three: the best is 1."""
+    server = server_for(BestPrefix())
+    assert BestPrefix().rank(server) == pytest.approx(1.0)
+
+
+def test_best_prefix_is_never_lowered_by_a_poor_url() -> None:
+    """Capacity falls when a poor URL joins a short queue, the best prefix does not."""
+    server = server_for(BestPrefix(), limit=10)
+    before = BestPrefix().rank(server), CapacityBased().rank(server)
+    server.urls.push(Entry("http://a.example/poor", 0.001), server.key, 9)
+    assert BestPrefix().rank(server) == before[0]
+    assert CapacityBased().rank(server) < before[1]
+
+
+def test_best_prefix_goes_on_while_the_next_url_is_worth_its_time() -> None:
+    """0.9 in 0.5 s is 1.8 per second: more than 0.6 x 2.9, less than 0.6 x 3.1."""
+    server = server_for(BestPrefix())
+    assert BestPrefix().goes_on(server, 2.9)
+    assert not BestPrefix().goes_on(server, 3.1)

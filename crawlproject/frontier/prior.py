@@ -1,0 +1,100 @@
+"""What a server never met, or hardly known, will take: learned from all others.
+
+Times are log-normal over the requests of a server, and their means over servers: x = ln(time) of one request varies
+around its server's mean with variance W, the means vary around M with variance V.  A server of n observations with
+sum S is then thought to have mean ``μ = (M/V + S/W) / (1/V + n/W)`` with variance ``p = 1 / (1/V + n/W)``, and its time
+is ``exp(μ + √p/2 + W/2)``: half a standard deviation above the mean (empirical Bayes, a little pessimistic).
+All sums are running ones: O(1) per observation.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+
+#: Shortest time (seconds) told apart from nothing.
+LEAST_TIME = 1e-4
+#: Until the servers say more: the median of 0.2 s of web servers, and spreads as in crawl logs of archives.
+FIRST_VARIANCE_BETWEEN = 1.0
+FIRST_VARIANCE_WITHIN = 0.6
+#: Observations that those first values weigh as many as.
+FIRST_WEIGHT = 3.0
+
+
+class Observed:
+    """What one server showed of one kind of time: n logarithms and their sum."""
+
+    __slots__ = ("n", "total")
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.total = 0.0
+
+
+class Population:
+    """One kind of time (to connect, to answer) over all servers."""
+
+    def __init__(self, typical: float) -> None:
+        self._first_mean = log(typical)
+        self.observations = 0
+        self._servers = 0
+        self._means = 0.0  # sum of the servers' means
+        self._squares = 0.0  # of their squares
+        self._inverse_counts = 0.0  # sum of 1/n over servers
+        self._within = 0.0  # summed squares around the servers' own means
+
+    def observe(self, observed: Observed, time: float) -> None:
+        """Add one ``time`` (seconds) of the server that ``observed`` belongs to. O(1)."""
+        x = log(max(time, LEAST_TIME))
+        n = observed.n
+        if n:
+            old = observed.total / n
+            self._means -= old
+            self._squares -= old * old
+            self._inverse_counts -= 1 / n
+            self._within += (x - old) ** 2 * n / (n + 1)
+        else:
+            self._servers += 1
+        observed.n += 1
+        observed.total += x
+        new = observed.total / observed.n
+        self._means += new
+        self._squares += new * new
+        self._inverse_counts += 1 / observed.n
+        self.observations += 1
+
+    def moments(self) -> tuple[float, float, float]:
+        """(M, V, W): mean of the servers' means, variance between servers, variance within one. O(1)."""
+        servers, weight = self._servers, FIRST_WEIGHT
+        mean = (self._means + weight * self._first_mean) / (servers + weight)
+        degrees = self.observations - servers
+        within = (self._within + weight * FIRST_VARIANCE_WITHIN) / (degrees + weight)
+        spread = self._squares - 2 * mean * self._means + servers * mean * mean - within * self._inverse_counts
+        between = (max(0.0, spread) + weight * FIRST_VARIANCE_BETWEEN) / (servers + weight)
+        return mean, max(between, 0.01), max(within, 0.01)
+
+    def expected(self, observed: Observed | None) -> float:
+        """Seconds that the next request (or connection) of a server should take; None: of one never met. O(1)."""
+        mean, between, within = self.moments()
+        n, total = (observed.n, observed.total) if observed is not None else (0, 0.0)
+        precision = 1 / between + n / within
+        estimate = (mean / between + total / within) / precision
+        return exp(estimate + 0.5 * sqrt(1 / precision) + within / 2)
+
+
+class Prior:
+    """Both times over all servers, and when servers never met should be ranked anew."""
+
+    #: Re-rank them each time there are as many times more observations.
+    GROWTH = 1.3
+
+    def __init__(self, connect_time: float, response_time: float) -> None:
+        self.connect = Population(connect_time)
+        self.response = Population(response_time)
+        self._next = 1.0
+
+    def is_outdated(self) -> bool:
+        """Whether enough has been learned since it last said so."""
+        if self.response.observations < self._next:
+            return False
+        self._next = max(self._next + 1, self.response.observations * self.GROWTH)
+        return True
