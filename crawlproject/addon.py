@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
+from scrapy.utils.misc import load_object
 
 from crawlproject.options import FrontierOptions
 from crawlproject.tolerant import (
@@ -27,6 +28,12 @@ DOWNLOADER_MIDDLEWARES = {
     "crawlproject.middlewares.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900): real answers only
 }
 
+COMPONENTS = {
+    "SCHEDULER": "crawlproject.scheduler.FrontierScheduler",
+    "DUPEFILTER_CLASS": "crawlproject.dupefilter.SeenDupeFilter",
+    "ROBOTSTXT_PARSER": "crawlproject.tolerant.CappedRobotParser",
+}
+
 #: Scrapy's own -> ours, where the project still has Scrapy's.
 REPLACED = {
     HttpCompressionMiddleware: TolerantCompressionMiddleware,
@@ -45,38 +52,36 @@ class FrontierAddon:
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl."""
-        self._take_over_delay(settings)
         FrontierOptions.from_settings(settings)
-        for name, value in self._defaults().items():
+        for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
+        if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits
+            self._take_over_limits(settings)
         for scheme in ("http", "https"):
             _set_in(settings, "DOWNLOAD_HANDLERS", scheme, HANDLER)
-        for path, order in DOWNLOADER_MIDDLEWARES.items():
-            _set_in(settings, "DOWNLOADER_MIDDLEWARES", path, order)
+        for name, middlewares in (
+            ("DOWNLOADER_MIDDLEWARES", DOWNLOADER_MIDDLEWARES),
+            ("SPIDER_MIDDLEWARES", SPIDER_MIDDLEWARES),
+        ):
+            for path, order in middlewares.items():
+                settings.setdefault_in_component_priority_dict(name, load_object(path), order)
         self._replace(settings)
-        for path, order in SPIDER_MIDDLEWARES.items():
-            _set_in(settings, "SPIDER_MIDDLEWARES", path, order)
 
     @staticmethod
     def _replace(settings: BaseSettings) -> None:
+        chosen = {load_object(key): order for key, order in settings.getdict("DOWNLOADER_MIDDLEWARES").items()}
         for old, new in REPLACED.items():
+            if old in chosen and chosen[old] is None:
+                continue  # switched off
             for name in ("DOWNLOADER_MIDDLEWARES_BASE", "DOWNLOADER_MIDDLEWARES"):
-                with suppress(KeyError):  # switched off, or the project has its own
+                with suppress(KeyError):  # it stands in the other, or nowhere
                     settings.replace_in_component_priority_dict(name, old, new)
 
     @staticmethod
-    def _defaults() -> dict[str, Any]:
-        return {
-            "SCHEDULER": "crawlproject.scheduler.FrontierScheduler",
-            "DUPEFILTER_CLASS": "crawlproject.dupefilter.SeenDupeFilter",
-            # The frontier hands out at most one request per server and FRONTIER_MAX_SESSIONS in all.
-            "CONCURRENT_REQUESTS": 0,
-            "ROBOTSTXT_PARSER": "crawlproject.tolerant.CappedRobotParser",
-        }
-
-    @staticmethod
-    def _take_over_delay(settings: BaseSettings) -> None:
-        """Keep ``DOWNLOAD_DELAY`` in the frontier: in the downloader it would hold a connection while waiting."""
+    def _take_over_limits(settings: BaseSettings) -> None:
+        """Leave limits to the frontier: in the downloader a delay would hold a connection while it waits."""
+        # The frontier hands out at most one request per server and FRONTIER_MAX_SESSIONS in all.
+        settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
         delay = settings.getfloat("DOWNLOAD_DELAY")
         if delay > 0:
             settings.set("FRONTIER_REQUEST_DELAY", delay, priority="addon")

@@ -64,8 +64,8 @@ class SeenDupeFilter(BaseDupeFilter):
 
         A redirect to another spelling of its own page is not: the page has not been fetched yet.
         """
-        sources = request.meta.get("redirect_urls")
-        if sources and sources[-1] != request.url and self._is_same_page(sources[-1], request.url):
+        sources = request.meta.get("redirect_urls") or ()
+        if request.url not in sources and any(self._is_same_page(source, request.url) for source in sources):
             return False
         return not self.seen.add_if_new(self._fingerprint(request))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from aiohttp import ServerDisconnectedError
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadCancelledError,
@@ -49,7 +50,8 @@ FAILURES: dict[type[Exception], tuple[str, bool]] = {
 def _frontier_scheduler(crawler: Crawler) -> FrontierScheduler | None:
     """The scheduler in use, if it is ours."""
     scheduler = crawler.engine.scheduler if crawler.engine is not None else None
-    return scheduler if isinstance(scheduler, FrontierScheduler) else None
+    # not isinstance: by BaseScheduler's metaclass every scheduler is an instance of every other
+    return cast("FrontierScheduler", scheduler) if FrontierScheduler in type(scheduler).__mro__ else None
 
 
 class _CrawlerMiddleware:
@@ -77,7 +79,7 @@ class AdmissionMiddleware(_CrawlerMiddleware):
 
     async def process_request(self, request: Request) -> Request | None:
         """None: go on. The request itself: back to the frontier."""
-        if request.meta.get(GIVEN_UP):
+        if request.meta.pop(GIVEN_UP, False):
             raise IgnoreRequest("its server was given up: too many failures in a row (FRONTIER_MAX_FAILURES)")
         scheduler = _frontier_scheduler(self._crawler)
         if scheduler is None or not scheduler.groups_by_ip:
@@ -152,6 +154,8 @@ class ServerTimingMiddleware(_CrawlerMiddleware):
             return
         _write_meta(request.meta, timing)
         label, failed = _failure(exception)
+        if timing.reused and isinstance(exception.__cause__, ServerDisconnectedError):
+            failed = False  # the server closed its idle connection at that very moment: nothing is wrong with it
         self._count_failure(label)
         self._record(
             Measurement(

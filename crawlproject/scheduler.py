@@ -42,6 +42,9 @@ GIVEN_UP = "frontier_given_up"
 #: ``Request.meta``: it comes back unsent, because its server must be left alone for now.
 UNSENT = "frontier_unsent"
 
+#: ``Request.meta``: the ``download_slot`` that the scheduler gave it (a copy may go to another server).
+OWN_SLOT = "frontier_slot"
+
 
 class FrontierScheduler(BaseScheduler):
     """``SCHEDULER`` on the two-level frontier.
@@ -66,7 +69,7 @@ class FrontierScheduler(BaseScheduler):
         )
         self._dispatcher = Dispatcher(self._frontier, options.max_sessions)
         self._in_flight: dict[Request, Start] = {}
-        self._given_up: deque[Request] = deque()
+        self._unqueued: deque[Request] = deque()  # they will fail: their server was given up, or there is none
         self._timer: CallLaterResult | None = None
         self._timer_at = 0.0
 
@@ -80,6 +83,7 @@ class FrontierScheduler(BaseScheduler):
     def open(self, spider: Spider) -> Deferred[None] | None:
         """(1) prepare the intake of links (2) listen for robots.txt and lost connections (3) open the dupefilter."""
         settings = self._crawler.settings
+        self._has_slots = bool(settings.getdict("DOWNLOAD_SLOTS"))
         seen = self.dupefilter
         if not isinstance(seen, SeenDupeFilter):  # the project's own filters requests; links need a seen-set, too
             seen = SeenDupeFilter.from_crawler(self._crawler)
@@ -114,12 +118,12 @@ class FrontierScheduler(BaseScheduler):
 
     def __len__(self) -> int:
         """How many requests are queued. O(1)."""
-        return len(self._frontier) + len(self._given_up)
+        return len(self._frontier) + len(self._unqueued)
 
     def enqueue_request(self, request: Request) -> bool:
-        """Queue ``request``; False if it is a duplicate or has no server. Never raises for a bad URL.
+        """Queue ``request``; False if it is a duplicate. Never raises for a bad URL.
 
-        Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory``, ``frontier/dropped/malformed``.
+        Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory``, ``frontier/malformed``.
         """
         if request.meta.pop(UNSENT, False) and request in self._in_flight:
             self._dispatcher.give_back(self._in_flight[request])
@@ -131,10 +135,10 @@ class FrontierScheduler(BaseScheduler):
             return False
         try:
             self._frontier.push([self._entry(request)])
-        except (ValueError, TypeError) as error:
-            self._stats.inc_value("frontier/dropped/malformed")
-            logger.warning("Dropped %s: %s", request, error)
-            return False
+        except ValueError as error:  # no server in its URL: it fails in the downloader, as under Scrapy's scheduler
+            self._stats.inc_value("frontier/malformed")
+            logger.warning("Not schedulable: %s: %s", request, error)
+            self._unqueued.append(request)
         self._count("enqueued", 1)
         self._take_dropped()
         return True
@@ -144,9 +148,9 @@ class FrontierScheduler(BaseScheduler):
 
         Stats: ``scheduler/dequeued``, ``scheduler/dequeued/memory``, ``frontier/sessions``.
         """
-        if self._given_up:
+        if self._unqueued:
             self._count("dequeued", 1)
-            return self._given_up.popleft()
+            return self._unqueued.popleft()
         self._find_ended()
         start = self._dispatcher.next(CLOCK())
         self._close_connections()
@@ -187,6 +191,17 @@ class FrontierScheduler(BaseScheduler):
         start = self._in_flight.get(request)
         return start is None or (not start.session.ending and CLOCK() >= start.session.ready_at)
 
+    def request_ended(self, key: str, now: float, fetch_time: float) -> None:
+        """The last byte of a response has come: its server must be left alone from now on, recorded or not."""
+        self._frontier.rest(key, now, fetch_time)
+
+    def polite_wait(self, request: Request) -> float:
+        """Seconds until a request that bypassed the scheduler may be sent (one it handed out: 0)."""
+        server = self._frontier.server(server_key(request.url))
+        if server is None or request in self._in_flight:
+            return 0.0
+        return max(0.0, server.ready_at - CLOCK())
+
     def join_group(self, request: Request, group_key: str) -> bool:
         """Put the request's server into a politeness group; False if the group must be left alone now."""
         start = self._in_flight.get(request)
@@ -205,10 +220,8 @@ class FrontierScheduler(BaseScheduler):
     def _entry(self, request: Request) -> Entry:
         depth = request.meta.get("depth", 0)
         quality = request.meta.get("quality")
-        if quality is None:
+        if not (isinstance(quality, int | float) and isfinite(quality) and quality >= 0):  # or it means something else
             quality = self._quality.quality(request.url, depth)
-        elif not (isinstance(quality, int | float) and isfinite(quality) and quality >= 0):
-            raise ValueError(f"meta['quality']={quality!r}: must be a number >= 0")
         return Entry(request.url, float(quality), request.priority, depth, request)
 
     def _request(self, start: Start) -> Request:
@@ -218,7 +231,8 @@ class FrontierScheduler(BaseScheduler):
             request = link_request(entry)
         meta = request.meta
         meta.setdefault("quality", entry.quality)
-        meta.setdefault("download_slot", start.session.server.key)
+        if meta.get("download_slot") == meta.get(OWN_SLOT) and not self._has_slots:  # else the project's own
+            meta["download_slot"] = meta[OWN_SLOT] = start.session.server.key
         if start.is_last:
             meta[LAST_OF_SESSION] = True
         else:
@@ -246,7 +260,7 @@ class FrontierScheduler(BaseScheduler):
         requests = [entry.payload for entry in dropped if isinstance(entry.payload, Request)]
         for request in requests:
             request.meta[GIVEN_UP] = True
-        self._given_up.extend(requests)
+        self._unqueued.extend(requests)
         self._stats.inc_value("frontier/dropped/server_given_up", len(dropped))
         self._wake_engine()
 

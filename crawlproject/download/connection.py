@@ -38,10 +38,13 @@ class Connection:
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
             trace_configs=[timing_trace()],
         )
+        self.client._retry_connection = False  # a second try is Scrapy's to make and to count
         self.turn = asyncio.Lock()  # requests follow one another
         self.requests = 0  # on the socket open now
         self.transport: asyncio.Transport | None = None
         self.has_place = False
+        self.is_kept = False  # by a session
+        self.users = 0  # requests on it, or waiting for their turn
 
     async def close(self) -> None:
         """Close the socket and return when the server has seen it, or after ``CLOSE_TIMEOUT``."""
@@ -71,8 +74,8 @@ class ConnectionPool:
 
     ``on_lost`` is called with the server's key when a server closes the connection of a session.
 
-    A connection lives until ``close`` names its server (its session has ended), or, where ``keep`` is False
-    and no session is open, for one request.
+    A connection lives until ``close`` names its server (its session has ended), or, where there is no session, while
+    requests use it.
     """
 
     def __init__(
@@ -91,50 +94,48 @@ class ConnectionPool:
         self._local_address = local_address
         self._connections: dict[str, Connection] = {}
         self._closing: set[asyncio.Task[None]] = set()
+        self._strangers = 0  # requests without a session that wait for a place
 
     def __len__(self) -> int:
         return len(self._connections)
 
     @asynccontextmanager
     async def use(self, server_key: str, *, keep: bool) -> AsyncIterator[Connection]:
-        """The connection to a server, for one request; waits for its turn and for a free place."""
+        """The connection to a server, for one request; waits for its turn and for a free place.
+
+        ``keep``: the server has a session, at whose end ``close`` will be called.
+        """
         connection = self._connections.get(server_key)
         if connection is None:
             connection = self._connections[server_key] = Connection(self._connector())
-            one_shot = not keep
-        else:
-            one_shot = False
+        connection.is_kept = connection.is_kept or keep
+        connection.users += 1
         try:
             async with connection.turn:
                 if not connection.has_place:
-                    if one_shot:
-                        self._make_room()
-                    await self._places.acquire()
-                    connection.has_place = True
+                    await self._take_place(connection)
                 yield connection
         finally:
-            if one_shot:
-                self.close(server_key)
+            connection.users -= 1
+            if not connection.users:
+                self._left(server_key, connection)
 
-    def note(self, server_key: str, timing: Timing, response: TimedResponse) -> None:
-        """Tell the connection of a server of the response that has begun on it."""
-        connection = self._connections[server_key]
+    def note(self, server_key: str, connection: Connection, timing: Timing, response: TimedResponse) -> None:
+        """A response has begun on the connection."""
         connection.note(timing, response, lambda: self._lost(server_key, connection))
 
-    def _lost(self, server_key: str, connection: Connection) -> None:
-        if self._connections.get(server_key) is connection:
-            self._on_lost(server_key)
-
     def close(self, server_key: str) -> None:
-        """Close the connection to a server, if there is one; its place is free once the server knows."""
-        connection = self._connections.pop(server_key, None)
+        """The server's session has ended: close its connection, once no other request is on it."""
+        connection = self._connections.get(server_key)
         if connection is not None:
-            self._spawn_close(connection)
+            connection.is_kept = False
+            if not connection.users:
+                self._drop(server_key, connection)
 
     async def aclose(self) -> None:
         """Close all connections."""
-        for key in list(self._connections):
-            self.close(key)
+        for key, connection in list(self._connections.items()):
+            self._drop(key, connection)
         if self._closing:
             await asyncio.wait(self._closing)
 
@@ -148,20 +149,40 @@ class ConnectionPool:
             local_addr=self._local_address,
         )
 
-    def _make_room(self) -> None:
-        """If no place is free, have an idle connection give up its own: its session may wait for this very request."""
-        if self._places.locked() and not self._closing:
-            idle = next((c for c in self._connections.values() if c.has_place and not c.turn.locked()), None)
-            if idle is not None:
-                self._evict(idle)
+    async def _take_place(self, connection: Connection) -> None:
+        if connection.is_kept:  # one per session: a place comes free, or has, as a closed connection goes
+            await self._places.acquire()
+        else:  # a session may hold its place while it waits for this very request
+            self._strangers += 1
+            try:
+                if self._places.locked() and not self._closing:
+                    idle = (item for item in self._connections.items() if item[1].has_place and not item[1].users)
+                    self._evict(next(idle, None))
+                await self._places.acquire()
+            finally:
+                self._strangers -= 1
+        connection.has_place = True
 
-    def _evict(self, connection: Connection) -> None:
-        """Close an idle connection's socket; its session opens another one when it needs it."""
-        for key, value in self._connections.items():
-            if value is connection:
-                self._connections[key] = Connection(self._connector())
-                break
-        self._spawn_close(connection)
+    def _left(self, server_key: str, connection: Connection) -> None:
+        """Nobody uses the connection any more."""
+        if not connection.is_kept:
+            self._drop(server_key, connection)
+        elif self._strangers and self._places.locked() and not self._closing:
+            self._evict((server_key, connection))
+
+    def _lost(self, server_key: str, connection: Connection) -> None:
+        if connection.is_kept and self._connections.get(server_key) is connection:
+            self._on_lost(server_key)
+
+    def _evict(self, idle: tuple[str, Connection] | None) -> None:
+        """Close a session's idle connection; the session opens another one when it needs it."""
+        if idle is not None:
+            self._drop(*idle)
+
+    def _drop(self, server_key: str, connection: Connection) -> None:
+        if self._connections.get(server_key) is connection:
+            del self._connections[server_key]
+            self._spawn_close(connection)
 
     def _spawn_close(self, connection: Connection) -> None:
         task = asyncio.get_running_loop().create_task(self._close(connection))

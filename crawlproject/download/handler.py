@@ -6,6 +6,7 @@ connection is chosen (Scrapy's pools bound neither the sockets open in all nor t
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -76,10 +77,17 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
     def _lost(self, server_key: str) -> None:
         self.crawler.signals.send_catch_log(signals.connection_lost, server_key=server_key)
 
-    def _has_session(self, key: str) -> bool:
+    def _ask_scheduler(self, question: str, *args: object) -> Any:
+        """What ``FrontierScheduler`` says; None where another scheduler is in use."""
         engine = self.crawler.engine
-        has_session = getattr(engine.scheduler if engine else None, "has_session", None)
-        return has_session is not None and has_session(key)
+        answer = getattr(engine.scheduler if engine else None, question, None)
+        return answer(*args) if answer is not None else None
+
+    async def _wait_politely(self, request: Request) -> None:
+        """Requests that bypass the scheduler (media pipelines, ``engine.download_async``) wait for their turn here."""
+        wait = self._ask_scheduler("polite_wait", request)
+        if wait:
+            await asyncio.sleep(wait)
 
     async def download_request(self, request: Request) -> Response:
         """Download ``request``; its ``Timing`` is in ``request.meta`` also when it fails."""
@@ -89,7 +97,9 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         except BaseException:
             timing.fail(CLOCK())
             raise
-        timing.end(CLOCK())
+        now = CLOCK()
+        timing.end(now)
+        self._ask_scheduler("request_ended", server_key(request.url), now, timing.fetch_time)
         return response
 
     @asynccontextmanager
@@ -97,13 +107,14 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         key = server_key(request.url)
         timing: Timing = request.meta[TIMING]
         last = bool(request.meta.get(LAST_OF_SESSION))
-        async with self._pool.use(key, keep=self._has_session(key)) as connection:
+        async with self._pool.use(key, keep=bool(self._ask_scheduler("has_session", key))) as connection:
+            await self._wait_politely(request)
             timing.started = CLOCK()
             try:
                 async with await self._send(connection, request, timeout, last=last) as response:
                     assert isinstance(response, TimedResponse)
                     response.correct(timing, CLOCK())
-                    self._pool.note(key, timing, response)
+                    self._pool.note(key, connection, timing, response)
                     yield response
             except TimeoutError as error:
                 raise DownloadTimeoutError(f"Getting {request.url} took longer than {timeout} seconds.") from error

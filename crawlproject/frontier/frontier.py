@@ -140,9 +140,7 @@ class Frontier:
         server.set_limit(self.politeness, self._max_batch)
         if self._prior is not None and self._prior.is_outdated():
             self._expect_afresh(self._prior)
-        wait = self.politeness.request_wait(m.fetch_time, server.crawl_delay)
-        if session is None:  # a session of one request, such as a robots.txt redirected to
-            wait = max(wait, self.politeness.session_rest(m.fetch_time, server.crawl_delay))
+        wait = self._wait_after(server, m.fetch_time)
         if m.failed or m.status in SLOW_DOWN_STATUSES:
             server.failures += 1
             wait = max(wait, self.politeness.backoff(server.failures, m.retry_after))
@@ -157,6 +155,22 @@ class Frontier:
         if server.failures >= self._max_failures > 0 and not server.given_up:
             self._give_up(server)
         self._queue.place(server)
+
+    def rest(self, key: str, now: float, fetch_time: float) -> None:
+        """The server ``key`` has answered: the polite wait begins, whether or not this is recorded. O(log n)."""
+        server = self._server(key)
+        self._queue.tick(now)
+        server.ready_at = max(server.ready_at, now + self._wait_after(server, fetch_time))
+        if server.session is not None:
+            server.session.ready_at = server.ready_at
+            server.session.last_end = now
+        self._queue.place(server)
+
+    def _wait_after(self, server: Server, fetch_time: float) -> float:
+        wait = self.politeness.request_wait(fetch_time, server.crawl_delay)
+        if server.session is None:  # a session of one request, such as a robots.txt redirected to
+            wait = max(wait, self.politeness.session_rest(fetch_time, server.crawl_delay))
+        return wait
 
     def set_crawl_delay(self, key: str, delay: float) -> None:
         """Keep ``delay`` seconds between any two requests to the server ``key`` (robots.txt). O(log servers)."""
@@ -188,7 +202,7 @@ class Frontier:
             raise ValueError(f"session is not open: {session!r}")
         self._queue.tick(now)
         server.session = None
-        if session.busy_since is not None:
+        if session.carried and session.busy_since is not None:  # a session answered from a cache never began
             rest = self.politeness.session_rest(session.last_end - session.busy_since, server.crawl_delay)
             server.ready_at = max(server.ready_at, session.last_end + rest)
         self._queue.release(server)

@@ -42,9 +42,9 @@ OTHER_LIMITS = (2, 50)
 
 # Links: these give the best 1% and 10% of the pages about 18% and 54% of the PageRank
 MENU = 3  # pages that every page of a server links to, besides the home page
-BRANCHES = 4  # pages below each page in its server's tree, which makes all pages reachable
 LINKS_SIGMA = 0.6
 SERVER_POPULARITY = 0.75  # in-links of servers ~ rank^-0.75
+SIZE_POPULARITY = 1.0  # and of their sizes to this power
 PAGE_SKEW = 4.0  # page number ~ u^4, so in-links within a server ~ rank^-(3/4)
 HOME_SHARE = 0.3  # of the links that enter a server
 
@@ -150,7 +150,9 @@ def _limits(spec: SyntheticSpec) -> IntArray:
     single = round(SINGLE_SHARE * spec.servers)
     hundred = min(round(HUNDRED_SHARE * spec.servers), spec.servers - single)
     others = rng.integers(OTHER_LIMITS[0], OTHER_LIMITS[1] + 1, spec.servers - single - hundred)
-    limits: IntArray = rng.permutation(np.concatenate((np.ones(single), np.full(hundred, 100), others)).astype(np.int64))
+    limits: IntArray = rng.permutation(
+        np.concatenate((np.ones(single), np.full(hundred, 100), others)).astype(np.int64)
+    )
     return limits
 
 
@@ -193,22 +195,22 @@ def _links(spec: SyntheticSpec, counts: IntArray, server: IntArray) -> tuple[Int
     drawn = np.maximum(1, np.round(spec.links_per_page * rng.lognormal(0, LINKS_SIGMA, spec.pages))).astype(np.int64)
     source = np.repeat(np.arange(spec.pages, dtype=np.int64), drawn)
     is_local = rng.random(len(source)) < spec.local_share
-    onto = np.where(is_local, server[source], _popular_servers(spec, rng, len(source)))
+    onto = np.where(is_local, server[source], _popular_servers(rng, counts, len(source)))
     inner = (counts[onto] * rng.random(len(source)) ** PAGE_SKEW).astype(np.int64)
     is_home = ~is_local & (rng.random(len(source)) < HOME_SHARE)
     target = first[onto] + np.where(is_home, 0, inner)
     menus = _menu(counts, first, server)
-    trees = _tree(counts, first)
+    trees = _tree(spec, rng, counts, first)
     homes = _home_links(spec, rng, counts, first)
     parts = [menus, trees, homes, np.stack((source, target))]
     return _compressed(np.concatenate(parts, axis=1), spec.pages)
 
 
-def _popular_servers(spec: SyntheticSpec, rng: np.random.Generator, count: int) -> IntArray:
-    weights = rng.permutation(np.arange(1, spec.servers + 1) ** -SERVER_POPULARITY)
+def _popular_servers(rng: np.random.Generator, counts: IntArray, count: int) -> IntArray:
+    weights = counts**SIZE_POPULARITY * rng.permutation(np.arange(1, len(counts) + 1) ** -SERVER_POPULARITY)
     bounds = np.cumsum(weights) / weights.sum()
     chosen: IntArray = np.searchsorted(bounds, rng.random(count)).astype(np.int64)
-    return np.minimum(chosen, spec.servers - 1)
+    return np.minimum(chosen, len(counts) - 1)
 
 
 def _menu(counts: IntArray, first: IntArray, server: IntArray) -> IntArray:
@@ -218,11 +220,21 @@ def _menu(counts: IntArray, first: IntArray, server: IntArray) -> IntArray:
     return np.concatenate(columns, axis=1)
 
 
-def _tree(counts: IntArray, first: IntArray) -> IntArray:
-    """(source, target): every page but the home page has a parent on its server."""
-    inner = ranges(np.ones_like(counts), counts)
-    start = np.repeat(first, counts - 1)
-    return np.stack((start + (inner - 1) // BRANCHES, start + inner))
+def _tree(spec: SyntheticSpec, rng: np.random.Generator, counts: IntArray, first: IntArray) -> IntArray:
+    """(source, target): every page but a home page has a parent, on its own server or on another.
+
+    Pages in an order that follows the page numbers of each server; a parent comes before its child.
+    """
+    number = ranges(np.zeros_like(counts), counts)
+    order = np.argsort((number + rng.random(spec.pages)) / np.repeat(counts, counts), kind="stable")
+    position = np.empty_like(order)
+    position[order] = np.arange(spec.pages)
+    inner = np.flatnonzero(number)
+    chance = rng.random(len(inner))
+    own = np.repeat(first, counts)[inner] + (chance * number[inner]).astype(np.int64)
+    any_server = order[(chance * position[inner]).astype(np.int64)]
+    is_local = rng.random(len(inner)) < spec.local_share
+    return np.stack((np.where(is_local, own, any_server), inner))
 
 
 def _home_links(spec: SyntheticSpec, rng: np.random.Generator, counts: IntArray, first: IntArray) -> IntArray:

@@ -229,7 +229,7 @@ REDIRECTS = (
         redirect_chain={"/bad": redirect("/1"), **{f"/{n}": redirect(f"/{n + 1}") for n in range(1, 9)}},
         robots_loop={"/robots.txt": redirect("/robots.txt")},
     )
-    | counted("frontier/dropped/malformed", redirect_space=to("http://a b/"), redirect_no_host=to("http://:80/"))
+    | counted("frontier/malformed", redirect_space=to("http://a b/"), redirect_no_host=to("http://:80/"))
     | counted(
         "redirect/malformed",
         "httperror/response_ignored_status_count/302",

@@ -37,7 +37,7 @@ def test_inline_requests(start: str) -> None:
     ours, stock = both(f"{INLINE}.InlineSpider", inline, servers=3, start=start)
     assert ours.items() == stock.items()
     assert ours.asked() == stock.asked()
-    assert [ours.site.most_at_once(server) for server in (1, 2)] == [1, 1]
+    assert max(ours.site.most_at_once(server) for server in (1, 2)) == 1
     assert not [one.place for one in ours.site.asked if one.abandoned]
 
 
@@ -52,7 +52,7 @@ def test_inline_requests_with_one_place() -> None:
 
 def files(site: Site) -> Script:
     """A page, and five files on another server."""
-    return {"1/": FINE, **{f"2/{number}": Answer("x" * number, delay=0.05) for number in range(5)}}
+    return {"1/": FINE, **{f"2/{number}": Answer(f"file {number}", delay=0.05) for number in range(5)}}
 
 
 def pipeline(folder: Path, **settings: Any) -> dict[str, Any]:

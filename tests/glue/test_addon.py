@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 from scrapy import Spider
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.settings import Settings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
+from scrapy.utils.python import global_object_name
 from scrapy.utils.test import get_crawler
 
 from crawlproject.addon import FrontierAddon
@@ -55,9 +58,10 @@ def test_switches_everything_on() -> None:
 
 def test_places_of_the_downloader_middlewares() -> None:
     """Admission before robots.txt, politeness after it, timing after the cache, all of Scrapy's own still there."""
-    names = [component.__name__ for component in components(with_addon(), "DOWNLOADER_MIDDLEWARES")]
-    stock = [component.__name__ for component in components(Settings(), "DOWNLOADER_MIDDLEWARES")]
-    assert [name for name in names if name in stock] == stock
+    found = components(with_addon(), "DOWNLOADER_MIDDLEWARES")
+    names = [component.__name__ for component in found]
+    stock = components(Settings(), "DOWNLOADER_MIDDLEWARES")
+    assert [cls for component in found for cls in stock if issubclass(component, cls)] == stock
     expected = ["Admission", "RobotsTxt", "Politeness", "Retry", "HttpCache", "ServerTiming"]
     assert sorted((f"{name}Middleware" for name in expected), key=names.index) == [f"{n}Middleware" for n in expected]
 
@@ -112,13 +116,23 @@ def test_middleware_orders_of_the_project_win(key: Any, order: int | None, caplo
     assert "same object" not in caplog.text
 
 
+@pytest.mark.parametrize("stock", [HttpCompressionMiddleware, RedirectMiddleware, MetaRefreshMiddleware])
+@pytest.mark.parametrize("by_path", [True, False])
+def test_middleware_that_the_project_switched_off_stays_off(stock: type, by_path: bool) -> None:
+    """A middleware of Scrapy's set to None has no successor here either."""
+    key = global_object_name(stock) if by_path else stock
+    found = components(with_addon({"DOWNLOADER_MIDDLEWARES": {key: None}}), "DOWNLOADER_MIDDLEWARES")
+    assert not [component for component in found if issubclass(component, stock)]
+
+
 def test_settings_of_the_project_are_left_as_they_are() -> None:
     """The project's own dicts are not written to."""
     handlers: dict[str, Any] = {"https": None}
-    middlewares: dict[str, Any] = {"my.Middleware": 5}
+    stats = "scrapy.downloadermiddlewares.stats.DownloaderStats"
+    middlewares: dict[str, Any] = {stats: 5}
     with_addon({"DOWNLOAD_HANDLERS": handlers, "DOWNLOADER_MIDDLEWARES": middlewares})
     assert handlers == {"https": None}
-    assert middlewares == {"my.Middleware": 5}
+    assert middlewares == {stats: 5}
 
 
 @pytest.mark.parametrize("priority", ["project", "spider", "cmdline"])
