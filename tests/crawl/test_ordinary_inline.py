@@ -77,9 +77,12 @@ def test_media_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places:
     assert not ours.has_errors()
 
 
-def test_media_pipeline_keeps_the_delay(tmp_path: Path) -> None:
-    """DOWNLOAD_DELAY holds between these requests, too, as it does in Scrapy's downloader."""
-    ours = run(f"{INLINE}.FilesSpider", files, servers=2, settings=pipeline(tmp_path, DOWNLOAD_DELAY=0.2))
+@pytest.mark.parametrize("reset", [False, True])
+def test_media_pipeline_keeps_the_delay(tmp_path: Path, reset: bool) -> None:
+    """DOWNLOAD_DELAY holds between these requests, too, as it does in Scrapy's downloader, also after failures."""
+    script = {"1/": FINE, **{f"2/{number}": Answer("x", delay=0.05, reset=reset) for number in range(5)}}
+    settings = pipeline(tmp_path, DOWNLOAD_DELAY=0.2, RETRY_ENABLED=False)
+    ours = run(f"{INLINE}.FilesSpider", script, servers=2, settings=settings)
     assert len(ours.site.gaps(2)) == 4
     assert min(ours.site.gaps(2)) >= 0.2
 

@@ -116,6 +116,16 @@ def test_download_delay_is_a_least_gap(more: dict[str, Any]) -> None:
     assert ours.stat("elapsed_time_seconds") < 2.5
 
 
+@pytest.mark.parametrize("more", [{}, {"SERVER_TIMING_ENABLED": False}])
+def test_download_delay_after_failures(more: dict[str, Any]) -> None:
+    """A server that breaks every connection is not asked any faster."""
+    settings = {**QUICK, "DOWNLOAD_DELAY": 0.2, "RETRY_ENABLED": False, **more}
+    script = {f"1/{number}": Answer(reset=True) for number in range(4)}
+    ours = run(f"{LIMITS}.ManySpider", script, settings=settings, count="4")
+    assert len(ours.site.gaps(1)) == 3
+    assert min(ours.site.gaps(1)) >= 0.2
+
+
 def test_download_slots_of_the_project() -> None:
     """A delay that DOWNLOAD_SLOTS gives one host holds, and does not slow down the other."""
     settings = {**QUICK, "DOWNLOAD_SLOTS": {"127.4.0.1": {"delay": 0.3, "jitter": 0}}}
