@@ -128,6 +128,7 @@ class FrontierScheduler(BaseScheduler):
         if request.meta.pop(UNSENT, False) and request in self._in_flight:
             self._dispatcher.give_back(self._in_flight[request])
             self._stats.inc_value("frontier/given_back")
+            self._count("dequeued", -1)
             return True
         if not request.dont_filter and self.dupefilter.request_seen(request):
             assert self._crawler.spider is not None

@@ -97,9 +97,10 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         except BaseException:
             timing.fail(CLOCK())
             raise
-        now = CLOCK()
-        timing.end(now)
-        self._ask_scheduler("request_ended", server_key(request.url), now, timing.fetch_time)
+        else:
+            timing.end(CLOCK())
+        finally:  # also after a failure, before the next request on this connection has its turn
+            self._ask_scheduler("request_ended", server_key(request.url), CLOCK(), timing.fetch_time)
         return response
 
     @asynccontextmanager
