@@ -7,8 +7,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from crawlproject.frontier import (
     POLICIES,
+    BestPrefix,
     BreadthFirst,
     CapacityBased,
+    Dispatcher,
     Entry,
     Frontier,
     Measurement,
@@ -395,3 +397,59 @@ def test_capacity_prefers_the_faster_of_equal_servers() -> None:
         frontier.record(Measurement(session.server.key, 2.0, status=200, response_time=took, fetch_time=took))
         frontier.close_session(session, 2.0)
     assert frontier.open_session(3.0).server.key == A
+
+
+def test_connection_lost_ends_the_session_and_teaches() -> None:
+    """Closed at once after two requests: it carries two. Closed after 20 s of silence: it is kept that long."""
+    frontier = frontier_of()
+    push(frontier, *(f"{A}/{i}" for i in range(9)))
+    session = frontier.open_session(0.0)
+    fetch(frontier, session, 0.0, connection_requests=1)
+    fetch(frontier, session, 0.2, connection_requests=2)
+    frontier.connection_lost(A, 0.31)
+    assert session.is_spent
+    assert frontier.server(A).estimates.requests_per_connection == 2
+    frontier.close_session(session, 0.4)
+    session = frontier.open_session(1.0)
+    fetch(frontier, session, 1.0, keep_alive_time=60.0)
+    frontier.connection_lost(A, 21.1)
+    assert frontier.server(A).estimates.keep_alive_time == pytest.approx(20.0)
+
+
+def test_session_that_sent_nothing_leaves_no_rest() -> None:
+    """Its requests were answered by a cache: the server need not be left alone."""
+    frontier = frontier_of(politeness=Politeness(factor=5, min_delay=10))
+    push(frontier, f"{A}/1", f"{A}/2")
+    session = frontier.open_session(0.0)
+    frontier.next_url(session, 0.0)
+    frontier.close_session(session, 0.1)
+    assert frontier.open_session(0.1) is not None
+
+
+def test_rest_begins_with_the_last_byte() -> None:
+    """Before the answer is recorded, the polite wait holds already."""
+    frontier = frontier_of(politeness=Politeness(mode="request", factor=10, min_delay=0))
+    push(frontier, f"{A}/1", f"{A}/2")
+    session = frontier.open_session(0.0)
+    frontier.next_url(session, 0.0)
+    frontier.rest(A, 0.2, fetch_time=0.2)
+    assert session.ready_at == pytest.approx(2.2)
+    frontier.close_session(session, 0.2)
+    frontier.check()
+    assert frontier.next_due() == pytest.approx(2.2)
+
+
+def test_session_ends_where_another_server_is_worth_more() -> None:
+    """Policy ``prefix``, one connection: after a's good page its poor one must wait for b's."""
+    dispatcher = Dispatcher(frontier_of(BestPrefix()), max_sessions=1)
+    frontier = dispatcher.frontier
+    push(frontier, f"{A}/good", quality=9.0)
+    push(frontier, f"{A}/poor", quality=0.01)
+    push(frontier, f"{B}/fair", quality=3.0)
+    order = []
+    for now in range(3):
+        start = dispatcher.next(float(now))
+        order.append(start.entry.url)
+        frontier.record(Measurement(start.session.server.key, now + 0.1, status=200, response_time=0.1, fetch_time=0.1))
+        dispatcher.ended(start.session)
+    assert order == [f"{A}/good", f"{B}/fair", f"{A}/poor"]
