@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from scrapy import Request, signals
 from scrapy.core.scheduler import BaseScheduler
-from scrapy.utils.asyncio import call_later
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from crawlproject.download.handler import LAST_OF_SESSION
 from crawlproject.download.timing import CLOCK
 from crawlproject.dupefilter import SeenDupeFilter
+from crawlproject.engine_alarm import EngineAlarm
 from crawlproject.frontier import Dispatcher, Entry, Frontier
 from crawlproject.intake import LinkIntake, link_filter_from_settings
 from crawlproject.link_request import link_request
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.robotstxt import RobotParser
-    from scrapy.utils.asyncio import CallLaterResult
     from twisted.internet.defer import Deferred
 
     from crawlproject.frontier import Measurement, Start
@@ -70,8 +69,7 @@ class FrontierScheduler(BaseScheduler):
         self._dispatcher = Dispatcher(self._frontier, options.max_sessions)
         self._in_flight: dict[Request, Start] = {}
         self._unqueued: deque[Request] = deque()  # they will fail: their server was given up, or there is none
-        self._timer: CallLaterResult | None = None
-        self._timer_at = 0.0
+        self._alarm = EngineAlarm(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -102,8 +100,7 @@ class FrontierScheduler(BaseScheduler):
 
     def close(self, reason: str) -> Deferred[None] | None:
         """(1) close all sessions (2) write the frontier's stats (3) close the dupefilter."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._alarm.cancel()
         self._dispatcher.close_all(CLOCK())
         self._close_connections()
         counts = self._frontier.counts()
@@ -156,7 +153,9 @@ class FrontierScheduler(BaseScheduler):
         start = self._dispatcher.next(CLOCK())
         self._close_connections()
         if start is None:
-            self._set_timer()
+            at = self._dispatcher.wake_at()
+            if at is not None:
+                self._alarm.set(at)
             return None
         request = self._request(start)
         self._in_flight[request] = start
@@ -175,7 +174,7 @@ class FrontierScheduler(BaseScheduler):
             self._frontier.push(entries)
             self._count("enqueued", len(entries))
             self._take_dropped()
-            self._wake_engine()
+            self._alarm.ring()
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a request that ended."""
@@ -263,30 +262,7 @@ class FrontierScheduler(BaseScheduler):
             request.meta[GIVEN_UP] = True
         self._unqueued.extend(requests)
         self._stats.inc_value("frontier/dropped/server_given_up", len(dropped))
-        self._wake_engine()
-
-    def _set_timer(self) -> None:
-        """Have the engine woken when the next request may start."""
-        at = self._dispatcher.wake_at()
-        if at is None:
-            return
-        if self._timer is not None:
-            if self._timer_at <= at:
-                return
-            self._timer.cancel()
-        self._timer_at = at
-        self._timer = call_later(max(0.0, at - CLOCK()), self._timer_rang)
-
-    def _timer_rang(self) -> None:
-        self._timer = None
-        self._wake_engine()
-
-    def _wake_engine(self) -> None:
-        """The one place that uses a private name of Scrapy's engine: there is no public way to wake it."""
-        engine = self._crawler.engine
-        slot = engine._slot if engine is not None else None
-        if slot is not None:
-            slot.nextcall.schedule()
+        self._alarm.ring()
 
     def _connection_lost(self, server_key: str) -> None:
         self._frontier.connection_lost(server_key, CLOCK())
