@@ -66,7 +66,13 @@ class Connection:
             self.transport = transport
             closed = getattr(transport.get_protocol(), "closed", None)
             if closed is not None:
-                closed.add_done_callback(lambda _: on_lost())
+                closed.add_done_callback(lambda future: _noted(future) or on_lost())
+
+
+def _noted(closed: asyncio.Future[None]) -> None:
+    """Take note of how a connection ended, or asyncio would log a reset as an error that nobody looked at."""
+    if not closed.cancelled():
+        closed.exception()
 
 
 class ConnectionPool:
