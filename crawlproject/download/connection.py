@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import aiohttp
@@ -66,13 +67,13 @@ class Connection:
             self.transport = transport
             closed = getattr(transport.get_protocol(), "closed", None)
             if closed is not None:
-                closed.add_done_callback(lambda future: _noted(future) or on_lost())
+                closed.add_done_callback(partial(_lost, on_lost))
 
 
-def _noted(closed: asyncio.Future[None]) -> None:
-    """Take note of how a connection ended, or asyncio would log a reset as an error that nobody looked at."""
+def _lost(on_lost: Callable[[], None], closed: asyncio.Future[None]) -> None:
     if not closed.cancelled():
-        closed.exception()
+        closed.exception()  # looked at, or asyncio would log a reset as an error that nobody looked at
+    on_lost()
 
 
 class ConnectionPool:
