@@ -7,7 +7,12 @@ import sys
 from pathlib import Path
 
 from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.downloadermiddlewares import cookies
 from scrapy.utils.misc import load_object
+from tldextract import TLDExtract
+
+# Scrapy's cookies would fetch the public suffix list from the network; the one that comes with tldextract will do.
+cookies._split_domain = TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
 
 
 class WriteStats:
