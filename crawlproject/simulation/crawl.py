@@ -1,0 +1,230 @@
+"""A crawl in virtual time: the project's own frontier, dispatcher and policies on a simulated web.
+
+Discrete events.  A connection costs its opening, its requests one after another, and its closing; slot and server
+are busy throughout.  What the crawl decides is decided by ``crawlproject.frontier``; here are only the web's answers
+and the clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crawlproject.frontier import Entry, Frontier, Measurement, Politeness
+from crawlproject.simulation.slots import SlotDispatcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from crawlproject.frontier import Policy, Session, Start
+    from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb
+    from crawlproject.simulation.worth import Worth
+
+#: Politeness of a crawl that waits for nothing.
+NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
+
+UNKNOWN, QUEUED, TAKEN = range(3)
+
+
+@dataclass(frozen=True)
+class CrawlOptions:
+    """How to crawl; times in seconds."""
+
+    #: Connections at a time.
+    sessions: int = 64
+    politeness: Politeness = NO_WAIT
+    #: From the end of a response to when its links are known.
+    parse_delay: float = 0.0
+    #: How long a session without URLs waits for its last page's links.
+    linger: float = 0.0
+    #: Most requests of a session.
+    max_batch: int = 100
+    #: After how long a request to a dead server fails.
+    timeout: float = 15.0
+    #: Requests that would start later are not made.
+    until: float = inf
+
+
+@dataclass(frozen=True)
+class Crawl:
+    """What was fetched and when, in the order of the responses' ends; times in seconds."""
+
+    web: SimulatedWeb
+    pages: IntArray
+    #: When each page's request was sent, and when its response had come.
+    started: FloatArray
+    ended: FloatArray
+    connections: int
+    #: Requests that timed out.
+    failures: int
+    #: Share of all slots' time that connections were open, until the last page.
+    busy_share: float
+
+    @property
+    def full_time(self) -> float:
+        """When the last page had come."""
+        return float(self.ended[-1]) if len(self.ended) else 0.0
+
+
+def simulate(web: SimulatedWeb, policy: Policy, worth: Worth, options: CrawlOptions | None = None) -> Crawl:
+    """Crawl ``web`` from its seeds until nothing is left to fetch.
+
+    The same arguments always give the same crawl.  About 60 us of CPU a page.
+    """
+    return _Run(web, policy, worth, options or CrawlOptions()).run()
+
+
+class _Run:
+    """One crawl, from start to end."""
+
+    def __init__(self, web: SimulatedWeb, policy: Policy, worth: Worth, options: CrawlOptions) -> None:
+        self._web = web
+        self._worth = worth
+        self._options = options
+        self._frontier = Frontier(policy, options.politeness, max_batch=options.max_batch)
+        self._dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger)
+        self._reprice: Callable[[str, float], object] | None = None
+        if worth.changes:
+            self._reprice = getattr(self._frontier, "reprice", None)
+        # Lists: a crawl looks at single elements, which numpy is slow at.
+        self._server: list[int] = web.server.tolist()
+        self._targets: list[int] = web.targets.tolist()
+        self._indptr: list[int] = web.indptr.tolist()
+        self._page_time: list[float] = web.page_time.tolist()
+        self._limit: list[int] = web.keep_alive_limit.tolist()
+        self._dead: list[bool] = web.dead.tolist()
+        self._keys = [f"http://s{server}.test" for server in range(web.servers)]
+        self._server_of_key = {key: server for server, key in enumerate(self._keys)}
+        self._state = bytearray(web.pages)
+        self._connections = [0] * web.servers
+        self._events: list[tuple[float, int, Callable[[Start, float], None], Start]] = []
+        self._serial = 0
+        self._log: list[tuple[int, float, float]] = []
+        self._failures = 0
+
+    def run(self) -> Crawl:
+        """Let time pass from event to event."""
+        dispatcher, events = self._dispatcher, self._events
+        self._discover(self._web.seeds.tolist(), depth=0)
+        now = 0.0
+        while now < inf:
+            dispatcher.free_slots(now)
+            while now <= self._options.until and (start := dispatcher.next(now)) is not None:
+                self._start(start, now)
+            times = [events[0][0] if events else None, dispatcher.wake_at(), dispatcher.first_free()]
+            now = min((time for time in times if time is not None and time > now), default=inf)
+            while events and events[0][0] <= now:
+                _, _, happen, start = heappop(events)
+                happen(start, now)
+        return self._result()
+
+    def _result(self) -> Crawl:
+        pages, started, ended = zip(*self._log, strict=True) if self._log else ((), (), ())
+        full_time = ended[-1] if ended else 0.0
+        available = full_time * self._options.sessions
+        return Crawl(
+            web=self._web,
+            pages=np.array(pages, dtype=np.int64),
+            started=np.array(started, dtype=np.float64),
+            ended=np.array(ended, dtype=np.float64),
+            connections=self._dispatcher.opened,
+            failures=self._failures,
+            busy_share=min(1.0, self._dispatcher.busy / available) if available else 0.0,
+        )
+
+    def _start(self, start: Start, now: float) -> None:
+        """Send a request; its end becomes an event."""
+        page = start.entry.payload
+        server = self._server[page]
+        self._state[page] = TAKEN
+        if start.session.requests == 1:
+            self._dispatcher.opens(start.session, now)
+        took = self._connect_time(start, server) + self._page_time[page]
+        if self._dead[server]:
+            self._at(now + self._options.timeout, self._fail, start)
+        else:
+            self._at(now + took, self._end, start)
+
+    def _connect_time(self, start: Start, server: int) -> float:
+        """Time to open the connection of the session's first request; 0 for the others."""
+        if start.session.requests > 1:
+            return 0.0
+        web = self._web
+        draw = min(self._connections[server], int(web.page_counts[server]) - 1)
+        self._connections[server] += 1
+        return float(web.connect_draws[web.first[server] + draw])
+
+    def _close_time(self, session: Session) -> float:
+        return float(self._web.connect_time[self._server_of_key[session.server.key]])
+
+    def _at(self, time: float, happen: Callable[[Start, float], None], start: Start) -> None:
+        self._serial += 1
+        heappush(self._events, (time, self._serial, happen, start))
+
+    def _end(self, start: Start, now: float) -> None:
+        """A response has come."""
+        session, entry = start.session, start.entry
+        page = entry.payload
+        server = self._server[page]
+        page_time = self._page_time[page]
+        limit = self._limit[server]
+        opened = session.requests == 1
+        web = self._web
+        connect_time = None
+        if opened:
+            draw = min(self._connections[server], int(web.page_counts[server])) - 1
+            connect_time = float(web.connect_draws[web.first[server] + draw])
+        self._log.append((page, now - page_time, now))
+        self._frontier.record(
+            Measurement(
+                session.server.key,
+                now,
+                status=200,
+                connect_time=connect_time,
+                response_time=page_time,
+                fetch_time=page_time,
+                connection_requests=session.requests,
+                server_closed=session.requests >= limit,
+                persistent=limit > 1,
+            )
+        )
+        if self._options.parse_delay:
+            self._at(now + self._options.parse_delay, self._parse, start)
+        else:
+            self._parse(start, now)
+        self._dispatcher.ended(session)
+
+    def _fail(self, start: Start, now: float) -> None:
+        """A server did not answer."""
+        self._failures += 1
+        key = start.session.server.key
+        self._frontier.record(Measurement(key, now, failed=True, fetch_time=self._options.timeout))
+        self._frontier.take_dropped()
+        self._dispatcher.ended(start.session)
+
+    def _parse(self, start: Start, now: float) -> None:
+        """The links of a page have become known."""
+        page = start.entry.payload
+        links = self._targets[self._indptr[page] : self._indptr[page + 1]]
+        self._worth.learn(page, links)
+        self._discover(links, start.entry.depth + 1)
+
+    def _discover(self, links: Sequence[int], depth: int) -> None:
+        """Queue the new ones among ``links``; the others' worth may have changed."""
+        state, worth, reprice = self._state, self._worth.worth, self._reprice
+        entries = []
+        for page in links:
+            if state[page] == UNKNOWN:
+                state[page] = QUEUED
+                entries.append(Entry(self._url(page), worth(page), 0, depth, page))
+            elif reprice is not None and state[page] == QUEUED:
+                reprice(self._url(page), worth(page))
+        if entries:
+            self._frontier.push(entries)
+
+    def _url(self, page: int) -> str:
+        return f"{self._keys[self._server[page]]}/{page}"
