@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.estimate import NEW_CONNECT_TIME, NEW_RESPONSE_TIME
+from crawlproject.frontier.expectation import Expectations
 from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES, Politeness
-from crawlproject.frontier.prior import Prior
 from crawlproject.frontier.server import Server
 from crawlproject.frontier.server_queue import ServerQueue
 from crawlproject.frontier.session import Session
@@ -53,8 +52,7 @@ class Frontier:
         self._group_of = group_of
         self._servers: dict[str, Server] = {}
         self._queue = ServerQueue(policy)
-        learns = getattr(policy, "learns_prior", False)
-        self._prior = Prior(NEW_CONNECT_TIME, NEW_RESPONSE_TIME) if learns else None
+        self._expectations = Expectations(policy)
         self._goes_on = getattr(policy, "goes_on", None)
         self._urls = 0
         self._arrivals = FIRST_ARRIVAL
@@ -68,23 +66,51 @@ class Frontier:
 
     # URLs in
 
-    def push(self, entries: Iterable[Entry]) -> None:
+    def push(self, entries: Iterable[Entry], found_on: str | None = None) -> None:
         """Queue discovered URLs, which the caller has tested against the seen-set. O(log n) each.
 
+        ``found_on``: key of the server whose page showed them, and no others that are new; what its next pages
+        bring is learned from that, so also from a page without new URLs.
         Raises ValueError for a URL without a server; entries before it are queued.
         """
-        touched: dict[str, Server] = {}
+        met: dict[str, Server] = {}
+        changed: dict[Server, None] = {}
+        look_ahead = None if found_on is None else self._expectations.look_ahead
+        count = 0
         try:
             for entry in entries:
+                count += 1
                 key = server_key(entry.url)
-                server = touched.get(key)
+                server = met.get(key)
                 if server is None:
-                    server = touched[key] = self._server(key)
+                    server = met[key] = self._server(key)
                 self._arrivals += 1
+                if self._queue.is_moved_by(server, entry.quality):
+                    changed[server] = None
                 self._push_url(server, entry, self._arrivals)
+                if look_ahead is not None:
+                    look_ahead.learn_url(entry.quality, self._queue.last_rank, server.page_time)
         finally:
-            for server in touched.values():
-                self._queue.place(server)
+            if look_ahead is not None and found_on is not None:
+                source = self._server(found_on)
+                look_ahead.learn_page(source, count)
+                changed[source] = None
+            self._place(changed)
+
+    def raise_quality(self, gains: Iterable[tuple[str, float]]) -> None:
+        """Add to the quality of URLs, each with its gain > 0; those not queued are left alone. O(log n) each."""
+        changed: dict[Server, None] = {}
+        for url, gain in gains:
+            server = self._servers.get(server_key(url))
+            quality = None if server is None else server.urls.raise_quality(url, server.key, gain)
+            if server is not None and quality is not None and self._queue.is_moved_by(server, quality):
+                changed[server] = None
+        self._place(changed)
+
+    def _place(self, servers: Iterable[Server]) -> None:
+        for server in servers:
+            self._expectations.update(server)
+            self._queue.place(server)
 
     def give_back(self, session: Session, entry: Entry) -> None:
         """Queue ``entry`` again, the last handed out by ``next_url``: it was not fetched. O(log n)."""
@@ -136,10 +162,10 @@ class Frontier:
         self._queue.tick(m.now)
         server = self._server(m.server_key)
         session = server.session
-        server.estimates.learn(m, session, self._prior)
+        server.estimates.learn(m, session, self._expectations.prior)
         server.set_limit(self.politeness, self._max_batch)
-        if self._prior is not None and self._prior.is_outdated():
-            self._expect_afresh(self._prior)
+        if self._expectations.is_outdated(len(self._queue.ready)):
+            self._expect_afresh()
         wait = self._wait_after(server, m.fetch_time)
         if m.failed or m.status in SLOW_DOWN_STATUSES:
             server.failures += 1
@@ -202,6 +228,7 @@ class Frontier:
             raise ValueError(f"session is not open: {session!r}")
         self._queue.tick(now)
         server.session = None
+        self._expectations.update(server)
         if session.carried and session.busy_since is not None:  # a session answered from a cache never began
             rest = self.politeness.session_rest(session.last_end - session.busy_since, server.crawl_delay)
             server.ready_at = max(server.ready_at, session.last_end + rest)
@@ -263,18 +290,16 @@ class Frontier:
             if self._group_of is not None:
                 server.group = self._queue.group(self._group_of(key))
             self._servers[key] = server
-            if self._prior is not None:
-                server.estimates.expect(self._prior)
+            self._expectations.update(server)
             server.set_limit(self.politeness, self._max_batch)
         return server
 
-    def _expect_afresh(self, prior: Prior) -> None:
-        """Rank the ready servers never met by what has been learned of others. O(servers), geometrically rarer."""
+    def _expect_afresh(self) -> None:
+        """Rank the ready servers by what has been learned since. O(servers), rarer the more there are."""
         for server in self._queue.ready.values():
-            if server.estimates.responses is None:
-                server.estimates.expect(prior)
-                server.set_limit(self.politeness, self._max_batch)
-                self._queue.place(server)
+            self._expectations.update(server)
+            server.set_limit(self.politeness, self._max_batch)
+            self._queue.place(server)
 
     def _push_url(self, server: Server, entry: Entry, arrival: int) -> None:
         if server.given_up:

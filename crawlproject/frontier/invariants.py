@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isclose
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.server import ServerState
@@ -31,7 +32,7 @@ def check(frontier: Frontier) -> None:
     assert len(queue.ready) == len(by_state[ServerState.READY])
     for server in by_state[ServerState.READY]:
         assert server.heap_item is not None
-        assert server.heap_item[0] == -frontier.policy.rank(server), f"stale rank: {server!r}"
+        assert isclose(server.heap_item[0], -frontier.policy.rank(server), rel_tol=1e-12), f"stale rank: {server!r}"
         assert server.ready_at <= queue.now
     groups = list(queue.groups.values())
     offered = [group for group in groups if group.heap_item is not None]

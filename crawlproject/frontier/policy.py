@@ -21,6 +21,9 @@ class Policy(Protocol):
     #: Whether what is not known of a server is learned from the others (else the paper's constants stand in).
     learns_prior: bool
 
+    #: Whether URLs count for more than their quality: for what their pages' links are expected to bring.
+    looks_ahead: bool
+
     def rank(self, server: Server) -> float:
         """The rank of ``server``, which has at least one URL. No side effects; O(1), or O(batch) where it says so."""
         ...
@@ -32,11 +35,23 @@ class Policy(Protocol):
         """
         ...
 
+    def is_moved_by(self, server: Server, rank: float, quality: float) -> bool:
+        """Whether a URL queued at ``quality``, new or worth less before, can change the ``rank`` of ``server``. O(1).
+
+        Where it certainly does not, the server need not be ranked anew.
+        """
+        ...
+
 
 class PaperPolicy:
     """What the paper's four policies share: sessions are not ended for another server, estimates start as constants."""
 
     learns_prior = False
+    looks_ahead = False
+
+    def is_moved_by(self, server: Server, rank: float, quality: float) -> bool:
+        """It may."""
+        return True
 
     def goes_on(self, server: Server, alternative: float) -> bool:
         """Always: the batch is fetched as far as the server allows."""
@@ -51,6 +66,10 @@ class BreadthFirst(PaperPolicy):
     def rank(self, server: Server) -> float:
         """Always 0."""
         return 0.0
+
+    def is_moved_by(self, server: Server, rank: float, quality: float) -> bool:
+        """Never."""
+        return False
 
 
 class PerformanceFirst(PaperPolicy):
@@ -86,40 +105,41 @@ class CapacityBased(PaperPolicy):
 class BestPrefix:
     """Marginal-value capacity: the batch as long as is worth most per second, and no longer.
 
-    Rank: max over k of (Σ quality of the best k URLs) / (2·connect + k·response), the maximal-ratio prefix of the
-    queue (Sidney 1975).  An open session goes on while its next URL is worth at least ``STOP`` times per second what
-    the best waiting server offers (the two indices of bandits with set-up costs, Asawa and Teneketzis 1996; with
-    random gains one should stay below the environment's rate, McNamara 1982).  URLs by quality.
+    A URL is worth its quality and the server's bonus (``look_ahead``).  Rank: max over k of (worth of the best k URLs)
+    / (2·connect + k·response), the maximal-ratio prefix of the queue (Sidney 1975).  An open session goes on while its
+    next URL is worth at least ``STOP`` times per second what the best waiting server offers (the two indices of bandits
+    with set-up costs, Asawa and Teneketzis 1996; with random gains one should stay below the environment's rate,
+    McNamara 1982).  URLs by quality.
     """
 
     by_quality = True
     learns_prior = True
+    looks_ahead = True
     STOP = 0.6
 
     def rank(self, server: Server) -> float:
-        """Quality per second of the best prefix. O(its length), at most the batch."""
-        return best_prefix_rate(server)
+        """Worth per second of the best prefix. O(its length), at most the batch.
+
+        The ratio rises and then falls (the qualities are sorted), so the first fall ends the search.
+        """
+        time = 2 * server.estimates.connect_time
+        page_time, bonus = server.page_time, server.bonus
+        worth = best = 0.0
+        for quality, _ in zip(server.urls.best_qualities(), range(server.limit), strict=False):
+            worth += quality + bonus
+            time += page_time
+            if worth <= best * time:
+                break
+            best = worth / time
+        return best
 
     def goes_on(self, server: Server, alternative: float) -> bool:
         """Whether the next URL is worth its time here, the connection being open already."""
-        return server.urls.best_quality >= self.STOP * alternative * server.page_time
+        return server.urls.best_quality + server.bonus >= self.STOP * alternative * server.page_time
 
-
-def best_prefix_rate(server: Server) -> float:
-    """max over k ≤ limit of (Σ best k qualities) / (2·connect_time + k·page_time).
-
-    The ratio rises and then falls (the qualities are sorted), so the first fall ends the search.
-    """
-    time = 2 * server.estimates.connect_time
-    page_time = server.page_time
-    worth = best = 0.0
-    for quality, _ in zip(server.urls.best_qualities(), range(server.limit), strict=False):
-        worth += quality
-        time += page_time
-        if worth <= best * time:
-            break
-        best = worth / time
-    return best
+    def is_moved_by(self, server: Server, rank: float, quality: float) -> bool:
+        """Only if the URL is worth more per second than the prefix: else it stays behind its end."""
+        return quality + server.bonus > rank * server.page_time
 
 
 #: Names of ``FRONTIER_POLICY``.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.estimate import PERSISTENT_SPEEDUP, Estimates
+from crawlproject.frontier.estimate import Estimates
 from crawlproject.frontier.heap import LazyHeap
 
 if TYPE_CHECKING:
     from crawlproject.frontier.heap import HeapItem
+    from crawlproject.frontier.look_ahead import Yield
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.session import Session
     from crawlproject.frontier.url_queue import UrlQueue
@@ -37,9 +38,11 @@ class Server:
     """
 
     __slots__ = (
+        "bonus",
         "crawl_delay",
         "estimates",
         "failures",
+        "found",
         "given_up",
         "group",
         "heap_item",
@@ -56,6 +59,8 @@ class Server:
         self.key = key
         self.urls = urls
         self.estimates = Estimates()
+        self.found: Yield | None = None  # on its pages; kept where a policy looks ahead
+        self.bonus = 0.0  # what the links of its next page are expected to be worth
         self.state = ServerState.IDLE
         self.limit = limit
         self.request_wait = 0.0
@@ -79,9 +84,11 @@ class Server:
 
     @property
     def page_time(self) -> float:
-        """Seconds that one more page on an open connection should take, its polite wait included."""
-        speedup = PERSISTENT_SPEEDUP if self.estimates.persistent else 1.0
-        return max(MIN_SESSION_TIME, self.estimates.response_time / speedup + self.request_wait)
+        """Seconds that one more page on an open connection should take, its polite wait included.
+
+        Nothing is pipelined, so the paper's p has no place here.
+        """
+        return max(MIN_SESSION_TIME, self.estimates.response_time + self.request_wait)
 
     def set_limit(self, politeness: Politeness, max_batch: int) -> None:
         """Foresee how many requests the next session carries: one, where reconnecting beats a polite wait."""

@@ -23,11 +23,13 @@ class ServerQueue:
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
+        self._is_moved_by = getattr(policy, "is_moved_by", None)
         self.ready: LazyHeap[Server] = LazyHeap()  # best first
         self.resting: LazyHeap[Server | Group] = LazyHeap()
         self.groups: dict[str, Group] = {}
         self.leased = 0
         self.now = 0.0  # the latest time seen
+        self.last_rank = 0.0  # of the server leased last
 
     def tick(self, now: float) -> None:
         """Time has passed."""
@@ -51,6 +53,19 @@ class ServerQueue:
         if server.group is not None:
             self._offer(server.group)
 
+    def is_moved_by(self, server: Server, quality: float) -> bool:
+        """Whether a URL that is now queued at ``quality`` (new, or worth less before) can change its place. O(1).
+
+        To be asked before the first change since ``place``: the servers it is True for must be placed afterwards.
+        """
+        if server.state is ServerState.READY or server.state is ServerState.WAITING:
+            if self._is_moved_by is None:
+                return True
+            assert server.heap_item is not None
+            moved: bool = self._is_moved_by(server, -server.heap_item[0], quality)
+            return moved
+        return server.state is ServerState.IDLE
+
     def lease(self, now: float) -> Server | None:
         """Take the best server that may be asked now; None if there is none. O(log servers).
 
@@ -58,7 +73,8 @@ class ServerQueue:
         """
         self.tick(now)
         self._wake_due(now)
-        while (server := self.ready.pop()) is not None:
+        while (key := self.ready.first_key()) is not None and (server := self.ready.pop()) is not None:
+            self.last_rank = -key
             group = server.group
             if group is not None and not group.is_free(now):
                 server.state = ServerState.WAITING

@@ -7,7 +7,7 @@ sorted list, where the P-th best is an index away, and the rest in a heap.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from heapq import heapify, heappop, heappush
 from math import isclose
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,12 +43,14 @@ Item = tuple[float, float, str, int, Any]
 class UrlQueue:
     """Priority queue of one server's URLs, by quality or in order of arrival.
 
-    ``push`` and ``pop`` are O(log n) amortised (plus a memory move of at most a few hundred pointers);
-    ``window_sum``, ``best_quality`` and ``len`` are O(1).  Ties go to the higher priority, then to the
+    ``push``, ``pop`` and ``raise_quality`` are O(log n) amortised (plus a memory move of at most a few hundred
+    pointers); ``window_sum``, ``best_quality`` and ``len`` are O(1).  Ties go to the higher priority, then to the
     earlier arrival, so that equal runs give equal orders.
+
+    Items raised while in the heap leave a stale one behind, skipped when it comes up.
     """
 
-    __slots__ = ("_by_quality", "_rest", "_sum", "_top", "_window")
+    __slots__ = ("_by_path", "_by_quality", "_rest", "_stale", "_sum", "_top", "_window")
 
     def __init__(self, *, by_quality: bool, window: int) -> None:
         self._by_quality = by_quality
@@ -56,9 +58,11 @@ class UrlQueue:
         self._top: list[Item] = []  # the best items, best first
         self._rest: list[Item] | None = None  # a heap; no item in it is better than any in _top
         self._sum = 0.0  # quality of the first `window` items of _top
+        self._by_path: dict[str, Item] | None = None  # the queued item of each path, from the first raise on
+        self._stale: set[tuple[float, float]] = set()  # sort keys of items in _rest that are no longer valid
 
     def __len__(self) -> int:
-        return len(self._top) + (len(self._rest) if self._rest else 0)
+        return len(self._top) + (len(self._rest) - len(self._stale) if self._rest else 0)
 
     @property
     def window(self) -> int:
@@ -92,22 +96,56 @@ class UrlQueue:
         Its URL is kept without ``prefix``, the server key, where a path follows that.
         """
         order = arrival - (entry.priority << PRIORITY_SHIFT) if entry.priority else arrival
-        url = entry.url
-        path = url[len(prefix) :] if url.startswith("/", len(prefix)) and url.startswith(prefix) else url
+        path = _path(entry.url, prefix)
         item: Item = (
             (-entry.quality, order, path, entry.depth, entry.payload)
             if self._by_quality
             else (order, -entry.quality, path, entry.depth, entry.payload)
         )
-        top = self._top
-        if self._rest and item > top[-1]:
+        if self._by_path is not None:
+            self._by_path[path] = item
+        self._insert(item, entry.quality)
+
+    def raise_quality(self, url: str, prefix: str, gain: float) -> float | None:
+        """Add ``gain`` > 0 to the quality of ``url``; its new quality, or None if it is not queued. O(log n).
+
+        The first call is O(n) and makes the queue keep an index of its URLs, about 100 bytes each.
+        """
+        if self._by_path is None:
+            self._by_path = {item[2]: item for item in (*self._top, *(self._rest or ()))}
+        path = _path(url, prefix)
+        old = self._by_path.get(path)
+        if old is None:
+            return None
+        quality = self._quality(old) + gain
+        if quality <= self._quality(old):
+            return quality
+        sort_key = (-quality, old[1]) if self._by_quality else (old[0], -quality)
+        item: Item = (*sort_key, *old[2:])
+        self._by_path[path] = item
+        if self._rest and self._top[-1][:2] < old[:2]:
+            self._stale.add(old[:2])
+            if len(self._stale) * 2 > len(self._rest):
+                self._sweep()
+            self._insert(item, quality)
+        else:
+            self._take_out(bisect_left(self._top, old[:2]))
+            self._insert_on_top(item, quality)
+        return quality
+
+    def _insert(self, item: Item, quality: float) -> None:
+        if self._rest and item > self._top[-1]:
             heappush(self._rest, item)
-            return
+        else:
+            self._insert_on_top(item, quality)
+
+    def _insert_on_top(self, item: Item, quality: float) -> None:
+        top = self._top
         place = bisect_right(top, item)
         top.insert(place, item)
         window = self._window
         if place < window:
-            self._sum += entry.quality
+            self._sum += quality
             if len(top) > window:
                 self._sum -= self._quality(top[window])
         if len(top) > 2 * max(SORTED_ITEMS, window):
@@ -118,25 +156,32 @@ class UrlQueue:
 
         Raises IndexError when the queue is empty.
         """
-        top = self._top
-        item = top.pop(0)
-        if len(top) < self._window and self._rest:
+        item = self._take_out(0)
+        if len(self._top) < self._window and self._rest:
             self._refill()
             self._sum_up()
-        elif not top:
-            self._sum = 0.0
-        else:
-            self._sum -= self._quality(item)
-            if len(top) >= self._window:
-                self._sum += self._quality(top[self._window - 1])
         order = item[1] if self._by_quality else item[0]
         path = item[2]
+        if self._by_path is not None and self._by_path.get(path) is item:
+            del self._by_path[path]
         url = prefix + path if path.startswith("/") else path
         return Entry(url, self._quality(item), -(int(order) >> PRIORITY_SHIFT), item[3], item[4])
 
     def drain(self, prefix: str) -> list[Entry]:
         """Remove and return all entries, best first. O(n log n)."""
         return [self.pop(prefix) for _ in range(len(self))]
+
+    def _take_out(self, place: int) -> Item:
+        """Remove the item at ``place`` of the sorted ones."""
+        top, window = self._top, self._window
+        item = top.pop(place)
+        if not top:
+            self._sum = 0.0
+        elif place < window:
+            self._sum -= self._quality(item)
+            if len(top) >= window:
+                self._sum += self._quality(top[window - 1])
+        return item
 
     def _quality(self, item: Item) -> float:
         return -item[0] if self._by_quality else -item[1]
@@ -163,14 +208,36 @@ class UrlQueue:
     def _refill(self) -> None:
         """Fetch the best of the heap, so that the window is covered again."""
         while self._rest and len(self._top) < self._window + SORTED_ITEMS:
-            self._top.append(heappop(self._rest))
+            item = heappop(self._rest)
+            if item[:2] in self._stale:
+                self._stale.discard(item[:2])
+            else:
+                self._top.append(item)
+
+    def _sweep(self) -> None:
+        """Drop the stale items of the heap. O(n)."""
+        assert self._rest is not None
+        self._rest = [item for item in self._rest if item[:2] not in self._stale]
+        heapify(self._rest)
+        self._stale.clear()
 
     def check(self) -> None:
         """Assert every invariant. O(n log n); for tests."""
-        top, rest = self._top, self._rest or []
+        top = self._top
+        rest = self._rest or []
+        assert self._stale <= {item[:2] for item in rest}
         assert top == sorted(top)
         assert not rest or len(top) >= self._window, "the window must be covered"
         assert not rest or top[-1] < min(rest)
         assert all(rest[(i - 1) // 2] < rest[i] for i in range(1, len(rest))), "not a heap"
+        if self._by_path is not None:
+            valid = [*top, *(item for item in rest if item[:2] not in self._stale)]
+            assert {id(item) for item in self._by_path.values()} <= {id(item) for item in valid}
+            assert all(path == item[2] for path, item in self._by_path.items())
         expected = sum(map(self._quality, top[: self._window]))
         assert isclose(self._sum, expected, rel_tol=1e-9, abs_tol=1e-9), (self._sum, expected)
+
+
+def _path(url: str, prefix: str) -> str:
+    """``url`` without the server key ``prefix`` where a path follows that; else as it is."""
+    return url[len(prefix) :] if url.startswith("/", len(prefix)) and url.startswith(prefix) else url

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crawlproject.frontier import Entry, Frontier, Measurement, Politeness
+from crawlproject.frontier.quality import link_gains
 from crawlproject.simulation.slots import SlotDispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from crawlproject.frontier import Policy, Session, Start
+    from crawlproject.frontier.quality import Quality
     from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb
-    from crawlproject.simulation.worth import Worth
 
 #: Politeness of a crawl that waits for nothing.
 NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
@@ -70,26 +71,23 @@ class Crawl:
         return float(self.ended[-1]) if len(self.ended) else 0.0
 
 
-def simulate(web: SimulatedWeb, policy: Policy, worth: Worth, options: CrawlOptions | None = None) -> Crawl:
+def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions | None = None) -> Crawl:
     """Crawl ``web`` from its seeds until nothing is left to fetch.
 
     The same arguments always give the same crawl.  About 60 us of CPU a page.
     """
-    return _Run(web, policy, worth, options or CrawlOptions()).run()
+    return _Run(web, policy, quality, options or CrawlOptions()).run()
 
 
 class _Run:
     """One crawl, from start to end."""
 
-    def __init__(self, web: SimulatedWeb, policy: Policy, worth: Worth, options: CrawlOptions) -> None:
+    def __init__(self, web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions) -> None:
         self._web = web
-        self._worth = worth
+        self._quality = quality
         self._options = options
         self._frontier = Frontier(policy, options.politeness, max_batch=options.max_batch)
         self._dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger)
-        self._reprice: Callable[[str, float], object] | None = None
-        if worth.changes:
-            self._reprice = getattr(self._frontier, "reprice", None)
         # Lists: a crawl looks at single elements, which numpy is slow at.
         self._server: list[int] = web.server.tolist()
         self._targets: list[int] = web.targets.tolist()
@@ -97,8 +95,8 @@ class _Run:
         self._page_time: list[float] = web.page_time.tolist()
         self._limit: list[int] = web.keep_alive_limit.tolist()
         self._dead: list[bool] = web.dead.tolist()
-        self._keys = [f"http://s{server}.test" for server in range(web.servers)]
-        self._server_of_key = {key: server for server, key in enumerate(self._keys)}
+        self._urls = web.urls
+        self._server_of_key = {key: server for server, key in enumerate(web.keys)}
         self._state = bytearray(web.pages)
         self._connections = [0] * web.servers
         self._events: list[tuple[float, int, Callable[[Start, float], None], Start]] = []
@@ -208,23 +206,22 @@ class _Run:
 
     def _parse(self, start: Start, now: float) -> None:
         """The links of a page have become known."""
-        page = start.entry.payload
-        links = self._targets[self._indptr[page] : self._indptr[page + 1]]
-        self._worth.learn(page, links)
-        self._discover(links, start.entry.depth + 1)
+        entry = start.entry
+        links = self._targets[self._indptr[entry.payload] : self._indptr[entry.payload + 1]]
+        self._discover(links, entry.depth + 1, entry)
 
-    def _discover(self, links: Sequence[int], depth: int) -> None:
-        """Queue the new ones among ``links``; the others' worth may have changed."""
-        state, worth, reprice = self._state, self._worth.worth, self._reprice
-        entries = []
-        for page in links:
-            if state[page] == UNKNOWN:
-                state[page] = QUEUED
-                entries.append(Entry(self._url(page), worth(page), 0, depth, page))
-            elif reprice is not None and state[page] == QUEUED:
-                reprice(self._url(page), worth(page))
-        if entries:
-            self._frontier.push(entries)
-
-    def _url(self, page: int) -> str:
-        return f"{self._keys[self._server[page]]}/{page}"
+    def _discover(self, links: Sequence[int], depth: int, page: Entry | None = None) -> None:
+        """Queue the new ones among the ``links`` of ``page``, and raise the quality of those that wait."""
+        state, servers, urls, quality = self._state, self._server, self._urls, self._quality.quality
+        source = None if page is None else servers[page.payload]
+        internal, external = (0.0, 0.0) if page is None else link_gains(self._quality, page.quality, len(links))
+        entries, raised = [], []
+        for link in links:
+            gain = internal if servers[link] == source else external
+            if state[link] == UNKNOWN:
+                state[link] = QUEUED
+                entries.append(Entry(urls[link], quality(urls[link], depth) + gain, 0, depth, link))
+            elif gain and state[link] == QUEUED:
+                raised.append((urls[link], gain))
+        self._frontier.push(entries, None if source is None else self._web.keys[source])
+        self._frontier.raise_quality(raised)

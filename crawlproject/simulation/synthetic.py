@@ -41,11 +41,11 @@ HUNDRED_SHARE = 0.66
 OTHER_LIMITS = (2, 50)
 
 # Links: these give the best 1% and 10% of the pages about 18% and 54% of the PageRank
-MENU = 3  # pages that every page of a server links to, besides the home page
+MENU = 5  # pages that every page of a server links to, besides the home page
 LINKS_SIGMA = 0.6
 SERVER_POPULARITY = 0.75  # in-links of servers ~ rank^-0.75
 SIZE_POPULARITY = 1.0  # and of their sizes to this power
-PAGE_SKEW = 4.0  # page number ~ u^4, so in-links within a server ~ rank^-(3/4)
+PAGE_SKEW = 4.6  # page number ~ u^4.6, so in-links within a server ~ rank^-0.78
 HOME_SHARE = 0.3  # of the links that enter a server
 
 

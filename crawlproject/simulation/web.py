@@ -68,6 +68,17 @@ class SimulatedWeb:
         return np.bincount(self.server, minlength=self.servers).astype(np.int64)
 
     @cached_property
+    def keys(self) -> list[str]:
+        """Server key of each server."""
+        return [f"http://s{server}.test" for server in range(self.servers)]
+
+    @cached_property
+    def urls(self) -> list[str]:
+        """URL of each page. O(pages)."""
+        keys = self.keys
+        return [f"{keys[server]}/{page}" for page, server in enumerate(self.server.tolist())]
+
+    @cached_property
     def first(self) -> IntArray:
         """Where each server's pages start if pages are sorted by server."""
         return np.concatenate(([0], np.cumsum(self.page_counts)[:-1])).astype(np.int64)

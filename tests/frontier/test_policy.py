@@ -110,9 +110,16 @@ def test_policies_have_the_contract_names() -> None:
 
 
 def test_best_prefix_ranks_by_the_batch_that_is_worth_most_per_second() -> None:
-    """Page time 0.6/1.2 = 0.5 s: 0.9/0.9 = 1 for one page, 1.4/1.4 = 1 for two, 1.7/1.9 for three: the best is 1."""
+    """0.9/(0.4 + 0.6) = 0.9 for one page, 1.4/1.6 = 0.875 for two: the best is 0.9."""
     server = server_for(BestPrefix())
-    assert BestPrefix().rank(server) == pytest.approx(1.0)
+    assert BestPrefix().rank(server) == pytest.approx(0.9)
+
+
+def test_best_prefix_counts_what_links_are_expected_to_bring() -> None:
+    """With a bonus of 0.4 per page 1.3/1.0, 2.2/1.6 = 1.375, 2.9/2.2 = 1.318: the best is 1.375."""
+    server = server_for(BestPrefix())
+    server.bonus = 0.4
+    assert BestPrefix().rank(server) == pytest.approx(1.375)
 
 
 def test_best_prefix_is_never_lowered_by_a_poor_url() -> None:
@@ -125,7 +132,7 @@ def test_best_prefix_is_never_lowered_by_a_poor_url() -> None:
 
 
 def test_best_prefix_goes_on_while_the_next_url_is_worth_its_time() -> None:
-    """0.9 in 0.5 s is 1.8 per second: more than 0.6 x 2.9, less than 0.6 x 3.1."""
+    """0.9 in 0.6 s is 1.5 per second: more than 0.6 x 2.4, less than 0.6 x 2.6."""
     server = server_for(BestPrefix())
-    assert BestPrefix().goes_on(server, 2.9)
-    assert not BestPrefix().goes_on(server, 3.1)
+    assert BestPrefix().goes_on(server, 2.4)
+    assert not BestPrefix().goes_on(server, 2.6)

@@ -57,25 +57,40 @@ def test_pop_from_empty_queue_raises() -> None:
             st.tuples(st.floats(0, 1e6), st.integers(-3, 3)),  # push
             st.just("pop"),
             st.integers(1, 150).map(lambda n: ("window", n)),
+            st.tuples(st.just("raise"), st.integers(0, 400), st.floats(0, 1e6)),
         ),
         max_size=400,
     ),
 )
 def test_queue_behaves_like_a_sorted_list(by_quality: bool, window: int, steps: list[object]) -> None:
-    """Any pushes, pops and windows: same order as sorting, same sum as adding up."""
+    """Any pushes, pops, windows and raised qualities: same order as sorting, same sum as adding up."""
     queue = UrlQueue(by_quality=by_quality, window=window)
     model: list[tuple[tuple[float, ...], Entry]] = []
+
+    def sort_key(item: Entry) -> tuple[float, ...]:
+        arrival = int(item.url.rpartition("/")[2])
+        return (-item.quality, -item.priority, arrival) if by_quality else (-item.priority, arrival)
+
     for arrival, step in enumerate(steps, 1):
         if step == "pop":
             if model:
                 assert queue.pop(SERVER) == model.pop(0)[1]
         elif step[0] == "window":
             queue.set_window(step[1])
+        elif step[0] == "raise":
+            url = f"{SERVER}/{step[1]}"
+            found = [i for i, (_, item) in enumerate(model) if item.url == url]
+            expected = None
+            for i in found:
+                item = model[i][1]._replace(quality=model[i][1].quality + step[2])
+                model[i] = (sort_key(item), item)
+                expected = item.quality
+            assert queue.raise_quality(url, SERVER, step[2]) == expected
+            model.sort(key=lambda pair: pair[0])
         else:
             item = Entry(f"{SERVER}/{arrival}", *step)
             queue.push(item, SERVER, arrival)
-            key = (-item.quality, -item.priority, arrival) if by_quality else (-item.priority, arrival)
-            model.append((key, item))
+            model.append((sort_key(item), item))
             model.sort(key=lambda pair: pair[0])
         queue.check()
         assert len(queue) == len(model)
@@ -93,3 +108,22 @@ def test_queue_of_many_times_the_sorted_items() -> None:
     popped = [queue.pop(SERVER).quality for _ in range(15 * SORTED_ITEMS)]
     assert popped == sorted(qualities, reverse=True)[: len(popped)]
     queue.check()
+
+
+def test_raised_qualities_of_many_urls() -> None:
+    """URLs far down the queue rise to the top, are handed out once, and leave nothing behind."""
+    queue = UrlQueue(by_quality=True, window=5)
+    count = 20 * SORTED_ITEMS
+    qualities = {f"{SERVER}/{i}": (i * 7919) % 4093 / 4093 for i in range(count)}
+    fill(queue, [Entry(url, quality) for url, quality in qualities.items()])
+    for i in range(0, count, 3):
+        for _ in range(2):
+            url = f"{SERVER}/{i}"
+            qualities[url] += 0.75
+            assert queue.raise_quality(url, SERVER, 0.75) == qualities[url]
+    queue.check()
+    assert len(queue) == count
+    popped = {e.url: e.quality for e in queue.drain(SERVER)}
+    assert popped == qualities
+    assert list(popped.values()) == sorted(qualities.values(), reverse=True)
+    assert queue.raise_quality(f"{SERVER}/1", SERVER, 1.0) is None

@@ -1,0 +1,33 @@
+"""What is expected of a server beyond its own measurements, kept up to date for policies that ask for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlproject.frontier.estimate import NEW_CONNECT_TIME, NEW_RESPONSE_TIME
+from crawlproject.frontier.look_ahead import LookAhead
+from crawlproject.frontier.prior import Prior
+
+if TYPE_CHECKING:
+    from crawlproject.frontier.policy import Policy
+    from crawlproject.frontier.server import Server
+
+
+class Expectations:
+    """The prior over all servers' times, and what their pages' links bring; either or both, as the policy says."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.prior = Prior(NEW_CONNECT_TIME, NEW_RESPONSE_TIME) if getattr(policy, "learns_prior", False) else None
+        self.look_ahead = LookAhead() if getattr(policy, "looks_ahead", False) else None
+
+    def update(self, server: Server) -> None:
+        """Write into ``server`` what is expected of it now. O(1)."""
+        if self.prior is not None and server.estimates.responses is None:
+            server.estimates.expect(self.prior)
+        if self.look_ahead is not None:
+            server.bonus = self.look_ahead.bonus(server.found)
+
+    def is_outdated(self, servers: int) -> bool:
+        """Whether ``servers`` waiting ones should be ranked anew; amortised O(1) servers per page."""
+        prior_is = self.prior is not None and self.prior.is_outdated()
+        return (self.look_ahead is not None and self.look_ahead.is_outdated(servers)) or prior_is

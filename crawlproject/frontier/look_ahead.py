@@ -1,0 +1,89 @@
+"""What a page's links are expected to bring: a page is worth its quality, and the URLs that it makes known.
+
+The next page of server s is expected to show y_s new URLs, each of them worth g more than the time it takes (an
+option: a poor URL need not be fetched).  So each of its URLs is worth its quality plus ``a_s = y_s · g``.
+
+    y_s = (Y_s + K·ȳ_b) / (N_s + K)    Y_s new URLs on N_s pages of s, both decayed; ȳ_b the mean over all servers of
+                                       which as many pages were fetched (b: that number's bit length)
+    g   = mean over new URLs v of max(0, q_v - ρ·t_v)     ρ: rank of the server last given a connection
+
+O(1) per page and new URL.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from crawlproject.frontier.server import Server
+
+SERVER_DECAY = 0.97  # per page of the server
+BUCKET_DECAY = 0.995  # per page fetched of a server in the bucket
+GAIN_DECAY = 0.999  # per new URL
+POPULATION_WEIGHT = 8.0  # K: pages that the mean over all servers weighs as many as
+#: Servers are ranked anew when g has changed by more than this factor.
+DRIFT = 1.1
+
+
+class Yield:
+    """New URLs found on one server's pages."""
+
+    __slots__ = ("new", "pages", "visits")
+
+    def __init__(self) -> None:
+        self.new = 0.0  # decayed
+        self.pages = 0.0  # decayed
+        self.visits = 0  # pages, ever
+
+
+class LookAhead:
+    """Learns what links bring, over all servers."""
+
+    def __init__(self) -> None:
+        self._buckets: list[list[float]] = []  # [new URLs, pages], decayed, by bit length of a server's visits
+        self._gain = 0.0  # decayed sum
+        self._weight = 0.0
+        self._last = 0.0  # g, when is_outdated last said so
+        self._pages = 0  # since then
+
+    @property
+    def gain(self) -> float:
+        """g: what a new URL is worth beyond its time."""
+        return self._gain / self._weight if self._weight else 0.0
+
+    def learn_page(self, server: Server, new: int) -> None:
+        """A page of ``server`` showed so many new URLs. O(1)."""
+        found = server.found = server.found or Yield()
+        bucket = found.visits.bit_length()
+        while len(self._buckets) <= bucket:
+            self._buckets.append([0.0, 0.0])
+        totals = self._buckets[bucket]
+        totals[0] = totals[0] * BUCKET_DECAY + new
+        totals[1] = totals[1] * BUCKET_DECAY + 1.0
+        found.new = found.new * SERVER_DECAY + new
+        found.pages = found.pages * SERVER_DECAY + 1.0
+        found.visits += 1
+        self._pages += 1
+
+    def learn_url(self, quality: float, rate: float, page_time: float) -> None:
+        """A new URL of this quality was found, while a second was worth ``rate``. O(1)."""
+        self._gain = self._gain * GAIN_DECAY + max(0.0, quality - rate * page_time)
+        self._weight = self._weight * GAIN_DECAY + 1.0
+
+    def bonus(self, found: Yield | None) -> float:
+        """a_s: what the links of a server's next page are expected to be worth. O(1)."""
+        visits, new, pages = (found.visits, found.new, found.pages) if found is not None else (0, 0.0, 0.0)
+        bucket = min(visits.bit_length(), len(self._buckets) - 1)
+        if bucket < 0:
+            return 0.0
+        totals = self._buckets[bucket]
+        mean = totals[0] / totals[1] if totals[1] else 0.0
+        return self.gain * (new + POPULATION_WEIGHT * mean) / (pages + POPULATION_WEIGHT)
+
+    def is_outdated(self, servers: int) -> bool:
+        """Whether g has drifted since it last said so, and so many servers' ranking has been earned by pages."""
+        gain = self.gain
+        if self._pages * 2 < servers or self._last / DRIFT <= gain <= self._last * DRIFT:
+            return False
+        self._last, self._pages = gain, 0
+        return True
