@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.frontier import Entry
-from crawlproject.urls import LinkFilter
+from crawlproject.frontier.quality import link_gains
+from crawlproject.link_record import LinkRecord
+from crawlproject.urls import LinkFilter, server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
@@ -21,6 +21,30 @@ if TYPE_CHECKING:
 
 #: Whether a reference that has no canonical form is one of another scheme (mailto:, javascript:), not a broken one.
 _OTHER_SCHEME = re.compile(r"\s*(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE).match
+
+
+class Found(NamedTuple):
+    """What a page's links mean to the frontier."""
+
+    #: Those met for the first time.
+    entries: list[Entry]
+    #: URLs met before, with what this page adds to their quality.
+    raised: list[tuple[str, float]]
+    #: Key of the page's server, None for seeds.
+    found_on: str | None
+
+
+class _Source(NamedTuple):
+    """The page that links were found on, and what it adds to the quality of the pages they lead to."""
+
+    server_key: str | None
+    internal: float
+    external: float
+
+    def gain(self, url: str) -> float:
+        if self.internal == self.external:
+            return self.internal
+        return self.internal if server_key(url) == self.server_key else self.external
 
 
 class LinkIntake:
@@ -35,38 +59,42 @@ class LinkIntake:
         link_filter: LinkFilter,
         quality: Quality,
         stats: StatsCollector,
-        depth_limit: int = 0,
+        settings: BaseSettings,
     ) -> None:
         self._seen = seen
         self._filter = link_filter
         self._quality = quality
         self._stats = stats
-        self._depth_limit = depth_limit
+        self._depth_limit = settings.getint("DEPTH_LIMIT")
+        self._record = LinkRecord.from_settings(settings, stats)
 
-    def entries(self, links: Links) -> list[Entry]:
-        """The new ones among ``links``. Counts each link in one of the stats ``frontier/links/*``."""
+    def find(self, links: Links) -> Found:
+        """The new ones among ``links``, and what they add to others. Counts each in a stat ``frontier/links/*``."""
         depth = 0 if links.response is None else links.response.meta.get("depth", 0) + 1
         counts: Counter[str] = Counter()
-        entries: list[Entry] = []
         if self._depth_limit and depth > self._depth_limit:
             counts["skipped/depth"] = len(links.hrefs)
+            found = Found([], [], None)
         else:
-            self._sift(links, depth, entries, counts)
-        counts["new"] = len(entries)
+            found = self._sift(links, depth, counts)
+        counts["new"] = len(found.entries)
         counts["found"] = len(links.hrefs)
         for name, count in counts.items():
             if count:
                 self._stats.inc_value(f"frontier/links/{name}", count)
-        return entries
+        return found
 
-    def _sift(self, links: Links, depth: int, entries: list[Entry], counts: Counter[str]) -> None:
+    def close(self) -> None:
+        """Finish the record of links."""
+        if self._record is not None:
+            self._record.close()
+
+    def _sift(self, links: Links, depth: int, counts: Counter[str]) -> Found:
         reason_to_skip, is_new, worth = self._filter.reason, self._seen.url_is_new, self._quality.quality
-        canonicalizer = self._seen.canonicalizer
-        if links.response is None:
-            urls: Iterable[str | None] = map(canonicalizer.canonical, links.hrefs)
-        else:
-            encoding = getattr(links.response, "encoding", "utf-8")
-            urls = canonicalizer.batch(links.hrefs, links.base or links.response.url, encoding)
+        urls = self._canonical(links)
+        source = self._source(links, urls)
+        fresh: dict[str, Entry] = {}
+        raised: dict[str, float] = {}
         for href, url in zip(links.hrefs, urls, strict=True):
             if url is None:
                 counts["skipped/scheme" if _OTHER_SCHEME(href) else "skipped/malformed"] += 1
@@ -74,11 +102,38 @@ class LinkIntake:
             reason = reason_to_skip(url)
             if reason is not None:
                 counts[f"skipped/{reason}"] += 1
-            elif is_new(url):
-                quality = worth(url, depth) if links.quality is None else links.quality
-                entries.append(Entry(url, quality, 0, depth, links.callback))
+                continue
+            gain = source.gain(url)
+            if is_new(url):
+                quality = worth(url, depth) + gain if links.quality is None else links.quality
+                fresh[url] = Entry(url, quality, 0, depth, links.callback)
             else:
                 counts["seen"] += 1
+                if gain and url not in fresh:
+                    raised[url] = gain
+        return Found(list(fresh.values()), list(raised.items()), source.server_key)
+
+    def _canonical(self, links: Links) -> list[str | None]:
+        """The canonical URL of each link; None where there is none."""
+        canonicalizer = self._seen.canonicalizer
+        if links.response is None:
+            return list(map(canonicalizer.canonical, links.hrefs))
+        encoding = getattr(links.response, "encoding", "utf-8")
+        return canonicalizer.batch(links.hrefs, links.base or links.response.url, encoding)
+
+    def _source(self, links: Links, urls: list[str | None]) -> _Source:
+        """The page of ``links``, whose canonical URLs are ``urls``; it is recorded."""
+        page = None if links.response is None else self._seen.canonicalizer.canonical(links.response.url)
+        if links.response is None or page is None:
+            return _Source(None, 0.0, 0.0)
+        distinct = dict.fromkeys(url for url in urls if url is not None and url != page)
+        if self._record is not None:
+            self._record.add(page, distinct)
+        if links.quality is not None:
+            return _Source(server_key(page), 0.0, 0.0)
+        return _Source(
+            server_key(page), *link_gains(self._quality, links.response.meta.get("quality", 1.0), len(distinct))
+        )
 
 
 def link_filter_from_settings(settings: BaseSettings, spider: object) -> LinkFilter:

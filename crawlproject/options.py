@@ -14,7 +14,7 @@ from scrapy.utils.misc import load_object
 
 from crawlproject.frontier import POLICIES, Policy, Politeness
 from crawlproject.frontier.politeness import Mode
-from crawlproject.frontier.quality import ConstantQuality, DepthQuality, Quality, ScoredQuality
+from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -23,9 +23,6 @@ PolitenessGroup = Literal["server", "domain", "ip"]
 
 #: Backends there are, by name.
 BACKENDS = ("memory",)
-
-#: Names of ``FRONTIER_QUALITY``.
-QUALITIES = ("constant", "depth", "scores")
 
 DEFAULTS: dict[str, Any] = {
     # Quality per second is what a crawl that ends before the web does should maximise (Cao 2003, figures 6 and 7).
@@ -161,13 +158,11 @@ class _Reader:
 
     def quality(self) -> Quality:
         value = self._get("FRONTIER_QUALITY")
-        if value == "constant":
-            return ConstantQuality()
-        if value == "depth":
-            return DepthQuality()
+        if isinstance(value, str) and value in QUALITIES:
+            return QUALITIES[value]()
         if value == "scores":
             return self._scores()
-        loaded = self._load("FRONTIER_QUALITY", QUALITIES)
+        loaded = self._load("FRONTIER_QUALITY", (*QUALITIES, "scores"))
         if not callable(getattr(loaded, "quality", None)):
             raise ValueError(f"FRONTIER_QUALITY={value!r}: the class must have quality(url, depth)")
         return cast("Quality", loaded())

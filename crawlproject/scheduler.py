@@ -90,7 +90,7 @@ class FrontierScheduler(BaseScheduler):
             link_filter_from_settings(settings, spider),
             self._quality,
             self._stats,
-            settings.getint("DEPTH_LIMIT"),
+            settings,
         )
         self._robots_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
         self._crawler.signals.connect(self._robots_parsed, signals.robots_parsed)
@@ -99,13 +99,14 @@ class FrontierScheduler(BaseScheduler):
         return opened
 
     def close(self, reason: str) -> Deferred[None] | None:
-        """(1) close all sessions (2) write the frontier's stats (3) close the dupefilter."""
+        """(1) close all sessions (2) write the frontier's stats (3) close the record of links, the dupefilter."""
         self._alarm.cancel()
         self._dispatcher.close_all(CLOCK())
         self._close_connections()
         counts = self._frontier.counts()
         self._stats.set_value("frontier/servers", counts["servers"])
         self._stats.set_value("frontier/urls", len(self._frontier))
+        self._intake.close()
         closed: Deferred[None] | None = self.dupefilter.close(reason)
         return closed
 
@@ -169,10 +170,11 @@ class FrontierScheduler(BaseScheduler):
 
     def push_links(self, links: Links) -> None:
         """Queue the new ones among a page's links, and have the engine look."""
-        entries = self._intake.entries(links)
-        if entries:
-            self._frontier.push(entries)
-            self._count("enqueued", len(entries))
+        found = self._intake.find(links)
+        self._frontier.push(found.entries, found.found_on)
+        self._frontier.raise_quality(found.raised)
+        if found.entries:
+            self._count("enqueued", len(found.entries))
             self._take_dropped()
             self._alarm.ring()
 

@@ -20,10 +20,15 @@ class Expectations:
         self.prior = Prior(NEW_CONNECT_TIME, NEW_RESPONSE_TIME) if getattr(policy, "learns_prior", False) else None
         self.look_ahead = LookAhead() if getattr(policy, "looks_ahead", False) else None
 
+    def meet(self, server: Server) -> None:
+        """Expect of a server never contacted what all others have taught. O(1)."""
+        estimates = server.estimates
+        if self.prior is not None and estimates.responses is None and estimates.connects is None:
+            estimates.connect_time, estimates.response_time = self.prior.unmet
+        self.update(server)
+
     def update(self, server: Server) -> None:
-        """Write into ``server`` what is expected of it now. O(1)."""
-        if self.prior is not None and server.estimates.responses is None:
-            server.estimates.expect(self.prior)
+        """Look ahead afresh from ``server``. O(1)."""
         if self.look_ahead is not None:
             server.bonus = self.look_ahead.bonus(server.found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.expectation import Expectations
-from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES, Politeness
+from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.server import Server
 from crawlproject.frontier.server_queue import ServerQueue
 from crawlproject.frontier.session import Session
@@ -158,26 +158,12 @@ class Frontier:
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a request that ended: estimates, politeness, back-off. O(log servers)."""
-        m = measurement
-        self._queue.tick(m.now)
-        server = self._server(m.server_key)
-        session = server.session
-        server.estimates.learn(m, session, self._expectations.prior)
+        self._queue.tick(measurement.now)
+        server = self._server(measurement.server_key)
+        server.learn(measurement, self._expectations.prior, self.politeness)
         server.set_limit(self.politeness, self._max_batch)
         if self._expectations.is_outdated(len(self._queue.ready)):
             self._expect_afresh()
-        wait = self._wait_after(server, m.fetch_time)
-        if m.failed or m.status in SLOW_DOWN_STATUSES:
-            server.failures += 1
-            wait = max(wait, self.politeness.backoff(server.failures, m.retry_after))
-        elif m.status is not None:
-            server.failures = 0
-        server.ready_at = max(server.ready_at, m.now + wait)
-        if session is not None:
-            session.ready_at = server.ready_at
-            session.last_end = m.now
-            session.carried = m.connection_requests
-            session.ending = session.ending or m.server_closed or server.failures > 0
         if server.failures >= self._max_failures > 0 and not server.given_up:
             self._give_up(server)
         self._queue.place(server)
@@ -186,17 +172,11 @@ class Frontier:
         """The server ``key`` has answered: the polite wait begins, whether or not this is recorded. O(log n)."""
         server = self._server(key)
         self._queue.tick(now)
-        server.ready_at = max(server.ready_at, now + self._wait_after(server, fetch_time))
+        server.ready_at = max(server.ready_at, now + server.wait_after(fetch_time, self.politeness))
         if server.session is not None:
             server.session.ready_at = server.ready_at
             server.session.last_end = now
         self._queue.place(server)
-
-    def _wait_after(self, server: Server, fetch_time: float) -> float:
-        wait = self.politeness.request_wait(fetch_time, server.crawl_delay)
-        if server.session is None:  # a session of one request, such as a robots.txt redirected to
-            wait = max(wait, self.politeness.session_rest(fetch_time, server.crawl_delay))
-        return wait
 
     def set_crawl_delay(self, key: str, delay: float) -> None:
         """Keep ``delay`` seconds between any two requests to the server ``key`` (robots.txt). O(log servers)."""
@@ -212,11 +192,8 @@ class Frontier:
     def connection_lost(self, key: str, now: float) -> None:
         """The server ``key`` has closed its session's connection: no further request on it. O(batch)."""
         server = self._server(key)
-        session = server.session
-        if session is not None and not session.ending:
-            session.ending = True
-            server.estimates.learn_close(session.carried, now - session.last_end)
-            server.set_limit(self.politeness, self._max_batch)
+        server.learn_close(now)
+        server.set_limit(self.politeness, self._max_batch)
 
     def close_session(self, session: Session, now: float) -> None:
         """End the lease; the server rests as politeness says. O(log servers).
@@ -290,14 +267,14 @@ class Frontier:
             if self._group_of is not None:
                 server.group = self._queue.group(self._group_of(key))
             self._servers[key] = server
-            self._expectations.update(server)
+            self._expectations.meet(server)
             server.set_limit(self.politeness, self._max_batch)
         return server
 
     def _expect_afresh(self) -> None:
         """Rank the ready servers by what has been learned since. O(servers), rarer the more there are."""
         for server in self._queue.ready.values():
-            self._expectations.update(server)
+            self._expectations.meet(server)
             server.set_limit(self.politeness, self._max_batch)
             self._queue.place(server)
 

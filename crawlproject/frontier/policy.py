@@ -118,20 +118,8 @@ class BestPrefix:
     STOP = 0.6
 
     def rank(self, server: Server) -> float:
-        """Worth per second of the best prefix. O(its length), at most the batch.
-
-        The ratio rises and then falls (the qualities are sorted), so the first fall ends the search.
-        """
-        time = 2 * server.estimates.connect_time
-        page_time, bonus = server.page_time, server.bonus
-        worth = best = 0.0
-        for quality, _ in zip(server.urls.best_qualities(), range(server.limit), strict=False):
-            worth += quality + bonus
-            time += page_time
-            if worth <= best * time:
-                break
-            best = worth / time
-        return best
+        """Worth per second of the best prefix. O(its length), at most the batch."""
+        return server.urls.best_rate(2 * server.estimates.connect_time, server.page_time, server.bonus)
 
     def goes_on(self, server: Server, alternative: float) -> bool:
         """Whether the next URL is worth its time here, the connection being open already."""

@@ -82,19 +82,27 @@ class Population:
 
 
 class Prior:
-    """Both times over all servers, and when servers never met should be ranked anew."""
+    """Both times over all servers, and what they make expect of a server never met."""
 
-    #: Re-rank them each time there are as many times more observations.
+    #: Look again each time there are as many times more observations.
     GROWTH = 1.3
+    #: It has changed if a time has by this factor.
+    DRIFT = 1.05
 
     def __init__(self, connect_time: float, response_time: float) -> None:
         self.connect = Population(connect_time)
         self.response = Population(response_time)
+        #: Seconds that a server never met should take to connect and to answer.
+        self.unmet = (self.connect.expected(None), self.response.expected(None))
         self._next = 1.0
 
     def is_outdated(self) -> bool:
-        """Whether enough has been learned since it last said so."""
+        """Whether ``unmet`` has changed, which is now renewed. O(1)."""
         if self.response.observations < self._next:
             return False
         self._next = max(self._next + 1, self.response.observations * self.GROWTH)
+        unmet = (self.connect.expected(None), self.response.expected(None))
+        if all(old / self.DRIFT <= new <= old * self.DRIFT for old, new in zip(self.unmet, unmet, strict=True)):
+            return False
+        self.unmet = unmet
         return True

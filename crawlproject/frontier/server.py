@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from crawlproject.frontier.estimate import Estimates
 from crawlproject.frontier.heap import LazyHeap
+from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES
 
 if TYPE_CHECKING:
     from crawlproject.frontier.heap import HeapItem
     from crawlproject.frontier.look_ahead import Yield
     from crawlproject.frontier.politeness import Politeness
-    from crawlproject.frontier.session import Session
+    from crawlproject.frontier.prior import Prior
+    from crawlproject.frontier.session import Measurement, Session
     from crawlproject.frontier.url_queue import UrlQueue
 
 
@@ -33,8 +35,9 @@ class ServerState(Enum):
 class Server:
     """One server: its URL queue, its estimates, and when it may be asked again (seconds).
 
-    ``key`` is scheme://host[:port].  ``limit`` is how many requests its next session may carry and
-    ``request_wait`` the polite wait between two of them; the frontier keeps both current.
+    ``key`` is scheme://host[:port].  ``limit`` is how many requests its next session may carry, ``request_wait`` the
+    polite wait between two of them, ``page_time`` what one more page on an open connection should take, that wait
+    included (nothing is pipelined, so the paper's p has no place there); the frontier keeps them current.
     """
 
     __slots__ = (
@@ -48,6 +51,7 @@ class Server:
         "heap_item",
         "key",
         "limit",
+        "page_time",
         "ready_at",
         "request_wait",
         "session",
@@ -64,6 +68,7 @@ class Server:
         self.state = ServerState.IDLE
         self.limit = limit
         self.request_wait = 0.0
+        self.page_time = self.estimates.response_time
         self.ready_at = 0.0
         self.crawl_delay = 0.0
         self.failures = 0  # consecutive
@@ -82,23 +87,47 @@ class Server:
         """T(s,i): seconds the next session should take, polite waits inside it included."""
         return max(MIN_SESSION_TIME, self.estimates.session_time(self.expected_pages, self.request_wait))
 
-    @property
-    def page_time(self) -> float:
-        """Seconds that one more page on an open connection should take, its polite wait included.
-
-        Nothing is pipelined, so the paper's p has no place here.
-        """
-        return max(MIN_SESSION_TIME, self.estimates.response_time + self.request_wait)
-
     def set_limit(self, politeness: Politeness, max_batch: int) -> None:
-        """Foresee how many requests the next session carries: one, where reconnecting beats a polite wait."""
+        """Foresee what the next session carries, and how fast: one request, where reconnecting beats a polite wait."""
         estimates = self.estimates
         wait = politeness.request_wait(estimates.response_time, self.crawl_delay)
         if wait and not politeness.holds(wait, estimates):
             self.limit, self.request_wait = 1, 0.0
         else:
             self.limit, self.request_wait = min(estimates.requests_per_connection, max_batch), wait
+        self.page_time = max(MIN_SESSION_TIME, estimates.response_time + self.request_wait)
         self.urls.set_window(self.limit)
+
+    def wait_after(self, fetch_time: float, politeness: Politeness) -> float:
+        """The polite wait after a fetch that took ``fetch_time``."""
+        wait = politeness.request_wait(fetch_time, self.crawl_delay)
+        if self.session is None:  # a session of one request, such as a robots.txt redirected to
+            wait = max(wait, politeness.session_rest(fetch_time, self.crawl_delay))
+        return wait
+
+    def learn(self, m: Measurement, prior: Prior | None, politeness: Politeness) -> None:
+        """Take in what a request told: estimates, polite wait, back-off; its session as well."""
+        session = self.session
+        self.estimates.learn(m, session, prior)
+        wait = self.wait_after(m.fetch_time, politeness)
+        if m.failed or m.status in SLOW_DOWN_STATUSES:
+            self.failures += 1
+            wait = max(wait, politeness.backoff(self.failures, m.retry_after))
+        elif m.status is not None:
+            self.failures = 0
+        self.ready_at = max(self.ready_at, m.now + wait)
+        if session is not None:
+            session.ready_at = self.ready_at
+            session.last_end = m.now
+            session.carried = m.connection_requests
+            session.ending = session.ending or m.server_closed or self.failures > 0
+
+    def learn_close(self, now: float) -> None:
+        """Its session's connection was closed by the server."""
+        session = self.session
+        if session is not None and not session.ending:
+            session.ending = True
+            self.estimates.learn_close(session.carried, now - session.last_end)
 
     def __repr__(self) -> str:
         return f"<Server {self.key} {self.state.value} urls={len(self.urls)} ready_at={self.ready_at:.3f}>"

@@ -10,10 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from heapq import heapify, heappop, heappush
 from math import isclose
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 #: How many of its best items a queue keeps sorted at least (more where the window is wider).
 SORTED_ITEMS = 64
@@ -79,9 +76,20 @@ class UrlQueue:
         """Quality of the URL that ``pop`` would return; 0.0 when empty. O(1)."""
         return self._quality(self._top[0]) if self._top else 0.0
 
-    def best_qualities(self) -> Iterator[float]:
-        """Qualities of the best URLs, best first: at least ``window`` of them, where there are as many. O(1) each."""
-        return map(self._quality, self._top)
+    def best_rate(self, setup: float, page_time: float, bonus: float) -> float:
+        """Most worth per second of any k ≤ window best URLs: max of Σ (quality + bonus) / (setup + k · page_time).
+
+        The ratio rises and then falls, as the qualities are sorted, so the first fall ends the search. O(k).
+        """
+        time = setup
+        worth = best = 0.0
+        for item in self._top[: self._window]:
+            worth += bonus + self._quality(item)
+            time += page_time
+            if worth <= best * time:
+                break
+            best = worth / time
+        return best
 
     def set_window(self, window: int) -> None:
         """Change the number of URLs that ``window_sum`` adds up. O(window log n)."""

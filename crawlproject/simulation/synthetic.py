@@ -12,19 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from crawlproject.simulation.pagerank import pagerank
-from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb, ranges
-
-# Speed: page time = round trip + think time * lognormal + size / bandwidth
-CONNECT_RANGE = (0.02, 0.3)  # seconds, log-uniform
-ROUND_TRIP = 0.6  # of the connect time
-THINK_MEDIAN = 0.11  # seconds
-THINK_SIGMA_SERVERS = 1.7
-THINK_SIGMA_PAGES = 0.8
-BANDWIDTH_RANGE = (1e5, 2e6)  # bytes per second, log-uniform
-SIZE_MEDIAN = 8000.0  # bytes
-SIZE_SIGMA = 0.8
-CONNECT_SIGMA = 0.3  # noise of single connections
-CONNECT_NOISE_RANGE = (0.5, 2.0)
+from crawlproject.simulation.times import (
+    SYNTHETIC,
+    PageTimes,
+    Speeds,
+    chance,
+    draw_connects,
+    draw_dead,
+    draw_limits,
+    draw_page_times,
+    draw_sizes,
+    draw_speeds,
+)
+from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb, compressed, ranges
 
 # Work-bound webs
 SERVER_SIGMA = 0.45  # sizes are log-normal
@@ -34,11 +34,6 @@ LONGEST_CHAIN = 0.7  # of the work of one session of CHAIN_SESSIONS
 CHAIN_SESSIONS = 64
 # Tail-bound webs
 TAIL_EXPONENT = 0.66  # the largest server has about 4.5% of the pages
-
-# Requests per connection (Cao 2003, figure 3): 24% one, 66% a hundred, the others between
-SINGLE_SHARE = 0.24
-HUNDRED_SHARE = 0.66
-OTHER_LIMITS = (2, 50)
 
 # Links: these give the best 1% and 10% of the pages about 18% and 54% of the PageRank
 MENU = 5  # pages that every page of a server links to, besides the home page
@@ -68,62 +63,33 @@ class SyntheticSpec:
 
 
 def build(spec: SyntheticSpec) -> SimulatedWeb:
-    """The web of ``spec``, its quality PageRank. O(links log links): 0.5 s for 30,000 pages."""
-    speeds = _speeds(spec)
-    counts = _sizes(spec, speeds.think)
+    """The web of ``spec``, its quality PageRank. O(links log links): 0.6 s for 30,000 pages."""
+    speeds = draw_speeds(SYNTHETIC, spec.servers, spec.seed)
+    counts = _server_sizes(spec, speeds.think)
     server = np.repeat(np.arange(spec.servers, dtype=np.int64), counts)
-    limits = _limits(spec)
-    size, page_time = _page_times(spec, speeds, server, limits)
+    limits = draw_limits(spec.servers, spec.seed)
+    size = draw_sizes(spec.pages, spec.seed)
+    times = draw_page_times(SYNTHETIC, speeds, server, size, spec.seed)
+    cut = np.ones(spec.servers) if spec.tail else _cut(times, speeds, server, limits)
     indptr, targets = _links(spec, counts, server)
-    first = np.cumsum(counts) - counts
-    dead = np.zeros(spec.servers, dtype=np.bool_)
-    order = _rng(spec, "dead").permutation(spec.servers - spec.seed_count) + spec.seed_count
-    dead[order[: round(spec.dead_share * spec.servers)]] = True
-    noise = _rng(spec, "connections").lognormal(0, CONNECT_SIGMA, spec.pages).clip(*CONNECT_NOISE_RANGE)
     return SimulatedWeb(
         server=server,
         indptr=indptr,
         targets=targets,
         size=size,
-        page_time=page_time,
+        page_time=times.fixed + times.thinking * cut[server],
         quality=pagerank(indptr, targets),
         connect_time=speeds.connect,
-        connect_draws=speeds.connect[server] * noise,
+        connect_draws=draw_connects(speeds, counts, spec.seed),
         keep_alive_limit=limits,
-        seeds=first[: spec.seed_count],
-        dead=dead,
+        seeds=(np.cumsum(counts) - counts)[: spec.seed_count],
+        dead=draw_dead(spec.servers, spec.dead_share, np.arange(spec.seed_count), spec.seed),
     )
 
 
-@dataclass(frozen=True)
-class _Speeds:
-    """Seconds, and bytes per second, by server."""
-
-    connect: FloatArray
-    think: FloatArray
-    bandwidth: FloatArray
-
-
-def _rng(spec: SyntheticSpec, stream: str) -> np.random.Generator:
-    """Chance for one purpose, so that one choice does not move all others."""
-    return np.random.default_rng([spec.seed, *stream.encode()])
-
-
-def _log_uniform(rng: np.random.Generator, low: float, high: float, count: int) -> FloatArray:
-    drawn: FloatArray = np.exp(rng.uniform(np.log(low), np.log(high), count))
-    return drawn
-
-
-def _speeds(spec: SyntheticSpec) -> _Speeds:
-    rng = _rng(spec, "speeds")
-    connect = _log_uniform(rng, *CONNECT_RANGE, spec.servers)
-    think = rng.lognormal(np.log(THINK_MEDIAN), THINK_SIGMA_SERVERS, spec.servers)
-    return _Speeds(connect, think, _log_uniform(rng, *BANDWIDTH_RANGE, spec.servers))
-
-
-def _sizes(spec: SyntheticSpec, think: FloatArray) -> IntArray:
+def _server_sizes(spec: SyntheticSpec, think: FloatArray) -> IntArray:
     """Pages of each server, at least one."""
-    rng = _rng(spec, "sizes")
+    rng = chance(spec.seed, "sizes")
     if spec.tail:
         shares = np.arange(1, spec.servers + 1) ** -TAIL_EXPONENT
         return _apportion(rng.permutation(shares), spec.pages)
@@ -144,36 +110,11 @@ def _apportion(shares: FloatArray, pages: int) -> IntArray:
     return counts
 
 
-def _limits(spec: SyntheticSpec) -> IntArray:
-    """Requests per connection of each server."""
-    rng = _rng(spec, "limits")
-    single = round(SINGLE_SHARE * spec.servers)
-    hundred = min(round(HUNDRED_SHARE * spec.servers), spec.servers - single)
-    others = rng.integers(OTHER_LIMITS[0], OTHER_LIMITS[1] + 1, spec.servers - single - hundred)
-    limits: IntArray = rng.permutation(
-        np.concatenate((np.ones(single), np.full(hundred, 100), others)).astype(np.int64)
-    )
-    return limits
-
-
-def _page_times(
-    spec: SyntheticSpec, speeds: _Speeds, server: IntArray, limits: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """Bytes and seconds of each page.  On a work-bound web the slowest servers' think times are cut to fit."""
-    rng = _rng(spec, "pages")
-    size = rng.lognormal(np.log(SIZE_MEDIAN), SIZE_SIGMA, spec.pages)
-    noise = rng.lognormal(0, THINK_SIGMA_PAGES, spec.pages)
-    fixed = ROUND_TRIP * speeds.connect[server] + size / speeds.bandwidth[server]
-    thinking = speeds.think[server] * noise
-    if not spec.tail:
-        counts = np.bincount(server)
-        connecting = 2 * -(-counts // limits) * speeds.connect
-        fixed_sums: FloatArray = np.bincount(server, fixed) + connecting
-        thinking_sums = np.bincount(server, thinking).astype(np.float64)
-        longest = _longest_chain(fixed_sums, thinking_sums)
-        cut = np.minimum(1, np.maximum(0.05, (longest - fixed_sums) / thinking_sums))
-        thinking *= cut[server]
-    return size, fixed + thinking
+def _cut(times: PageTimes, speeds: Speeds, server: IntArray, limits: IntArray) -> FloatArray:
+    """The part of each server's think times that keeps its chain of requests as short as LONGEST_CHAIN says."""
+    fixed: FloatArray = np.bincount(server, times.fixed) + 2 * -(-np.bincount(server) // limits) * speeds.connect
+    thinking: FloatArray = np.bincount(server, times.thinking).astype(np.float64)
+    return np.minimum(1, np.maximum(0.05, (_longest_chain(fixed, thinking) - fixed) / thinking))
 
 
 def _longest_chain(fixed: FloatArray, thinking: FloatArray) -> float:
@@ -190,7 +131,7 @@ def _longest_chain(fixed: FloatArray, thinking: FloatArray) -> float:
 
 def _links(spec: SyntheticSpec, counts: IntArray, server: IntArray) -> tuple[IntArray, IntArray]:
     """(indptr, targets): each page's links in document order, each target once, never itself."""
-    rng = _rng(spec, "links")
+    rng = chance(spec.seed, "links")
     first = np.cumsum(counts) - counts
     drawn = np.maximum(1, np.round(spec.links_per_page * rng.lognormal(0, LINKS_SIGMA, spec.pages))).astype(np.int64)
     source = np.repeat(np.arange(spec.pages, dtype=np.int64), drawn)
@@ -202,8 +143,8 @@ def _links(spec: SyntheticSpec, counts: IntArray, server: IntArray) -> tuple[Int
     menus = _menu(counts, first, server)
     trees = _tree(spec, rng, counts, first)
     homes = _home_links(spec, rng, counts, first)
-    parts = [menus, trees, homes, np.stack((source, target))]
-    return _compressed(np.concatenate(parts, axis=1), spec.pages)
+    links = np.concatenate((menus, trees, homes, np.stack((source, target))), axis=1)
+    return compressed(links[0], links[1], spec.pages)
 
 
 def _popular_servers(rng: np.random.Generator, counts: IntArray, count: int) -> IntArray:
@@ -230,9 +171,9 @@ def _tree(spec: SyntheticSpec, rng: np.random.Generator, counts: IntArray, first
     position = np.empty_like(order)
     position[order] = np.arange(spec.pages)
     inner = np.flatnonzero(number)
-    chance = rng.random(len(inner))
-    own = np.repeat(first, counts)[inner] + (chance * number[inner]).astype(np.int64)
-    any_server = order[(chance * position[inner]).astype(np.int64)]
+    place = rng.random(len(inner))
+    own = np.repeat(first, counts)[inner] + (place * number[inner]).astype(np.int64)
+    any_server = order[(place * position[inner]).astype(np.int64)]
     is_local = rng.random(len(inner)) < spec.local_share
     return np.stack((np.where(is_local, own, any_server), inner))
 
@@ -244,12 +185,3 @@ def _home_links(spec: SyntheticSpec, rng: np.random.Generator, counts: IntArray,
     earlier = reached[(rng.random(len(order)) * np.arange(spec.seed_count, spec.servers)).astype(np.int64)]
     source = first[earlier] + (rng.random(len(order)) * counts[earlier]).astype(np.int64)
     return np.stack((source, first[order]))
-
-
-def _compressed(links: IntArray, pages: int) -> tuple[IntArray, IntArray]:
-    """(indptr, targets) of (source, target) pairs; the first of equal pairs counts, their order is kept."""
-    source, target = links[:, links[0] != links[1]]
-    kept = np.unique(source * pages + target, return_index=True)[1]
-    kept = kept[np.lexsort((kept, source[kept]))]
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(source[kept], minlength=pages)))).astype(np.int64)
-    return indptr, target[kept]

@@ -25,7 +25,7 @@ def server_for(policy: object, limit: int = 3) -> Server:
     queue = UrlQueue(by_quality=policy.by_quality, window=limit)
     server = Server("http://a.example", queue, limit)
     server.estimates.connect_time = 0.2
-    server.estimates.response_time = 0.6
+    server.estimates.response_time = server.page_time = 0.6
     for arrival, quality in enumerate(QUALITIES, 1):
         queue.push(Entry(f"http://a.example/{arrival}", quality), server.key, arrival)
     return server
