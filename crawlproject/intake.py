@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier import Entry
@@ -60,13 +61,14 @@ class LinkIntake:
         return entries
 
     def _sift(self, links: Links, depth: int, entries: list[Entry], counts: Counter[str]) -> None:
-        reason_to_skip, is_new, worth = self._filter.reason, self._seen.url_is_new, self._quality.quality
+        reason_to_skip, worth = self._filter.reason, self._quality.quality
         canonicalizer = self._seen.canonicalizer
         if links.response is None:
             urls: Iterable[str | None] = map(canonicalizer.canonical, links.hrefs)
         else:
             encoding = getattr(links.response, "encoding", "utf-8")
             urls = canonicalizer.batch(links.hrefs, links.base or links.response.url, encoding)
+        wanted: list[str] = []
         for href, url in zip(links.hrefs, urls, strict=True):
             if url is None:
                 counts["skipped/scheme" if _OTHER_SCHEME(href) else "skipped/malformed"] += 1
@@ -74,11 +76,13 @@ class LinkIntake:
             reason = reason_to_skip(url)
             if reason is not None:
                 counts[f"skipped/{reason}"] += 1
-            elif is_new(url):
-                quality = worth(url, depth) if links.quality is None else links.quality
-                entries.append(Entry(url, quality, 0, depth, links.callback))
             else:
-                counts["seen"] += 1
+                wanted.append(url)
+        new = list(compress(wanted, self._seen.urls_are_new(wanted)))
+        counts["seen"] = len(wanted) - len(new)
+        for url in new:
+            quality = worth(url, depth) if links.quality is None else links.quality
+            entries.append(Entry(url, quality, 0, depth, links.callback))
 
 
 def link_filter_from_settings(settings: BaseSettings, spider: object) -> LinkFilter:
