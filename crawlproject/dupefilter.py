@@ -42,6 +42,7 @@ STATS = {
     "bloom_new": "seen/bloom_new",
     "store_lookups": "seen/store_lookups",
     "lost": "seen/lost",
+    "loss_rate": "seen/loss_rate",
 }
 
 
@@ -106,10 +107,10 @@ class SeenDupeFilter(BaseDupeFilter):
             self.seen = self._options.over(store, self._key_of_any)
 
     def open(self) -> None:
-        """Read the keys of earlier runs. O(keys): 2-3 s for a million URLs; 6 s with ``SEEN_SET = "bloom"``."""
+        """Read the keys of earlier runs. O(keys): 2 s for a million URLs, 9 s with ``SEEN_SET = "bloom"``."""
         if self._file is not None:
             for keys in self._file.open():
-                self.seen.add_new(keys)
+                self.seen.fill(keys)
             if len(self.seen):
                 logger.info("%s: %d URLs met in earlier runs", self._file.path, len(self.seen))
         self._is_open = True
@@ -135,7 +136,7 @@ class SeenDupeFilter(BaseDupeFilter):
     def urls_are_new(self, urls: Sequence[str]) -> list[bool]:
         """For each of the canonical ``urls``, whether it has not been met, nor before it in ``urls``; it has been now.
 
-        O(length): 2-3 us each.
+        O(length): 1.5 us each.
         """
         return self._add_new(list(map(self._url_key, urls)))
 

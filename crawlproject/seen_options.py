@@ -88,9 +88,12 @@ class SeenOptions:
     def over(self, store: ExactStore, key: Callable[[str], int]) -> SeenSet:
         """An exact seen-set over ``store``, with its cache and bloom; ``key`` gives the key of a URL."""
         bloom = UrlBloom(self.bloom_capacity, self.bloom_error) if self.bloom_capacity else None
-        return SeenSet(store, cache=self._cache(key) if self.cache_size else None, bloom=bloom)
+        return SeenSet(store, cache=self.cache(key), bloom=bloom)
 
-    def _cache(self, key: Callable[[str], int]) -> UrlCache:
+    def cache(self, key: Callable[[str], int]) -> UrlCache | None:
+        """The cache, if any; ``key`` gives the key of a URL."""
+        if not self.cache_size:
+            return None
         if self.cache_policy == "static":
             return StaticCache(map(key, self.cache_urls))
         return {"clock": ClockCache, "lru": LruCache, "random": RandomCache}[self.cache_policy](self.cache_size)

@@ -39,6 +39,9 @@ class SeenUrls(Protocol):
     def add_new(self, keys: Sequence[int]) -> list[bool]:
         """Add ``keys``; for each, True if it had not been met, nor before it in ``keys``."""
 
+    def fill(self, keys: Sequence[int]) -> None:
+        """Add ``keys`` that an earlier run has met; the counts of what was tested leave them out."""
+
     def counts(self) -> dict[str, float]:
         """What it has done so far, by name."""
 
@@ -97,6 +100,12 @@ class SeenSet:
                 answers[place] = is_new
         return answers
 
+    def fill(self, keys: Sequence[int]) -> None:
+        """Add ``keys`` that an earlier run has met. O(1) each, besides one ``add_new`` of the store."""
+        self._store.add_new(keys)
+        if self._bloom is not None:
+            self._bloom.fill(keys)
+
     def counts(self) -> dict[str, float]:
         """``urls`` met; tests answered by the cache (``cache_hits``: seen), by the bloom (``bloom_new``: new) and
         by the store (``store_lookups``)."""
@@ -134,14 +143,19 @@ class BloomSeenSet:
             self._lost += new * rate / (1.0 - rate)
         return answers
 
+    def fill(self, keys: Sequence[int]) -> None:
+        """Add ``keys`` that an earlier run has met; given in its order, what it lost is counted again. O(1) each."""
+        self.add_new(keys)
+
     @property
     def lost(self) -> float:
         """How many URLs have been taken for seen, and never fetched: expected number."""
         return self._lost
 
     def counts(self) -> dict[str, float]:
-        """``urls`` met and not lost, ``bloom_new`` of this run, and how many were ``lost``, as far as is known."""
-        return {"urls": len(self), "bloom_new": len(self), "lost": self._lost}
+        """``urls`` met and not lost; how many were ``lost``, as far as is known, and their share (``loss_rate``)."""
+        met = len(self) + self._lost
+        return {"urls": len(self), "lost": self._lost, "loss_rate": self._lost / met if met else 0.0}
 
     def __contains__(self, key: int) -> bool:
         return key in self._bloom
