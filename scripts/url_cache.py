@@ -85,7 +85,7 @@ def load_uic(graphs: Path) -> LinkGraph:
 
 
 def load_cnr(graphs: Path) -> LinkGraph:
-    """The crawl of CNR by UbiCrawler (Boldi & Vigna, WWW 2004): gaps between sorted targets, the first of a page whole."""
+    """The crawl of CNR by UbiCrawler (Boldi & Vigna, WWW 2004); targets are sorted, and stored as gaps."""
     arrays = np.load(graphs / "cnr-2000.graph.npz")
     counts = arrays["outdegree"].astype(np.int64)
     indptr = np.concatenate(([0], np.cumsum(counts)))
@@ -96,31 +96,23 @@ def load_cnr(graphs: Path) -> LinkGraph:
     before = sums[first] - arrays["gaps"][first].astype(np.int64)
     links = sums - np.repeat(before - filled, counts[filled])
     pages = len(counts)
-    return LinkGraph(indptr, links, np.arange(pages), None, 0)
+    return LinkGraph(indptr, links, np.arange(pages), None, seed=int(np.argmax(counts)))  # it reaches all
 
 
 LOADERS: dict[str, Callable[[Path], LinkGraph]] = {"uic": load_uic, "cnr": load_cnr}
 
 
 def breadth_first(graph: LinkGraph) -> list[int]:
-    """Pages in the order of a breadth-first crawl from the seed; without hosts, then from the first page unreached."""
-    pages = len(graph.indptr) - 1
-    reached = np.zeros(pages, dtype=bool)
-    order: list[int] = []
-    for seed in [graph.seed] if graph.hosts is not None else [graph.seed, *range(pages)]:
-        if reached[seed]:
-            continue
-        reached[seed] = True
-        position = len(order)
-        order.append(seed)
-        while position < len(order):
-            page = order[position]
-            position += 1
-            targets = graph.page_of[graph.links[graph.indptr[page] : graph.indptr[page + 1]]]
-            for target in targets[targets >= 0].tolist():
-                if not reached[target]:
-                    reached[target] = True
-                    order.append(target)
+    """Pages in the order of a breadth-first crawl from the seed, as far as links lead."""
+    reached = np.zeros(len(graph.indptr) - 1, dtype=bool)
+    reached[graph.seed] = True
+    order = [graph.seed]
+    for page in order:  # grows meanwhile
+        targets = graph.page_of[graph.links[graph.indptr[page] : graph.indptr[page + 1]]]
+        for target in targets[targets >= 0].tolist():
+            if not reached[target]:
+                reached[target] = True
+                order.append(target)
     return order
 
 
