@@ -10,6 +10,7 @@ from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, Redirec
 from scrapy.utils.misc import load_object
 
 from crawlproject.options import FrontierOptions
+from crawlproject.seen_options import SeenOptions
 from crawlproject.tolerant import (
     TolerantCompressionMiddleware,
     TolerantMetaRefreshMiddleware,
@@ -53,6 +54,7 @@ class FrontierAddon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl."""
         FrontierOptions.from_settings(settings)
+        SeenOptions.from_settings(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits

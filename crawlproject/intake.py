@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.frontier import Entry
@@ -90,11 +91,10 @@ class LinkIntake:
             self._record.close()
 
     def _sift(self, links: Links, depth: int, counts: Counter[str]) -> Found:
-        reason_to_skip, is_new, worth = self._filter.reason, self._seen.url_is_new, self._quality.quality
+        reason_to_skip, worth, quality = self._filter.reason, self._quality.quality, links.quality
         urls = self._canonical(links)
         source = self._source(links, urls)
-        fresh: dict[str, Entry] = {}
-        raised: dict[str, float] = {}
+        wanted: list[str] = []
         for href, url in zip(links.hrefs, urls, strict=True):
             if url is None:
                 counts["skipped/scheme" if _OTHER_SCHEME(href) else "skipped/malformed"] += 1
@@ -102,16 +102,18 @@ class LinkIntake:
             reason = reason_to_skip(url)
             if reason is not None:
                 counts[f"skipped/{reason}"] += 1
-                continue
-            gain = source.gain(url)
-            if is_new(url):
-                quality = worth(url, depth) + gain if links.quality is None else links.quality
-                fresh[url] = Entry(url, quality, 0, depth, links.callback)
             else:
-                counts["seen"] += 1
-                if gain and url not in fresh:
-                    raised[url] = gain
-        return Found(list(fresh.values()), list(raised.items()), source.server_key)
+                wanted.append(url)
+        new = list(compress(wanted, self._seen.urls_are_new(wanted)))
+        counts["seen"] = len(wanted) - len(new)
+        entries = [
+            Entry(url, worth(url, depth) + source.gain(url) if quality is None else quality, 0, depth, links.callback)
+            for url in new
+        ]
+        raised = {url: gain for url in wanted if (gain := source.gain(url))}
+        for url in new:
+            raised.pop(url, None)
+        return Found(entries, list(raised.items()), source.server_key)
 
     def _canonical(self, links: Links) -> list[str | None]:
         """The canonical URL of each link; None where there is none."""

@@ -6,7 +6,6 @@ docs/settings.md lists them; each default's reason stands beside it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -15,6 +14,7 @@ from scrapy.utils.misc import load_object
 from crawlproject.frontier import POLICIES, Policy, Politeness
 from crawlproject.frontier.politeness import Mode
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
+from crawlproject.setting_values import SettingValues
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -98,49 +98,19 @@ class FrontierOptions:
         )
 
 
-class _Reader:
-    """Settings by name, with errors that say what was wrong."""
+class _Reader(SettingValues):
+    """What besides single values the frontier's settings are."""
 
     def __init__(self, settings: BaseSettings) -> None:
-        self._settings = settings
-
-    def _get(self, name: str) -> Any:
-        value = self._settings.get(name)
-        return DEFAULTS.get(name, 0.0) if value is None else value
-
-    def choice(self, name: str, choices: tuple[str, ...]) -> str:
-        value = self._get(name)
-        if value not in choices:
-            raise ValueError(f"{name}={value!r}: must be one of {', '.join(choices)}")
-        return str(value)
-
-    def number(self, name: str) -> float:
-        value = self._get(name)
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = -1.0
-        if not (isfinite(number) and number >= 0):
-            raise ValueError(f"{name}={value!r}: must be a number >= 0")
-        return number
-
-    def count(self, name: str, *, least: int) -> int:
-        value = self._get(name)
-        try:
-            number = int(value)
-        except (TypeError, ValueError, OverflowError):
-            number = least - 1
-        if number < least or (isinstance(value, float) and value != number):
-            raise ValueError(f"{name}={value!r}: must be a whole number >= {least}")
-        return number
+        super().__init__(settings, DEFAULTS)
 
     def ordered(self, low: str, high: str) -> None:
         if self.number(low) > self.number(high):
-            raise ValueError(f"{low}={self._get(low)!r}: must not be above {high}={self._get(high)!r}")
+            raise ValueError(f"{low}={self.value(low)!r}: must not be above {high}={self.value(high)!r}")
 
     def _load(self, name: str, choices: tuple[str, ...]) -> Any:
         """The class that a setting names by its path."""
-        value = self._get(name)
+        value = self.value(name)
         hint = f"{name}={value!r}: must be one of {', '.join(choices)}, or the path of a class"
         if isinstance(value, str) and "." not in value:
             raise ValueError(hint)
@@ -150,7 +120,7 @@ class _Reader:
             raise ValueError(f"{hint} ({error})") from error
 
     def policy(self) -> type[Policy]:
-        value = self._get("FRONTIER_POLICY")
+        value = self.value("FRONTIER_POLICY")
         if isinstance(value, str) and value in POLICIES:
             return POLICIES[value]
         loaded = self._load("FRONTIER_POLICY", tuple(POLICIES))
@@ -159,7 +129,7 @@ class _Reader:
         return cast("type[Policy]", loaded)
 
     def quality(self) -> Quality:
-        value = self._get("FRONTIER_QUALITY")
+        value = self.value("FRONTIER_QUALITY")
         if isinstance(value, str) and value in QUALITIES:
             return QUALITIES[value]()
         if value == "scores":
@@ -170,7 +140,7 @@ class _Reader:
         return cast("Quality", loaded())
 
     def _scores(self) -> ScoredQuality:
-        path = self._get("FRONTIER_QUALITY_FILE")
+        path = self.value("FRONTIER_QUALITY_FILE")
         if not path:
             raise ValueError("FRONTIER_QUALITY='scores': FRONTIER_QUALITY_FILE must name a file of URL<TAB>score lines")
         try:

@@ -85,6 +85,7 @@ class FrontierScheduler(BaseScheduler):
         seen = self.dupefilter
         if not isinstance(seen, SeenDupeFilter):  # the project's own filters requests; links need a seen-set, too
             seen = SeenDupeFilter.from_crawler(self._crawler)
+        seen.use_store(None)  # the queues do not outlive the run, so what was met must not either
         self._intake = LinkIntake(
             seen,
             link_filter_from_settings(settings, spider),

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from crawlproject.options import DEFAULTS
+from crawlproject import options, seen_options
+
+DEFAULTS = {**options.DEFAULTS, **seen_options.DEFAULTS}
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "crawlproject").rglob("*.py"))
@@ -24,13 +26,14 @@ def test_every_setting_is_documented_with_its_default(name: str) -> None:
 
 def test_documented_settings_exist() -> None:
     """No row for a setting that nothing reads."""
-    for name in re.findall(r"^\| `(FRONTIER_\w+|URL_\w+|LINKS_\w+|SERVER_\w+)`", SETTINGS, re.MULTILINE):
+    for name in re.findall(r"^\| `(FRONTIER_\w+|SEEN_\w+|URL_\w+|LINKS_\w+|SERVER_\w+)`", SETTINGS, re.MULTILINE):
         assert f'"{name}"' in SOURCES, name
 
 
 def test_every_stat_is_documented() -> None:
     """Each literal name of a stat in the sources stands in docs/stats.md."""
-    names = set(re.findall(r'"((?:frontier|web|redirect|charset|httpcompression|robotstxt)/[a-z_/]+[a-z_])"', SOURCES))
+    prefixes = "frontier|seen|web|redirect|charset|httpcompression|robotstxt"
+    names = set(re.findall(rf'"((?:{prefixes})/[a-z_/]+[a-z_])"', SOURCES))
     assert len(names) > 10
     for name in names:
         assert f"`{name}`" in STATS or f"`…/{name.rsplit('/', 1)[1]}`" in STATS, name

@@ -1,0 +1,53 @@
+"""Settings by name, checked: what is wrong is said with setting, value and choices."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scrapy.settings import BaseSettings
+
+
+class SettingValues:
+    """Reads ``settings``, and ``defaults`` where they say nothing. Methods raise ValueError for a wrong value."""
+
+    def __init__(self, settings: BaseSettings, defaults: Mapping[str, Any]) -> None:
+        self._settings = settings
+        self._defaults = defaults
+
+    def value(self, name: str) -> Any:
+        """As it is; 0.0 where there is neither a value nor a default."""
+        value = self._settings.get(name)
+        return self._defaults.get(name, 0.0) if value is None else value
+
+    def choice(self, name: str, choices: tuple[str, ...]) -> str:
+        """One of ``choices``."""
+        value = self.value(name)
+        if value not in choices:
+            raise ValueError(f"{name}={value!r}: must be one of {', '.join(choices)}")
+        return str(value)
+
+    def number(self, name: str) -> float:
+        """Any finite number >= 0."""
+        value = self.value(name)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = -1.0
+        if not (isfinite(number) and number >= 0):
+            raise ValueError(f"{name}={value!r}: must be a number >= 0")
+        return number
+
+    def count(self, name: str, *, least: int) -> int:
+        """A whole number >= ``least``."""
+        value = self.value(name)
+        try:
+            number = int(value)
+        except (TypeError, ValueError, OverflowError):
+            number = least - 1
+        if number < least or (isinstance(value, float) and value != number):
+            raise ValueError(f"{name}={value!r}: must be a whole number >= {least}")
+        return number

@@ -1,0 +1,70 @@
+"""The seen-set in memory: its tables and its bytes (its answers: test_stores.py)."""
+
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawlproject.seen import MemorySeenSet
+from crawlproject.seen.exact import TABLES
+
+from .conftest import BATCHES, PROPERTY, hashed
+
+#: Bytes of a set before its first key: 256 tables of 16 slots and their heads.
+EMPTY = MemorySeenSet().__sizeof__()
+
+
+@PROPERTY
+@given(batches=BATCHES)
+def test_tables_are_sound(batches: list[list[int]]) -> None:
+    """Every key in its table, counts right."""
+    seen = MemorySeenSet()
+    for batch in batches:
+        seen.add_new(batch)
+        seen.check()
+
+
+@PROPERTY
+@given(st.lists(st.integers(0, 200), max_size=200), st.sampled_from([0, 2**64 - TABLES * 201]))
+def test_keys_that_all_want_one_place(numbers: list[int], start: int) -> None:
+    """Keys of one table with equal high bits: slow, but right, at its start as round its end."""
+    seen = MemorySeenSet()
+    keys = [start + TABLES * number for number in numbers]
+    assert [seen.add_if_new(key) for key in keys] == [key not in keys[:place] for place, key in enumerate(keys)]
+    seen.check()
+
+
+@pytest.mark.parametrize("key", [-1, 2**64])
+def test_only_64_bits(key: int) -> None:
+    """Any other key is refused, and the set stays as it is."""
+    seen = MemorySeenSet()
+    with pytest.raises((OverflowError, IndexError)):
+        seen.add_new([key])
+    assert len(seen) == 0
+    seen.check()
+
+
+def test_bytes_per_key_at_every_size() -> None:
+    """At most 8 bytes / (4/5 / (4/3)) = 13.34 per key, and what an empty set has."""
+    seen = MemorySeenSet()
+    for number in range(150_000):
+        seen.add_new((hashed(number),))
+        if number % 101 == 0:
+            assert seen.__sizeof__() - EMPTY <= 13.34 * len(seen)
+    seen.check()
+
+
+def test_bytes_per_key_while_it_grows() -> None:
+    """At no moment more than 14 bytes per key are allocated, the old and new table of one that grows included."""
+    keys = [hashed(number) for number in range(150_000)]
+    seen = MemorySeenSet()
+    tracemalloc.start()
+    try:
+        for start in range(0, len(keys), 60):
+            seen.add_new(keys[start : start + 60])
+            if start % 6_000 == 0:
+                assert tracemalloc.get_traced_memory()[1] <= 14 * (start + 60) + EMPTY
+                tracemalloc.reset_peak()
+    finally:
+        tracemalloc.stop()

@@ -1,0 +1,148 @@
+"""The seen-set put together: exact whatever stands before its store."""
+
+from itertools import chain
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawlproject.seen import (
+    BloomSeenSet,
+    ClockCache,
+    LruCache,
+    MemorySeenSet,
+    RandomCache,
+    SeenSet,
+    StaticCache,
+    UrlBloom,
+    UrlCache,
+)
+
+from .conftest import BATCHES, PROPERTY, hashed, model_answers
+from .stores import ListStore
+
+
+def caches() -> st.SearchStrategy[UrlCache | None]:
+    """Of all policies, much too small, or none."""
+    sizes = st.integers(1, 6)
+    evicting = [st.builds(cache, sizes) for cache in (LruCache, ClockCache, RandomCache)]
+    static = st.builds(StaticCache, st.lists(st.integers(0, 30), min_size=1))
+    return st.one_of(st.none(), static, *evicting)
+
+
+def blooms() -> st.SearchStrategy[UrlBloom | None]:
+    """Much too small and nearly always wrong, good, or none."""
+    return st.one_of(st.none(), st.builds(UrlBloom, st.integers(1, 4), st.sampled_from([0.01, 0.9, 0.999])))
+
+
+@PROPERTY
+@given(batches=BATCHES, cache=caches(), bloom=blooms())
+def test_exact_whatever_stands_before_the_store(
+    batches: list[list[int]], cache: UrlCache | None, bloom: UrlBloom | None
+) -> None:
+    """Never new twice, never seen at its first; every test is counted in one place."""
+    store = ListStore()
+    seen = SeenSet(store, cache=cache, bloom=bloom)
+    assert [seen.add_new(batch) for batch in batches] == model_answers(batches)
+    keys = list(chain.from_iterable(batches))
+    assert all(key in seen for key in keys)
+    assert len(seen) == len(set(keys))
+    counts = seen.counts()
+    assert counts.pop("urls") == len(store)
+    assert counts["store_lookups"] == len(store.asked)
+    assert sum(counts.values()) == len(keys)
+
+
+def test_bloom_that_is_nearly_always_wrong_loses_nothing() -> None:
+    """2,000 keys into a filter made for 1 with an error of 0.999: most look-ups are in vain, none is wrong."""
+    store = MemorySeenSet()
+    seen = SeenSet(store, bloom=UrlBloom(1, 0.999))
+    keys = [hashed(number) for number in range(2_000)]
+    assert seen.add_new(keys) == [True] * 2_000
+    assert seen.counts()["store_lookups"] > 300
+    assert seen.add_new(keys) == [False] * 2_000
+
+
+def test_each_part_answers_for_the_next() -> None:
+    """New: by the bloom. Seen lately: by the cache. Seen long ago: by the store."""
+    store = ListStore()
+    seen = SeenSet(store, cache=LruCache(2), bloom=UrlBloom(100, 0.001))
+    assert seen.add_new([1, 2, 2, 3]) == [True, True, False, True]
+    assert (store.keys, store.asked) == ([1, 2, 3], [])
+    assert seen.add_new([3, 1]) == [False, False]
+    assert store.asked == [1]
+    assert seen.counts() == {"urls": 3, "cache_hits": 2, "bloom_new": 3, "store_lookups": 1}
+
+
+def test_asking_adds_nothing() -> None:
+    """``in`` is about what was added, also where a bloom would be wrong."""
+    seen = SeenSet(ListStore(), cache=LruCache(2), bloom=UrlBloom(1, 0.999))
+    assert 5 not in seen
+    assert seen.add_new([5]) == [True]
+    assert 5 in seen
+
+
+def test_store_of_an_earlier_run() -> None:
+    """What it has is not new, though cache and bloom start empty."""
+    for cache in (None, LruCache(9)):
+        seen = SeenSet(ListStore([1, 2]), cache=cache, bloom=UrlBloom(9, 0.001))
+        assert seen.add_new([2, 3, 1]) == [False, True, False]
+
+
+def test_failing_store_makes_no_key_seen() -> None:
+    """Keys that could not be stored are new when they come again."""
+    store = ListStore()
+    seen = SeenSet(store, cache=ClockCache(100), bloom=UrlBloom(100, 0.01))
+    seen.add_new([1])
+    store.fails = True
+    with pytest.raises(OSError, match="disk full"):
+        seen.add_new([1, 2, 3])
+    store.fails = False
+    assert seen.add_new([1, 2, 3]) == [False, True, True]
+
+
+@PROPERTY
+@given(batches=BATCHES)
+def test_bloom_alone_is_never_new_twice(batches: list[list[int]]) -> None:
+    """It loses URLs, but fetches none twice; one as good as here loses none."""
+    for bloom, is_exact in ((UrlBloom(2, 0.9), False), (UrlBloom(1_000, 1e-9), True)):
+        seen = BloomSeenSet(bloom)
+        answers = [seen.add_new(batch) for batch in batches]
+        for answer, right in zip(chain(*answers), chain(*model_answers(batches)), strict=True):
+            assert answer == right or (right and not is_exact)
+        assert len(seen) == sum(map(sum, answers))
+        assert all(key in seen for key in chain(*batches))
+
+
+def test_bloom_alone_knows_how_many_it_loses() -> None:
+    """20,000 URLs, each met three times, into a filter that loses one in 30: the estimate is within 15%."""
+    seen = BloomSeenSet(UrlBloom(5_000, 0.3))
+    new = 0
+    for start in range(0, 20_000, 50):
+        page = [hashed(number) for number in range(start, start + 50)]
+        new += sum(sum(seen.add_new(page)) for _ in range(3))
+    lost = 20_000 - new
+    assert lost > 400
+    assert seen.lost == pytest.approx(lost, rel=0.15)
+    assert seen.counts() == {"urls": new, "lost": seen.lost, "loss_rate": seen.lost / (new + seen.lost)}
+
+
+def test_keys_of_an_earlier_run_are_not_counted_as_tests() -> None:
+    """They are seen, and ``urls`` has them."""
+    for cache in (None, LruCache(9)):
+        seen = SeenSet(ListStore(), cache=cache, bloom=UrlBloom(100, 0.001))
+        seen.fill([1, 2])
+        assert seen.counts() == {"urls": 2, "cache_hits": 0, "bloom_new": 0, "store_lookups": 0}
+        assert seen.add_new([1, 3, 2]) == [False, True, False]
+
+
+def test_bloom_alone_knows_again_what_it_lost() -> None:
+    """Filled in the order of the earlier run it is as full, and as wrong, as it was."""
+    first = BloomSeenSet(UrlBloom(100, 0.5))
+    keys = [hashed(number) for number in range(1_000)]
+    found = [key for key in keys if first.add_new([key])[0]]
+    again = BloomSeenSet(UrlBloom(100, 0.5))
+    again.fill(found)
+    assert len(again) == len(first) < 1_000
+    assert not any(again.add_new(keys))
+    assert BloomSeenSet(UrlBloom(1, 0.5)).counts() == {"urls": 0, "lost": 0.0, "loss_rate": 0.0}
