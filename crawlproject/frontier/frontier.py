@@ -85,7 +85,7 @@ class Frontier:
                 if server is None:
                     server = met[key] = self._server(key)
                 self._arrivals += 1
-                if self._queue.is_moved_by(server, entry.quality):
+                if entry.quality > server.moving_quality:
                     changed[server] = None
                 self._push_url(server, entry, self._arrivals)
                 if look_ahead is not None:
@@ -103,7 +103,7 @@ class Frontier:
         for url, gain in gains:
             server = self._servers.get(server_key(url))
             quality = None if server is None else server.urls.raise_quality(url, server.key, gain)
-            if server is not None and quality is not None and self._queue.is_moved_by(server, quality):
+            if server is not None and quality is not None and quality > server.moving_quality:
                 changed[server] = None
         self._place(changed)
 

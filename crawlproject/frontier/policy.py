@@ -6,6 +6,7 @@ a measurement is recorded or a session is closed, which is when the frontier ask
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ class Policy(Protocol):
         """
         ...
 
-    def is_moved_by(self, server: Server, rank: float, quality: float) -> bool:
-        """Whether a URL queued at ``quality``, new or worth less before, can change the ``rank`` of ``server``. O(1).
+    def moving_quality(self, server: Server, rank: float) -> float:
+        """URLs queued at no more than this, new or worth less before, leave the ``rank`` of ``server`` as it is. O(1).
 
-        Where it certainly does not, the server need not be ranked anew.
+        So the server need not be ranked anew; ``-inf`` where any URL may change it.
         """
         ...
 
@@ -49,9 +50,9 @@ class PaperPolicy:
     learns_prior = False
     looks_ahead = False
 
-    def is_moved_by(self, server: Server, rank: float, quality: float) -> bool:
-        """It may."""
-        return True
+    def moving_quality(self, server: Server, rank: float) -> float:
+        """Any URL may change the rank."""
+        return -inf
 
     def goes_on(self, server: Server, alternative: float) -> bool:
         """Always: the batch is fetched as far as the server allows."""
@@ -67,9 +68,9 @@ class BreadthFirst(PaperPolicy):
         """Always 0."""
         return 0.0
 
-    def is_moved_by(self, server: Server, rank: float, quality: float) -> bool:
-        """Never."""
-        return False
+    def moving_quality(self, server: Server, rank: float) -> float:
+        """None does."""
+        return inf
 
 
 class PerformanceFirst(PaperPolicy):
@@ -125,9 +126,9 @@ class BestPrefix:
         """Whether the next URL is worth its time here, the connection being open already."""
         return server.urls.best_quality + server.bonus >= self.STOP * alternative * server.page_time
 
-    def is_moved_by(self, server: Server, rank: float, quality: float) -> bool:
-        """Only if the URL is worth more per second than the prefix: else it stays behind its end."""
-        return quality + server.bonus > rank * server.page_time
+    def moving_quality(self, server: Server, rank: float) -> float:
+        """A URL worth no more per second than the prefix stays behind its end."""
+        return rank * server.page_time - server.bonus
 
 
 #: Names of ``FRONTIER_POLICY``.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from math import inf
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.estimate import Estimates
@@ -51,6 +52,7 @@ class Server:
         "heap_item",
         "key",
         "limit",
+        "moving_quality",
         "page_time",
         "ready_at",
         "request_wait",
@@ -64,6 +66,7 @@ class Server:
         self.urls = urls
         self.estimates = Estimates()
         self.found: Yield | None = None  # on its pages; kept where a policy looks ahead
+        self.moving_quality = -inf  # a URL queued at no more than this changes neither its rank nor its place
         self.bonus = 0.0  # what the links of its next page are expected to be worth
         self.state = ServerState.IDLE
         self.limit = limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.heap import LazyHeap
@@ -23,7 +24,7 @@ class ServerQueue:
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._is_moved_by = getattr(policy, "is_moved_by", None)
+        self._moving_quality = getattr(policy, "moving_quality", None)
         self.ready: LazyHeap[Server] = LazyHeap()  # best first
         self.resting: LazyHeap[Server | Group] = LazyHeap()
         self.groups: dict[str, Group] = {}
@@ -41,6 +42,7 @@ class ServerQueue:
         if state is ServerState.LEASED:
             return
         target = self._target(server)
+        server.moving_quality = inf if target is ServerState.RESTING else -inf
         if state is target:
             if target is not ServerState.IDLE:
                 self._heap(server).rekey(server, self._key(server))
@@ -52,19 +54,6 @@ class ServerQueue:
             self._heap(server).push(server, self._key(server))
         if server.group is not None:
             self._offer(server.group)
-
-    def is_moved_by(self, server: Server, quality: float) -> bool:
-        """Whether a URL that is now queued at ``quality`` (new, or worth less before) can change its place. O(1).
-
-        To be asked before the first change since ``place``: the servers it is True for must be placed afterwards.
-        """
-        if server.state is ServerState.READY or server.state is ServerState.WAITING:
-            if self._is_moved_by is None:
-                return True
-            assert server.heap_item is not None
-            moved: bool = self._is_moved_by(server, -server.heap_item[0], quality)
-            return moved
-        return server.state is ServerState.IDLE
 
     def lease(self, now: float) -> Server | None:
         """Take the best server that may be asked now; None if there is none. O(log servers).
@@ -82,6 +71,7 @@ class ServerQueue:
                 self._offer(group)
                 continue
             server.state = ServerState.LEASED
+            server.moving_quality = inf
             self.leased += 1
             if group is not None:
                 group.holder = server
@@ -144,7 +134,12 @@ class ServerQueue:
         return ServerState.WAITING if server.state is ServerState.WAITING else ServerState.READY
 
     def _key(self, server: Server) -> float:
-        return server.ready_at if server.state is ServerState.RESTING else -self._policy.rank(server)
+        if server.state is ServerState.RESTING:
+            return server.ready_at
+        rank = self._policy.rank(server)
+        if self._moving_quality is not None:
+            server.moving_quality = self._moving_quality(server, rank)
+        return -rank
 
     def _heap(self, server: Server) -> LazyHeap[Server] | LazyHeap[Server | Group]:
         if server.state is ServerState.READY:

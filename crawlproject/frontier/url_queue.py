@@ -125,8 +125,9 @@ class UrlQueue:
         old = self._by_path.get(path)
         if old is None:
             return None
-        quality = self._quality(old) + gain
-        if quality <= self._quality(old):
+        before = self._quality(old)
+        quality = before + gain
+        if quality <= before:
             return quality
         sort_key = (-quality, old[1]) if self._by_quality else (old[0], -quality)
         item: Item = (*sort_key, *old[2:])
@@ -248,4 +249,5 @@ class UrlQueue:
 
 def _path(url: str, prefix: str) -> str:
     """``url`` without the server key ``prefix`` where a path follows that; else as it is."""
-    return url[len(prefix) :] if url.startswith("/", len(prefix)) and url.startswith(prefix) else url
+    length = len(prefix)
+    return url[length:] if url[length : length + 1] == "/" and url.startswith(prefix) else url
