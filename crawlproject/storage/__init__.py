@@ -1,0 +1,8 @@
+"""The frontier's only I/O: where its state lives when it must outlive the process."""
+
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.errors import StoreError
+from crawlproject.storage.seen import DiskSeenStore
+from crawlproject.storage.urls import DiskUrlRows
+
+__all__ = ["DiskSeenStore", "DiskStore", "DiskUrlRows", "StoreError"]
