@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -56,6 +57,8 @@ class LinkRecord:
         except OSError as error:
             logger.error("LINKS_FILE is given up: %s", error)
             self._stats.inc_value("frontier/links/record_failed")
+            with suppress(OSError):
+                self._file.close()
             self._file = None
 
     def close(self) -> None:

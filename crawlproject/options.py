@@ -25,8 +25,8 @@ PolitenessGroup = Literal["server", "domain", "ip"]
 BACKENDS = ("memory",)
 
 DEFAULTS: dict[str, Any] = {
-    # Quality per second is what a crawl that ends before the web does should maximise (Cao 2003, figures 6 and 7).
-    "FRONTIER_POLICY": "capacity",
+    # Most quality over time on every web tried, known or learned (docs/results.md).
+    "FRONTIER_POLICY": "prefix",
     # Connections open at once: the paper's number; a home connection and a small machine can take it.
     "FRONTIER_MAX_SESSIONS": 64,
     # Most requests of one session, where the server sets no limit itself: what most servers allow (Cao 2003, figure 3).
@@ -49,7 +49,9 @@ DEFAULTS: dict[str, Any] = {
     "FRONTIER_MAX_FAILURES": 10,
     # A dead server costs a place for as long as it is waited for; a live one connects in 0.2 s at the 90th percentile.
     "FRONTIER_CONNECT_TIMEOUT": 10.0,
-    "FRONTIER_QUALITY": "constant",
+    # Best of what can be learned on the way, over synthetic webs and a real one (docs/results.md); for requests
+    # that a spider yields one by one it is the same for all, so that Scrapy's priority orders them.
+    "FRONTIER_QUALITY": "in-links",
     "FRONTIER_QUALITY_FILE": None,
 }
 

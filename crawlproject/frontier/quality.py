@@ -87,13 +87,16 @@ class ScoredQuality:
 
 
 class InLinks:
-    """The number of pages seen to link to a page, those of other servers counting twice (Cho et al. 1998)."""
+    """One more than the pages seen to link to a page, those of other servers counting twice (Cho et al. 1998).
+
+    Pages found by other means than a link (seeds, requests of a spider) are worth 1.
+    """
 
     EXTERNAL = 2.0
 
     def quality(self, url: str, depth: int) -> float:
-        """1 for a seed, which nothing links to."""
-        return 0.0 if depth else 1.0
+        """1, before any link."""
+        return 1.0
 
     def gain(self, page_quality: float, links: int, *, internal: bool) -> float:
         """1, or 2 from another server."""

@@ -29,13 +29,13 @@ def anything(site: Site) -> Script:
     return {"1/": FINE, **{f"{server}/{name}": FINE for server in (1, 2) for name in pages}}
 
 
-@pytest.mark.parametrize("policy", ["quality", "capacity", "breadth-first"])
+@pytest.mark.parametrize("policy", ["quality", "capacity", "prefix", "breadth-first"])
 def test_order_within_a_server(policy: str) -> None:
     """Quality, then priority, then arrival, where the policy goes by quality; else priority, then arrival."""
     ours = run(f"{LIMITS}.OrderSpider", anything, servers=2, settings={**QUICK, "FRONTIER_POLICY": policy})
     by_priority = ["9q0.5", "5q1", "5q3", "2q2", "0q1", "0q1", "-3q1"]
     by_quality = ["5q3", "2q2", "5q1", "0q1", "0q1", "-3q1", "9q0.5"]
-    expected = by_quality if policy in ("quality", "capacity") else by_priority
+    expected = by_quality if policy in ("quality", "capacity", "prefix") else by_priority
     assert ours.site.places(1) == ["1/", *(f"1/{name}" for name in expected)]
     assert ours.site.places(2) == [f"2/{name}" for name in by_priority]
 

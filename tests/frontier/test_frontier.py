@@ -300,14 +300,16 @@ def test_counts_name_every_state() -> None:
 class FrontierModel(RuleBasedStateMachine):
     """Random operations on a frontier and on a model that looks at everything each time."""
 
+    policy_name = "capacity"
+
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
-        self.policy = POLICIES["capacity"]()
+        self.policy = POLICIES[self.policy_name]()
         self.frontier = Frontier(
             self.policy, Politeness(factor=2, min_delay=0.2, max_delay=3), max_batch=4, group_of=self.group_of
         )
-        self.queued: dict[str, list[float]] = {}
+        self.queued: dict[str, dict[str, float]] = {}
         self.sessions: list[object] = []
         self.free_at: dict[str | None, float] = {}
         self.serial = 0
@@ -315,12 +317,29 @@ class FrontierModel(RuleBasedStateMachine):
     def group_of(self, key: str) -> str:
         return "pair" if key in ("http://0.example", "http://1.example") else key
 
-    @rule(server=st.integers(0, 5), quality=st.sampled_from([0.1, 0.25, 0.5, 1.0, 3.0]))
-    def push(self, server: int, quality: float) -> None:
-        self.serial += 1
-        key = f"http://{server}.example"
-        self.frontier.push([Entry(f"{key}/{self.serial}", quality)])
-        self.queued.setdefault(key, []).append(quality)
+    @rule(
+        links=st.lists(st.tuples(st.integers(0, 5), st.sampled_from([0.1, 0.25, 0.5, 1.0, 3.0])), max_size=4),
+        source=st.none() | st.integers(0, 5),
+    )
+    def push(self, links: list[tuple[int, float]], source: int | None) -> None:
+        entries = []
+        for server, quality in links:
+            self.serial += 1
+            key = f"http://{server}.example"
+            entries.append(Entry(f"{key}/{self.serial}", quality))
+            self.queued.setdefault(key, {})[f"{key}/{self.serial}"] = quality
+        self.frontier.push(entries, None if source is None else f"http://{source}.example")
+
+    @precondition(lambda self: any(self.queued.values()))
+    @rule(data=st.data(), gain=st.sampled_from([0.01, 0.5, 4.0]))
+    def raise_quality(self, data: st.DataObject, gain: float) -> None:
+        urls = [url for queue in self.queued.values() for url in queue]
+        chosen = data.draw(st.lists(st.sampled_from(urls), max_size=5, unique=True))
+        self.frontier.raise_quality([*((url, gain) for url in chosen), ("http://0.example/unknown", gain)])
+        for queue in self.queued.values():
+            for url in chosen:
+                if url in queue:
+                    queue[url] += gain
 
     @rule(seconds=st.sampled_from([0.05, 0.5, 2.0]))
     def wait(self, seconds: float) -> None:
@@ -355,8 +374,7 @@ class FrontierModel(RuleBasedStateMachine):
         if entry is None:
             assert not may or self.now < session.ready_at
             return
-        assert entry.quality == max(self.queued[key])
-        self.queued[key].remove(entry.quality)
+        assert entry.quality == max(self.queued[key].values()) == self.queued[key].pop(entry.url)
         took = data.draw(st.sampled_from([0.01, 0.3]))
         self.now += took
         self.frontier.record(
@@ -383,8 +401,15 @@ class FrontierModel(RuleBasedStateMachine):
             assert (server.state is ServerState.LEASED) == leased
 
 
+class PrefixModel(FrontierModel):
+    """The same by a policy that learns, looks ahead and leaves servers in place where nothing can have changed."""
+
+    policy_name = "prefix"
+
+
 TestFrontierModel = FrontierModel.TestCase
-TestFrontierModel.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
+TestPrefixModel = PrefixModel.TestCase
+TestFrontierModel.settings = TestPrefixModel.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
 
 
 def test_capacity_prefers_the_faster_of_equal_servers() -> None:
@@ -453,3 +478,15 @@ def test_session_ends_where_another_server_is_worth_more() -> None:
         frontier.record(Measurement(start.session.server.key, now + 0.1, status=200, response_time=0.1, fetch_time=0.1))
         dispatcher.ended(start.session)
     assert order == [f"{A}/good", f"{B}/fair", f"{A}/poor"]
+
+
+def test_raised_url_brings_its_server_forward() -> None:
+    """b's page gains in worth while it waits, and overtakes a's."""
+    frontier = frontier_of(BestPrefix())
+    push(frontier, f"{A}/1", quality=2.0)
+    push(frontier, f"{B}/1", quality=1.0)
+    frontier.raise_quality([(f"{B}/1", 1.5), (f"{B}/fetched", 9.0), ("http://never.example/", 1.0)])
+    frontier.check()
+    session = frontier.open_session(0.0)
+    assert session.server.key == B
+    assert frontier.next_url(session, 0.0).quality == 2.5

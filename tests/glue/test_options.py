@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.settings import Settings
 
-from crawlproject.frontier import CapacityBased, Politeness
+from crawlproject.frontier import BestPrefix, CapacityBased, Politeness
 from crawlproject.frontier.quality import DepthQuality, ScoredQuality
 from crawlproject.options import DEFAULTS, FrontierOptions
 from tests.crawl.crawling import ROOT, environment
@@ -31,7 +31,7 @@ def refusal(**settings: object) -> str:
 def test_without_settings_the_defaults_hold() -> None:
     """No setting is needed, and the defaults are those of the core where it has any."""
     options = FrontierOptions.from_settings(Settings())
-    assert options.policy is CapacityBased
+    assert options.policy is BestPrefix
     assert options.politeness == Politeness()
     assert (options.group, options.max_sessions, options.max_batch) == ("server", 64, 100)
 

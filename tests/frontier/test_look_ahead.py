@@ -1,0 +1,89 @@
+"""What links are expected to bring, traced by hand."""
+
+import pytest
+
+from crawlproject.frontier import BestPrefix, CapacityBased, Entry, Frontier, Measurement, Politeness
+from crawlproject.frontier.look_ahead import (
+    BUCKET_DECAY,
+    DRIFT,
+    GAIN_DECAY,
+    POPULATION_WEIGHT,
+    SERVER_DECAY,
+    LookAhead,
+)
+from crawlproject.frontier.server import Server
+from crawlproject.frontier.url_queue import UrlQueue
+
+A, B = "http://a.example", "http://b.example"
+NO_WAIT = Politeness(mode="session", factor=0, min_delay=0, max_delay=0)
+
+
+def server(key: str = A) -> Server:
+    return Server(key, UrlQueue(by_quality=True, window=1), 1)
+
+
+def test_nothing_is_expected_before_anything_was_seen() -> None:
+    """No page, no bonus."""
+    assert LookAhead().bonus(None) == 0.0
+
+
+def test_gain_is_the_mean_worth_of_new_urls_beyond_their_time() -> None:
+    """max(0, 3 - 1·2) = 1 and max(0, 1 - 1·2) = 0; the older weighs less."""
+    look_ahead = LookAhead()
+    look_ahead.learn_url(3.0, rate=1.0, page_time=2.0)
+    look_ahead.learn_url(1.0, rate=1.0, page_time=2.0)
+    assert look_ahead.gain == pytest.approx(GAIN_DECAY / (GAIN_DECAY + 1))
+
+
+def test_bonus_weighs_the_servers_own_pages_against_all_servers() -> None:
+    """Own: 6 and 2 new URLs; the one other server met twice had 4, then 0."""
+    look_ahead = LookAhead()
+    rich, poor = server(A), server(B)
+    for one, new in ((rich, 6), (poor, 4), (rich, 2), (poor, 0)):
+        look_ahead.learn_page(one, new)
+    look_ahead.learn_url(0.5, rate=0.0, page_time=1.0)
+    first = (6 * BUCKET_DECAY + 4) / (BUCKET_DECAY + 1)  # of servers not yet fetched from
+    assert look_ahead.bonus(None) == pytest.approx(0.5 * first)
+    own, pages = 6 * SERVER_DECAY + 2, SERVER_DECAY + 1
+    second = (2 * BUCKET_DECAY + 0) / (BUCKET_DECAY + 1)  # of servers with one page
+    expected = (own + POPULATION_WEIGHT * second) / (pages + POPULATION_WEIGHT)
+    assert look_ahead.bonus(rich.found) == pytest.approx(0.5 * expected)  # two pages: no server was met so yet
+    assert look_ahead.bonus(rich.found) > look_ahead.bonus(poor.found)
+
+
+def test_servers_are_ranked_anew_when_the_gain_drifts() -> None:
+    """Only then, and not before as many pages have been fetched as servers wait."""
+    look_ahead = LookAhead()
+    look_ahead.learn_url(1.0, 0.0, 0.0)
+    assert not look_ahead.is_outdated(servers=3)
+    for _ in range(3):
+        look_ahead.learn_page(server(), 1)
+    assert look_ahead.is_outdated(servers=3)
+    for _ in range(3):
+        look_ahead.learn_page(server(), 1)
+    assert not look_ahead.is_outdated(servers=3)
+    for _ in range(5):
+        look_ahead.learn_url(DRIFT * 1.5, 0.0, 0.0)
+    assert look_ahead.is_outdated(servers=3)
+
+
+def test_server_whose_pages_bring_much_goes_first() -> None:
+    """a's pages showed good URLs, b's none: of equal URLs and times, a's is worth more."""
+    frontier = Frontier(BestPrefix(), NO_WAIT)
+    for key in (B, A):
+        frontier.push([Entry(f"{key}/{i}", 1.0) for i in range(3)])
+    for key, new in ((A, 3), (B, 0), (A, 3), (B, 0)):
+        frontier.record(Measurement(key, 1.0, status=200, connect_time=0.1, response_time=0.2, fetch_time=0.2))
+        frontier.push([Entry(f"http://far.example/{key[7]}{i}", 5.0) for i in range(new)], found_on=key)
+        frontier.check()
+    assert frontier.server(A).bonus > frontier.server(B).bonus
+    ranks = {key: frontier.policy.rank(frontier.server(key)) for key in (A, B)}
+    assert ranks[A] > ranks[B]
+
+
+def test_the_papers_policies_do_not_look_ahead() -> None:
+    """A URL is worth its quality."""
+    frontier = Frontier(CapacityBased(), NO_WAIT)
+    frontier.push([Entry(f"{A}/1"), Entry(f"{B}/1")], found_on=A)
+    assert frontier.server(A).bonus == 0.0
+    assert frontier.server(A).found is None
