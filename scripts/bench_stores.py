@@ -50,6 +50,9 @@ class RocksStore:
             table = r.BlockBasedOptions()
             table.set_block_cache(cache)
             table.set_cache_index_and_filter_blocks(True)
+            table.set_index_type(r.BlockBasedIndexType.two_level_index_search())
+            table.set_partition_filters(True)
+            table.set_pin_top_level_index_and_filter(True)
             table.set_format_version(5)
             if points:
                 table.set_bloom_filter(10, False)

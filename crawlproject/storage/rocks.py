@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocksdict import (
     AccessType,
+    BlockBasedIndexType,
     BlockBasedOptions,
     Cache,
     DBCompressionType,
@@ -147,6 +148,10 @@ def _table_options(cache: Cache, *, points: bool) -> Options:
     table = BlockBasedOptions()
     table.set_block_cache(cache)
     table.set_cache_index_and_filter_blocks(True)
+    # In small pieces: a filter of some MB would not fit into its part of the cache, and be read for each key.
+    table.set_index_type(BlockBasedIndexType.two_level_index_search())
+    table.set_partition_filters(True)
+    table.set_pin_top_level_index_and_filter(True)
     table.set_format_version(5)
     table.set_block_size(4096 if points else 16384)
     if points:

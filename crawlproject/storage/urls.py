@@ -73,6 +73,10 @@ class DiskUrlRows:
         key = _server_key(server) + digest
         return self._places[key] if key in self._places else self._rocks.get("places", key)
 
+    def touched(self) -> set[int]:
+        """Servers with rows that have not been committed."""
+        return set(self._rows)
+
     def write_to(self, batch: Batch) -> None:
         """See ``Part``."""
         for server, changes in self._rows.items():
