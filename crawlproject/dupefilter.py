@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from scrapy.utils.request import RequestFingerprinterProtocol
 
+    from crawlproject.storage import DiskSeenStore
+
 logger = logging.getLogger(__name__)
 
 
@@ -26,6 +28,17 @@ def canonicalizer_from_settings(settings: BaseSettings) -> Canonicalizer:
     """The project's canonical form of URLs: ``URL_DROP_PARAMETERS`` lists the parameters to remove."""
     drop = settings.getlist("URL_DROP_PARAMETERS") if settings.get("URL_DROP_PARAMETERS") is not None else None
     return Canonicalizer() if drop is None else Canonicalizer(drop)
+
+
+class StoredSeenSet:
+    """As ``MemorySeenSet``, over a store."""
+
+    def __init__(self, store: DiskSeenStore) -> None:
+        self._store = store
+
+    def add_if_new(self, fingerprint: int) -> bool:
+        """Add ``fingerprint``; True if it had not been there."""
+        return self._store.add_new([fingerprint])[0]
 
 
 class SeenDupeFilter(BaseDupeFilter):
@@ -42,7 +55,7 @@ class SeenDupeFilter(BaseDupeFilter):
         *,
         debug: bool = False,
     ) -> None:
-        self.seen = MemorySeenSet()
+        self.seen: MemorySeenSet | StoredSeenSet = MemorySeenSet()
         self.canonicalizer = canonicalizer
         self._fingerprinter = fingerprinter
         self._by_url = type(fingerprinter) is RequestFingerprinter
@@ -58,6 +71,10 @@ class SeenDupeFilter(BaseDupeFilter):
             crawler.request_fingerprinter,
             debug=crawler.settings.getbool("DUPEFILTER_DEBUG"),
         )
+
+    def use_store(self, store: DiskSeenStore) -> None:
+        """Remember in ``store``, beyond this run; to be called before the first test."""
+        self.seen = StoredSeenSet(store)
 
     def request_seen(self, request: Request) -> bool:
         """Whether an equal request has been met; it has been now.

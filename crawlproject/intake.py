@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.frontier import Entry
 from crawlproject.frontier.quality import link_gains
@@ -68,15 +68,18 @@ class LinkIntake:
         self._depth_limit = settings.getint("DEPTH_LIMIT")
         self._record = LinkRecord.from_settings(settings, stats)
 
-    def find(self, links: Links) -> Found:
-        """The new ones among ``links``, and what they add to others. Counts each in a stat ``frontier/links/*``."""
+    def find(self, links: Links, payload: Any = None) -> Found:
+        """The new ones among ``links``, with ``payload``, and what they add to others.
+
+        Counts each in a stat ``frontier/links/*``.
+        """
         depth = 0 if links.response is None else links.response.meta.get("depth", 0) + 1
         counts: Counter[str] = Counter()
         if self._depth_limit and depth > self._depth_limit:
             counts["skipped/depth"] = len(links.hrefs)
             found = Found([], [], None)
         else:
-            found = self._sift(links, depth, counts)
+            found = self._sift(links, depth, payload, counts)
         counts["new"] = len(found.entries)
         counts["found"] = len(links.hrefs)
         for name, count in counts.items():
@@ -89,7 +92,7 @@ class LinkIntake:
         if self._record is not None:
             self._record.close()
 
-    def _sift(self, links: Links, depth: int, counts: Counter[str]) -> Found:
+    def _sift(self, links: Links, depth: int, payload: Any, counts: Counter[str]) -> Found:
         reason_to_skip, is_new, worth = self._filter.reason, self._seen.url_is_new, self._quality.quality
         urls = self._canonical(links)
         source = self._source(links, urls)
@@ -106,7 +109,7 @@ class LinkIntake:
             gain = source.gain(url)
             if is_new(url):
                 quality = worth(url, depth) + gain if links.quality is None else links.quality
-                fresh[url] = Entry(url, quality, 0, depth, links.callback)
+                fresh[url] = Entry(url, quality, 0, depth, payload)
             else:
                 counts["seen"] += 1
                 if gain and url not in fresh:

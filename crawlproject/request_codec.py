@@ -91,6 +91,11 @@ class RequestCodec:
             raise ValueError(f"unknown attributes of a request: {sorted(unknown)}")
         return kind(entry.url, priority=entry.priority, **values)
 
+    @staticmethod
+    def is_link(payload: bytes) -> bool:
+        """Whether ``encode_link`` wrote it."""
+        return payload[:1] == LINK
+
     def decode_link(self, payload: bytes | None) -> Callable[..., Any] | None:
         """The callback that ``encode_link`` wrote. Raises ValueError where the spider has no such method."""
         return None if payload is None else self._method(payload[1:].decode())

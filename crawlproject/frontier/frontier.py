@@ -62,9 +62,10 @@ class Frontier:
         self._refilled: list[Session] = []
         self._dropped: list[Entry] = []
 
-    def keep_in(self, store: FrontierStore) -> None:
+    def keep_in(self, store: FrontierStore, now: float) -> None:
         """Have URLs and servers outlive the process; while there are none yet. Memory then grows with servers only."""
         self._store = store
+        self._queue.tick(now)
 
     def __len__(self) -> int:
         """How many URLs are queued (those handed out by ``next_url`` are not). O(1)."""

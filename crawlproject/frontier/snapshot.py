@@ -39,6 +39,8 @@ def restore_server(frontier: Frontier, key: str, urls: ServerUrls, state: dict[s
     set_state(server, {name: state[name] for name in SERVER_ATTRIBUTES if name in state})
     frontier._expectations.update(server)
     server.set_limit(frontier.politeness, frontier._max_batch)
+    if server.given_up:
+        frontier._dropped += urls.drain(key)
     frontier._urls += len(urls)
     frontier._queue.place(server)
     return server

@@ -80,16 +80,21 @@ class DiskFrontierStore:
         number = cast("StoredUrlQueue", server.urls).number
         self._servers[number] = self._changed[number] = server
 
-    def load(self, frontier: Frontier, longest_wait: float) -> None:
+    @property
+    def count(self) -> int:
+        """How many servers there are."""
+        return len(self._servers)
+
+    def load(self, frontier: Frontier, now: float, longest_wait: float) -> None:
         """Fill ``frontier``, which must be new, with what is stored; about 20 µs a server.
 
-        No server rests longer than ``longest_wait`` seconds from now (the wall clock may have been wrong).
+        No server rests longer than ``longest_wait`` seconds from ``now`` (the wall clock may have been wrong).
         Raises StoreError where a record is damaged.
         """
         self._frontier = frontier
-        frontier.keep_in(self)
+        frontier.keep_in(self, now)
         saved = self._store.rocks.get("state", b"frontier")
-        latest = frontier.now + longest_wait
+        latest = now + longest_wait
         try:
             if saved is not None:
                 restore_frontier(frontier, json.loads(saved))

@@ -13,7 +13,7 @@ from crawlproject.storage import DiskSeenStore, DiskStore, DiskUrlRows, StoreErr
 from crawlproject.storage.directory import FORMAT, StoreLabel
 
 LABEL = StoreLabel("web", "quality")
-KEYS = [bytes([i]) * 12 for i in range(10)]
+KEYS = list(range(10))
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def contents(path: Path) -> dict[str, bytes]:
     return {str(file): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
-def seen_in(path: Path) -> list[bytes]:
+def seen_in(path: Path) -> list[int]:
     with DiskStore.read_only(path) as store:
         return list(DiskSeenStore(store))
 

@@ -30,18 +30,18 @@ class OnDisk:
         self.folder, self.policy = folder, policy
         self.open(offset)
 
-    def open(self, offset: float = 1000.0) -> None:
+    def open(self, offset: float = 1000.0, now: float = 0.0) -> None:
         self.store = DiskStore(self.folder, StoreLabel("web", "quality" if self.policy.by_quality else "arrival"))
         try:
             self.frontier = Frontier(self.policy(), POLITENESS, max_batch=20, max_failures=3)
-            DiskFrontierStore(self.store, offset, indexed=True).load(self.frontier, longest_wait=300.0)
+            DiskFrontierStore(self.store, offset, indexed=True).load(self.frontier, now, longest_wait=300.0)
         except StoreError:
             self.store.close()
             raise
 
-    def reopen(self, offset: float = 1000.0) -> None:
+    def reopen(self, offset: float = 1000.0, now: float = 0.0) -> None:
         self.store.close()
-        self.open(offset)
+        self.open(offset, now)
 
 
 def fetch(frontier: Frontier, now: float, *, failed: bool = False, acknowledge: bool = True) -> str | None:
@@ -137,9 +137,8 @@ class Both:
         self.drop()
         self.commit()
         old = self.disk.frontier
-        self.disk.reopen()
+        self.disk.reopen(now=self.now)
         new = self.disk.frontier
-        new._queue.tick(self.now)
         assert len(new) == len(old) + self.unacknowledged
         for server in old.servers():
             again = new.server(server.key)
