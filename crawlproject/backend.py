@@ -14,13 +14,13 @@ from crawlproject.engine_alarm import unfinished_requests
 from crawlproject.frontier.quality import LinkQuality
 from crawlproject.link_request import link_request
 from crawlproject.request_codec import NotSerializableError, RequestCodec
+from crawlproject.request_entries import KEEP
 from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore, StoreError, StoreLabel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.utils.asyncio import CallLaterResult
 
@@ -34,8 +34,8 @@ logger = logging.getLogger(__name__)
 class MemoryBackend:
     """Everything ends with the process; requests and callbacks are kept as they are."""
 
-    def open(self, spider: Spider, frontier: Frontier, seen: SeenDupeFilter) -> None:
-        """Called once, when the spider is opened."""
+    def open(self, frontier: Frontier, seen: SeenDupeFilter) -> None:
+        """Called once, before all else."""
 
     def pack(self, request: Request) -> Any:
         """What the frontier carries of ``request`` besides its URL."""
@@ -84,32 +84,34 @@ class DiskBackend(MemoryBackend):
         self._timer: CallLaterResult | None = None
         self._has_failed = False
 
-    def open(self, spider: Spider, frontier: Frontier, seen: SeenDupeFilter) -> None:
+    def open(self, frontier: Frontier, seen: SeenDupeFilter) -> None:
         """Open the store and fill frontier and seen-set. Raises StoreError; O(servers)."""
-        options = self._options
+        spider = self._crawler.spider
+        assert spider is not None
+        order = "quality" if self._options.policy.by_quality else "arrival"
         try:
-            self._store = DiskStore(
-                self._directory, StoreLabel(spider.name, "quality" if options.policy.by_quality else "arrival")
-            )
+            self._store = DiskStore(self._directory, StoreLabel(spider.name, order))
+            self._load(frontier, seen)
         except StoreError as error:
-            logger.critical("Cannot start: %s", error)
-            raise
-        try:
-            servers = DiskFrontierStore(
-                self._store, time.time() - CLOCK(), indexed=isinstance(options.quality, LinkQuality)
-            )
-            servers.load(frontier, CLOCK(), options.politeness.longest_wait)
-            seen.use_store(DiskSeenStore(self._store))
-        except StoreError as error:
-            self._store.close()
             logger.critical("Cannot start: %s", error)
             raise
         self._frontier = frontier
         self._codec = RequestCodec(spider)
+        self._set_timer()
+
+    def _load(self, frontier: Frontier, seen: SeenDupeFilter) -> None:
+        options = self._options
+        indexed = isinstance(options.quality, LinkQuality)
+        try:
+            servers = DiskFrontierStore(self._store, time.time() - CLOCK(), indexed=indexed)
+            servers.load(frontier, CLOCK(), options.politeness.longest_wait)
+            seen.use_store(DiskSeenStore(self._store))
+        except StoreError:
+            self._store.close()
+            raise
         if len(frontier):
             logger.info("Resumed from %s: %d URLs of %d servers", self._directory, len(frontier), servers.count)
         self._stats.set_value("frontier/resumed", len(frontier))
-        self._set_timer()
 
     def pack(self, request: Request) -> Any:
         """Its bytes; where they cannot be written, the request itself, which then stays in memory."""
@@ -190,7 +192,9 @@ class DiskBackend(MemoryBackend):
         """Forget the entries whose requests the engine is through with. O(requests under way)."""
         unfinished = unfinished_requests(self._crawler)
         for request in [request for request in self._handed_out if request not in unfinished]:
-            self._frontier.acknowledge(self._handed_out.pop(request))
+            entry = self._handed_out.pop(request)
+            if not request.meta.get(KEEP):
+                self._frontier.acknowledge(entry)
 
 
 def backend_from_options(crawler: Crawler, options: FrontierOptions) -> MemoryBackend:

@@ -24,6 +24,10 @@ logger = logging.getLogger(__name__)
 #: ``Request.meta``: the ``download_slot`` that was given to it here (a copy may go to another server).
 OWN_SLOT = "frontier_slot"
 
+#: ``Request.meta``: set by a spider that has not taken a page (it has enough): with the disk backend the page stays
+#: queued for the next run.
+KEEP = "frontier_keep"
+
 
 class RequestEntries:
     """Converts both ways; O(size of the request)."""

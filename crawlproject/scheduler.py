@@ -68,26 +68,27 @@ class FrontierScheduler(BaseScheduler):
         self._backend = backend_from_options(crawler, options)
         self._entries = RequestEntries(self._backend, options.quality, crawler.settings, crawler.stats)
         self._alarm = EngineAlarm(crawler)
+        seen = self.dupefilter
+        if not isinstance(seen, SeenDupeFilter):  # the project's own filters requests; links need a seen-set, too
+            seen = SeenDupeFilter.from_crawler(crawler)
+        self._seen = seen
+        self._backend.open(self._frontier, seen)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Reads the settings ``FRONTIER_*``; ValueError where one is wrong."""
+        """Reads the settings ``FRONTIER_*``, opens the backend.
+
+        Raises ValueError where a setting is wrong, StoreError where the backend's directory cannot be used.
+        """
         return cls(crawler, FrontierOptions.from_settings(crawler.settings))
 
     # Scrapy's interface
 
     def open(self, spider: Spider) -> Deferred[None] | None:
-        """(1) open the backend (2) prepare the intake of links (3) listen to what servers say (4) open the dupefilter.
-
-        Raises StoreError where the backend's directory cannot be used.
-        """
+        """(1) prepare the intake of links (2) listen for robots.txt and lost connections (3) open the dupefilter."""
         settings = self._crawler.settings
-        seen = self.dupefilter
-        if not isinstance(seen, SeenDupeFilter):  # the project's own filters requests; links need a seen-set, too
-            seen = SeenDupeFilter.from_crawler(self._crawler)
-        self._backend.open(spider, self._frontier, seen)
         self._intake = LinkIntake(
-            seen,
+            self._seen,
             link_filter_from_settings(settings, spider),
             self._options.quality,
             self._stats,
