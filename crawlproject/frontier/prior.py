@@ -13,7 +13,7 @@ from math import exp, log, sqrt
 
 #: Shortest time (seconds) told apart from nothing.
 LEAST_TIME = 1e-4
-#: Until the servers say more: the median of 0.2 s of web servers, and spreads as in crawl logs of archives.
+#: Until the servers say more: spreads as in crawl logs of archives.
 FIRST_VARIANCE_BETWEEN = 1.0
 FIRST_VARIANCE_WITHIN = 0.6
 #: Observations that those first values weigh as many as.
@@ -90,8 +90,10 @@ class Prior:
     DRIFT = 1.05
 
     def __init__(self, connect_time: float, response_time: float) -> None:
-        self.connect = Population(connect_time)
-        self.response = Population(response_time)
+        """Starts with these expectations (seconds) of every server."""
+        spread = exp(0.5 * sqrt(FIRST_VARIANCE_BETWEEN) + FIRST_VARIANCE_WITHIN / 2)
+        self.connect = Population(connect_time / spread)
+        self.response = Population(response_time / spread)
         #: Seconds that a server never met should take to connect and to answer.
         self.unmet = (self.connect.expected(None), self.response.expected(None))
         self._next = 1.0

@@ -1,6 +1,6 @@
 """How good a crawl was: quality collected over time, against breadth-first and against the bound.
 
-T is the full time of breadth-first on the same web, the unit of time of all columns.
+The unit of time is T, the full time of breadth-first on the same web under the same conditions.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import numpy as np
 if TYPE_CHECKING:
     from crawlproject.simulation.bound import Bound
     from crawlproject.simulation.crawl import Crawl
-    from crawlproject.simulation.web import FloatArray
+    from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb
 
 BOUND_POINTS = 400  # at which the bound is evaluated; between them it is concave
+SAMPLES = 200  # points of a curve as it is written and drawn, besides 0
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,7 @@ class Curve:
     def of(cls, crawl: Crawl) -> Curve:
         """The quality collected by ``crawl``."""
         web = crawl.web
-        total = web.quality[web.collectable].sum()
-        return cls(crawl.ended, np.cumsum(web.quality[crawl.pages]) / total)
+        return cls(crawl.ended, np.cumsum(web.quality[crawl.pages]) / collectable_quality(web))
 
     def at(self, time: float) -> float:
         """The share collected by ``time``. O(log n)."""
@@ -43,6 +43,14 @@ class Curve:
         index = int(np.searchsorted(self.shares, share - 1e-12))
         return float(self.times[index]) if index < len(self.times) else nan
 
+    def counts(self, times: FloatArray) -> IntArray:
+        """How many pages had come by ``times``. O(times log n)."""
+        return np.searchsorted(self.times, times, side="right").astype(np.int64)
+
+    def shares_of_first(self, counts: IntArray) -> FloatArray:
+        """What so many pages, the first that came, had brought. O(counts)."""
+        return np.concatenate(([0.0], self.shares))[np.minimum(counts, len(self.shares))]
+
     def area(self, until: float) -> float:
         """Integral from 0 to ``until``, in seconds. O(n)."""
         inside = self.times < until
@@ -50,62 +58,110 @@ class Curve:
         return float((gained * (until - self.times[inside])).sum())
 
 
-def bound_area(bound: Bound, total: float, until: float) -> float:
-    """Integral of the bound's share from 0 to ``until``, in seconds; ``total`` is the collectable quality.
+def collectable_quality(web: SimulatedWeb) -> float:
+    """What all pages that can be fetched are worth."""
+    return float(web.quality[web.collectable].sum())
 
-    Trapezia on a grid that is finer where the curve is steep; at most ``total`` at any time.
+
+def best_first(web: SimulatedWeb) -> FloatArray:
+    """Share of the collectable quality in the best 0, 1/SAMPLES, ... 1 of the pages. O(pages log pages)."""
+    quality = np.sort(web.quality[web.collectable])[::-1]
+    held = np.concatenate(([0.0], np.cumsum(quality))) / quality.sum()
+    shares: FloatArray = held[np.round(np.linspace(0, len(quality), SAMPLES + 1)).astype(np.int64)]
+    return shares
+
+
+def bound_shares(bound: Bound, total: float, times: FloatArray) -> FloatArray:
+    """The bound as a share of ``total``, the collectable quality, at ``times`` (seconds)."""
+    return np.minimum(1.0, bound.curve(times) / total)
+
+
+def bound_area(bound: Bound, total: float, until: float) -> float:
+    """Integral of ``bound_shares`` from 0 to ``until``, in seconds.
+
+    Trapezia on a grid that is finer where the curve is steep; too small by less than 1e-5 of ``until``.
     """
     times = until * np.linspace(0.0, 1.0, BOUND_POINTS) ** 2
-    shares = np.minimum(1.0, bound.curve(times) / total)
-    return float(np.trapezoid(shares, times))
+    return float(np.trapezoid(bound_shares(bound, total, times), times))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a crawl collected and spent: all that its score needs; times in seconds."""
+
+    curve: Curve
+    full_time: float
+    connections: int
+    #: Requests that timed out.
+    failures: int
+    #: Share of all slots' time that connections were open.
+    busy_share: float
+
+    @classmethod
+    def of(cls, crawl: Crawl) -> Outcome:
+        """The outcome of ``crawl``."""
+        return cls(Curve.of(crawl), crawl.full_time, crawl.connections, crawl.failures, crawl.busy_share)
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What a web's crawls are measured against."""
+    """What the crawls of a web are measured against; seconds."""
 
-    #: Full time of breadth-first, seconds.
+    #: T: full time of breadth-first.
     unit: float
-    #: Areas under breadth-first's curve and under the bound, seconds.
+    #: Areas under breadth-first's curve and under the bound, to T.
     breadth_first: float
     bound: float
+
+    @classmethod
+    def of(cls, breadth_first: Outcome, bound: Bound, total: float) -> Reference:
+        """From a breadth-first crawl and the bound of its web, ``total`` being the collectable quality."""
+        unit = breadth_first.full_time
+        return cls(unit, breadth_first.curve.area(unit), bound_area(bound, total, unit))
 
 
 @dataclass(frozen=True)
 class Score:
-    """A policy's line of the table; times in units of breadth-first's full time."""
+    """A crawl's line of the table; times in T, areas to T."""
 
-    #: Share of the quality by 10, 20, 30 and 50% of the unit.
-    collected: tuple[float, float, float, float]
+    #: Share of the quality by 10, 20, 30 and 50% of T.
+    q10: float
+    q20: float
+    q30: float
+    q50: float
     #: Time to 50, 80 and 90% of the quality.
-    reached: tuple[float, float, float]
+    t50: float
+    t80: float
+    t90: float
     #: Area under the curve, as a share of that under the bound.
     nauc: float
     #: Share of the way from breadth-first's area to the bound's.
     gap: float
-    connections: int
     full_time: float
+    connections: int
+    failures: int
     busy_share: float
 
-
-COLLECTED_AT = (0.1, 0.2, 0.3, 0.5)
-REACHED_AT = (0.5, 0.8, 0.9)
-
-
-def score(crawl: Crawl, reference: Reference) -> Score:
-    """Measure a crawl."""
-    curve = Curve.of(crawl)
-    unit = reference.unit
-    area = curve.area(unit)
-    q10, q20, q30, q50 = (curve.at(share * unit) for share in COLLECTED_AT)
-    t50, t80, t90 = (curve.time_of(share) / unit for share in REACHED_AT)
-    room = reference.bound - reference.breadth_first
-    return Score(
-        collected=(q10, q20, q30, q50),
-        reached=(t50, t80, t90),
-        nauc=area / reference.bound,
-        gap=(area - reference.breadth_first) / room if room > 0 else nan,
-        connections=crawl.connections,
-        full_time=crawl.full_time / unit,
-        busy_share=crawl.busy_share,
-    )
+    @classmethod
+    def of(cls, outcome: Outcome, reference: Reference) -> Score:
+        """Measure a crawl."""
+        curve, unit = outcome.curve, reference.unit
+        area = curve.area(unit)
+        room = reference.bound - reference.breadth_first
+        q10, q20, q30, q50 = (curve.at(share * unit) for share in (0.1, 0.2, 0.3, 0.5))
+        t50, t80, t90 = (curve.time_of(share) / unit for share in (0.5, 0.8, 0.9))
+        return cls(
+            q10=q10,
+            q20=q20,
+            q30=q30,
+            q50=q50,
+            t50=t50,
+            t80=t80,
+            t90=t90,
+            nauc=area / reference.bound,
+            gap=(area - reference.breadth_first) / room if room > 0 else nan,
+            full_time=outcome.full_time / unit,
+            connections=outcome.connections,
+            failures=outcome.failures,
+            busy_share=outcome.busy_share,
+        )

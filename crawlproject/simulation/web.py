@@ -9,6 +9,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from crawlproject.urls.server_key import server_key
+
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -18,8 +20,8 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 class SimulatedWeb:
     """Pages 0..n-1 on servers 0..s-1; times in seconds.
 
-    The links of page p are ``targets[indptr[p]:indptr[p + 1]]``, in document order, each target once.  A server
-    without a live connection (``dead``) answers nothing; its pages and what only they lead to cannot be collected.
+    The links of page p are ``targets[indptr[p]:indptr[p + 1]]``, in document order, each target once.  A ``dead``
+    server answers nothing; its pages and what only they lead to cannot be collected.
     """
 
     #: Server of each page.
@@ -41,6 +43,8 @@ class SimulatedWeb:
     #: Pages known from the start.
     seeds: IntArray
     dead: BoolArray
+    #: Canonical URL of each page; empty where they have none of their own.
+    given_urls: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         pages, servers = len(self.server), len(self.connect_time)
@@ -49,6 +53,8 @@ class SimulatedWeb:
             raise ValueError("a web's arrays must have one entry for each page or server")
         if len(self.indptr) != pages + 1 or self.indptr[-1] != len(self.targets):
             raise ValueError("indptr must have pages + 1 entries and end with the number of links")
+        if len(self.given_urls) not in (0, pages):
+            raise ValueError("a web's pages must all have URLs or none")
         if not len(self.seeds):
             raise ValueError("a web needs a seed")
 
@@ -69,12 +75,17 @@ class SimulatedWeb:
 
     @cached_property
     def keys(self) -> list[str]:
-        """Server key of each server."""
-        return [f"http://s{server}.test" for server in range(self.servers)]
+        """Server key of each server. O(pages) where pages have URLs of their own."""
+        keys = [f"http://s{server}.test" for server in range(self.servers)]
+        for server, url in zip(self.server.tolist(), self.given_urls, strict=False):
+            keys[server] = server_key(url)
+        return keys
 
     @cached_property
     def urls(self) -> list[str]:
-        """URL of each page. O(pages)."""
+        """URL of each page, made up where it has none of its own. O(pages)."""
+        if self.given_urls:
+            return list(self.given_urls)
         keys = self.keys
         return [f"{keys[server]}/{page}" for page, server in enumerate(self.server.tolist())]
 
@@ -86,30 +97,25 @@ class SimulatedWeb:
     @cached_property
     def collectable(self) -> BoolArray:
         """Pages that some crawl from the seeds can fetch. O(pages + links)."""
-        seen = np.zeros(self.pages, dtype=np.bool_)
         live = ~self.dead[self.server]
-        wave = np.unique(self.seeds)
-        while len(wave):
-            seen[wave] = True
-            wave = wave[live[wave]]
-            found = np.unique(self.targets[ranges(self.indptr[wave], self.indptr[wave + 1])])
-            wave = found[~seen[found]]
-        result: BoolArray = seen & live
-        return result
+        collectable: BoolArray = live & reachable(self.indptr, self.targets, self.seeds, live)
+        return collectable
 
     def with_quality(self, quality: FloatArray) -> SimulatedWeb:
-        """The same web with other page qualities, scaled to sum to 1."""
+        """The same web with other page qualities, scaled to sum to 1.
+
+        Raises ValueError where no page that can be collected is worth anything.
+        """
+        if not quality[self.collectable].sum() > 0:
+            raise ValueError("no page of the web that can be fetched has a quality above 0")
         return replace(self, quality=quality / quality.sum())
 
-    def work(self) -> float:
-        """Busy time of a crawl with as few connections as possible, summed over servers."""
-        return float(self.chains().sum())
-
     def chains(self) -> FloatArray:
-        """For each server the time to fetch all its pages: no crawl is shorter than the longest."""
-        connections = -(-self.page_counts // self.keep_alive_limit)
-        times = np.bincount(self.server, self.page_time, minlength=self.servers)
-        chains: FloatArray = times + 2 * connections * self.connect_time
+        """For each server the time to fetch what can be fetched of it: no crawl is shorter than the longest."""
+        pages = np.flatnonzero(self.collectable)
+        counts = np.bincount(self.server[pages], minlength=self.servers)
+        times = np.bincount(self.server[pages], self.page_time[pages], minlength=self.servers)
+        chains: FloatArray = times + 2 * -(-counts // self.keep_alive_limit) * self.connect_time
         return chains
 
 
@@ -123,3 +129,43 @@ def ranges(starts: IntArray, stops: IntArray) -> IntArray:
     offsets = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
     numbers: IntArray = np.arange(lengths.sum(), dtype=np.int64) + offsets
     return numbers
+
+
+def reachable(indptr: IntArray, targets: IntArray, starts: IntArray, answers: BoolArray | None = None) -> BoolArray:
+    """Which pages links lead to from ``starts``, these included; only pages that ``answers`` show theirs.
+
+    O(pages + links).
+    """
+    seen = np.zeros(len(indptr) - 1, dtype=np.bool_)
+    wave = np.unique(starts)
+    while len(wave):
+        seen[wave] = True
+        shown = wave if answers is None else wave[answers[wave]]
+        found = targets[ranges(indptr[shown], indptr[shown + 1])]
+        wave = np.unique(found[~seen[found]])
+    return seen
+
+
+def compressed(source: IntArray, target: IntArray, pages: int) -> tuple[IntArray, IntArray]:
+    """(indptr, targets) of links; the first of equal ones counts, their order is kept, pages do not link to themselves.
+
+    O(links log links).
+
+    >>> [array.tolist() for array in compressed(np.array([1, 0, 1, 1, 1]), np.array([2, 1, 0, 2, 1]), 3)]
+    [[0, 1, 3, 3], [1, 2, 0]]
+    """
+    others = source != target
+    source, target = source[others], target[others]
+    kept = np.unique(source * pages + target, return_index=True)[1]
+    kept = kept[np.lexsort((kept, source[kept]))]
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(source[kept], minlength=pages)))).astype(np.int64)
+    return indptr, target[kept]
+
+
+def sources_of(indptr: IntArray) -> IntArray:
+    """The page of each link. O(links).
+
+    >>> sources_of(np.array([0, 1, 3, 3])).tolist()
+    [0, 1, 1]
+    """
+    return np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))

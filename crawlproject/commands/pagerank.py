@@ -1,0 +1,109 @@
+"""``scrapy pagerank``: score pages by the links that a crawl has recorded (``LINKS_FILE``)."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+from scrapy.utils.log import configure_logging
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
+    from typing import TextIO
+
+    from crawlproject.simulation.link_file import LinkFile
+
+logger = logging.getLogger(__name__)
+
+#: The file of links in a JOBDIR.
+LINK_FILES = ("links.tsv.gz", "links.tsv")
+
+
+class Command(ScrapyCommand):
+    """Writes ``URL<TAB>score`` for each URL of a file of links, for ``FRONTIER_QUALITY = "scores"``.
+
+    PageRank, damping 0.85, over all URLs that are met: those that were not fetched are pages without links.  An
+    average page has score 1.  3.2 million links of 325,000 pages take 10 to 20 s and 0.8 GB.
+    """
+
+    requires_crawler_process = False
+
+    def syntax(self) -> str:
+        """What stands behind ``scrapy pagerank``."""
+        return "[options] <file of links | JOBDIR>"
+
+    def short_desc(self) -> str:
+        """One line for the list of commands."""
+        return "Score pages by the links that a crawl has recorded"
+
+    def long_desc(self) -> str:
+        """For ``--help``."""
+        return (
+            "Read lines URL<TAB>link<TAB>link..., as LINKS_FILE has them, from a file or from links.tsv.gz in a JOBDIR,"
+            " and write lines URL<TAB>PageRank, the best first, as FRONTIER_QUALITY_FILE wants them."
+        )
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Scrapy's and this command's."""
+        super().add_options(parser)
+        parser.add_argument("-o", "--output", metavar="FILE", help="write the scores there (standard output)")
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        """Read, compute, write; UsageError says which file is no good."""
+        configure_logging(self.settings)
+        if len(args) != 1 or args[0].startswith("-"):
+            raise UsageError(
+                f"expected a file of links or a JOBDIR, got {' '.join(args) or 'nothing'}", print_help=False
+            )
+        path = _link_file(Path(args[0]))
+        links = _read(path)
+        if opts.output is None:
+            _write(links, sys.stdout)
+            return
+        try:
+            with Path(opts.output).open("w", encoding="utf-8") as file:
+                _write(links, file)
+        except OSError as error:
+            raise UsageError(f"--output {opts.output}: {error.strerror}", print_help=False) from error
+
+
+def _link_file(path: Path) -> Path:
+    if not path.is_dir():
+        return path
+    for name in LINK_FILES:
+        if (path / name).is_file():
+            return path / name
+    raise UsageError(f"{path}: no {LINK_FILES[0]} in it; crawl with LINKS_FILE={LINK_FILES[0]}", print_help=False)
+
+
+def _read(path: Path) -> LinkFile:
+    from crawlproject.simulation.link_file import read_link_file
+
+    try:
+        links = read_link_file(path)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", print_help=False) from error
+    if not links.urls:
+        raise UsageError(f"{path}: no line of the form URL<TAB>link<TAB>link...", print_help=False)
+    level = logging.WARNING if links.damaged else logging.INFO
+    found = (path, links.pages, len(links.urls), len(links.targets), links.damaged)
+    logger.log(level, "%s: %d pages, %d URLs, %d links; %d damaged lines were passed over", *found)
+    return links
+
+
+def _write(links: LinkFile, file: TextIO) -> None:
+    file.writelines(_lines(links))
+
+
+def _lines(links: LinkFile) -> Iterator[str]:
+    """URL and score, the best first. O(URLs log URLs) besides PageRank."""
+    from crawlproject.simulation.pagerank import pagerank
+
+    scores = pagerank(links.indptr, links.targets) * len(links.urls)
+    for page in (-scores).argsort(kind="stable").tolist():
+        yield f"{links.urls[page]}\t{scores[page]:.6g}\n"

@@ -1,0 +1,226 @@
+"""``scrapy simulate``: crawl simulated webs by each policy, without a network, and compare them."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentTypeError
+from contextlib import contextmanager
+from dataclasses import replace
+from math import inf, isfinite, nan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+# What needs numpy is imported when the command runs: Scrapy imports this module for any command.
+from crawlproject.frontier import POLICIES, Politeness
+from crawlproject.frontier.dispatch import LINGER
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace, _ArgumentGroup
+    from collections.abc import Iterator
+
+    from crawlproject.simulation.experiment import Experiment, WebSpec
+
+SYNTHETIC_WEBS = ("work", "tail")
+SEEDS = 5  # of a synthetic web
+GRAPH_OPTIONS = ("start", "max_pages_per_server", "times")
+SYNTHETIC_OPTIONS = ("servers", "pages")
+
+
+class Command(ScrapyCommand):
+    """Prints a table; writes CSV files and plots where asked to."""
+
+    requires_crawler_process = False
+
+    def syntax(self) -> str:
+        """What stands behind ``scrapy simulate``."""
+        return "[options]"
+
+    def short_desc(self) -> str:
+        """One line for the list of commands."""
+        return "Compare policies by crawls of simulated webs"
+
+    def long_desc(self) -> str:
+        """For ``--help``."""
+        return "Crawl simulated webs by each policy, without a network, and print how soon each collects the quality."
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Scrapy's and this command's."""
+        super().add_options(parser)
+        _add_experiment(parser.add_argument_group("Experiment"))
+        _add_web(parser.add_argument_group("Web"))
+        _add_crawl(parser.add_argument_group("Crawl"))
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        """Run the experiment; UsageError names the option that is wrong."""
+        from crawlproject.simulation import experiment, plots, report
+
+        if args:
+            raise UsageError(f"unknown argument {args[0]!r}", print_help=False)
+        plan = _experiment(opts)
+        folder = None if opts.output is None else Path(opts.output)
+        if folder is not None:
+            with _blaming("--output", opts.output):
+                folder.mkdir(parents=True, exist_ok=True)
+        trials = experiment.run(plan, opts.jobs)
+        print(report.text(trials))  # noqa: T201
+        if folder is not None:
+            written = report.write(trials, folder) + plots.write(trials, folder)
+            print(f"\nin {folder}: {', '.join(path.name for path in written)}")  # noqa: T201
+
+
+def _add_experiment(group: _ArgumentGroup) -> None:
+    from crawlproject.simulation.experiment import COLLECTED, ESTIMATES
+
+    names = ", ".join(POLICIES)
+    group.add_argument("--policy", metavar="A,B", default=",".join(POLICIES), help=f"{names}, or paths of classes")
+    group.add_argument(
+        "--quality", metavar="A,B", default="pagerank", help=f"what is collected: {', '.join(COLLECTED)}, scores:FILE"
+    )
+    group.add_argument("--estimate", choices=ESTIMATES, default="known", help="what the crawler knows of the quality")
+    group.add_argument("--error", type=_number, metavar="SIGMA", help="log-normal error of the known quality")
+    group.add_argument("--jobs", type=_count, metavar="N", default=os.cpu_count() or 1, help="processes")
+    group.add_argument("-o", "--output", metavar="DIR", help="write table.csv, summary.csv, curves.csv and plots there")
+
+
+def _add_web(group: _ArgumentGroup) -> None:
+    from crawlproject.simulation.times import TIME_MODELS
+
+    group.add_argument("--web", metavar="work|tail|FILE", default="work", help="synthetic, or a graph from a file")
+    group.add_argument("--webs", type=_count, metavar="N", default=1, help="how many, of N seeds in a row")
+    group.add_argument("--seed", type=_natural, metavar="S", default=1, help="the first seed")
+    group.add_argument("--servers", type=_count, metavar="N", help="of a synthetic web (500)")
+    group.add_argument("--pages", type=_count, metavar="N", help="of a synthetic web (30000)")
+    group.add_argument("--start", metavar="A,B", help="pages of a graph to start from: numbers or URLs")
+    group.add_argument("--max-pages-per-server", type=_count, metavar="N", help="of a graph, the first found")
+    group.add_argument("--times", choices=tuple(TIME_MODELS), help="how a graph's servers answer (synthetic)")
+    group.add_argument("--dead", type=_share, metavar="SHARE", default=0.0, help="servers that do not answer")
+
+
+def _add_crawl(group: _ArgumentGroup) -> None:
+    group.add_argument("--sessions", type=_count, metavar="N", default=64, help="connections at a time (64)")
+    group.add_argument("--politeness", choices=("session", "request"), default="session")
+    group.add_argument("--delay-factor", type=_number, metavar="X", default=0.0, help="wait X times as long (0)")
+    group.add_argument("--min-delay", type=_number, metavar="SECONDS", default=0.0, help="shortest wait (0)")
+    group.add_argument("--max-delay", type=_number, metavar="SECONDS", default=60.0, help="longest wait (60)")
+    group.add_argument("--parse-delay", type=_number, metavar="SECONDS", default=0.0, help="until links are known (0)")
+
+
+def _experiment(opts: Namespace) -> Experiment:
+    from crawlproject.simulation.crawl import CrawlOptions
+    from crawlproject.simulation.experiment import Experiment, Knowledge
+
+    if opts.error and opts.estimate != "known":
+        raise UsageError(f"--error {opts.error:g}: for --estimate known only", print_help=False)
+    if opts.min_delay > opts.max_delay:
+        raise UsageError(f"--min-delay {opts.min_delay:g}: above --max-delay {opts.max_delay:g}", print_help=False)
+    policies = _policies(opts.policy)
+    webs = _webs(opts)
+    return Experiment(
+        webs=webs,
+        qualities=_qualities(opts.quality, webs[0]),
+        policies=policies,
+        options=CrawlOptions(
+            sessions=opts.sessions,
+            politeness=Politeness(opts.politeness, opts.delay_factor, opts.min_delay, opts.max_delay),
+            parse_delay=opts.parse_delay,
+            linger=LINGER if opts.parse_delay else 0.0,
+        ),
+        knowledge=Knowledge(opts.estimate, opts.error or 0.0),
+    )
+
+
+def _policies(value: str) -> tuple[str, ...]:
+    from crawlproject.simulation.experiment import policy_of
+
+    for name in value.split(","):
+        with _blaming("--policy", name):
+            policy_of(name)
+    return tuple(value.split(","))
+
+
+def _qualities(value: str, web: WebSpec) -> tuple[str, ...]:
+    """Those asked for; a file of scores is tried on ``web``."""
+    from crawlproject.simulation.experiment import COLLECTED, SCORES, web_of
+
+    for name in value.split(","):
+        with _blaming("--quality", name):
+            if name.startswith(SCORES):
+                web_of(web, name)
+            elif name not in COLLECTED:
+                raise ValueError(f"must be one of {', '.join(COLLECTED)}, {SCORES}FILE")
+    return tuple(value.split(","))
+
+
+def _webs(opts: Namespace) -> tuple[WebSpec, ...]:
+    """A web for each seed; a graph is loaded, so that a wrong one is told before anything is run."""
+    from crawlproject.simulation.experiment import web_of
+    from crawlproject.simulation.graph_web import GraphSpec
+    from crawlproject.simulation.synthetic import SyntheticSpec
+
+    seeds = range(opts.seed, opts.seed + opts.webs)
+    if opts.web in SYNTHETIC_WEBS:
+        _refuse(opts, GRAPH_OPTIONS, "for a graph from a file only")
+        servers, pages = opts.servers or 500, opts.pages or 30_000
+        if pages < servers:
+            raise UsageError(f"--pages {pages}: fewer than --servers {servers}", print_help=False)
+        count = min(SEEDS, servers)
+        like = SyntheticSpec(servers, pages, tail=opts.web == "tail", seed_count=count, dead_share=opts.dead)
+        return tuple(replace(like, seed=seed) for seed in seeds)
+    _refuse(opts, SYNTHETIC_OPTIONS, "for --web work and tail only")
+    starts = tuple(opts.start.split(",")) if opts.start else ()
+    times, most = opts.times or "synthetic", opts.max_pages_per_server
+    webs = tuple(GraphSpec(opts.web, seed, times, starts, most, opts.dead) for seed in seeds)
+    with _blaming("--web", opts.web):
+        web_of(webs[0], "pagerank")
+    return webs
+
+
+def _refuse(opts: Namespace, names: tuple[str, ...], reason: str) -> None:
+    for name in names:
+        if (value := getattr(opts, name)) is not None:
+            raise UsageError(f"--{name.replace('_', '-')} {value}: {reason}", print_help=False)
+
+
+@contextmanager
+def _blaming(option: str, value: str) -> Iterator[None]:
+    """What goes wrong in here is the fault of this option."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UsageError(f"{option} {value}: {reason}", print_help=False) from error
+
+
+def _count(text: str) -> int:
+    return _whole(text, 1)
+
+
+def _natural(text: str) -> int:
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise ArgumentTypeError(f"must be a whole number >= {least}, not {text!r}")
+    return number
+
+
+def _share(text: str) -> float:
+    return _number(text, most=1.0)
+
+
+def _number(text: str, most: float = inf) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = nan
+    if not (isfinite(number) and 0 <= number <= most):
+        raise ArgumentTypeError(f"must be a number >= 0{'' if most == inf else f' and <= {most:g}'}, not {text!r}")
+    return number

@@ -1,0 +1,220 @@
+"""Many crawls of the same webs: webs x qualities x policies, judged by breadth-first and the bound of each web."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import import_module
+from itertools import product
+from math import nan
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+import numpy as np
+
+from crawlproject.frontier import POLICIES, Policy
+from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
+from crawlproject.simulation.bound import Bound, bound_of
+from crawlproject.simulation.crawl import CrawlOptions, simulate
+from crawlproject.simulation.graph_web import GraphSpec
+from crawlproject.simulation.graph_web import build as build_graph_web
+from crawlproject.simulation.metrics import Outcome, Reference, Score, best_first, collectable_quality
+from crawlproject.simulation.pagerank import zipf
+from crawlproject.simulation.synthetic import SyntheticSpec
+from crawlproject.simulation.synthetic import build as build_synthetic
+from crawlproject.simulation.worth import KnownWorth
+
+if TYPE_CHECKING:
+    from crawlproject.simulation.web import FloatArray, SimulatedWeb
+
+WebSpec: TypeAlias = SyntheticSpec | GraphSpec
+
+#: Qualities to collect; besides, ``scores:FILE``.
+COLLECTED = ("pagerank", "zipf", "uniform")
+SCORES = "scores:"
+#: What the crawler takes pages to be worth; ``known`` is what they are worth.
+ESTIMATES = ("known", *(name for name in QUALITIES if name != "zipf"))
+#: Gives the unit of time.
+BREADTH_FIRST = "breadth-first"
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What the crawler knows of the qualities."""
+
+    #: One of ``ESTIMATES``.
+    estimate: str = "known"
+    #: Of a known quality: spread (sigma) of its log-normal error, and the power to which it is then taken.
+    error: float = 0.0
+    power: float = 1.0
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What to run: every policy meets the same webs under the same conditions."""
+
+    webs: tuple[WebSpec, ...]
+    qualities: tuple[str, ...] = ("pagerank",)
+    #: Names of ``POLICIES`` or paths of classes.
+    policies: tuple[str, ...] = tuple(POLICIES)
+    options: CrawlOptions = field(default_factory=CrawlOptions)
+    knowledge: Knowledge = field(default_factory=Knowledge)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A web with its quality, as far as crawls are judged by it; times in seconds."""
+
+    pages: int
+    servers: int
+    links: int
+    #: Pages that can be fetched, what they are worth in all, and what share of it the best of them hold.
+    collectable: int
+    total: float
+    best_first: FloatArray
+    #: The longest time that one server needs, and all of them one after another.
+    longest_chain: float
+    work: float
+    #: Of quality, and of pages (each worth 1).
+    bound: Bound
+    page_bound: Bound
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One policy's crawl of one web."""
+
+    web: WebSpec
+    quality: str
+    policy: str
+    outcome: Outcome
+    ground: Ground
+    reference: Reference
+    score: Score
+    #: Time to 80% of the quality, relative to breadth-first's and to capacity's (nan where that was not run).
+    t80_breadth_first: float
+    t80_capacity: float
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A crawl by ``policy``, or without one the preparation of what its web's crawls are judged by."""
+
+    web: WebSpec
+    quality: str
+    policy: str | None
+    options: CrawlOptions
+    knowledge: Knowledge
+
+
+def run(experiment: Experiment, jobs: int = 1) -> list[Trial]:
+    """All trials, by web, quality and policy in the order given, in ``jobs`` processes.
+
+    The bound and breadth-first are computed once for each web and quality.  Raises ValueError and OSError where a
+    graph, a file of scores or a policy is no good.
+    """
+    policies = tuple(dict.fromkeys((BREADTH_FIRST, *experiment.policies)))
+    grounds = list(dict.fromkeys(product(experiment.webs, experiment.qualities)))
+    keys = [(*ground, policy) for ground in grounds for policy in (None, *policies)]
+    tasks = [_Task(*key, experiment.options, experiment.knowledge) for key in keys]
+    done = dict(zip(keys, _perform_all(tasks, jobs), strict=True))
+    trials = []
+    for web, quality in grounds:
+        ground = cast("Ground", done[web, quality, None])
+        outcomes = {policy: cast("Outcome", done[web, quality, policy]) for policy in policies}
+        reference = Reference.of(outcomes[BREADTH_FIRST], ground.bound, ground.total)
+        t80 = {policy: outcome.curve.time_of(0.8) for policy, outcome in outcomes.items()}
+        trials += [
+            Trial(
+                web=web,
+                quality=quality,
+                policy=policy,
+                outcome=outcomes[policy],
+                ground=ground,
+                reference=reference,
+                score=Score.of(outcomes[policy], reference),
+                t80_breadth_first=t80[policy] / t80[BREADTH_FIRST],
+                t80_capacity=t80[policy] / t80.get("capacity", nan),
+            )
+            for policy in dict.fromkeys(experiment.policies)
+        ]
+    return trials
+
+
+def web_of(spec: WebSpec, quality: str) -> SimulatedWeb:
+    """The web of ``spec`` with the quality to collect: one of ``COLLECTED``, or ``scores:FILE`` (URL<TAB>score)."""
+    web = _build(spec)
+    if quality == "zipf":
+        return web.with_quality(zipf(web.pages, spec.seed))
+    if quality == "uniform":
+        return web.with_quality(np.ones(web.pages))
+    if quality.startswith(SCORES):
+        with Path(quality.removeprefix(SCORES)).open(encoding="utf-8") as lines:
+            scores = ScoredQuality.from_lines(lines)
+        return web.with_quality(np.array([scores.quality(url, 0) for url in web.urls]))
+    return web
+
+
+def estimator(knowledge: Knowledge, web: SimulatedWeb, seed: int) -> Quality:
+    """What the crawler takes pages to be worth while they wait; ``seed`` draws the errors."""
+    if knowledge.estimate == "known":
+        return KnownWorth(web, knowledge.error, seed, knowledge.power)
+    return QUALITIES[knowledge.estimate]()
+
+
+def policy_of(name: str) -> type[Policy]:
+    """The policy of that name, or the class at that path; ValueError if there is none."""
+    if name in POLICIES:
+        return POLICIES[name]
+    module, _, attribute = name.rpartition(".")
+    try:
+        loaded = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"must be one of {', '.join(POLICIES)}, or the path of a class ({error})") from error
+    if not callable(getattr(loaded, "rank", None)) or not hasattr(loaded, "by_quality"):
+        raise ValueError("the class must have by_quality and rank(server)")
+    return cast("type[Policy]", loaded)
+
+
+def _perform_all(tasks: list[_Task], jobs: int) -> list[Outcome | Ground]:
+    if jobs == 1:
+        return [_perform(task) for task in tasks]
+    with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=get_context("spawn")) as pool:
+        return list(pool.map(_perform, tasks))
+
+
+def _perform(task: _Task) -> Outcome | Ground:
+    """Runs in a process of its own; tasks of one web come one after another, so it is seldom built twice."""
+    web = _web(task.web, task.quality)
+    if task.policy is None:
+        return _ground(web, task.options.sessions)
+    quality = estimator(task.knowledge, web, task.web.seed)
+    return Outcome.of(simulate(web, policy_of(task.policy)(), quality, task.options))
+
+
+def _ground(web: SimulatedWeb, sessions: int) -> Ground:
+    chains = web.chains()
+    return Ground(
+        pages=web.pages,
+        servers=web.servers,
+        links=len(web.targets),
+        collectable=int(web.collectable.sum()),
+        total=collectable_quality(web),
+        best_first=best_first(web),
+        longest_chain=float(chains.max()),
+        work=float(chains.sum()),
+        bound=bound_of(web, sessions),
+        page_bound=bound_of(web.with_quality(web.collectable.astype(np.float64)), sessions),
+    )
+
+
+@lru_cache(maxsize=1)
+def _build(spec: WebSpec) -> SimulatedWeb:
+    return build_synthetic(spec) if isinstance(spec, SyntheticSpec) else build_graph_web(spec)
+
+
+@lru_cache(maxsize=1)
+def _web(spec: WebSpec, quality: str) -> SimulatedWeb:
+    return web_of(spec, quality)

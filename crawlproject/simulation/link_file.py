@@ -1,0 +1,151 @@
+"""The links of a crawl as text: a line ``URL<TAB>link<TAB>link...`` for each page fetched; ``.gz`` or not.
+
+All URLs are absolute and canonical (``crawlproject.urls``), so they are ASCII without spaces.  A page without links
+is a line of one field.  Of several lines for one page the first counts.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from array import array
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crawlproject.simulation.web import IntArray, compressed
+from crawlproject.urls.server_key import server_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_looks_canonical = re.compile(rb"https?://[!-~]+").fullmatch
+
+
+#: What a gzip member begins with: deflate, no extra fields, any time.  In compressed data it is as rare as 1 in 10^11.
+_members = re.compile(rb"\x1f\x8b\x08[\x00\x08].{4}[\x00\x02\x04]", re.DOTALL).finditer
+CHUNK = 1024  # bytes; where a member is damaged, what stands in the same chunk is lost
+
+
+@dataclass(frozen=True)
+class LinkFile:
+    """What a file of links says: URL u links to ``targets[indptr[u]:indptr[u + 1]]``.
+
+    The first ``pages`` URLs have a line, in the order of the lines; the others are only linked to.
+    """
+
+    urls: tuple[str, ...]
+    pages: int
+    indptr: IntArray
+    targets: IntArray
+    #: Lines that are not of the form, and places where a compressed file breaks off.
+    damaged: int
+
+
+def read_link_file(path: str | Path) -> LinkFile:
+    """Read the file at ``path``. O(characters).
+
+    3.2 million links of 325,000 pages take 6 s and 0.4 GB.  What is damaged is counted and passed over.
+    Raises OSError where there is no such file.
+    """
+    if not str(path).endswith(".gz"):
+        with Path(path).open("rb") as lines:
+            return read_links(lines)
+    unpacked = GzipLines(Path(path).read_bytes())
+    read = read_links(unpacked)
+    return replace(read, damaged=read.damaged + unpacked.breaks)
+
+
+def read_links(lines: Iterable[bytes]) -> LinkFile:
+    """Read lines, as ``read_link_file``."""
+    reader = _Reader()
+    for line in lines:
+        if fields := line.rstrip(b"\t\r\n"):
+            reader.read(fields.split(b"\t"))
+    return reader.result()
+
+
+class GzipLines:
+    """The lines of gzip members one after another, any of which may break off: a crawl that crashed and was resumed.
+
+    Once all lines are read, ``breaks`` says how many members did.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.breaks = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        starts = [member.start() for member in _members(self._data)]
+        if not starts:
+            self.breaks += bool(self._data)
+        for start, end in pairwise([*starts, len(self._data)]):
+            yield from self._lines(self._data[start:end])
+
+    def _lines(self, data: bytes) -> Iterator[bytes]:
+        """The lines of a member, as far as it goes."""
+        member = zlib.decompressobj(wbits=31)
+        rest = b""
+        try:
+            for position in range(0, len(data), CHUNK):
+                *lines, rest = (rest + member.decompress(data[position : position + CHUNK])).split(b"\n")
+                yield from lines
+        except zlib.error:
+            pass
+        if member.eof:
+            yield rest
+        else:
+            self.breaks += 1
+
+
+class _Reader:
+    """Numbers URLs as they come."""
+
+    def __init__(self) -> None:
+        self.damaged = 0
+        self._numbers: dict[bytes, int] = {}
+        self._pages: dict[int, None] = {}  # with a line
+        self._sources = array("q")
+        self._targets = array("q")
+
+    def read(self, fields: list[bytes]) -> None:
+        """Take in a line; a damaged one changes nothing."""
+        numbers = self._numbers
+        if not all(field in numbers or _is_url(field) for field in fields):
+            self.damaged += 1
+            return
+        page, *targets = [numbers.setdefault(field, len(numbers)) for field in fields]
+        if page in self._pages:
+            return
+        self._pages[page] = None
+        self._sources.extend([page] * len(targets))
+        self._targets.extend(targets)
+
+    def result(self) -> LinkFile:
+        """Number the pages first."""
+        count = len(self._numbers)
+        pages = np.fromiter(self._pages, dtype=np.int64, count=len(self._pages))
+        has_line = np.zeros(count, dtype=np.bool_)
+        has_line[pages] = True
+        order = np.concatenate((pages, np.flatnonzero(~has_line)))
+        number = np.empty_like(order)
+        number[order] = np.arange(count)
+        sources = np.frombuffer(self._sources, dtype=np.int64)
+        targets = np.frombuffer(self._targets, dtype=np.int64)
+        indptr, targets = compressed(number[sources], number[targets], count)
+        found = list(self._numbers)
+        urls = tuple(found[old].decode("ascii") for old in order.tolist())
+        return LinkFile(urls, len(pages), indptr, targets, self.damaged)
+
+
+def _is_url(field: bytes) -> bool:
+    if not _looks_canonical(field):
+        return False
+    url = field.decode("ascii")
+    try:
+        return url.startswith(f"{server_key(url)}/")
+    except ValueError:
+        return False

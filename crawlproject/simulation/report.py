@@ -1,0 +1,191 @@
+"""The results of an experiment as a table to read and as CSV files.
+
+``table.csv``    a row for each crawl: all of ``Score``, and times relative to breadth-first's and capacity's
+``summary.csv``  the same, as mean, least and greatest over the webs
+``curves.csv``   pages and quality collected, and the bounds of both, at even times of each web's T
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import asdict, dataclass
+from math import isnan, nan
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from crawlproject.simulation.graph_web import GraphSpec
+from crawlproject.simulation.metrics import SAMPLES, bound_shares
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from crawlproject.simulation.experiment import Trial, WebSpec
+    from crawlproject.simulation.web import FloatArray
+
+Row: TypeAlias = dict[str, str | float]
+
+BOUND = "bound"
+#: What is printed: heading, column, how the webs' values become one, format.
+COLUMNS: tuple[tuple[str, str, Callable[[list[float]], float], str], ...] = (
+    ("q@10%", "q10", fmean, "5.3f"),
+    ("q@20%", "q20", fmean, "5.3f"),
+    ("q@30%", "q30", fmean, "5.3f"),
+    ("q@50%", "q50", fmean, "5.3f"),
+    ("t50", "t50", fmean, "5.3f"),
+    ("t80", "t80", fmean, "5.3f"),
+    ("t90", "t90", fmean, "5.3f"),
+    ("nauc", "nauc", fmean, "5.3f"),
+    ("worst", "nauc", min, "5.3f"),
+    ("gap", "gap", fmean, "5.2f"),
+    ("t80/bf", "t80_breadth_first", fmean, "6.2f"),
+    ("t80/cap", "t80_capacity", fmean, "7.2f"),
+    ("full", "full_time", fmean, "5.2f"),
+    ("conns", "connections", fmean, "6.0f"),
+    ("busy", "busy_share", fmean, "5.2f"),
+)
+
+
+@dataclass(frozen=True)
+class CurveSet:
+    """Curves of one web and quality, or their means over webs, by policy and for the bound.
+
+    At the end of each of ``SAMPLES`` equal parts of time or of pages, from 0 on.
+    """
+
+    #: In T, to the end of the longest crawl.
+    times: FloatArray
+    #: Shares over time.
+    pages: dict[str, FloatArray]
+    quality: dict[str, FloatArray]
+    #: Share of the quality over share of the pages.
+    by_pages: dict[str, FloatArray]
+
+
+def web_kind(web: WebSpec) -> str:
+    """What to call the webs that differ from this one in the seed only."""
+    if isinstance(web, GraphSpec):
+        return Path(web.path).name
+    return "tail" if web.tail else "work"
+
+
+def rows(trials: Iterable[Trial]) -> list[Row]:
+    """A row for each trial; the unit T is in seconds."""
+    result: list[Row] = []
+    for trial in trials:
+        row = _head(trial.web, trial.quality, trial.policy) | asdict(trial.score)
+        row |= {"t80_breadth_first": trial.t80_breadth_first, "t80_capacity": trial.t80_capacity}
+        result.append(row | {"unit": trial.reference.unit})
+    return result
+
+
+def _head(web: WebSpec, quality: str, policy: str) -> Row:
+    return {"web": web_kind(web), "seed": web.seed, "quality": quality, "policy": policy}
+
+
+def summary(trials: Sequence[Trial]) -> list[Row]:
+    """For each quality and policy the mean, the least and the greatest of each column over the webs."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for trial, row in zip(trials, rows(trials), strict=True):
+        groups.setdefault((trial.quality, trial.policy), []).append(row)
+    result: list[Row] = []
+    for (quality, policy), group in groups.items():
+        columns = [name for name, value in group[0].items() if name != "seed" and not isinstance(value, str)]
+        for statistic, reduce in (("mean", fmean), ("min", min), ("max", max)):
+            values = {name: _over_webs(reduce, [float(row[name]) for row in group]) for name in columns}
+            result.append({"quality": quality, "policy": policy, "statistic": statistic, "webs": len(group), **values})
+    return result
+
+
+def _over_webs(reduce: Callable[[list[float]], float], values: list[float]) -> float:
+    """nan if any value is: a mean of what is left would flatter."""
+    return nan if any(isnan(value) for value in values) else reduce(values)
+
+
+def text(trials: Sequence[Trial]) -> str:
+    """What is printed: the webs, and for each quality a table of means over them."""
+    lines = [_web_line(trial) for trial in {trial.web: trial for trial in trials}.values()]
+    for quality in dict.fromkeys(trial.quality for trial in trials):
+        heading = f"{quality:20}" + " ".join(f"{name:>{_width(form)}}" for name, _, _, form in COLUMNS)
+        lines += ["", heading]
+        for policy in dict.fromkeys(trial.policy for trial in trials):
+            group = rows(trial for trial in trials if (trial.quality, trial.policy) == (quality, policy))
+            cells = [_cell([float(row[name]) for row in group], reduce, form) for _, name, reduce, form in COLUMNS]
+            lines.append(f"{policy:20}" + " ".join(cells))
+    return "\n".join(lines)
+
+
+def _width(form: str) -> int:
+    return int(form.partition(".")[0])
+
+
+def _cell(values: list[float], reduce: Callable[[list[float]], float], form: str) -> str:
+    value = _over_webs(reduce, values)
+    return "-".rjust(_width(form)) if isnan(value) else format(value, form)
+
+
+def _web_line(trial: Trial) -> str:
+    ground = trial.ground
+    return (
+        f"web {web_kind(trial.web)}, seed {trial.web.seed}: {ground.servers:,} servers, {ground.pages:,} pages"
+        f" ({ground.collectable:,} can be fetched), {ground.links:,} links; T = {trial.reference.unit:,.1f} s,"
+        f" the slowest server alone takes {ground.longest_chain:,.1f} s of {ground.work:,.1f} s in all"
+    )
+
+
+def curves(trials: Sequence[Trial]) -> CurveSet:
+    """The curves of the trials of one quality, means over the webs. O(trials x SAMPLES log pages)."""
+    end = max(trial.score.full_time for trial in trials)
+    times = np.linspace(0, end, SAMPLES + 1)
+    pages: dict[str, list[FloatArray]] = {}
+    quality: dict[str, list[FloatArray]] = {}
+    by_pages: dict[str, list[FloatArray]] = {}
+    for trial in trials:
+        curve, ground, unit = trial.outcome.curve, trial.ground, trial.reference.unit
+        counts = curve.counts(times * unit)
+        pages.setdefault(trial.policy, []).append(counts / ground.collectable)
+        quality.setdefault(trial.policy, []).append(curve.shares_of_first(counts))
+        evenly = np.round(np.linspace(0, ground.collectable, SAMPLES + 1)).astype(np.int64)
+        by_pages.setdefault(trial.policy, []).append(curve.shares_of_first(evenly))
+    for trial in {trial.web: trial for trial in trials}.values():
+        ground, unit = trial.ground, trial.reference.unit
+        pages.setdefault(BOUND, []).append(bound_shares(ground.page_bound, 1.0, times * unit))
+        quality.setdefault(BOUND, []).append(bound_shares(ground.bound, ground.total, times * unit))
+        by_pages.setdefault(BOUND, []).append(ground.best_first)
+    return CurveSet(times, _means(pages), _means(quality), _means(by_pages))
+
+
+def _means(by_policy: dict[str, list[FloatArray]]) -> dict[str, FloatArray]:
+    return {policy: np.mean(values, axis=0) for policy, values in by_policy.items()}
+
+
+def write(trials: Sequence[Trial], folder: Path) -> list[Path]:
+    """Write the three CSV files into ``folder``; their paths."""
+    files = {"table.csv": rows(trials), "summary.csv": summary(trials), "curves.csv": _curve_rows(trials)}
+    for name, lines in files.items():
+        with (folder / name).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, fieldnames=list(lines[0]))
+            writer.writeheader()
+            writer.writerows({column: _written(value) for column, value in line.items()} for line in lines)
+    return [folder / name for name in files]
+
+
+def _written(value: str | float) -> str:
+    if isinstance(value, float):
+        return "" if isnan(value) else f"{value:.6g}"
+    return str(value)
+
+
+def _curve_rows(trials: Sequence[Trial]) -> list[Row]:
+    result: list[Row] = []
+    for web, quality in dict.fromkeys((trial.web, trial.quality) for trial in trials):
+        of_web = [trial for trial in trials if (trial.web, trial.quality) == (web, quality)]
+        drawn = curves(of_web)
+        unit = of_web[0].reference.unit
+        for policy, pages in drawn.pages.items():
+            points = zip(drawn.times.tolist(), pages.tolist(), drawn.quality[policy].tolist(), strict=True)
+            head = _head(web, quality, policy)
+            result += [head | {"time": t, "seconds": t * unit, "pages": p, "collected": q} for t, p, q in points]
+    return result

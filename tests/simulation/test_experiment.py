@@ -1,0 +1,143 @@
+"""Many crawls of the same webs, and their scores side by side."""
+
+from dataclasses import replace
+from math import isnan
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crawlproject.frontier import POLICIES, CapacityBased
+from crawlproject.simulation.crawl import CrawlOptions
+from crawlproject.simulation.experiment import (
+    ESTIMATES,
+    Experiment,
+    Knowledge,
+    Trial,
+    estimator,
+    policy_of,
+    run,
+    web_of,
+)
+from crawlproject.simulation.graph_web import GraphSpec
+from crawlproject.simulation.synthetic import SyntheticSpec
+from tests.simulation.webs import real_graph
+
+SMALL = SyntheticSpec(servers=20, pages=300)
+SMALL_EXPERIMENT = Experiment((SMALL, replace(SMALL, seed=2)), ("pagerank", "zipf"), options=CrawlOptions(sessions=4))
+
+
+class SlowestFirst:
+    """A policy of one's own: it has what the documentation asks for, and nothing else."""
+
+    by_quality = True
+
+    def rank(self, server) -> float:
+        return server.estimates.response_time
+
+
+@pytest.fixture(scope="module")
+def trials() -> list[Trial]:
+    """All policies on two small webs, two qualities each."""
+    return run(SMALL_EXPERIMENT)
+
+
+def test_trials_stand_by_web_quality_and_policy(trials: list[Trial]) -> None:
+    """In the order that was asked for."""
+    keys = [(trial.web.seed, trial.quality, trial.policy) for trial in trials]
+    assert keys == [(seed, quality, name) for seed in (1, 2) for quality in ("pagerank", "zipf") for name in POLICIES]
+
+
+def test_trials_of_a_web_are_paired(trials: list[Trial]) -> None:
+    """The same ground and unit for all policies; other webs have others."""
+    for first, other in zip(trials[:5], trials[5:10], strict=True):
+        assert first.ground is trials[0].ground
+        assert first.reference is trials[0].reference
+        assert other.ground is not first.ground
+    assert trials[0].reference.unit == trials[0].outcome.full_time
+
+
+def test_scores_lie_between_nothing_and_the_bound(trials: list[Trial]) -> None:
+    """Breadth-first has gap 0 and is 1 of its own t80; best prefix leads."""
+    for trial in trials:
+        assert 0 < trial.score.nauc < 1
+        assert trial.score.gap < 1
+        assert trial.outcome.curve.shares[-1] == pytest.approx(1)
+    by_policy = {name: [trial.score.nauc for trial in trials if trial.policy == name] for name in POLICIES}
+    assert all(trial.score.gap == 0 and trial.t80_breadth_first == 1 for trial in trials[::5])
+    assert np.mean(by_policy["prefix"]) > np.mean(by_policy["capacity"]) > np.mean(by_policy["breadth-first"])
+
+
+def test_times_relative_to_capacity_need_it_to_be_run() -> None:
+    """Breadth-first is run in any case, as it gives the unit, and shown only if it was asked for."""
+    trials = run(replace(SMALL_EXPERIMENT, policies=("prefix",), webs=(SMALL,)))
+    assert [trial.policy for trial in trials] == ["prefix", "prefix"]
+    assert all(isnan(trial.t80_capacity) and trial.t80_breadth_first < 1 for trial in trials)
+
+
+def test_processes_change_nothing(trials: list[Trial]) -> None:
+    """Two of them give the same scores, also with a policy that they must import."""
+    own = f"{__name__}.SlowestFirst"
+    parallel = run(replace(SMALL_EXPERIMENT, policies=("capacity", own)), jobs=2)
+    capacity = [trial.score for trial in trials if trial.policy == "capacity"]
+    assert [trial.score for trial in parallel if trial.policy == "capacity"] == capacity
+    assert sum(trial.policy == own for trial in parallel) == 4
+
+
+@pytest.mark.parametrize("name", ESTIMATES)
+def test_every_estimate_can_be_crawled_by(name: str) -> None:
+    """What the crawler believes may be wrong; it collects everything in the end."""
+    trial = run(Experiment((SMALL,), policies=("prefix",), knowledge=Knowledge(name)))[0]
+    assert trial.outcome.curve.shares[-1] == pytest.approx(1)
+
+
+def test_knowing_helps() -> None:
+    """The true quality is worth more than a wrong one, and more than none."""
+    gaps = [
+        np.mean([trial.score.gap for trial in run(replace(SMALL_EXPERIMENT, policies=("prefix",), knowledge=known))])
+        for known in (Knowledge(), Knowledge(error=2.0), Knowledge("constant"))
+    ]
+    assert gaps[0] > max(gaps[1:])
+
+
+def test_known_quality_with_an_error_and_a_power() -> None:
+    """Equal seeds err alike; the square root of the truth is taken where that is asked for."""
+    web = web_of(SMALL, "pagerank")
+    values = [
+        np.array([estimator(Knowledge(error=error, power=power), web, seed).quality(url, 0) for url in web.urls])
+        for error, power, seed in ((0.0, 0.5, 1), (1.0, 1.0, 1), (1.0, 1.0, 1), (1.0, 1.0, 2))
+    ]
+    assert values[0] == pytest.approx(web.quality**0.5)
+    assert (values[1] == values[2]).all()
+    assert (values[1] != values[3]).all()
+    assert np.log(values[1] / web.quality).std() == pytest.approx(1.0, rel=0.2)
+
+
+def test_qualities_to_collect(tmp_path: Path) -> None:
+    """PageRank, Zipf dealt by seed, all alike, or scores by URL."""
+    path = tmp_path / "scores.tsv"
+    path.write_text("http://s0.test/0\t3\nhttp://s0.test/1\t1\nhttp://elsewhere.test/\t5\n")
+    assert web_of(SMALL, "uniform").quality == pytest.approx(np.full(300, 1 / 300))
+    assert web_of(SMALL, "zipf").quality.max() / web_of(SMALL, "zipf").quality.min() == pytest.approx(300)
+    assert (web_of(SMALL, "zipf").quality != web_of(replace(SMALL, seed=2), "zipf").quality).any()
+    scored = web_of(SMALL, f"scores:{path}").quality
+    assert scored[:3] == pytest.approx([0.75, 0.25, 0])
+    assert scored.sum() == pytest.approx(1)
+
+
+def test_policies_by_name_and_by_path() -> None:
+    """What is no policy is told."""
+    assert policy_of("capacity") is CapacityBased
+    assert policy_of(f"{__name__}.SlowestFirst") is SlowestFirst
+    for wrong in ("fastest", "no.such.module", "os.path", f"{__name__}.Nothing", "crawlproject.frontier.Entry"):
+        with pytest.raises(ValueError, match=r"must (be one of|have)"):
+            policy_of(wrong)
+
+
+def test_experiment_on_the_university_web() -> None:
+    """UIC, at most 10 pages a host, 8 sessions: capacity and best prefix are ahead of breadth-first on every draw."""
+    path = str(real_graph("graphs/uic.graph.npz"))
+    webs = tuple(GraphSpec(path, seed, per_server=10) for seed in (1, 2))
+    trials = run(Experiment(webs, policies=("capacity", "prefix"), options=CrawlOptions(sessions=8)))
+    assert all(trial.t80_breadth_first < 1 for trial in trials)
+    assert {trial.ground.servers for trial in trials} == {trials[0].ground.servers}
