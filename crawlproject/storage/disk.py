@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from typing import Self
 
 
+#: How often a reader tries to open the store of a running crawl.
+ATTEMPTS = 3
+
+
 class Part(Protocol):
     """Something kept in a store."""
 
@@ -62,7 +66,13 @@ class DiskStore:
         store = cls.__new__(cls)
         store.path, store.label, store.commits = path, label, 0
         store._parts, store._directory = [], None
-        store.rocks = Rocks(directory.database, read_only=True)
+        for attempt in range(ATTEMPTS):
+            try:
+                store.rocks = Rocks(directory.database, read_only=True)
+                break
+            except StoreError:  # the crawl may just have replaced a file
+                if attempt == ATTEMPTS - 1:
+                    raise
         return store
 
     def add(self, part: Part) -> None:
