@@ -1,4 +1,7 @@
-"""Wakes Scrapy's engine when the next request may start, so that nothing polls and nothing waits for its heartbeat."""
+"""Wakes Scrapy's engine when the next request may start, so that nothing polls and nothing waits for its heartbeat.
+
+All that is private to the engine and yet needed is used in this module.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,21 @@ from scrapy.utils.asyncio import call_later
 from crawlproject.download.timing import CLOCK
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.utils.asyncio import CallLaterResult
+
+
+def unfinished_requests(crawler: Crawler) -> AbstractSet[Request]:
+    """Requests that the engine has been given and is not through with: not downloaded, or not scraped to the end.
+
+    There is no public way to learn when a request is over, whatever became of it.
+    """
+    engine = crawler.engine
+    slot = engine._slot if engine is not None else None
+    return slot.inprogress if slot is not None else set()
 
 
 class EngineAlarm:
@@ -24,7 +40,7 @@ class EngineAlarm:
     def ring(self) -> None:
         """Have the engine ask the scheduler soon.
 
-        The one place that uses a private name of the engine: there is no public way to wake it.
+        There is no public way to wake it.
         """
         engine = self._crawler.engine
         slot = engine._slot if engine is not None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.frontier import Entry
 from crawlproject.frontier.quality import link_gains
@@ -69,15 +69,18 @@ class LinkIntake:
         self._depth_limit = settings.getint("DEPTH_LIMIT")
         self._record = LinkRecord.from_settings(settings, stats)
 
-    def find(self, links: Links) -> Found:
-        """The new ones among ``links``, and what they add to others. Counts each in a stat ``frontier/links/*``."""
+    def find(self, links: Links, payload: Any = None) -> Found:
+        """The new ones among ``links``, with ``payload``, and what they add to others.
+
+        Counts each in a stat ``frontier/links/*``.
+        """
         depth = 0 if links.response is None else links.response.meta.get("depth", 0) + 1
         counts: Counter[str] = Counter()
         if self._depth_limit and depth > self._depth_limit:
             counts["skipped/depth"] = len(links.hrefs)
             found = Found([], [], None)
         else:
-            found = self._sift(links, depth, counts)
+            found = self._sift(links, depth, payload, counts)
         counts["new"] = len(found.entries)
         counts["found"] = len(links.hrefs)
         for name, count in counts.items():
@@ -90,7 +93,7 @@ class LinkIntake:
         if self._record is not None:
             self._record.close()
 
-    def _sift(self, links: Links, depth: int, counts: Counter[str]) -> Found:
+    def _sift(self, links: Links, depth: int, payload: Any, counts: Counter[str]) -> Found:
         reason_to_skip, worth, quality = self._filter.reason, self._quality.quality, links.quality
         urls = self._canonical(links)
         source = self._source(links, urls)
@@ -107,7 +110,7 @@ class LinkIntake:
         new = list(compress(wanted, self._seen.urls_are_new(wanted)))
         counts["seen"] = len(wanted) - len(new)
         entries = [
-            Entry(url, worth(url, depth) + source.gain(url) if quality is None else quality, 0, depth, links.callback)
+            Entry(url, worth(url, depth) + source.gain(url) if quality is None else quality, 0, depth, payload)
             for url in new
         ]
         raised = {url: gain for url in wanted if (gain := source.gain(url))}

@@ -41,12 +41,12 @@ def link_request(entry: Entry) -> Request:
     return Request(
         entry.url,
         callback=entry.payload,
-        errback=_link_failed,
+        errback=link_failed,
         meta={"depth": entry.depth, "quality": entry.quality, "verbatim_url": True},
     )
 
 
-def _link_failed(failure: Any) -> None:
+def link_failed(failure: Any) -> None:
     """A page that could not be fetched costs a line in the log (and its stat), not a traceback."""
     error = failure.value
     if isinstance(error, HttpError) or not isinstance(error, FETCH_FAILURES):

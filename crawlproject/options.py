@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PolitenessGroup = Literal["server", "domain", "ip"]
 
 #: Backends there are, by name.
-BACKENDS = ("memory",)
+BACKENDS = ("memory", "disk")
 
 DEFAULTS: dict[str, Any] = {
     # Most quality over time on every web tried, known or learned (docs/results.md).
@@ -31,7 +31,11 @@ DEFAULTS: dict[str, Any] = {
     "FRONTIER_MAX_SESSIONS": 64,
     # Most requests of one session, where the server sets no limit itself: what most servers allow (Cao 2003, figure 3).
     "FRONTIER_MAX_BATCH": 100,
-    "FRONTIER_BACKEND": "memory",
+    # On disk where there is a directory to keep it in, else in memory.
+    "FRONTIER_BACKEND": None,
+    "FRONTIER_DIR": None,
+    # What a crash costs: pages of at most so many seconds are fetched again. One fsync each.
+    "FRONTIER_COMMIT_INTERVAL": 1.0,
     # Bursts on one connection and a rest in proportion: the same average load as waiting after each request,
     # without the cost of a new connection for each.
     "FRONTIER_POLITENESS": "session",
@@ -68,12 +72,17 @@ class FrontierOptions:
     max_batch: int
     max_failures: int
     connect_timeout: float
+    #: ``memory`` or ``disk``.
+    backend: str
+    #: Where it lives on disk.
+    directory: Path | None
+    commit_interval: float
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> FrontierOptions:
         """Read and check; raises ValueError naming setting, value and choices."""
         reader = _Reader(settings)
-        reader.choice("FRONTIER_BACKEND", BACKENDS)
+        directory = reader.directory()
         politeness = Politeness(
             mode=cast("Mode", reader.choice("FRONTIER_POLITENESS", get_args(Mode))),
             factor=reader.number("FRONTIER_DELAY_FACTOR"),
@@ -95,6 +104,9 @@ class FrontierOptions:
             max_batch=reader.count("FRONTIER_MAX_BATCH", least=1),
             max_failures=reader.count("FRONTIER_MAX_FAILURES", least=0),
             connect_timeout=reader.number("FRONTIER_CONNECT_TIMEOUT"),
+            backend=reader.backend(directory),
+            directory=directory,
+            commit_interval=reader.number("FRONTIER_COMMIT_INTERVAL"),
         )
 
 
@@ -103,6 +115,21 @@ class _Reader(SettingValues):
 
     def __init__(self, settings: BaseSettings) -> None:
         super().__init__(settings, DEFAULTS)
+
+    def directory(self) -> Path | None:
+        """``FRONTIER_DIR``, else a directory in ``JOBDIR``."""
+        own, job = self.value("FRONTIER_DIR"), self._settings.get("JOBDIR")
+        if own:
+            return Path(own)
+        return Path(job, "frontier") if job else None
+
+    def backend(self, directory: Path | None) -> str:
+        if self.value("FRONTIER_BACKEND") is None:
+            return "memory" if directory is None else "disk"
+        backend = self.choice("FRONTIER_BACKEND", BACKENDS)
+        if backend == "disk" and directory is None:
+            raise ValueError("FRONTIER_BACKEND='disk': FRONTIER_DIR or JOBDIR must name a directory")
+        return backend
 
     def ordered(self, low: str, high: str) -> None:
         if self.number(low) > self.number(high):

@@ -11,14 +11,14 @@ from scrapy import Request, signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.utils.misc import build_from_crawler, load_object
 
-from crawlproject.download.handler import LAST_OF_SESSION
+from crawlproject.backend import backend_from_options
 from crawlproject.download.timing import CLOCK
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine_alarm import EngineAlarm
-from crawlproject.frontier import Dispatcher, Entry, Frontier
+from crawlproject.frontier import Dispatcher, Frontier
 from crawlproject.intake import LinkIntake, link_filter_from_settings
-from crawlproject.link_request import link_request
 from crawlproject.options import FrontierOptions
+from crawlproject.request_entries import RequestEntries
 from crawlproject.signals import connection_lost, session_closed
 from crawlproject.urls import RegisteredDomain, host_of, server_key
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
     from twisted.internet.defer import Deferred
 
-    from crawlproject.frontier import Measurement, Start
+    from crawlproject.frontier import Entry, Measurement, Start
     from crawlproject.links import Links
 
 logger = logging.getLogger(__name__)
@@ -40,9 +40,6 @@ GIVEN_UP = "frontier_given_up"
 
 #: ``Request.meta``: it comes back unsent, because its server must be left alone for now.
 UNSENT = "frontier_unsent"
-
-#: ``Request.meta``: the ``download_slot`` that the scheduler gave it (a copy may go to another server).
-OWN_SLOT = "frontier_slot"
 
 
 class FrontierScheduler(BaseScheduler):
@@ -57,7 +54,6 @@ class FrontierScheduler(BaseScheduler):
         self._options = options
         assert crawler.stats is not None
         self._stats = crawler.stats
-        self._quality = options.quality
         self.dupefilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
         self._frontier = Frontier(
             options.policy(),
@@ -68,12 +64,22 @@ class FrontierScheduler(BaseScheduler):
         )
         self._dispatcher = Dispatcher(self._frontier, options.max_sessions)
         self._in_flight: dict[Request, Start] = {}
-        self._unqueued: deque[Request] = deque()  # they will fail: their server was given up, or there is none
+        self._unqueued: deque[tuple[Request, Entry | None]] = deque()  # they will fail: no server, or one given up
+        self._backend = backend_from_options(crawler, options)
+        self._entries = RequestEntries(self._backend, options.quality, crawler.settings, crawler.stats)
         self._alarm = EngineAlarm(crawler)
+        seen = self.dupefilter
+        if not isinstance(seen, SeenDupeFilter):  # the project's own filters requests; links need a seen-set, too
+            seen = SeenDupeFilter.from_crawler(crawler)
+        self._seen = seen
+        self._backend.open(self._frontier, seen)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Reads the settings ``FRONTIER_*``; ValueError where one is wrong."""
+        """Reads the settings ``FRONTIER_*``, opens the backend.
+
+        Raises ValueError where a setting is wrong, StoreError where the backend's directory cannot be used.
+        """
         return cls(crawler, FrontierOptions.from_settings(crawler.settings))
 
     # Scrapy's interface
@@ -81,26 +87,22 @@ class FrontierScheduler(BaseScheduler):
     def open(self, spider: Spider) -> Deferred[None] | None:
         """(1) prepare the intake of links (2) listen for robots.txt and lost connections (3) open the dupefilter."""
         settings = self._crawler.settings
-        self._has_slots = bool(settings.getdict("DOWNLOAD_SLOTS"))
-        seen = self.dupefilter
-        if not isinstance(seen, SeenDupeFilter):  # the project's own filters requests; links need a seen-set, too
-            seen = SeenDupeFilter.from_crawler(self._crawler)
-        seen.use_store(None)  # the queues do not outlive the run, so what was met must not either
         self._intake = LinkIntake(
-            seen,
+            self._seen,
             link_filter_from_settings(settings, spider),
-            self._quality,
+            self._options.quality,
             self._stats,
             settings,
         )
         self._robots_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
         self._crawler.signals.connect(self._robots_parsed, signals.robots_parsed)
         self._crawler.signals.connect(self._connection_lost, connection_lost)
+        self._crawler.signals.connect(self._item_failed, signals.item_error)
         opened: Deferred[None] | None = self.dupefilter.open()
         return opened
 
     def close(self, reason: str) -> Deferred[None] | None:
-        """(1) close all sessions (2) write the frontier's stats (3) close the record of links, the dupefilter."""
+        """(1) close all sessions (2) write the stats (3) close the record of links, the backend, the dupefilter."""
         self._alarm.cancel()
         self._dispatcher.close_all(CLOCK())
         self._close_connections()
@@ -108,6 +110,7 @@ class FrontierScheduler(BaseScheduler):
         self._stats.set_value("frontier/servers", counts["servers"])
         self._stats.set_value("frontier/urls", len(self._frontier))
         self._intake.close()
+        self._backend.close()
         closed: Deferred[None] | None = self.dupefilter.close(reason)
         return closed
 
@@ -122,60 +125,62 @@ class FrontierScheduler(BaseScheduler):
     def enqueue_request(self, request: Request) -> bool:
         """Queue ``request``; False if it is a duplicate. Never raises for a bad URL.
 
-        Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory``, ``frontier/malformed``.
+        Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory|disk``, ``frontier/malformed``.
         """
         if request.meta.pop(UNSENT, False) and request in self._in_flight:
             self._dispatcher.give_back(self._in_flight[request])
             self._stats.inc_value("frontier/given_back")
-            self._count("dequeued", -1)
+            self._count("dequeued", -1, self._in_flight[request].entry)
             return True
         if not request.dont_filter and self.dupefilter.request_seen(request):
             assert self._crawler.spider is not None
             self.dupefilter.log(request, self._crawler.spider)
             return False
+        entry = self._entries.entry(request)
         try:
-            self._frontier.push([self._entry(request)])
+            self._frontier.push([entry])
         except ValueError as error:  # no server in its URL: it fails in the downloader, as under Scrapy's scheduler
             self._stats.inc_value("frontier/malformed")
             logger.warning("Not schedulable: %s: %s", request, error)
-            self._unqueued.append(request)
-        self._count("enqueued", 1)
+            self._unqueued.append((request, None))
+        self._count("enqueued", 1, entry)
         self._take_dropped()
         return True
 
     def next_request(self) -> Request | None:
         """A request that may start now, else None, and the engine is woken when one may. O(log n).
 
-        Stats: ``scheduler/dequeued``, ``scheduler/dequeued/memory``, ``frontier/sessions``.
+        Stats: ``scheduler/dequeued``, ``scheduler/dequeued/memory|disk``, ``frontier/sessions``.
         """
         if self._unqueued:
-            self._count("dequeued", 1)
-            return self._unqueued.popleft()
+            return self._hand_out(*self._unqueued.popleft())
         self._find_ended()
-        start = self._dispatcher.next(CLOCK())
+        while (start := self._dispatcher.next(CLOCK())) is not None:
+            request = self._entries.start(start)
+            if request is None:
+                self._dispatcher.ended(start.session)
+                continue
+            self._close_connections()
+            self._in_flight[request] = start
+            if start.session.requests == 1:
+                self._stats.set_value("frontier/sessions", self._dispatcher.opened)
+                self._stats.max_value("frontier/sessions/max_open", self._dispatcher.open_sessions)
+            return self._hand_out(request, start.entry)
         self._close_connections()
-        if start is None:
-            at = self._dispatcher.wake_at()
-            if at is not None:
-                self._alarm.set(at)
-            return None
-        request = self._request(start)
-        self._in_flight[request] = start
-        if start.session.requests == 1:
-            self._stats.set_value("frontier/sessions", self._dispatcher.opened)
-            self._stats.max_value("frontier/sessions/max_open", self._dispatcher.open_sessions)
-        self._count("dequeued", 1)
-        return request
+        at = self._dispatcher.wake_at()
+        if at is not None:
+            self._alarm.set(at)
+        return None
 
     # For the middlewares and the download handler
 
     def push_links(self, links: Links) -> None:
         """Queue the new ones among a page's links, and have the engine look."""
-        found = self._intake.find(links)
+        found = self._intake.find(links, self._backend.pack_callback(links.callback))
         self._frontier.push(found.entries, found.found_on)
         self._frontier.raise_quality(found.raised)
         if found.entries:
-            self._count("enqueued", len(found.entries))
+            self._count("enqueued", len(found.entries), found.entries[0])
             self._take_dropped()
             self._alarm.ring()
 
@@ -220,26 +225,10 @@ class FrontierScheduler(BaseScheduler):
 
     # Inside
 
-    def _entry(self, request: Request) -> Entry:
-        depth = request.meta.get("depth", 0)
-        quality = request.meta.get("quality")
-        if not (isinstance(quality, int | float) and isfinite(quality) and quality >= 0):  # or it means something else
-            quality = self._quality.quality(request.url, depth)
-        return Entry(request.url, float(quality), request.priority, depth, request)
-
-    def _request(self, start: Start) -> Request:
-        entry = start.entry
-        request = entry.payload
-        if not isinstance(request, Request):  # a link: its payload is its callback
-            request = link_request(entry)
-        meta = request.meta
-        meta.setdefault("quality", entry.quality)
-        if meta.get("download_slot") == meta.get(OWN_SLOT) and not self._has_slots:  # else the project's own
-            meta["download_slot"] = meta[OWN_SLOT] = start.session.server.key
-        if start.is_last:
-            meta[LAST_OF_SESSION] = True
-        else:
-            meta.pop(LAST_OF_SESSION, None)  # as copied from the request it replaces
+    def _hand_out(self, request: Request, entry: Entry | None) -> Request:
+        self._count("dequeued", 1, entry)
+        if entry is not None:
+            self._backend.handed_out(request, entry)
         return request
 
     def _find_ended(self) -> None:
@@ -260,10 +249,13 @@ class FrontierScheduler(BaseScheduler):
         dropped = self._frontier.take_dropped()
         if not dropped:
             return
-        requests = [entry.payload for entry in dropped if isinstance(entry.payload, Request)]
-        for request in requests:
-            request.meta[GIVEN_UP] = True
-        self._unqueued.extend(requests)
+        for entry in dropped:
+            request = None if self._backend.is_link(entry) else self._entries.read(entry)
+            if request is None:
+                self._frontier.acknowledge(entry)
+            else:
+                request.meta[GIVEN_UP] = True
+                self._unqueued.append((request, entry))
         self._stats.inc_value("frontier/dropped/server_given_up", len(dropped))
         self._alarm.ring()
 
@@ -277,9 +269,14 @@ class FrontierScheduler(BaseScheduler):
             self._frontier.set_crawl_delay(server_key(request.url), delay)
             self._stats.inc_value("frontier/crawl_delays")
 
-    def _count(self, what: str, count: int) -> None:
+    def _item_failed(self) -> None:
+        self._stats.inc_value("frontier/items_failed")
+
+    def _count(self, what: str, count: int, entry: Entry | None) -> None:
+        """Count in Scrapy's stats; ``entry``: one of those counted, None where it was never in the frontier."""
+        where = self._backend.name_of(entry.payload) if entry is not None else "memory"
         self._stats.inc_value(f"scheduler/{what}", count)
-        self._stats.inc_value(f"scheduler/{what}/memory", count)
+        self._stats.inc_value(f"scheduler/{what}/{where}", count)
 
 
 _registered_domain = RegisteredDomain()

@@ -31,7 +31,8 @@ ROWS = {
     "uic-full": f"--web GRAPH --sessions 4 --webs 6 {THREE}",
     "uic-150-heritrix": f"--web GRAPH --max-pages-per-server 150 --sessions 16 --times heritrix --webs 6 {THREE}",
     "uic-150-in-links": f"--web GRAPH --max-pages-per-server 150 --sessions 16 --webs 6 --estimate in-links {THREE}",
-    "uic-150-partial": f"--web GRAPH --max-pages-per-server 150 --sessions 16 --webs 6 --estimate partial-pagerank {THREE}",
+    "uic-150-partial": "--web GRAPH --max-pages-per-server 150 --sessions 16 --webs 6 --estimate partial-pagerank "
+    f"{THREE}",
     "uic-full-in-links": f"--web GRAPH --sessions 4 --webs 6 --estimate in-links {THREE}",
     "uic-full-partial": f"--web GRAPH --sessions 4 --webs 6 --estimate partial-pagerank {THREE}",
     "32-sessions": f"--webs 3 --sessions 32 {THREE}",

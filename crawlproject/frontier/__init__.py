@@ -38,7 +38,9 @@ from crawlproject.frontier.policy import (
 )
 from crawlproject.frontier.politeness import Politeness, retry_after_seconds
 from crawlproject.frontier.server import Group, Server, ServerState
+from crawlproject.frontier.server_urls import FrontierStore, ServerUrls, UrlRows
 from crawlproject.frontier.session import Measurement, Session
+from crawlproject.frontier.stored_queue import QueueRows, StoredUrlQueue
 from crawlproject.frontier.url_queue import Entry, UrlQueue
 
 __all__ = [
@@ -49,16 +51,21 @@ __all__ = [
     "Dispatcher",
     "Entry",
     "Frontier",
+    "FrontierStore",
     "Group",
     "Measurement",
     "PerformanceFirst",
     "Policy",
     "Politeness",
     "QualityFirst",
+    "QueueRows",
     "Server",
     "ServerState",
+    "ServerUrls",
     "Session",
     "Start",
+    "StoredUrlQueue",
     "UrlQueue",
+    "UrlRows",
     "retry_after_seconds",
 ]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from crawlproject.frontier.policy import Policy
+    from crawlproject.frontier.server_urls import FrontierStore, ServerUrls
     from crawlproject.frontier.session import Measurement
     from crawlproject.frontier.url_queue import Entry
 
@@ -50,6 +51,7 @@ class Frontier:
         self._max_batch = max_batch
         self._max_failures = max_failures
         self._group_of = group_of
+        self._store: FrontierStore | None = None
         self._servers: dict[str, Server] = {}
         self._queue = ServerQueue(policy)
         self._expectations = Expectations(policy)
@@ -59,6 +61,11 @@ class Frontier:
         self._returns = FIRST_ARRIVAL
         self._refilled: list[Session] = []
         self._dropped: list[Entry] = []
+
+    def keep_in(self, store: FrontierStore, now: float) -> None:
+        """Have URLs and servers outlive the process; while there are none yet. Memory then grows with servers only."""
+        self._store = store
+        self._queue.tick(now)
 
     def __len__(self) -> int:
         """How many URLs are queued (those handed out by ``next_url`` are not). O(1)."""
@@ -95,6 +102,7 @@ class Frontier:
                 source = self._server(found_on)
                 look_ahead.learn_page(source, count)
                 changed[source] = None
+                self._changed(source)
             self._place(changed)
 
     def raise_quality(self, gains: Iterable[tuple[str, float]]) -> None:
@@ -116,8 +124,18 @@ class Frontier:
         """Queue ``entry`` again, the last handed out by ``next_url``: it was not fetched. O(log n)."""
         session.requests -= 1
         self._returns -= 1
+        self.acknowledge(entry)
         self._push_url(session.server, entry, self._returns)
         self._queue.place(session.server)
+
+    def acknowledge(self, entry: Entry) -> None:
+        """An entry that ``next_url`` or ``take_dropped`` returned has been dealt with: it need not be stored longer.
+
+        Until then it is handed out again after a restart.  Where nothing is stored this does nothing. O(log n).
+        """
+        if entry.place is not None:
+            server = self._servers[server_key(entry.url)]
+            server.urls.acknowledge(entry, server.key)
 
     # Sessions
 
@@ -167,6 +185,7 @@ class Frontier:
         if server.failures >= self._max_failures > 0 and not server.given_up:
             self._give_up(server)
         self._queue.place(server)
+        self._changed(server)
 
     def rest(self, key: str, now: float, fetch_time: float) -> None:
         """The server ``key`` has answered: the polite wait begins, whether or not this is recorded. O(log n)."""
@@ -177,6 +196,7 @@ class Frontier:
             server.session.ready_at = server.ready_at
             server.session.last_end = now
         self._queue.place(server)
+        self._changed(server)
 
     def set_crawl_delay(self, key: str, delay: float) -> None:
         """Keep ``delay`` seconds between any two requests to the server ``key`` (robots.txt). O(log servers)."""
@@ -188,12 +208,14 @@ class Frontier:
             server.ready_at = max(server.ready_at, server.session.last_end + wait)
             server.session.ready_at = max(server.session.ready_at, server.ready_at)
         self._queue.place(server)
+        self._changed(server)
 
     def connection_lost(self, key: str, now: float) -> None:
         """The server ``key`` has closed its session's connection: no further request on it. O(batch)."""
         server = self._server(key)
         server.learn_close(now)
         server.set_limit(self.politeness, self._max_batch)
+        self._changed(server)
 
     def close_session(self, session: Session, now: float) -> None:
         """End the lease; the server rests as politeness says. O(log servers).
@@ -210,6 +232,7 @@ class Frontier:
             rest = self.politeness.session_rest(session.last_end - session.busy_since, server.crawl_delay)
             server.ready_at = max(server.ready_at, session.last_end + rest)
         self._queue.release(server)
+        self._changed(server)
 
     def next_due(self) -> float | None:
         """The earliest time at which ``open_session`` can succeed; None if no server waits. O(1) amortised.
@@ -263,13 +286,23 @@ class Frontier:
     def _server(self, key: str) -> Server:
         server = self._servers.get(key)
         if server is None:
-            server = Server(key, UrlQueue(by_quality=self.policy.by_quality, window=1), limit=1)
-            if self._group_of is not None:
-                server.group = self._queue.group(self._group_of(key))
-            self._servers[key] = server
-            self._expectations.meet(server)
-            server.set_limit(self.politeness, self._max_batch)
+            server = self.add_server(key, None if self._store is None else self._store.open_queue(key))
+            self._changed(server)
         return server
+
+    def add_server(self, key: str, urls: ServerUrls | None = None) -> Server:
+        """A server not met before, with a queue of its own or the one given. O(1)."""
+        own = UrlQueue(by_quality=self.policy.by_quality, window=1) if urls is None else urls
+        server = self._servers[key] = Server(key, own, limit=1)
+        if self._group_of is not None:
+            server.group = self._queue.group(self._group_of(key))
+        self._expectations.meet(server)
+        server.set_limit(self.politeness, self._max_batch)
+        return server
+
+    def _changed(self, server: Server) -> None:
+        if self._store is not None:
+            self._store.changed(server)
 
     def _expect_afresh(self) -> None:
         """Rank the ready servers by what has been learned since. O(servers), rarer the more there are."""

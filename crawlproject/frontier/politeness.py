@@ -45,6 +45,11 @@ class Politeness:
     #: Longest Crawl-delay that is believed.
     max_crawl_delay: float = 300.0
 
+    @property
+    def longest_wait(self) -> float:
+        """No wait is longer, whatever happens."""
+        return max(self.max_delay, self.request_delay, self.max_backoff, self.max_crawl_delay)
+
     def request_wait(self, fetch_time: float, crawl_delay: float = 0.0) -> float:
         """Wait after a fetch of ``fetch_time`` before the next request to the server, session open or not."""
         own = self._bounded(fetch_time) if self.mode == "request" else 0.0

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from crawlproject.frontier.look_ahead import Yield
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.prior import Prior
+    from crawlproject.frontier.server_urls import ServerUrls
     from crawlproject.frontier.session import Measurement, Session
-    from crawlproject.frontier.url_queue import UrlQueue
 
 
 #: No session takes less (seconds): a rank divides by its time, and the clock may have measured 0.
@@ -61,7 +61,7 @@ class Server:
         "urls",
     )
 
-    def __init__(self, key: str, urls: UrlQueue, limit: int) -> None:
+    def __init__(self, key: str, urls: ServerUrls, limit: int) -> None:
         self.key = key
         self.urls = urls
         self.estimates = Estimates()

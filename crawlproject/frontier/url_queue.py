@@ -10,7 +10,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from heapq import heapify, heappop, heappush
 from math import isclose
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 #: How many of its best items a queue keeps sorted at least (more where the window is wider).
 SORTED_ITEMS = 64
@@ -31,6 +34,8 @@ class Entry(NamedTuple):
     depth: int = 0
     #: Whatever the caller wants back with the URL; the frontier never looks at it.
     payload: Any = None
+    #: Where it is stored, for ``acknowledge``; given by ``next_url``, None where it is not stored.
+    place: bytes | None = None
 
 
 #: An entry inside a queue: (first sort key, second sort key, path or URL, depth, payload).
@@ -79,17 +84,9 @@ class UrlQueue:
     def best_rate(self, setup: float, page_time: float, bonus: float) -> float:
         """Most worth per second of any k ≤ window best URLs: max of Σ (quality + bonus) / (setup + k · page_time).
 
-        The ratio rises and then falls, as the qualities are sorted, so the first fall ends the search. O(k).
+        O(k).
         """
-        time = setup
-        worth = best = 0.0
-        for item in self._top[: self._window]:
-            worth += bonus + self._quality(item)
-            time += page_time
-            if worth <= best * time:
-                break
-            best = worth / time
-        return best
+        return best_rate(map(self._quality, self._top[: self._window]), setup, page_time, bonus)
 
     def set_window(self, window: int) -> None:
         """Change the number of URLs that ``window_sum`` adds up. O(window log n)."""
@@ -104,7 +101,7 @@ class UrlQueue:
         Its URL is kept without ``prefix``, the server key, where a path follows that.
         """
         order = arrival - (entry.priority << PRIORITY_SHIFT) if entry.priority else arrival
-        path = _path(entry.url, prefix)
+        path = path_of(entry.url, prefix)
         item: Item = (
             (-entry.quality, order, path, entry.depth, entry.payload)
             if self._by_quality
@@ -121,7 +118,7 @@ class UrlQueue:
         """
         if self._by_path is None:
             self._by_path = {item[2]: item for item in (*self._top, *(self._rest or ()))}
-        path = _path(url, prefix)
+        path = path_of(url, prefix)
         old = self._by_path.get(path)
         if old is None:
             return None
@@ -179,6 +176,9 @@ class UrlQueue:
     def drain(self, prefix: str) -> list[Entry]:
         """Remove and return all entries, best first. O(n log n)."""
         return [self.pop(prefix) for _ in range(len(self))]
+
+    def acknowledge(self, entry: Entry, prefix: str) -> None:
+        """Nothing to do: what was popped is gone."""
 
     def _take_out(self, place: int) -> Item:
         """Remove the item at ``place`` of the sorted ones."""
@@ -247,7 +247,23 @@ class UrlQueue:
         assert isclose(self._sum, expected, rel_tol=1e-9, abs_tol=1e-9), (self._sum, expected)
 
 
-def _path(url: str, prefix: str) -> str:
+def path_of(url: str, prefix: str) -> str:
     """``url`` without the server key ``prefix`` where a path follows that; else as it is."""
     length = len(prefix)
     return url[length:] if url[length : length + 1] == "/" and url.startswith(prefix) else url
+
+
+def best_rate(qualities: Iterable[float], setup: float, page_time: float, bonus: float) -> float:
+    """The maximal ratio over the prefixes of ``qualities``, best first.
+
+    The ratio rises and then falls, as the qualities are sorted, so the first fall ends the search. O(k).
+    """
+    time = setup
+    worth = best = 0.0
+    for quality in qualities:
+        worth += bonus + quality
+        time += page_time
+        if worth <= best * time:
+            break
+        best = worth / time
+    return best

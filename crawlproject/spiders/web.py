@@ -13,6 +13,7 @@ from scrapy.http import TextResponse
 
 from crawlproject.items import Page
 from crawlproject.links import Links
+from crawlproject.request_entries import KEEP
 from crawlproject.urls import BadSeed, extract, read_seeds, server_key
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class WebSpider(Spider):
         """A page's item and its links."""
         self.pages += 1
         if self.max_pages and self.pages > self.max_pages:
+            response.meta[KEEP] = True
             return
         self._count("web/pages")
         content_type = (response.headers.get(b"Content-Type") or b"").decode("latin-1")

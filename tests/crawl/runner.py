@@ -51,6 +51,8 @@ def main() -> None:
     process = AsyncCrawlerProcess({**settings, **job["settings"]})
     process.crawl(load_object(job["spider"]), **job["arguments"])
     process.start()
+    if process.bootstrap_failed:  # as `scrapy crawl` has it
+        sys.exit(1)
 
 
 if __name__ == "__main__":

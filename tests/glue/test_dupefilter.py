@@ -127,7 +127,7 @@ def test_jobdir_is_left_to_a_scheduler_with_a_store(tmp_path: Path) -> None:
 
 def test_frontier_in_memory_leaves_no_file(tmp_path: Path) -> None:
     """Its queues are gone after the run; what it had met must not look done in the next."""
-    made = crawler(JOBDIR=str(tmp_path / "job"), DUPEFILTER_CLASS=SeenDupeFilter)
+    made = crawler(JOBDIR=str(tmp_path / "job"), FRONTIER_BACKEND="memory", DUPEFILTER_CLASS=SeenDupeFilter)
     scheduler = FrontierScheduler.from_crawler(made)
     made.spider = made._create_spider("test")
     scheduler.open(made.spider)

@@ -1,0 +1,113 @@
+"""``scrapy frontier JOBDIR``: what waits in a crawl's frontier, and why in this order; also while it runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from crawlproject.frontier_report import FrontierReport
+from crawlproject.options import FrontierOptions
+from crawlproject.storage import StoreError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+#: Columns of the table of servers: key, title, format.
+COLUMNS = (
+    ("rank", "rank", "{:>9.4g}"),
+    ("urls", "urls", "{:>7}"),
+    ("batch", "batch", "{:>5}"),
+    ("best_quality", "best", "{:>8.4g}"),
+    ("batch_quality", "sum", "{:>8.4g}"),
+    ("bonus", "bonus", "{:>7.3g}"),
+    ("connect_time", "connect", "{:>7.3f}"),
+    ("response_time", "respond", "{:>7.3f}"),
+    ("session_time", "session", "{:>7.2f}"),
+    ("wait", "wait", "{:>6.1f}"),
+    ("server", "server", "{}"),
+)
+
+
+class Command(ScrapyCommand):
+    """Reads only."""
+
+    requires_crawler_process = False
+
+    def syntax(self) -> str:
+        """What stands behind ``scrapy frontier``."""
+        return "[options] <JOBDIR>"
+
+    def short_desc(self) -> str:
+        """One line for the list of commands."""
+        return "Show what waits in a crawl's frontier, and how servers rank"
+
+    def long_desc(self) -> str:
+        """For ``--help``."""
+        return (
+            "Show the frontier in a JOBDIR (or FRONTIER_DIR) as it was last committed: URLs and servers by state, and "
+            "the best servers with each term of their rank. Times in seconds. The crawl may be running."
+        )
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Scrapy's and this command's."""
+        super().add_options(parser)
+        parser.add_argument("--server", metavar="HOST", help="only this server: its host, or scheme://host[:port]")
+        parser.add_argument("--urls", action="store_true", help="show the queued URLs of the servers shown")
+        parser.add_argument("--limit", type=int, default=20, help="most servers, and URLs of each (default: 20)")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        """Print the report; UsageError where JOBDIR is missing, exit code 1 where it has no readable frontier."""
+        if len(args) != 1:
+            raise UsageError("exactly one directory is needed: the crawl's JOBDIR or FRONTIER_DIR")
+        if opts.limit < 1:
+            raise UsageError(f"--limit={opts.limit}: must be 1 or more")
+        assert self.settings is not None
+        try:
+            report = FrontierReport(_directory(Path(args[0])), FrontierOptions.from_settings(self.settings))
+        except StoreError as error:
+            sys.stderr.write(f"{error}\n")
+            self.exitcode = 1
+            return
+        try:
+            answer = _answer(report, opts)
+        finally:
+            report.close()
+        if opts.server and not answer["top_servers"]:
+            sys.stderr.write(f"{args[0]}: no URL of {opts.server!r} was ever met\n")
+            self.exitcode = 1
+        sys.stdout.write(json.dumps(answer, indent=1) + "\n" if opts.json else _text(answer))
+
+
+def _directory(path: Path) -> Path:
+    """The store's directory: JOBDIR holds it in ``frontier``."""
+    inner = path / "frontier"
+    return inner if inner.is_dir() else path
+
+
+def _answer(report: FrontierReport, opts: Namespace) -> dict[str, Any]:
+    servers = report.servers(opts.server)[: opts.limit]
+    if opts.urls:
+        servers = [{**server, "queue": report.top_urls(server["server"], opts.limit)} for server in servers]
+    return {**report.counts(), "top_servers": servers}
+
+
+def _text(answer: dict[str, Any]) -> str:
+    lines = [f"{name.replace('_', ' '):17} {value}" for name, value in answer.items() if name != "top_servers"]
+    if answer["top_servers"]:
+        lines += ["", " ".join(_title(form, title) for _, title, form in COLUMNS)]
+    for server in answer["top_servers"]:
+        note = "" if server["state"] == "ready" else f" ({server['state']}, allowed at {server['allowed_at']})"
+        lines.append(" ".join(form.format(server[key]) for key, _, form in COLUMNS) + note)
+        lines += [f"{url['quality']:>12.4g}  {url['url']}" for url in server.get("queue", ())]
+    return "\n".join(lines) + "\n"
+
+
+def _title(form: str, title: str) -> str:
+    width = form.partition(">")[2].rstrip("}").partition(".")[0]
+    return title.rjust(int(width or 0))

@@ -1,0 +1,108 @@
+"""What the frontier asks of a server's URL queue, and what a durable frontier asks of its store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from crawlproject.frontier.server import Server
+    from crawlproject.frontier.url_queue import Entry
+
+
+class ServerUrls(Protocol):
+    """Priority queue of one server's URLs; ``UrlQueue`` in memory, ``StoredUrlQueue`` over a store."""
+
+    def __len__(self) -> int:
+        """How many URLs are queued."""
+        ...
+
+    @property
+    def window(self) -> int:
+        """How many of the best URLs ``window_sum`` adds up."""
+        ...
+
+    @property
+    def window_sum(self) -> float:
+        """Summed quality of the best ``window`` URLs."""
+        ...
+
+    @property
+    def best_quality(self) -> float:
+        """Quality of the URL that ``pop`` would return; 0.0 when empty."""
+        ...
+
+    def best_rate(self, setup: float, page_time: float, bonus: float) -> float:
+        """Most worth per second of any k ≤ window best URLs: max of Σ (quality + bonus) / (setup + k · page_time)."""
+        ...
+
+    def set_window(self, window: int) -> None:
+        """Change the number of URLs that ``window_sum`` adds up."""
+        ...
+
+    def push(self, entry: Entry, prefix: str, arrival: int) -> None:
+        """Add ``entry``, number ``arrival`` in all, of the server whose key is ``prefix``."""
+        ...
+
+    def raise_quality(self, url: str, prefix: str, gain: float) -> float | None:
+        """Add ``gain`` > 0 to the quality of ``url``; its new quality, or None if it is not queued."""
+        ...
+
+    def pop(self, prefix: str) -> Entry:
+        """Remove and return the best entry; where it is stored, it stays there until ``acknowledge``."""
+        ...
+
+    def acknowledge(self, entry: Entry, prefix: str) -> None:
+        """An entry that ``pop`` returned has been dealt with, or was pushed again: remove it from the store."""
+        ...
+
+    def drain(self, prefix: str) -> list[Entry]:
+        """Remove and return all entries, best first, as ``pop`` does."""
+        ...
+
+    def check(self) -> None:
+        """Assert every invariant; for tests."""
+        ...
+
+
+class UrlRows(Protocol):
+    """Rows of URLs in a store: sorted within a server, which goes by a number. Implemented in ``storage``."""
+
+    def put(self, server: int, place: bytes, row: bytes) -> None:
+        """Keep ``row`` at ``place``."""
+        ...
+
+    def delete(self, server: int, place: bytes) -> None:
+        """Remove the row at ``place``, there or not."""
+        ...
+
+    def get(self, server: int, place: bytes) -> bytes | None:
+        """The row at ``place``."""
+        ...
+
+    def after(self, server: int, place: bytes, count: int) -> list[bytes]:
+        """The first ``count`` places behind ``place``, in order."""
+        ...
+
+    def put_place(self, server: int, digest: bytes, place: bytes) -> None:
+        """Remember at which ``place`` the URL of ``digest`` waits."""
+        ...
+
+    def delete_place(self, server: int, digest: bytes) -> None:
+        """Forget where the URL of ``digest`` waited."""
+        ...
+
+    def get_place(self, server: int, digest: bytes) -> bytes | None:
+        """Where the URL of ``digest`` waits."""
+        ...
+
+
+class FrontierStore(Protocol):
+    """Where a frontier outlives the process. Implemented in ``storage``."""
+
+    def open_queue(self, key: str) -> ServerUrls:
+        """An empty queue for the server ``key``, which has not been met before."""
+        ...
+
+    def changed(self, server: Server) -> None:
+        """More of ``server`` than its URLs has changed. O(1)."""
+        ...

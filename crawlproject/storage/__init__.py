@@ -1,0 +1,18 @@
+"""The frontier's only I/O: where its state lives when it must outlive the process."""
+
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.errors import StoreError
+from crawlproject.storage.frontier_state import DiskFrontierStore, ServerRecord
+from crawlproject.storage.seen import DiskSeenStore
+from crawlproject.storage.urls import DiskUrlRows
+
+__all__ = [
+    "DiskFrontierStore",
+    "DiskSeenStore",
+    "DiskStore",
+    "DiskUrlRows",
+    "ServerRecord",
+    "StoreError",
+    "StoreLabel",
+]

@@ -1,0 +1,130 @@
+"""The directory of a store: what it is, whose it is, and that one process at a time writes to it.
+
+``store.json`` is written once, when the store is made::
+
+    {"kind": "crawlproject-frontier", "format": 1, "spider": "web", "order": "quality"}
+
+``lock`` is locked (flock) by the process that writes, and holds its number.  The lock ends with the process.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from crawlproject.storage.errors import StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KIND = "crawlproject-frontier"
+#: Raised with every change after which older code would misread a store.
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLabel:
+    """Whose store it is."""
+
+    #: Name of the spider.
+    spider: str
+    #: How URLs are sorted within a server: ``quality`` or ``arrival``.
+    order: str
+
+
+class StoreDirectory:
+    """A directory with a label and a lock; the database lies in ``database``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.database = path / "db"
+        self._label_file = path / "store.json"
+        self._lock: int | None = None
+
+    def read_label(self) -> StoreLabel | None:
+        """The label; None if there is no store yet.
+
+        Raises StoreError where something else is in the directory, or a store that this version cannot read.
+        """
+        try:
+            text = self._label_file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            if self.database.exists():
+                raise StoreError(self.path, "damaged: store.json is missing") from None
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise StoreError(self.path, f"store.json cannot be read: {error}") from error
+        return self._parse(text)
+
+    def _parse(self, text: str) -> StoreLabel:
+        try:
+            values: dict[str, Any] = json.loads(text)
+            kind, version = values["kind"], int(values["format"])
+            if kind == KIND and version > FORMAT:
+                reason = f"was written by a newer version (format {version}, this one reads up to {FORMAT})"
+                raise StoreError(self.path, reason)
+            label = StoreLabel(str(values["spider"]), str(values["order"]))
+        except (ValueError, TypeError, KeyError) as error:
+            raise StoreError(self.path, f"damaged: store.json is not a label of a store: {error!r}") from error
+        if kind != KIND:
+            raise StoreError(self.path, f"is a store of another kind: {kind!r}")
+        return label
+
+    def claim(self, label: StoreLabel) -> None:
+        """Make this process the one that writes, the store with ``label`` if there is none yet.
+
+        Raises StoreError, and changes nothing, where the store is another spider's or in use.
+        """
+        self._compare(label)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._take_lock()
+            if self._compare(label) is None:
+                self._write_label(label)
+        except OSError as error:
+            self.release()
+            raise StoreError(self.path, f"cannot be written: {error}") from error
+        except StoreError:
+            self.release()
+            raise
+
+    def release(self) -> None:
+        """Let others write."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _compare(self, label: StoreLabel) -> StoreLabel | None:
+        found = self.read_label()
+        if found is not None and found.spider != label.spider:
+            raise StoreError(self.path, f"belongs to the spider {found.spider!r}, not to {label.spider!r}")
+        if found is not None and found.order != label.order:
+            reason = f"its URLs are sorted by {found.order}, this crawl's FRONTIER_POLICY needs them by {label.order}"
+            raise StoreError(self.path, reason)
+        return found
+
+    def _take_lock(self) -> None:
+        lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(lock, 20, 0).decode("ascii", "replace").strip() or "unknown"
+            os.close(lock)
+            raise StoreError(self.path, f"in use by pid {owner}") from None
+        except OSError:
+            os.close(lock)
+            raise
+        self._lock = lock
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+
+    def _write_label(self, label: StoreLabel) -> None:
+        draft = self._label_file.with_suffix(".tmp")
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump({"kind": KIND, "format": FORMAT, **asdict(label)}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self._label_file)

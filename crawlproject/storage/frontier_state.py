@@ -1,0 +1,137 @@
+"""Servers on disk: what the frontier knows of each, and its queue's length and best places, in one record.
+
+Tables ``servers`` (number -> record) and ``state`` (``frontier`` -> what was learned over all).  A record is JSON, its
+length (4 bytes) before it, and the queue's head behind it (17 bytes a place), so that opening reads no URL.  Times
+are stored by the wall clock.
+"""
+
+from __future__ import annotations
+
+import json
+from math import isfinite
+from struct import Struct
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from crawlproject.frontier import QueueRows, StoredUrlQueue
+from crawlproject.frontier.snapshot import frontier_state, restore_frontier, restore_server, server_state
+from crawlproject.storage.errors import StoreError
+from crawlproject.storage.urls import DiskUrlRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crawlproject.frontier import Frontier, Server
+    from crawlproject.storage.disk import DiskStore
+    from crawlproject.storage.rocks import Batch
+
+_number = Struct(">I")
+
+
+class ServerRecord(NamedTuple):
+    """What is stored of a server."""
+
+    number: int
+    key: str
+    #: See ``frontier.snapshot``; ``ready_at`` by the wall clock.
+    state: dict[str, Any]
+    #: Stored URLs, those handed out and not acknowledged included.
+    urls: int
+    #: Places of the best of them.
+    head: bytes
+
+    def encode(self) -> bytes:
+        """As bytes. O(size)."""
+        text = json.dumps({"key": self.key, "urls": self.urls, **self.state}, separators=(",", ":")).encode("ascii")
+        return _number.pack(len(text)) + text + self.head
+
+    @classmethod
+    def decode(cls, number: int, data: bytes) -> ServerRecord:
+        """What ``encode`` wrote. Raises ValueError, KeyError or TypeError where it is something else."""
+        end = 4 + int.from_bytes(data[:4], "big")
+        state: dict[str, Any] = json.loads(data[4:end])
+        return cls(number, str(state.pop("key")), state, int(state.pop("urls")), data[end:])
+
+
+class DiskFrontierStore:
+    """Implements ``frontier.FrontierStore``; a ``Part`` of the store.
+
+    ``clock_offset``: seconds to add to the frontier's clock for the wall clock's time.  ``indexed``: whether
+    qualities may rise while URLs wait, which costs some 30 bytes for each URL.
+    """
+
+    def __init__(self, store: DiskStore, clock_offset: float, *, indexed: bool = False) -> None:
+        self._store = store
+        self._offset = clock_offset
+        self._indexed = indexed
+        self._by_quality = store.label.order == "quality"
+        self.rows = DiskUrlRows(store)
+        self._changed: dict[int, Server] = {}
+        self._servers: list[Server | None] = []  # by number
+        self._frontier: Frontier | None = None
+        store.add(self)
+
+    def open_queue(self, key: str) -> StoredUrlQueue:
+        """See ``FrontierStore``."""
+        self._servers.append(None)
+        return self._queue(len(self._servers) - 1)
+
+    def changed(self, server: Server) -> None:
+        """See ``FrontierStore``."""
+        number = cast("StoredUrlQueue", server.urls).number
+        self._servers[number] = self._changed[number] = server
+
+    @property
+    def count(self) -> int:
+        """How many servers there are."""
+        return len(self._servers)
+
+    def load(self, frontier: Frontier, now: float, longest_wait: float) -> None:
+        """Fill ``frontier``, which must be new, with what is stored; about 20 µs a server.
+
+        No server rests longer than ``longest_wait`` seconds from ``now`` (the wall clock may have been wrong).
+        Raises StoreError where a record is damaged.
+        """
+        self._frontier = frontier
+        frontier.keep_in(self, now)
+        saved = self._store.rocks.get("state", b"frontier")
+        latest = now + longest_wait
+        try:
+            if saved is not None:
+                restore_frontier(frontier, json.loads(saved))
+            for record in self.records():
+                self._servers += [None] * (record.number + 1 - len(self._servers))
+                queue = self._queue(record.number)
+                queue.restore(record.urls, record.head)
+                ready_at = float(record.state["ready_at"]) - self._offset
+                record.state["ready_at"] = min(ready_at, latest) if isfinite(ready_at) else 0.0
+                self._servers[record.number] = restore_server(frontier, record.key, queue, record.state)
+        except (ValueError, KeyError, TypeError, LookupError) as error:
+            raise StoreError(self._store.path, f"damaged: a record cannot be read: {error!r}") from error
+
+    def records(self) -> Iterator[ServerRecord]:
+        """All servers as they were last committed."""
+        for key, data in self._store.rocks.rows("servers", b""):
+            yield ServerRecord.decode(int.from_bytes(key, "big"), data)
+
+    def write_to(self, batch: Batch) -> None:
+        """See ``Part``."""
+        numbers = self.rows.touched() | self._changed.keys()
+        for number in numbers:
+            server = self._servers[number]
+            if server is not None:
+                batch.put("servers", _number.pack(number), self._record(number, server).encode())
+        if numbers and self._frontier is not None:
+            batch.put("state", b"frontier", json.dumps(frontier_state(self._frontier)).encode("ascii"))
+
+    def written(self) -> None:
+        """See ``Part``."""
+        self._changed.clear()
+
+    def _queue(self, number: int) -> StoredUrlQueue:
+        return StoredUrlQueue(QueueRows(self.rows, number, self._by_quality, self._indexed))
+
+    def _record(self, number: int, server: Server) -> ServerRecord:
+        urls, head = cast("StoredUrlQueue", server.urls).saved()
+        state = server_state(server)
+        state["ready_at"] += self._offset
+        return ServerRecord(number, server.key, state, urls, head)

@@ -1,0 +1,160 @@
+"""RocksDB as the store needs it: five tables, atomic batches, errors of its own. See docs/stores.md for why.
+
+Keys and values are bytes (rocksdict's raw mode: nothing is pickled).
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rocksdict import (
+    AccessType,
+    BlockBasedIndexType,
+    BlockBasedOptions,
+    Cache,
+    DBCompressionType,
+    DBRecoveryMode,
+    Options,
+    Rdict,
+    ReadOptions,
+    WriteBatch,
+    WriteOptions,
+)
+
+from crawlproject.storage.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+#: Tables, and whether each is read by single keys only (then bloom filters and small blocks pay).
+TABLES = {"urls": False, "places": True, "seen": True, "servers": False, "state": False}
+
+MEMORY = 1 << 20
+BLOCK_CACHE = 64 * MEMORY
+#: Of each table, before it is written out.
+WRITE_BUFFER = 16 * MEMORY
+WAL_SIZE = 64 * MEMORY
+
+
+class Batch:
+    """Changes of several tables that are written all or none."""
+
+    def __init__(self, rocks: Rocks) -> None:
+        self._handles = rocks.handles
+        self.raw = WriteBatch(raw_mode=True)
+
+    def put(self, table: str, key: bytes, value: bytes) -> None:
+        """Set a key. O(size)."""
+        self.raw.put(key, value, self._handles[table])
+
+    def delete(self, table: str, key: bytes) -> None:
+        """Remove a key, there or not. O(size)."""
+        self.raw.delete(key, self._handles[table])
+
+    def __len__(self) -> int:
+        return self.raw.len()
+
+
+class Rocks:
+    """An open database; every method raises StoreError where the disk or the database fails.
+
+    ``read_only``: the state at opening, also of a database that another process writes to.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self._path = path
+        cache = Cache(BLOCK_CACHE)
+        tables = {name: _table_options(cache, points=points) for name, points in TABLES.items()}
+        access = AccessType.read_only() if read_only else AccessType.read_write()
+        with self._errors("cannot be opened"):
+            self._db = Rdict(str(path), _options(), tables, access)
+            self._tables = {name: self._db.get_column_family(name) for name in TABLES}
+            self.handles = {name: self._db.get_column_family_handle(name) for name in TABLES}
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        """The value of ``key``. A few microseconds, or one read of the disk."""
+        with self._errors("cannot be read"):
+            value: bytes | None = self._tables[table].get(key)
+        return value
+
+    def get_many(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of ``keys``."""
+        with self._errors("cannot be read"):
+            values: Any = self._tables[table].get(list(keys))
+        return list(values)
+
+    def rows(self, table: str, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """Keys and values in the order of keys, from ``start`` to before ``end``."""
+        options = ReadOptions()
+        if end is not None:
+            options.set_iterate_upper_bound(end)
+        with self._errors("cannot be read"):
+            yield from self._tables[table].items(from_key=start, read_opt=options)
+
+    def write(self, batch: Batch) -> None:
+        """Write ``batch`` durably, all or nothing. One fsync."""
+        options = WriteOptions()
+        options.sync = True
+        with self._errors("cannot be written"):
+            self._db.write(batch.raw, options)
+
+    def flush(self) -> None:
+        """Move what the log holds into the tables, compressed."""
+        with self._errors("cannot be written"):
+            for table in self._tables.values():
+                table.flush()
+
+    def close(self) -> None:
+        """Release the database; nothing is lost without it."""
+        with self._errors("cannot be closed"):
+            self.handles.clear()
+            for table in self._tables.values():
+                table.close()
+            self._tables.clear()
+            self._db.close()
+
+    @contextmanager
+    def _errors(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (GeneratorExit, StoreError):
+            raise
+        except Exception as error:  # rocksdict knows no other class
+            raise StoreError(self._path, f"{what}: {error}") from error
+
+
+def _options() -> Options:
+    options = Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.create_missing_column_families(True)
+    options.set_max_background_jobs(2)
+    options.set_max_total_wal_size(WAL_SIZE)
+    # A torn end is what a power cut leaves; anything else wrong in the log is an error, not silently dropped.
+    options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
+    options.set_keep_log_file_num(2)
+    options.set_max_log_file_size(MEMORY)
+    options.set_max_open_files(512)
+    return options
+
+
+def _table_options(cache: Cache, *, points: bool) -> Options:
+    options = Options(raw_mode=True)
+    options.set_write_buffer_size(WRITE_BUFFER)
+    options.set_compression_type(DBCompressionType.lz4())
+    options.set_bottommost_compression_type(DBCompressionType.zstd())
+    options.set_level_compaction_dynamic_level_bytes(True)
+    table = BlockBasedOptions()
+    table.set_block_cache(cache)
+    table.set_cache_index_and_filter_blocks(True)
+    # In small pieces: a filter of some MB would not fit into its part of the cache, and be read for each key.
+    table.set_index_type(BlockBasedIndexType.two_level_index_search())
+    table.set_partition_filters(True)
+    table.set_pin_top_level_index_and_filter(True)
+    table.set_format_version(5)
+    table.set_block_size(4096 if points else 16384)
+    if points:
+        table.set_bloom_filter(10, False)
+    options.set_block_based_table_factory(table)
+    return options

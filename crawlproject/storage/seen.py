@@ -1,0 +1,79 @@
+"""The exact seen-set on disk: one key per URL met, nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from crawlproject.storage.disk import DiskStore
+    from crawlproject.storage.rocks import Batch
+
+TABLE = "seen"
+#: Server prefix (4), so that a page's links lie together, and hash of the whole URL (8).
+KEY_BYTES = 12
+
+
+class DiskSeenStore:
+    """Keys (96-bit numbers) met before; those not committed in memory, the rest on disk.
+
+    Raises StoreError where the disk fails.
+    """
+
+    def __init__(self, store: DiskStore) -> None:
+        self._rocks = store.rocks
+        self._fresh: set[bytes] = set()
+        self._count = int.from_bytes(self._rocks.get("state", b"seen") or b"", "big")
+        store.add(self)
+
+    def add_new(self, keys: Sequence[int]) -> list[bool]:
+        """Add ``keys``; for each whether it had not been there, nor earlier among them. A few µs each."""
+        fresh = self._fresh
+        answers = []
+        codes = list(map(_encode, keys))
+        for code, is_stored in zip(codes, self._are_stored(codes), strict=True):
+            is_new = not is_stored and code not in fresh
+            if is_new:
+                fresh.add(code)
+            answers.append(is_new)
+        return answers
+
+    def add(self, keys: Sequence[int]) -> None:
+        """Add ``keys``, which the caller knows to be new and distinct. O(1) each."""
+        self._fresh.update(map(_encode, keys))
+
+    def contains(self, keys: Sequence[int]) -> list[bool]:
+        """For each of ``keys``, whether it is there. A few µs each."""
+        codes = list(map(_encode, keys))
+        stored = self._are_stored(codes)
+        return [is_stored or code in self._fresh for code, is_stored in zip(codes, stored, strict=True)]
+
+    def __len__(self) -> int:
+        return self._count + len(self._fresh)
+
+    def __iter__(self) -> Iterator[int]:
+        """All keys, about 1 µs each."""
+        for code, _ in self._rocks.rows(TABLE, b""):
+            yield int.from_bytes(code, "big")
+        for code in self._fresh:
+            yield int.from_bytes(code, "big")
+
+    def write_to(self, batch: Batch) -> None:
+        """See ``Part``."""
+        for code in self._fresh:
+            batch.put(TABLE, code, b"")
+        if self._fresh:
+            batch.put("state", b"seen", len(self).to_bytes(8, "big"))
+
+    def written(self) -> None:
+        """See ``Part``."""
+        self._count += len(self._fresh)
+        self._fresh.clear()
+
+    def _are_stored(self, codes: list[bytes]) -> list[bool]:
+        return [value is not None for value in self._rocks.get_many(TABLE, codes)]
+
+
+def _encode(key: int) -> bytes:
+    return key.to_bytes(KEY_BYTES, "big")

@@ -1,0 +1,164 @@
+"""Crawls that end before they are done, by whatever, and go on later: judged by the log of the web's servers."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawlproject.storage import DiskStore
+from scripts.localweb import WebSpec, duplicates, running_web
+from scripts.localweb.analysis import _is_fetch
+from tests.crawl.crawling import IMPOLITE, crawl, crawling
+from tests.crawl.scripted_site import page, scripted_site
+
+WEB = "crawlproject.spiders.web.WebSpider"
+SPIDERS = "tests.crawl.resumable_spiders"
+
+#: How often the crash test kills the crawl; by hand: CRASHES=50 pytest tests/crawl/test_resume.py -k crash
+CRASHES = int(os.environ.get("CRASHES", "4"))
+COMMIT_INTERVAL = 0.2
+
+
+def fetched(records: Iterable[Any]) -> set[tuple[str, str]]:
+    return {(record.server, record.page) for record in records if _is_fetch(record)}
+
+
+def settings_for(folder: Path, **more: object) -> dict[str, object]:
+    return {"LOG_LEVEL": "INFO", **IMPOLITE, "JOBDIR": str(folder / "job"), **more}
+
+
+def test_a_crawl_in_parts_is_the_crawl_in_one(tmp_path: Path) -> None:
+    """100 pages, then the rest: every page once, and a third run has nothing to do."""
+    spec = WebSpec(servers=30, pages=400, seed=3, time_scale=0)
+    with running_web(spec) as web:
+        runs = [
+            crawl(WEB, settings=settings_for(tmp_path), seeds=",".join(web.seeds), max_pages=pages)
+            for pages in ("100", "0", "0")
+        ]
+    assert [len(run.items) for run in runs] == [100, 300, 0]
+    assert sorted(runs[0].urls() + runs[1].urls()) == sorted(web.web.expected_urls())
+    assert runs[1].stat("frontier/resumed") > 0
+    assert [run.stat("finish_reason") for run in runs] == ["closespider_pagecount", "finished", "finished"]
+    assert duplicates(web.records()).keys() <= fetched(web.records())
+
+
+def test_an_interrupted_crawl_goes_on(tmp_path: Path) -> None:
+    """SIGINT: what is under way is finished, nothing is fetched twice."""
+    spec = WebSpec(servers=20, pages=300, seed=4, time_scale=0.05)
+    settings = settings_for(tmp_path, FRONTIER_MAX_SESSIONS=4)
+    with running_web(spec) as web:
+        with crawling(WEB, tmp_path, settings=settings, seeds=",".join(web.seeds)) as process:
+            wait_for_fetches(web, 40)
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+        assert 40 <= len(fetched(web.records())) < 300
+        result = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
+    assert result.stat("finish_reason") == "finished"
+    assert len(fetched(web.records())) == 300
+    assert duplicates(web.records()) == {}
+
+
+def wait_for_fetches(web: Any, count: int) -> None:
+    while len(fetched(web.records())) < count:
+        time.sleep(0.05)  # the log is a file: nothing to wait for but its growth
+
+
+def test_crashes_lose_no_page(tmp_path: Path) -> None:
+    """kill -9 again and again: every page is fetched, twice only what was under way or not yet committed."""
+    chance = random.Random(CRASHES)
+    spec = WebSpec(
+        servers=20, pages=max(400, 60 * CRASHES), seed=5, time_scale=0.05, redirect_share=0.05, server_error_share=0.02
+    )
+    more = {"FRONTIER_COMMIT_INTERVAL": COMMIT_INTERVAL, "FRONTIER_MAX_SESSIONS": 4, "RETRY_TIMES": 1}
+    settings = settings_for(tmp_path, **more, FRONTIER_MIN_BACKOFF=0.01, FRONTIER_MAX_BACKOFF=0.1)
+    kills = []
+    with running_web(spec) as web:
+        for _ in range(CRASHES):
+            with crawling(WEB, tmp_path, settings=settings, seeds=",".join(web.seeds)) as process:
+                try:
+                    process.wait(chance.uniform(0.7, 2.5))
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    kills.append(time.monotonic())
+        result = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
+    assert kills
+    assert result.stat("finish_reason") == "finished", result.log[-3000:]
+    expected = {web.web.url(page) for page in web.web.expected}
+    assert {f"http://{server}:{web.port}{page}" for server, page in fetched(web.records())} == expected
+    assert unexplained(web.records(), kills) == []
+
+
+def unexplained(records: Iterable[Any], kills: list[float]) -> list[Any]:
+    """Fetches that were repeated although they had ended long before the crawl was killed."""
+    last: dict[tuple[str, str], Any] = {}
+    found = []
+    for record in sorted(filter(_is_fetch, records), key=lambda record: record.arrival):
+        before = last.get((record.server, record.page))
+        last[record.server, record.page] = record
+        if before is None:
+            continue
+        kill = next((kill for kill in kills if kill > before.arrival), 0.0)
+        if not (before.end > kill - COMMIT_INTERVAL - 0.5 and record.arrival > kill):
+            found.append((before, record, kills))
+    return found
+
+
+def test_two_crawls_at_once(tmp_path: Path) -> None:
+    """The second is refused, says why, and fails; the first goes on."""
+    spec = WebSpec(servers=10, pages=200, seed=6, time_scale=0.05)
+    settings = settings_for(tmp_path, FRONTIER_MAX_SESSIONS=2)
+    with running_web(spec) as web, crawling(WEB, tmp_path, settings=settings, seeds=",".join(web.seeds)) as process:
+        wait_for_fetches(web, 5)
+        second = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
+        assert f"in use by pid {process.pid}" in second.log
+        assert second.exit_code != 0
+        process.wait(60)
+    assert len(fetched(web.records())) == 200
+
+
+def test_another_spiders_directory_is_refused(tmp_path: Path) -> None:
+    """It is not emptied, nor mixed."""
+    spec = WebSpec(servers=2, pages=4, seed=6, time_scale=0)
+    with running_web(spec) as web:
+        crawl(WEB, settings=settings_for(tmp_path), seeds=web.seeds[0])
+        other = crawl(f"{SPIDERS}.FullDiskSpider", settings=settings_for(tmp_path), seeds=web.seeds[0])
+    assert "belongs to the spider 'web', not to 'full'" in other.log
+    assert other.exit_code != 0
+
+
+def test_full_disk_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
+    """The crawl closes with a reason; with room again it goes on from the last commit."""
+    spec = WebSpec(servers=10, pages=1500, seed=7, time_scale=0, links_per_page=40)
+    settings = settings_for(tmp_path, FRONTIER_COMMIT_INTERVAL=0.05, FRONTIER_MAX_SESSIONS=4)
+    with running_web(spec) as web:
+        result = crawl(f"{SPIDERS}.FullDiskSpider", settings=settings, seeds=",".join(web.seeds))
+        assert "cannot be stored, the crawl ends" in result.log
+        assert "store_failed" in result.log
+        with DiskStore.read_only(tmp_path / "job" / "frontier"):
+            pass
+        label = tmp_path / "job" / "frontier" / "store.json"
+        label.write_text(label.read_text().replace('"full"', '"web"'))
+        again = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
+    assert again.stat("frontier/resumed") > 0
+    assert len(fetched(web.records())) == 1500
+
+
+@pytest.mark.parametrize("stop", ["", "1"])
+def test_ordinary_requests_come_back_as_they_were(tmp_path: Path, stop: str) -> None:
+    """Callback, errback, meta, keyword arguments, headers and order; what cannot be stored is counted, and lost."""
+    places = {f"1/{number}": page() for number in range(6)}
+    script = {"1/": page(*(f"/{number}" for number in (*range(6), "missing"))), "1/object": page(), **places}
+    with scripted_site() as site:
+        site.script = script
+        spider = f"{SPIDERS}.TaggingSpider"
+        runs = [crawl(spider, settings=settings_for(tmp_path), site=site.url("1/"), stop=stop) for _ in range(2)]
+    items = [item for run in runs for item in run.items if "number" in item]
+    assert sorted(item["number"] for item in items) == list(range(6))
+    assert all(item["tag"] and item["raw"] and item["header"] == str(item["number"]) for item in items)
+    assert runs[0].stat("scheduler/unserializable") == 1

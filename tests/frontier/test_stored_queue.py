@@ -1,0 +1,208 @@
+"""The queue over a store against the queue in memory."""
+
+from bisect import bisect_right
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawlproject.frontier import Entry, QueueRows, StoredUrlQueue, UrlQueue
+from crawlproject.frontier.stored_queue import SPARE
+
+SERVER = "http://a.example"
+
+
+class DictRows:
+    """``UrlRows`` in a dict."""
+
+    def __init__(self) -> None:
+        self.rows: dict[bytes, bytes] = {}
+        self.places: dict[bytes, bytes] = {}
+        self.reads = 0
+
+    def put(self, server: int, place: bytes, row: bytes) -> None:
+        self.rows[place] = row
+
+    def delete(self, server: int, place: bytes) -> None:
+        self.rows.pop(place, None)
+
+    def get(self, server: int, place: bytes) -> bytes | None:
+        return self.rows.get(place)
+
+    def after(self, server: int, place: bytes, count: int) -> list[bytes]:
+        self.reads += 1
+        places = sorted(self.rows)
+        start = bisect_right(places, place)
+        return places[start : start + count]
+
+    def put_place(self, server: int, digest: bytes, place: bytes) -> None:
+        self.places[digest] = place
+
+    def delete_place(self, server: int, digest: bytes) -> None:
+        self.places.pop(digest, None)
+
+    def get_place(self, server: int, digest: bytes) -> bytes | None:
+        return self.places.get(digest)
+
+
+def queue_over(rows: DictRows, *, by_quality: bool = True, window: int = 1) -> StoredUrlQueue:
+    return StoredUrlQueue(QueueRows(rows, 7, by_quality, indexed=True), window)
+
+
+def unplaced(entry: Entry) -> Entry:
+    return entry._replace(place=None)
+
+
+def url(number: int) -> str:
+    return f"{SERVER}/{number}"
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("push"), st.floats(0, 4), st.integers(-2, 2), st.sampled_from([None, b"", b"xyz"])),
+        st.tuples(st.just("push"), st.sampled_from([0.0, 1.0]), st.just(0), st.none()),
+        st.tuples(st.just("pop")),
+        st.tuples(st.just("window"), st.integers(1, 60)),
+        st.tuples(st.just("raise"), st.integers(1, 60), st.floats(0.1, 4)),
+        st.tuples(st.just("fill"), st.integers(1, 80)),
+        st.tuples(st.just("acknowledge")),
+        st.tuples(st.just("reopen")),
+    ),
+    max_size=80,
+)
+
+
+class Pair:
+    """Both queues, taken through the same steps."""
+
+    def __init__(self, *, by_quality: bool) -> None:
+        self.by_quality = by_quality
+        self.rows = DictRows()
+        self.stored = queue_over(self.rows, by_quality=by_quality)
+        self.memory = UrlQueue(by_quality=by_quality, window=1)
+        self.leased: list[Entry] = []
+        self.arrival = 0
+
+    def push(self, quality: float, priority: int, payload: bytes | None) -> None:
+        self.arrival += 1
+        entry = Entry(url(self.arrival), quality, priority, self.arrival % 3, payload)
+        for queue in (self.stored, self.memory):
+            queue.push(entry, SERVER, self.arrival)
+
+    def fill(self, count: int) -> None:
+        for number in range(count):
+            self.push(number * 7919 % 101 / 50, 0, None)
+
+    def pop(self) -> None:
+        if len(self.memory):
+            entry = self.stored.pop(SERVER)
+            assert unplaced(entry) == self.memory.pop(SERVER)
+            self.leased.append(entry)
+
+    def window(self, window: int) -> None:
+        for queue in (self.stored, self.memory):
+            queue.set_window(window)
+
+    def raise_(self, number: int, gain: float) -> None:
+        answers = [queue.raise_quality(url(number), SERVER, gain) for queue in (self.stored, self.memory)]
+        assert answers[0] == answers[1]
+
+    def acknowledge(self) -> None:
+        if self.leased:
+            self.stored.acknowledge(self.leased.pop(0), SERVER)
+
+    def reopen(self) -> None:
+        """As after a crash: what was handed out and not acknowledged is queued again."""
+        length, head = self.stored.saved()
+        assert length == len(self.rows.rows)
+        stored = queue_over(self.rows, by_quality=self.by_quality)
+        stored.restore(length, head)
+        stored.set_window(self.stored.window)
+        self.stored = stored
+        self.memory = UrlQueue(by_quality=self.by_quality, window=stored.window)
+        check = queue_over(self.rows, by_quality=self.by_quality)
+        check.restore(length, b"")
+        for arrival, entry in enumerate(check.drain(SERVER)):
+            self.memory.push(entry, SERVER, arrival)
+        self.leased.clear()
+
+    def check(self) -> None:
+        stored, memory = self.stored, self.memory
+        stored.check()
+        assert len(stored) == len(memory)
+        assert stored.best_quality == memory.best_quality
+        assert stored.window_sum == pytest.approx(memory.window_sum, rel=1e-9, abs=1e-9)
+        assert stored.best_rate(0.2, 0.5, 0.1) == pytest.approx(memory.best_rate(0.2, 0.5, 0.1))
+        assert len(self.rows.rows) == len(stored) + len(self.leased)
+        assert len(self.rows.places) == len(self.rows.rows)
+
+
+@given(by_quality=st.booleans(), steps=STEPS)
+def test_stored_queue_behaves_like_the_one_in_memory(by_quality: bool, steps: list[tuple]) -> None:
+    """Any pushes, pops, windows, raises, acknowledgements and restarts."""
+    pair = Pair(by_quality=by_quality)
+    for name, *args in steps:
+        step: Callable[..., None] = getattr(pair, "raise_" if name == "raise" else name)
+        step(*args)
+        pair.check()
+    assert list(map(unplaced, pair.stored.drain(SERVER))) == list(map(unplaced, pair.memory.drain(SERVER)))
+
+
+def test_what_cannot_be_stored_waits_in_memory() -> None:
+    """It has its turn among the others, and is gone after a restart."""
+    rows = DictRows()
+    queue = queue_over(rows)
+    for number in range(200):
+        payload = object() if number % 10 == 0 else None
+        queue.push(Entry(url(number), number % 7, payload=payload), SERVER, number)
+        queue.check()
+    assert len(rows.rows) == 180
+    again = queue_over(rows)
+    again.restore(*queue.saved())
+    order = sorted(range(200), key=lambda number: (-(number % 7), number))
+    assert [e.url for e in queue.drain(SERVER)] == [url(number) for number in order]
+    assert [e.url for e in again.drain(SERVER)] == [url(number) for number in order if number % 10]
+
+
+def test_the_store_is_read_once_for_many_pops() -> None:
+    """And the head stays short."""
+    rows = DictRows()
+    queue = queue_over(rows, window=10)
+    for number in range(1000):
+        queue.push(Entry(url(number)), SERVER, number)
+    assert len(queue._qualities) <= 10 + 2 * SPARE
+    for number in range(900):
+        assert queue.pop(SERVER).url == url(number)
+    assert rows.reads <= 900 / SPARE + 1
+
+
+def test_a_url_that_was_handed_out_does_not_come_again() -> None:
+    """Not even when better ones have pushed the head's end before its place."""
+    queue = queue_over(DictRows())
+    queue.push(Entry(url(0), 0.5), SERVER, 1)
+    leased = queue.pop(SERVER)
+    for number in range(1, 200):
+        queue.push(Entry(url(number), 0.9), SERVER, number + 1)
+    assert url(0) not in {entry.url for entry in queue.drain(SERVER)}
+    queue.acknowledge(leased, SERVER)
+    queue.acknowledge(leased, SERVER)
+    assert queue.saved()[0] == 199
+
+
+def test_pop_from_empty_queue_raises() -> None:
+    """As in memory."""
+    with pytest.raises(IndexError):
+        queue_over(DictRows()).pop(SERVER)
+
+
+def test_a_store_that_lost_rows_is_an_error() -> None:
+    """Rather than a crawl that never ends."""
+    rows = DictRows()
+    queue = queue_over(rows)
+    queue.push(Entry(url(1)), SERVER, 1)
+    rows.rows.clear()
+    with pytest.raises(LookupError, match="lost"):
+        queue.pop(SERVER)
+    with pytest.raises(LookupError, match="lost"):
+        queue_over(rows).restore(5, b"")

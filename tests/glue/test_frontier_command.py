@@ -1,0 +1,90 @@
+"""``scrapy frontier``, as it is typed."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
+from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore, StoreLabel
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def scrapy(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "scrapy", "frontier", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl under way: server a has 30 URLs, b rests for 200 s with two, c has none left."""
+    path = tmp_path_factory.mktemp("job")
+    store = DiskStore(path / "frontier", StoreLabel("web", "quality"))
+    frontier = Frontier(BestPrefix(), Politeness(max_backoff=300.0))
+    DiskFrontierStore(store, clock_offset=time.time()).load(frontier, 0.0, 300.0)
+    DiskSeenStore(store).add(range(40))
+    frontier.push([Entry("http://c.example/only", 9.0)])
+    session = frontier.open_session(0.0)
+    frontier.acknowledge(frontier.next_url(session, 0.0))
+    frontier.close_session(session, 0.1)
+    frontier.push(Entry(f"http://a.example/{i}", i / 10, depth=1) for i in range(30))
+    frontier.push(Entry(f"http://b.example:8080/{i}", 0.5) for i in range(2))
+    frontier.record(Measurement("http://b.example:8080", 0.0, 503, retry_after=200.0))
+    store.commit()
+    return path
+
+
+def test_it_tells_what_waits_and_why(job: Path) -> None:
+    """While the crawl holds the store: counts, servers by rank with each term, the next allowed time."""
+    done = scrapy(str(job), "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert {name: report[name] for name in ("urls_seen", "urls_queued", "servers", "servers_ready")} == {
+        "urls_seen": 40,
+        "urls_queued": 32,
+        "servers": 3,
+        "servers_ready": 1,
+    }
+    assert (report["servers_resting"], report["servers_idle"], report["servers_given_up"]) == (1, 1, 0)
+    a, b = report["top_servers"]
+    assert (a["server"], a["urls"], a["best_quality"], a["wait"]) == ("http://a.example", 30, 2.9, 0)
+    assert a["rank"] > b["rank"] > 0
+    assert (b["state"], b["failures"]) == ("resting", 1)
+    assert 100 < b["wait"] <= 200
+
+
+def test_it_prints_a_table(job: Path) -> None:
+    """For people."""
+    done = scrapy(str(job))
+    assert "urls queued       32\n" in done.stdout
+    assert [line.split()[-1] for line in done.stdout.splitlines() if "a.example" in line] == ["http://a.example"]
+    assert "http://b.example:8080 (resting, allowed at 20" in done.stdout
+
+
+@pytest.mark.parametrize("host", ["a.example", "http://a.example"])
+def test_urls_of_one_server(job: Path, host: str) -> None:
+    """The best first, no more than asked for; the directory itself may be named."""
+    done = scrapy(str(job / "frontier"), "--server", host, "--urls", "--limit", "3", "--json")
+    [server] = json.loads(done.stdout)["top_servers"]
+    assert [url["url"] for url in server["queue"]] == [f"http://a.example/{i}" for i in (29, 28, 27)]
+    assert server["queue"][0] == {"url": "http://a.example/29", "quality": 2.9, "priority": 0, "depth": 1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 2, "exactly one directory"),
+        (("{job}", "--limit", "0"), 2, "--limit=0"),
+        (("{job}/none",), 1, "no frontier is stored here"),
+        (("{job}", "--server", "x.example"), 1, "no URL of 'x.example' was ever met"),
+    ],
+)
+def test_it_says_what_is_wrong(job: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+    """And fails."""
+    done = scrapy(*(argument.format(job=job) for argument in arguments))
+    assert done.returncode == code
+    assert message in done.stderr + done.stdout

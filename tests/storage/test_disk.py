@@ -1,0 +1,177 @@
+"""The store's directory: whose it is, who may write, and what a failure leaves."""
+
+import json
+import multiprocessing
+import resource
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crawlproject.storage import DiskSeenStore, DiskStore, DiskUrlRows, StoreError
+from crawlproject.storage.directory import FORMAT, StoreLabel
+
+LABEL = StoreLabel("web", "quality")
+KEYS = list(range(10))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store with three keys, closed."""
+    with DiskStore(tmp_path / "frontier", LABEL) as store:
+        DiskSeenStore(store).add_new(KEYS[:3])
+        store.commit()
+    return tmp_path / "frontier"
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+def seen_in(path: Path) -> list[int]:
+    with DiskStore.read_only(path) as store:
+        return list(DiskSeenStore(store))
+
+
+def test_what_was_committed_is_there_again(path: Path) -> None:
+    """And what was not is not."""
+    with DiskStore(path, LABEL) as store:
+        assert DiskSeenStore(store).add_new(KEYS[1:5]) == [False, False, True, True]
+    assert seen_in(path) == KEYS[:3]
+
+
+def test_commit_without_changes_writes_nothing(path: Path) -> None:
+    """It costs no fsync."""
+    with DiskStore(path, LABEL) as store:
+        seen = DiskSeenStore(store)
+        assert not store.commit()
+        seen.add_new(KEYS[:1])
+        assert not store.commit()
+        seen.add_new(KEYS[3:4])
+        assert store.commit()
+        assert not store.commit()
+
+
+def test_a_second_writer_is_refused(path: Path) -> None:
+    """The message names the process that holds it; afterwards it can be opened."""
+    import os
+
+    with DiskStore(path, LABEL), pytest.raises(StoreError, match=f"in use by pid {os.getpid()}$"):
+        DiskStore(path, LABEL)
+    DiskStore(path, LABEL).close()
+
+
+def test_it_can_be_read_while_it_is_written(path: Path) -> None:
+    """A reader sees what was committed when it opened, and disturbs nobody."""
+    with DiskStore(path, LABEL) as store:
+        seen = DiskSeenStore(store)
+        seen.add_new(KEYS[3:5])
+        assert seen_in(path) == KEYS[:3]
+        store.commit()
+        assert seen_in(path) == KEYS[:5]
+        seen.add_new(KEYS[5:6])
+        store.commit()
+    assert seen_in(path) == KEYS[:6]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"spider": "other"}, "belongs to the spider 'other', not to 'web'"),
+        ({"format": FORMAT + 1}, "newer version"),
+        ({"kind": "cookbook"}, "of another kind: 'cookbook'"),
+        ({"order": "arrival"}, "sorted by arrival"),
+        ({"spider": None, "format": "x"}, "damaged"),
+    ],
+)
+def test_a_store_that_is_not_ours_is_left_alone(path: Path, change: dict[str, object], reason: str) -> None:
+    """Another spider's, a newer format's, something else: a clear error, and not a byte changes."""
+    label = path / "store.json"
+    label.write_text(json.dumps(json.loads(label.read_text()) | change))
+    before = contents(path)
+    with pytest.raises(StoreError, match=reason):
+        DiskStore(path, LABEL)
+    assert contents(path) == before
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "not json", "\udcff"])
+def test_a_damaged_label_is_an_error(path: Path, text: str) -> None:
+    """It is not taken for a new store."""
+    (path / "store.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(StoreError, match=r"store\.json"):
+        DiskStore(path, LABEL)
+
+
+def test_a_missing_label_is_an_error(path: Path) -> None:
+    """The data is not overwritten by a new store."""
+    (path / "store.json").unlink()
+    with pytest.raises(StoreError, match=r"store\.json is missing"):
+        DiskStore(path, LABEL)
+
+
+def database_files(path: Path, pattern: str) -> Iterator[Path]:
+    return (file for file in (path / "db").glob(pattern) if file.stat().st_size > 40)
+
+
+@pytest.mark.parametrize("pattern", ["MANIFEST-*", "CURRENT", "*.sst"])
+def test_a_damaged_database_is_an_error(path: Path, pattern: str) -> None:
+    """A file overwritten in its middle: opening or reading says so, and the other files stay."""
+    with DiskStore(path, LABEL) as store:
+        store.rocks.flush()
+    files = list((path / "db").glob(pattern))
+    assert files
+    for file in files:
+        file.write_bytes(b"\0" * file.stat().st_size)
+    tables = {file: file.read_bytes() for file in (path / "db").glob("*.sst")}
+    with pytest.raises(StoreError, match="cannot be"), DiskStore(path, LABEL) as store:
+        DiskSeenStore(store).add_new(KEYS)
+    assert {file: file.read_bytes() for file in (path / "db").glob("*.sst")} == tables
+
+
+def test_read_only_needs_a_store(tmp_path: Path) -> None:
+    """Looking does not make one."""
+    with pytest.raises(StoreError, match="no frontier is stored here"):
+        DiskStore.read_only(tmp_path / "nothing")
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_a_directory_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    """Where a file stands in the way, say."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="file"):
+        DiskStore(tmp_path / "file" / "frontier", LABEL)
+
+
+def fill_a_full_disk(path: Path, answers: object) -> None:
+    """In a process whose files may not grow beyond 300 kB: commit until that fails."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    store = DiskStore(path, LABEL)
+    rows = DiskUrlRows(store)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+    committed = 0
+    try:
+        for number in range(1000):
+            rows.put(7, number.to_bytes(4, "big"), bytes(1000))
+            store.commit()
+            committed = number + 1
+    except StoreError as error:
+        answers.put((committed, str(error), rows.get(7, bytes(4)) == bytes(1000)))  # type: ignore[attr-defined]
+        return
+    answers.put((committed, "", True))  # type: ignore[attr-defined]
+
+
+def test_full_disk_is_an_error_and_what_was_committed_stays(path: Path) -> None:
+    """The commit raises, reads go on, and the next process finds exactly the committed rows."""
+    context = multiprocessing.get_context("spawn")
+    answers = context.Queue()
+    process = context.Process(target=fill_a_full_disk, args=(path, answers))
+    process.start()
+    committed, error, readable = answers.get(timeout=60)
+    process.join(60)
+    assert 0 < committed < 1000
+    assert "cannot be written" in error
+    assert readable
+    with DiskStore(path, LABEL) as store:
+        stored = list(DiskUrlRows(store).rows(7))
+    assert committed <= len(stored) <= committed + 1

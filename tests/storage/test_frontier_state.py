@@ -1,0 +1,233 @@
+"""A frontier on disk against one in memory, also over restarts."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawlproject.frontier import (
+    BestPrefix,
+    BreadthFirst,
+    Entry,
+    Frontier,
+    Measurement,
+    Policy,
+    Politeness,
+    Session,
+)
+from crawlproject.storage import DiskFrontierStore, DiskStore, StoreError, StoreLabel
+
+SERVERS = [f"http://{name}.example" for name in "abc"]
+POLITENESS = Politeness(mode="session", factor=1, min_delay=0, max_delay=5)
+
+
+class OnDisk:
+    """A frontier in a folder, that can be closed and opened again."""
+
+    def __init__(self, folder: Path, policy: type[Policy] = BestPrefix, offset: float = 1000.0) -> None:
+        self.folder, self.policy = folder, policy
+        self.open(offset)
+
+    def open(self, offset: float = 1000.0, now: float = 0.0) -> None:
+        self.store = DiskStore(self.folder, StoreLabel("web", "quality" if self.policy.by_quality else "arrival"))
+        try:
+            self.frontier = Frontier(self.policy(), POLITENESS, max_batch=20, max_failures=3)
+            DiskFrontierStore(self.store, offset, indexed=True).load(self.frontier, now, longest_wait=300.0)
+        except StoreError:
+            self.store.close()
+            raise
+
+    def reopen(self, offset: float = 1000.0, now: float = 0.0) -> None:
+        self.store.close()
+        self.open(offset, now)
+
+
+def fetch(frontier: Frontier, now: float, *, failed: bool = False, acknowledge: bool = True) -> str | None:
+    """One session of one request."""
+    session = frontier.open_session(now)
+    if session is None:
+        return None
+    url = step(frontier, session, now, failed=failed, acknowledge=acknowledge)
+    frontier.close_session(session, now + 0.1)
+    return url
+
+
+def step(frontier: Frontier, session: Session, now: float, *, failed: bool, acknowledge: bool) -> str | None:
+    entry = frontier.next_url(session, now)
+    if entry is None:
+        return None
+    if acknowledge:
+        frontier.acknowledge(entry)
+    status = None if failed else 200
+    answer = Measurement(
+        session.server.key, now + 0.1, status, failed, connect_time=0.1, response_time=0.1, fetch_time=0.1
+    )
+    frontier.record(answer)
+    return entry.url
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("push"), st.integers(0, 2), st.sampled_from([0.0, 0.5, 1.0]), st.integers(1, 40)),
+        st.tuples(st.just("fetch"), st.booleans(), st.booleans()),
+        st.tuples(st.just("raise"), st.integers(0, 2), st.integers(0, 60), st.floats(0.1, 1)),
+        st.tuples(st.just("give back")),
+        st.tuples(st.just("commit")),
+        st.tuples(st.just("drop")),
+        st.tuples(st.just("reopen")),
+    ),
+    max_size=40,
+)
+
+
+class Both:
+    """The same steps on a frontier on disk and one in memory."""
+
+    def __init__(self, folder: Path, policy: type[Policy]) -> None:
+        self.disk = OnDisk(folder, policy)
+        self.memory = Frontier(policy(), POLITENESS, max_batch=20, max_failures=3)
+        self.serial = 0
+        self.now = 0.0
+        self.unacknowledged = 0
+
+    @property
+    def frontiers(self) -> list[Frontier]:
+        return [self.disk.frontier, self.memory]
+
+    def push(self, server: int, quality: float, count: int) -> None:
+        urls = [f"{SERVERS[server]}/{self.serial + i}" for i in range(count)]
+        self.serial += count
+        for frontier in self.frontiers:
+            frontier.push([Entry(url, quality) for url in urls], SERVERS[server - 1])
+
+    def fetch(self, failed: bool, acknowledge: bool) -> None:
+        before = len(self.memory)
+        urls = [fetch(frontier, self.now, failed=failed, acknowledge=acknowledge) for frontier in self.frontiers]
+        assert urls[0] == urls[1]
+        self.unacknowledged += (urls[0] is not None) * (not acknowledge)
+        self.now += 0.5
+        assert before >= len(self.memory)
+
+    def raise_(self, server: int, number: int, gain: float) -> None:
+        for frontier in self.frontiers:
+            frontier.raise_quality([(f"{SERVERS[server]}/{number}", gain)])
+
+    def give_back(self) -> None:
+        for frontier in self.frontiers:
+            session = frontier.open_session(self.now)
+            if session is not None:
+                entry = frontier.next_url(session, self.now)
+                if entry is not None:
+                    frontier.give_back(session, entry)
+                frontier.close_session(session, self.now)
+
+    def drop(self) -> None:
+        dropped = [frontier.take_dropped() for frontier in self.frontiers]
+        for entry in dropped[0]:
+            self.disk.frontier.acknowledge(entry)
+        assert sorted(e.url for e in dropped[0]) == sorted(e.url for e in dropped[1])
+
+    def commit(self) -> None:
+        self.disk.store.commit()
+
+    def reopen(self) -> None:
+        """What was dealt with is gone, nothing else; what is known of the servers is known again."""
+        self.drop()
+        self.commit()
+        old = self.disk.frontier
+        self.disk.reopen(now=self.now)
+        new = self.disk.frontier
+        assert len(new) == len(old) + self.unacknowledged
+        for server in old.servers():
+            again = new.server(server.key)
+            assert again is not None
+            assert (again.limit, again.page_time, again.bonus) == (server.limit, server.page_time, server.bonus)
+            assert again.failures == server.failures
+            assert again.given_up == server.given_up
+            assert again.ready_at == pytest.approx(server.ready_at)
+
+
+@settings(max_examples=25, deadline=None)
+@given(policy=st.sampled_from([BestPrefix, BreadthFirst]), steps=STEPS)
+def test_frontier_on_disk_behaves_like_the_one_in_memory(policy: type[Policy], steps: list[tuple]) -> None:
+    """The same URLs in the same order, up to the first restart; after it nothing is lost and nothing comes back."""
+    with TemporaryDirectory() as folder:
+        both = Both(Path(folder), policy)
+        names = {"give back": "give_back", "raise": "raise_"}
+        for name, *args in steps:
+            getattr(both, names.get(name, name))(*args)
+            both.disk.frontier.check()
+            if name == "reopen":
+                break
+        both.disk.store.close()
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> OnDisk:
+    """A frontier of ten URLs on each of three servers, nothing committed."""
+    disk = OnDisk(tmp_path)
+    disk.frontier.push(Entry(f"{server}/{i}", i / 10, depth=2) for server in SERVERS for i in range(10))
+    return disk
+
+
+def test_nothing_is_there_without_a_commit(disk: OnDisk) -> None:
+    """All or nothing."""
+    disk.reopen()
+    assert len(disk.frontier) == 0
+    disk.store.close()
+
+
+def test_a_url_in_flight_is_queued_again(disk: OnDisk) -> None:
+    """Only what was acknowledged is gone; the order is as before."""
+    first = fetch(disk.frontier, 0.0, acknowledge=False)
+    second = fetch(disk.frontier, 0.0)
+    disk.store.commit()
+    disk.reopen()
+    assert len(disk.frontier) == 29
+    urls = [fetch(disk.frontier, 100.0 + i) for i in range(29)]
+    assert first in urls
+    assert second not in urls
+    assert len(set(urls)) == 29
+    disk.store.close()
+
+
+def test_rest_goes_on_by_the_wall_clock(disk: OnDisk) -> None:
+    """A server that rests until 30 s: after a restart 10 s later, with a clock that starts at 0, until 20 s."""
+    session = disk.frontier.open_session(0.0)
+    disk.frontier.next_url(session, 0.0)
+    disk.frontier.record(Measurement(session.server.key, 0.0, 429, retry_after=30.0))
+    disk.store.commit()
+    disk.reopen(offset=1010.0)
+    assert disk.frontier.server(session.server.key).ready_at == pytest.approx(20.0)
+    disk.store.commit()
+    disk.reopen(offset=-1e9)  # a wall clock that was wrong
+    assert disk.frontier.server(session.server.key).ready_at == pytest.approx(300.0)
+    disk.store.close()
+
+
+def test_a_damaged_record_is_an_error(disk: OnDisk) -> None:
+    """It names the store."""
+    disk.store.commit()
+    from crawlproject.storage.rocks import Batch
+
+    batch = Batch(disk.store.rocks)
+    batch.put("servers", b"\0\0\0\1", b"\0\0\0\5{oops")
+    disk.store.rocks.write(batch)
+    disk.store.close()
+    with pytest.raises(StoreError, match="damaged"):
+        disk.open()
+
+
+def test_servers_keep_their_numbers(disk: OnDisk) -> None:
+    """A server met after a restart does not get another one's URLs."""
+    disk.store.commit()
+    disk.reopen()
+    disk.frontier.push([Entry("http://new.example/1", 9.0)])
+    assert fetch(disk.frontier, 0.0) == "http://new.example/1"
+    disk.store.commit()
+    disk.reopen()
+    assert len(disk.frontier) == 30
+    disk.frontier.check()
+    disk.store.close()
