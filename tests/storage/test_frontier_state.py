@@ -136,6 +136,10 @@ class Both:
         """What was dealt with is gone, nothing else; what is known of the servers is known again."""
         self.drop()
         self.commit()
+        for frontier in self.frontiers:  # a server's bonus is looked up when it is ranked, as a restart does for all
+            for server in frontier.servers():
+                frontier._expectations.update(server)
+            frontier._expect_afresh()
         old = self.disk.frontier
         self.disk.reopen(now=self.now)
         new = self.disk.frontier
