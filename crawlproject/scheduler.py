@@ -20,6 +20,7 @@ from crawlproject.intake import LinkIntake, link_filter_from_settings
 from crawlproject.link_request import link_request
 from crawlproject.options import FrontierOptions
 from crawlproject.signals import connection_lost, session_closed
+from crawlproject.sitemap_intake import SitemapIntake
 from crawlproject.urls import RegisteredDomain, host_of, server_key
 
 if TYPE_CHECKING:
@@ -86,13 +87,9 @@ class FrontierScheduler(BaseScheduler):
         if not isinstance(seen, SeenDupeFilter):  # the project's own filters requests; links need a seen-set, too
             seen = SeenDupeFilter.from_crawler(self._crawler)
         seen.use_store(None)  # the queues do not outlive the run, so what was met must not either
-        self._intake = LinkIntake(
-            seen,
-            link_filter_from_settings(settings, spider),
-            self._quality,
-            self._stats,
-            settings,
-        )
+        link_filter = link_filter_from_settings(settings, spider)
+        self._intake = LinkIntake(seen, link_filter, self._quality, self._stats, settings)
+        self._sitemaps = SitemapIntake(seen, link_filter, self._stats, settings, spider)
         self._robots_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
         self._crawler.signals.connect(self._robots_parsed, signals.robots_parsed)
         self._crawler.signals.connect(self._connection_lost, connection_lost)
@@ -170,9 +167,12 @@ class FrontierScheduler(BaseScheduler):
     # For the middlewares and the download handler
 
     def push_links(self, links: Links) -> None:
-        """Queue the new ones among a page's links, and have the engine look."""
-        found = self._intake.find(links)
-        self._frontier.push(found.entries, found.found_on)
+        """Queue the new ones among a page's or sitemap's links, and have the engine look."""
+        if links.kind == "sitemap index":
+            self._push_sitemaps(self._sitemaps.of_index(links))
+            return
+        found = self._intake.find(links if links.kind == "page" else self._sitemaps.own(links))
+        self._frontier.push(found.entries, found.found_on, from_sitemap=links.kind == "sitemap")
         self._frontier.raise_quality(found.raised)
         if found.entries:
             self._count("enqueued", len(found.entries))
@@ -276,6 +276,16 @@ class FrontierScheduler(BaseScheduler):
         if delay is not None and isfinite(delay) and delay > 0:
             self._frontier.set_crawl_delay(server_key(request.url), delay)
             self._stats.inc_value("frontier/crawl_delays")
+
+        self._push_sitemaps(self._sitemaps.of_robots(getattr(robotparser, "sitemaps", ()), request))
+
+    def _push_sitemaps(self, entries: list[Entry]) -> None:
+        for entry in entries:
+            self._frontier.push_sitemap(entry)
+        if entries:
+            self._count("enqueued", len(entries))
+            self._take_dropped()
+            self._alarm.ring()
 
     def _count(self, what: str, count: int) -> None:
         self._stats.inc_value(f"scheduler/{what}", count)
