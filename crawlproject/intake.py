@@ -74,7 +74,7 @@ class LinkIntake:
 
         Counts each in a stat ``frontier/links/*``.
         """
-        depth = 0 if links.response is None else links.response.meta.get("depth", 0) + 1
+        depth = 0 if links.response is None else links.response.meta.get("depth", 0) + (links.kind == "page")
         counts: Counter[str] = Counter()
         if self._depth_limit and depth > self._depth_limit:
             counts["skipped/depth"] = len(links.hrefs)
@@ -131,6 +131,8 @@ class LinkIntake:
         page = None if links.response is None else self._seen.canonicalizer.canonical(links.response.url)
         if links.response is None or page is None:
             return _Source(None, 0.0, 0.0)
+        if links.kind != "page":  # being listed is no merit
+            return _Source(server_key(page), 0.0, 0.0)
         distinct = dict.fromkeys(url for url in urls if url is not None and url != page)
         if self._record is not None:
             self._record.add(page, distinct)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
     from scrapy.http import Response
+
+#: What links were found on: a page (or nowhere: seeds), a sitemap, an index of sitemaps.
+Kind: TypeAlias = Literal["page", "sitemap", "sitemap index"]
 
 
 @dataclass(slots=True)
@@ -31,3 +34,5 @@ class Links:
     callback: Callable[..., Any] | None = None
     #: Worth of all these pages, instead of what ``FRONTIER_QUALITY`` says.
     quality: float | None = None
+    #: Of a sitemap only pages of its own server count, of an index only sitemaps of its own.
+    kind: Kind = "page"

@@ -20,6 +20,7 @@ from crawlproject.intake import LinkIntake, link_filter_from_settings
 from crawlproject.options import FrontierOptions
 from crawlproject.request_entries import RequestEntries
 from crawlproject.signals import connection_lost, session_closed
+from crawlproject.sitemap_intake import SitemapIntake
 from crawlproject.urls import RegisteredDomain, host_of, server_key
 
 if TYPE_CHECKING:
@@ -87,13 +88,9 @@ class FrontierScheduler(BaseScheduler):
     def open(self, spider: Spider) -> Deferred[None] | None:
         """(1) prepare the intake of links (2) listen for robots.txt and lost connections (3) open the dupefilter."""
         settings = self._crawler.settings
-        self._intake = LinkIntake(
-            self._seen,
-            link_filter_from_settings(settings, spider),
-            self._options.quality,
-            self._stats,
-            settings,
-        )
+        link_filter = link_filter_from_settings(settings, spider)
+        self._intake = LinkIntake(self._seen, link_filter, self._options.quality, self._stats, settings)
+        self._sitemaps = SitemapIntake(self._seen, link_filter, self._stats, settings, spider)
         self._robots_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
         self._crawler.signals.connect(self._robots_parsed, signals.robots_parsed)
         self._crawler.signals.connect(self._connection_lost, connection_lost)
@@ -175,9 +172,13 @@ class FrontierScheduler(BaseScheduler):
     # For the middlewares and the download handler
 
     def push_links(self, links: Links) -> None:
-        """Queue the new ones among a page's links, and have the engine look."""
+        """Queue the new ones among a page's or sitemap's links, and have the engine look."""
+        if links.kind == "sitemap index":
+            self._push_sitemaps(self._sitemaps.of_index(links))
+            return
+        links = links if links.kind == "page" else self._sitemaps.own(links)
         found = self._intake.find(links, self._backend.pack_callback(links.callback))
-        self._frontier.push(found.entries, found.found_on)
+        self._frontier.push(found.entries, found.found_on, from_sitemap=links.kind == "sitemap")
         self._frontier.raise_quality(found.raised)
         if found.entries:
             self._count("enqueued", len(found.entries), found.entries[0])
@@ -268,6 +269,16 @@ class FrontierScheduler(BaseScheduler):
         if delay is not None and isfinite(delay) and delay > 0:
             self._frontier.set_crawl_delay(server_key(request.url), delay)
             self._stats.inc_value("frontier/crawl_delays")
+        self._push_sitemaps(self._sitemaps.of_robots(getattr(robotparser, "sitemaps", ()), request))
+
+    def _push_sitemaps(self, entries: list[Entry]) -> None:
+        for found in entries:
+            entry = found._replace(payload=self._backend.pack_callback(found.payload))
+            self._frontier.push_sitemap(entry)
+            self._count("enqueued", 1, entry)
+        if entries:
+            self._take_dropped()
+            self._alarm.ring()
 
     def _item_failed(self) -> None:
         self._stats.inc_value("frontier/items_failed")

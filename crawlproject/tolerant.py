@@ -113,7 +113,7 @@ def _tolerate(
 
 
 class CappedRobotParser(ProtegoRobotParser):
-    """Reads no more than the first ``MAX_ROBOTS_TXT`` bytes. Stats: ``robotstxt/truncated``."""
+    """Reads no more than the first ``MAX_ROBOTS_TXT`` bytes, and tells of sitemaps. Stats: ``robotstxt/truncated``."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
@@ -123,3 +123,8 @@ class CappedRobotParser(ProtegoRobotParser):
             crawler.stats.inc_value("robotstxt/truncated")
             robotstxt_body = robotstxt_body[:MAX_ROBOTS_TXT].rpartition(b"\n")[0]
         return super().from_crawler(crawler, robotstxt_body)
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """Those that the file names, as they stand there."""
+        return tuple(self.rp.sitemaps)

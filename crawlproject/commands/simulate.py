@@ -97,6 +97,7 @@ def _add_web(group: _ArgumentGroup) -> None:
     group.add_argument("--max-pages-per-server", type=_count, metavar="N", help="of a graph, the first found")
     group.add_argument("--times", choices=tuple(TIME_MODELS), help="how a graph's servers answer (synthetic)")
     group.add_argument("--dead", type=_share, metavar="SHARE", default=0.0, help="servers that do not answer")
+    group.add_argument("--sitemaps", type=_share, metavar="SHARE", default=0.0, help="servers that have a sitemap")
 
 
 def _add_crawl(group: _ArgumentGroup) -> None:
@@ -167,12 +168,12 @@ def _webs(opts: Namespace) -> tuple[WebSpec, ...]:
         if pages < servers:
             raise UsageError(f"--pages {pages}: fewer than --servers {servers}", print_help=False)
         count = min(SEEDS, servers)
-        like = SyntheticSpec(servers, pages, tail=opts.web == "tail", seed_count=count, dead_share=opts.dead)
-        return tuple(replace(like, seed=seed) for seed in seeds)
+        like = SyntheticSpec(servers, pages, tail=opts.web == "tail", seed_count=count)
+        return tuple(replace(like, seed=seed, dead_share=opts.dead, sitemap_share=opts.sitemaps) for seed in seeds)
     _refuse(opts, SYNTHETIC_OPTIONS, "for --web work and tail only")
     starts = tuple(opts.start.split(",")) if opts.start else ()
     times, most = opts.times or "synthetic", opts.max_pages_per_server
-    webs = tuple(GraphSpec(opts.web, seed, times, starts, most, opts.dead) for seed in seeds)
+    webs = tuple(GraphSpec(opts.web, seed, times, starts, most, opts.dead, opts.sitemaps) for seed in seeds)
     with _blaming("--web", opts.web):
         web_of(webs[0], "pagerank")
     return webs

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from crawlproject.frontier.estimate import NEW_CONNECT_TIME, NEW_RESPONSE_TIME
 from crawlproject.frontier.look_ahead import LookAhead
 from crawlproject.frontier.prior import Prior
+from crawlproject.frontier.sitemaps import Sitemaps
 
 if TYPE_CHECKING:
     from crawlproject.frontier.policy import Policy
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
 
 
 class Expectations:
-    """The prior over all servers' times, and what their pages' links bring; either or both, as the policy says."""
+    """The prior over all servers' times, and what their pages' links and sitemaps bring, as far as the policy asks."""
 
     def __init__(self, policy: Policy) -> None:
         self.prior = Prior(NEW_CONNECT_TIME, NEW_RESPONSE_TIME) if getattr(policy, "learns_prior", False) else None
         self.look_ahead = LookAhead() if getattr(policy, "looks_ahead", False) else None
+        self.sitemaps = Sitemaps(self.look_ahead)
 
     def meet(self, server: Server) -> None:
         """Expect of a server never contacted what all others have taught. O(1)."""
@@ -32,7 +34,15 @@ class Expectations:
         if self.look_ahead is not None:
             server.bonus = self.look_ahead.bonus(server.found)
 
+    def learn_source(self, server: Server, new: int, sitemap_gain: float | None) -> None:
+        """A page of ``server`` showed so many new URLs, or its sitemap URLs of so much gain. O(1)."""
+        if sitemap_gain is not None:
+            self.sitemaps.learn(sitemap_gain)
+        elif self.look_ahead is not None:
+            self.look_ahead.learn_page(server, new)
+
     def is_outdated(self, servers: int) -> bool:
-        """Whether ``servers`` waiting ones should be ranked anew; amortised O(1) servers per page."""
+        """Whether ``servers`` waiting ones, and sitemaps, should be ranked anew; amortised O(1) of them per page."""
         prior_is = self.prior is not None and self.prior.is_outdated()
-        return (self.look_ahead is not None and self.look_ahead.is_outdated(servers)) or prior_is
+        waiting = servers + len(self.sitemaps)
+        return (self.look_ahead is not None and self.look_ahead.is_outdated(waiting)) or prior_is

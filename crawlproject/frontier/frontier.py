@@ -73,17 +73,17 @@ class Frontier:
 
     # URLs in
 
-    def push(self, entries: Iterable[Entry], found_on: str | None = None) -> None:
+    def push(self, entries: Iterable[Entry], found_on: str | None = None, *, from_sitemap: bool = False) -> None:
         """Queue discovered URLs, which the caller has tested against the seen-set. O(log n) each.
 
         ``found_on``: key of the server whose page showed them, and no others that are new; what its next pages
-        bring is learned from that, so also from a page without new URLs.
+        bring is learned from that, so also from a page without new URLs; ``from_sitemap``: what sitemaps bring is.
         Raises ValueError for a URL without a server; entries before it are queued.
         """
         met: dict[str, Server] = {}
         changed: dict[Server, None] = {}
         look_ahead = None if found_on is None else self._expectations.look_ahead
-        count = 0
+        count, gain = 0, 0.0
         try:
             for entry in entries:
                 count += 1
@@ -96,14 +96,18 @@ class Frontier:
                     changed[server] = None
                 self._push_url(server, entry, self._arrivals)
                 if look_ahead is not None:
-                    look_ahead.learn_url(entry.quality, self._queue.last_rank, server.page_time)
+                    gain += look_ahead.learn_url(entry.quality, self._queue.last_rank, server.page_time)
         finally:
             if look_ahead is not None and found_on is not None:
                 source = self._server(found_on)
-                look_ahead.learn_page(source, count)
+                self._expectations.learn_source(source, count, gain if from_sitemap else None)
                 changed[source] = None
                 self._changed(source)
             self._place(changed)
+
+    def push_sitemap(self, entry: Entry) -> None:
+        """Queue the URL of a sitemap; its quality becomes what sitemaps bring, and rises with it. O(log n)."""
+        self.push([self._expectations.sitemaps.priced(entry)])
 
     def raise_quality(self, gains: Iterable[tuple[str, float]]) -> None:
         """Add to the quality of URLs, each with its gain > 0; those not queued are left alone. O(log n) each."""
@@ -126,6 +130,7 @@ class Frontier:
         self._returns -= 1
         self.acknowledge(entry)
         self._push_url(session.server, entry, self._returns)
+        self._expectations.sitemaps.given_back(entry)
         self._queue.place(session.server)
 
     def acknowledge(self, entry: Entry) -> None:
@@ -164,7 +169,9 @@ class Frontier:
         if session.busy_since is None:
             session.busy_since = now
         self._urls -= 1
-        return server.urls.pop(server.key)
+        entry = server.urls.pop(server.key)
+        self._expectations.sitemaps.handed_out(entry)
+        return entry
 
     def is_worth_more(self, session: Session, now: float) -> bool:
         """Whether the policy lets the session make another request, or prefers the best server that waits. O(log n)."""
@@ -306,6 +313,7 @@ class Frontier:
 
     def _expect_afresh(self) -> None:
         """Rank the ready servers by what has been learned since. O(servers), rarer the more there are."""
+        self.raise_quality(self._expectations.sitemaps.raised())
         for server in self._queue.ready.values():
             self._expectations.meet(server)
             server.set_limit(self.politeness, self._max_batch)
@@ -326,6 +334,7 @@ class Frontier:
         server.given_up = True
         self._urls -= len(server.urls)
         self._dropped += server.urls.drain(server.key)
+        self._expectations.sitemaps.dropped(self._dropped)
 
     def check(self) -> None:
         """Assert every invariant. O(n log n); for tests."""

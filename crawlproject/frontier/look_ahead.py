@@ -65,10 +65,12 @@ class LookAhead:
         found.visits += 1
         self._pages += 1
 
-    def learn_url(self, quality: float, rate: float, page_time: float) -> None:
-        """A new URL of this quality was found, while a second was worth ``rate``. O(1)."""
-        self._gain = self._gain * GAIN_DECAY + max(0.0, quality - rate * page_time)
+    def learn_url(self, quality: float, rate: float, page_time: float) -> float:
+        """A new URL of this quality was found, while a second was worth ``rate``; what it is worth beyond. O(1)."""
+        gain = max(0.0, quality - rate * page_time)
+        self._gain = self._gain * GAIN_DECAY + gain
         self._weight = self._weight * GAIN_DECAY + 1.0
+        return gain
 
     def bonus(self, found: Yield | None) -> float:
         """a_s: what the links of a server's next page are expected to be worth. O(1)."""

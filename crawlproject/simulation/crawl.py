@@ -89,15 +89,18 @@ class _Run:
         self._frontier = Frontier(policy, options.politeness, max_batch=options.max_batch)
         self._dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger)
         # Lists: a crawl looks at single elements, which numpy is slow at.
-        self._server: list[int] = web.server.tolist()
+        # A sitemap is number web.pages + its server: it differs from a page only in what is done when it has come.
+        has_sitemap = len(web.sitemap_time) > 0
+        self._server: list[int] = [*web.server.tolist(), *(range(web.servers) if has_sitemap else ())]
         self._targets: list[int] = web.targets.tolist()
         self._indptr: list[int] = web.indptr.tolist()
-        self._page_time: list[float] = web.page_time.tolist()
+        self._page_time: list[float] = [*web.page_time.tolist(), *web.sitemap_time.tolist()]
         self._limit: list[int] = web.keep_alive_limit.tolist()
         self._dead: list[bool] = web.dead.tolist()
         self._urls = web.urls
         self._server_of_key = {key: server for server, key in enumerate(web.keys)}
-        self._state = bytearray(web.pages)
+        self._state = bytearray(len(self._server))
+        self._met = bytearray(web.servers)
         self._connections = [0] * web.servers
         self._events: list[tuple[float, int, Callable[[Start, float], None], Start]] = []
         self._serial = 0
@@ -176,7 +179,8 @@ class _Run:
         if opened:
             draw = min(self._connections[server], int(web.page_counts[server])) - 1
             connect_time = float(web.connect_draws[web.first[server] + draw])
-        self._log.append((page, now - page_time, now))
+        if page < web.pages:
+            self._log.append((page, now - page_time, now))
         self._frontier.record(
             Measurement(
                 session.server.key,
@@ -207,6 +211,9 @@ class _Run:
     def _parse(self, start: Start, now: float) -> None:
         """The links of a page have become known."""
         entry = start.entry
+        if entry.payload >= self._web.pages:
+            self._discover_listed(entry)
+            return
         links = self._targets[self._indptr[entry.payload] : self._indptr[entry.payload + 1]]
         self._discover(links, entry.depth + 1, entry)
 
@@ -225,3 +232,26 @@ class _Run:
                 raised.append((urls[link], gain))
         self._frontier.push(entries, None if source is None else self._web.keys[source])
         self._frontier.raise_quality(raised)
+        for entry in entries:
+            self._meet(servers[entry.payload], depth)
+
+    def _meet(self, server: int, depth: int) -> None:
+        """A URL of ``server`` is known, and with the first its sitemap, if it has one."""
+        times = self._web.sitemap_time
+        if self._met[server]:
+            return
+        self._met[server] = True
+        if len(times) and times[server]:
+            url = f"{self._web.keys[server]}/#sitemap"  # no page's: canonical URLs have no fragment
+            self._frontier.push_sitemap(Entry(url, depth=max(1, depth), payload=self._web.pages + server))
+
+    def _discover_listed(self, sitemap: Entry) -> None:
+        """Queue the new ones among the pages that ``sitemap`` lists."""
+        web, state, urls, worth = self._web, self._state, self._urls, self._quality.quality
+        server, depth = self._server[sitemap.payload], sitemap.depth
+        listed = np.flatnonzero((web.server == server) & web.collectable).tolist()
+        new = [page for page in listed if state[page] == UNKNOWN]
+        for page in new:
+            state[page] = QUEUED
+        entries = [Entry(urls[page], worth(urls[page], depth), 0, depth, page) for page in new]
+        self._frontier.push(entries, web.keys[server], from_sitemap=True)

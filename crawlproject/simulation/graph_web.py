@@ -15,6 +15,7 @@ from crawlproject.simulation.times import (
     draw_dead,
     draw_limits,
     draw_page_times,
+    draw_sitemaps,
     draw_sizes,
     draw_speeds,
 )
@@ -34,6 +35,7 @@ class GraphSpec:
     #: Most pages of a server: the first that breadth-first discovers. None: all.
     per_server: int | None = None
     dead_share: float = 0.0
+    sitemap_share: float = 0.0
 
 
 def build(spec: GraphSpec) -> SimulatedWeb:
@@ -60,6 +62,7 @@ def build(spec: GraphSpec) -> SimulatedWeb:
         seeds=np.arange(starts, dtype=np.int64),
         dead=draw_dead(graph.servers, spec.dead_share, graph.server[:starts], spec.seed),
         given_urls=graph.urls,
+        sitemap_time=draw_sitemaps(model, speeds, counts, spec.sitemap_share, spec.seed),
     )
 
 

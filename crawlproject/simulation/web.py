@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -45,6 +45,9 @@ class SimulatedWeb:
     dead: BoolArray
     #: Canonical URL of each page; empty where they have none of their own.
     given_urls: tuple[str, ...] = ()
+    #: Seconds to fetch each server's sitemap, 0 where it has none; empty where none has. A sitemap lists its server's
+    #: collectable pages; it is no page itself.
+    sitemap_time: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         pages, servers = len(self.server), len(self.connect_time)
@@ -53,6 +56,8 @@ class SimulatedWeb:
             raise ValueError("a web's arrays must have one entry for each page or server")
         if len(self.indptr) != pages + 1 or self.indptr[-1] != len(self.targets):
             raise ValueError("indptr must have pages + 1 entries and end with the number of links")
+        if len(self.sitemap_time) not in (0, servers):
+            raise ValueError("a web's sitemaps must have one time for each server or none")
         if len(self.given_urls) not in (0, pages):
             raise ValueError("a web's pages must all have URLs or none")
         if not len(self.seeds):

@@ -14,6 +14,7 @@ from scrapy.http import TextResponse
 from crawlproject.items import Page
 from crawlproject.links import Links
 from crawlproject.request_entries import KEEP
+from crawlproject.sitemap_reader import sitemap_links
 from crawlproject.urls import BadSeed, extract, read_seeds, server_key
 
 if TYPE_CHECKING:
@@ -87,6 +88,10 @@ class WebSpider(Spider):
         yield self._page(response, media_type or None, title, len(links.hrefs) if links else 0)
         if links is not None:
             yield links
+
+    def parse_sitemap(self, response: Response, **kwargs: Any) -> Iterator[Links]:
+        """A sitemap's pages, or an index's sitemaps (``LINKS_SITEMAPS``)."""
+        yield sitemap_links(response, self.crawler, self.parse_sitemap)
 
     def _links(self, response: Response, found: Any) -> Links | None:
         """The links to follow: none of a page that says nofollow; its canonical address counts as one."""

@@ -1,0 +1,94 @@
+"""Sitemaps on their way into the frontier: those that robots.txt files and sitemap indexes name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from crawlproject.frontier import Entry
+from crawlproject.urls import server_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    from scrapy import Request, Spider
+    from scrapy.settings import BaseSettings
+    from scrapy.statscollectors import StatsCollector
+
+    from crawlproject.dupefilter import SeenDupeFilter
+    from crawlproject.links import Links
+    from crawlproject.urls import LinkFilter
+
+#: Name of the callback of spiders that read sitemaps.
+CALLBACK = "parse_sitemap"
+
+#: Sitemaps of a server that are fetched: an index may lead to another and another.
+MAX_PER_SERVER = 1000
+
+
+class SitemapIntake:
+    """Turns addresses of sitemaps into frontier entries, each once, and keeps the servers' lists to their own URLs.
+
+    ``LINKS_SITEMAPS`` (default off: a sitemap of 50,000 URLs would fill a small crawl with one server's pages, of which
+    nothing else is known) asks for those of robots.txt, and the spider must have ``parse_sitemap``.
+    Stats: ``frontier/sitemaps/found``, ``frontier/sitemaps/skipped``, ``frontier/sitemaps/urls``,
+    ``frontier/sitemaps/foreign_urls``.
+    """
+
+    def __init__(
+        self,
+        seen: SeenDupeFilter,
+        link_filter: LinkFilter,
+        stats: StatsCollector,
+        settings: BaseSettings,
+        spider: Spider,
+    ) -> None:
+        self._seen = seen
+        self._filter = replace(link_filter, extensions=frozenset())  # .gz and .txt are as good as .xml
+        self._stats = stats
+        self._callback: Callable[..., Any] | None = None
+        if settings.getbool("LINKS_SITEMAPS"):
+            self._callback = getattr(spider, CALLBACK, None)
+        self._counts: Counter[str] = Counter()  # by server
+
+    def of_robots(self, sitemaps: Iterable[str], page: Request) -> list[Entry]:
+        """Those that the robots.txt of the server of ``page`` names, where they are wanted."""
+        if self._callback is None:
+            return []
+        depth = max(1, page.meta.get("depth", 0))
+        return self._entries([urljoin(page.url, url) for url in sitemaps], server_key(page.url), depth, self._callback)
+
+    def of_index(self, links: Links) -> list[Entry]:
+        """Those that a sitemap index names."""
+        assert links.response is not None
+        depth = links.response.meta.get("depth", 1)
+        return self._entries(links.hrefs, server_key(links.response.url), depth, links.callback)
+
+    def own(self, links: Links) -> Links:
+        """The pages that a sitemap names of its own server: it cannot speak for others."""
+        assert links.response is not None
+        canonical = self._seen.canonicalizer.canonical
+        key = server_key(links.response.url)
+        own = [url for href in links.hrefs if (url := canonical(href)) is not None and server_key(url) == key]
+        self._count("urls", len(own))
+        self._count("foreign_urls", len(links.hrefs) - len(own))
+        return replace(links, hrefs=own)
+
+    def _entries(self, urls: Sequence[str], key: str, depth: int, callback: Callable[..., Any] | None) -> list[Entry]:
+        entries = []
+        for href in urls:
+            url = self._seen.canonicalizer.canonical(href)
+            if url is None or server_key(url) != key or self._filter.reason(url) or self._counts[key] >= MAX_PER_SERVER:
+                self._count("skipped", 1)
+            elif self._seen.url_is_new(url):
+                self._counts[key] += 1
+                self._count("found", 1)
+                entries.append(Entry(url, depth=depth, payload=callback))
+        return entries
+
+    def _count(self, name: str, count: int) -> None:
+        if count:
+            self._stats.inc_value(f"frontier/sitemaps/{name}", count)

@@ -1,0 +1,87 @@
+"""What stands in a sitemap: XML, text, gzipped or not; an index of sitemaps as well."""
+
+from __future__ import annotations
+
+import logging
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from scrapy.utils.gz import gunzip, gzip_magic_number
+from scrapy.utils.sitemap import Sitemap
+
+from crawlproject.links import Links
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from crawlproject.links import Kind
+
+logger = logging.getLogger(__name__)
+
+# What the protocol (sitemaps.org) allows of one file; the rest is not read.
+MAX_BYTES = 52_428_800
+MAX_URLS = 50_000
+
+#: Root element -> what a file is; "rss" and "feed", which the protocol allows too, are no lists of all pages.
+_KINDS: dict[str, Kind] = {"urlset": "sitemap", "sitemapindex": "sitemap index"}
+
+
+def sitemap_links(response: Response, crawler: Crawler, index_callback: Callable[..., Any]) -> Links:
+    """The links of a sitemap, none of a malformed one, for a callback to yield.
+
+    ``index_callback`` parses the sitemaps of an index: the callback itself.
+    Stats: ``frontier/sitemaps/fetched``, ``frontier/sitemaps/malformed``.
+    """
+    assert crawler.stats is not None
+    limit = min(MAX_BYTES, crawler.settings.getint("DOWNLOAD_MAXSIZE") or MAX_BYTES)
+    crawler.stats.inc_value("frontier/sitemaps/fetched")
+    try:
+        kind, urls = read_sitemap(response, limit)
+    except (ValueError, OSError, EOFError) as error:
+        crawler.stats.inc_value("frontier/sitemaps/malformed")
+        logger.warning("Sitemap ignored: %s: %s", response, error)
+        kind, urls = "sitemap", []
+    return Links(response, urls, kind=kind, callback=index_callback if kind == "sitemap index" else None)
+
+
+def read_sitemap(response: Response, max_bytes: int = MAX_BYTES) -> tuple[Kind, list[str]]:
+    """Whether it lists pages or sitemaps, and which, the first ``MAX_URLS``. O(length).
+
+    Raises ValueError where it is neither XML of the protocol nor text, OSError and EOFError if it cannot be unpacked.
+    """
+    body = response.body
+    if gzip_magic_number(response):
+        body = gunzip(body, max_size=max_bytes)
+    if len(body) > max_bytes:
+        raise ValueError(f"more than {max_bytes} bytes")
+    body = body.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not body.startswith(b"<"):
+        return "sitemap", _lines(body)
+    try:
+        sitemap = Sitemap(body)
+    except (SyntaxError, StopIteration) as error:  # lxml's XMLSyntaxError is a SyntaxError
+        raise ValueError(f"no XML: {error}") from error
+    if sitemap.type not in _KINDS:
+        raise ValueError(f"neither urlset nor sitemapindex: {sitemap.type[:50]!r}")
+    return _KINDS[sitemap.type], list(islice(_locations(sitemap), MAX_URLS))
+
+
+def _locations(sitemap: Sitemap) -> Iterator[str]:
+    try:
+        for entry in sitemap:
+            if location := entry["loc"]:
+                yield location
+    except SyntaxError:  # too broken even for recovery: what came before counts
+        return
+
+
+def _lines(body: bytes) -> list[str]:
+    """The URLs of a text file, one a line; ValueError where a line is something else."""
+    lines = [line for raw in body.splitlines()[:MAX_URLS] if (line := raw.decode("utf-8", "replace").strip())]
+    if not lines or not all(line.lower().startswith(("http://", "https://")) for line in lines):
+        raise ValueError("neither XML nor a URL in every line")
+    return lines

@@ -1,0 +1,176 @@
+"""What sitemaps are worth and when they are fetched: traced by hand, and against the count of what was pushed."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawlproject.frontier import (
+    POLICIES,
+    BestPrefix,
+    BreadthFirst,
+    CapacityBased,
+    Entry,
+    Frontier,
+    Measurement,
+    Politeness,
+)
+from crawlproject.frontier.look_ahead import LookAhead
+from crawlproject.frontier.sitemaps import DECAY, PRIOR_URLS, PRIOR_WEIGHT, Sitemaps
+
+A, B = "http://a.example", "http://b.example"
+SITEMAP = f"{A}/sitemap.xml"
+NO_WAIT = Politeness(mode="session", factor=0, min_delay=0, max_delay=0)
+
+
+def sitemaps(gain: float = 0.5) -> Sitemaps:
+    """Where a new URL is worth ``gain``."""
+    look_ahead = LookAhead()
+    look_ahead.learn_url(gain, rate=0.0, page_time=1.0)
+    return Sitemaps(look_ahead)
+
+
+def fetch_all(frontier: Frontier, now: float = 0.0) -> list[str]:
+    """The URLs in the order in which one session after another hands them out."""
+    urls = []
+    while (session := frontier.open_session(now)) is not None:
+        urls.append(frontier.next_url(session, now).url)
+        frontier.close_session(session, now)
+        frontier.check()
+    return urls
+
+
+def test_first_sitemap_is_thought_to_bring_thirty_urls() -> None:
+    """30 of the mean gain, and 0 before any URL was met."""
+    assert sitemaps(0.5).worth == pytest.approx(PRIOR_URLS * 0.5)
+    assert Sitemaps(LookAhead()).worth == 0.0
+
+
+def test_worth_is_the_mean_of_what_sitemaps_brought() -> None:
+    """The prior weighs two sitemaps, the older sitemap less: (2·15 + .97·40 + 10) / (2 + 1.97)."""
+    sut = sitemaps(0.5)
+    sut.learn(40.0)
+    sut.learn(10.0)
+    assert (PRIOR_URLS, PRIOR_WEIGHT, DECAY) == (30.0, 2.0, 0.97)
+    assert sut.worth == pytest.approx((2 * 15 + 0.97 * 40 + 10) / 3.97)
+
+
+def test_policies_that_do_not_look_ahead_know_no_worth() -> None:
+    """Whatever sitemaps bring."""
+    sut = Sitemaps(None)
+    sut.learn(40.0)
+    assert sut.priced(Entry(SITEMAP)).quality == 0.0
+    assert sut.raised() == []
+
+
+def test_waiting_sitemaps_rise_with_the_worth() -> None:
+    """From 15 to (30 + 60) / 3 = 30, once; not by less than a tenth, and those handed out not at all."""
+    sut = sitemaps(0.5)
+    sut.handed_out(sut.priced(Entry(f"{B}/sitemap.xml")))
+    assert sut.priced(Entry(SITEMAP)).quality == pytest.approx(15.0)
+    sut.learn(16.0)
+    assert sut.raised() == []
+    sut = sitemaps(0.5)
+    sut.priced(Entry(SITEMAP))
+    sut.learn(60.0)
+    assert sut.raised() == [(SITEMAP, pytest.approx(15.0))]
+    assert sut.raised() == []
+
+
+def test_sitemap_given_back_waits_again() -> None:
+    """And is raised again; pages are no sitemaps."""
+    sut = sitemaps(0.5)
+    entry = sut.priced(Entry(SITEMAP))
+    sut.handed_out(entry)
+    assert len(sut) == 0
+    sut.given_back(entry)
+    sut.given_back(Entry(f"{A}/page"))
+    assert len(sut) == 1
+    sut.learn(60.0)
+    assert [url for url, _ in sut.raised()] == [SITEMAP]
+
+
+def test_dropped_sitemap_waits_no_longer() -> None:
+    """Its server was given up."""
+    frontier = Frontier(BestPrefix(), NO_WAIT, max_failures=1)
+    frontier.push_sitemap(Entry(SITEMAP))
+    assert len(frontier._expectations.sitemaps) == 1
+    frontier.record(Measurement(A, 1.0, failed=True))
+    assert [entry.url for entry in frontier.take_dropped()] == [SITEMAP]
+    assert len(frontier._expectations.sitemaps) == 0
+
+
+def test_frontier_learns_the_gain_of_a_sitemaps_urls() -> None:
+    """Nothing was leased yet, so a second is worth 0: the gain is 3 + 1, its mean 2; (2·30·2 + 4) / 3."""
+    frontier = Frontier(BestPrefix(), NO_WAIT)
+    frontier.push([Entry(f"{A}/1", 3.0), Entry(f"{A}/2", 1.0)], found_on=A, from_sitemap=True)
+    mean = (3 * 0.999 + 1) / 1.999
+    assert frontier._expectations.sitemaps.worth == pytest.approx((60 * mean + 4) / 3)
+    assert frontier.server(A).found is None, "a sitemap is no page, and says nothing of what pages bring"
+
+
+def test_sitemap_pushed_before_anything_was_learned_rises() -> None:
+    """At first it is worth nothing, and the page goes first; when servers are ranked anew it is the best there is."""
+    frontier = Frontier(BestPrefix(), NO_WAIT)
+    frontier.push_sitemap(Entry(SITEMAP))
+    frontier.push([Entry(f"{A}/poor", 0.01)])
+    assert frontier.server(A).urls.best_quality == 0.01
+    for count in range(3):
+        frontier.push([Entry(f"{B}/{count}", 1.0)], found_on=B)
+    frontier.record(Measurement(B, 1.0, status=200, response_time=0.1, fetch_time=0.1))
+    assert frontier.server(A).urls.best_quality == pytest.approx(30.0)
+    assert fetch_all(frontier, now=1.0)[0] == SITEMAP
+
+
+@pytest.mark.parametrize(("policy", "place"), [(BreadthFirst, 1), (CapacityBased, 2)])
+def test_policies_that_do_not_look_ahead_fetch_it_in_turn_or_last(policy: type, place: int) -> None:
+    """By order of discovery, or by a quality of 0."""
+    frontier = Frontier(policy(), NO_WAIT)
+    frontier.push([Entry(f"{A}/1", 0.1)])
+    frontier.push_sitemap(Entry(SITEMAP))
+    frontier.push([Entry(f"{A}/2", 0.1)])
+    assert fetch_all(frontier).index(SITEMAP) == place
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["page", "sitemap"]), st.sampled_from([A, B]), st.floats(0, 5)),
+        st.tuples(st.just("take"), st.booleans(), st.floats(0, 5)),
+    ),
+    max_size=40,
+)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(POLICIES)), steps)
+def test_every_sitemap_is_handed_out_once(policy: str, done: list[tuple[str, object, float]]) -> None:
+    """However they are raised meanwhile, and whichever are given back."""
+    frontier = Frontier(POLICIES[policy](), NO_WAIT)
+    pushed, taken = [], []
+    for number, (step, what, quality) in enumerate(done):
+        now = float(number)
+        if step == "take":
+            session = frontier.open_session(now)
+            if session is None:
+                continue
+            entry = frontier.next_url(session, now)
+            if what:
+                frontier.give_back(session, entry)
+            else:
+                taken.append(entry.url)
+                key = session.server.key
+                frontier.record(Measurement(key, now, status=200, response_time=0.1, fetch_time=0.1))
+                found = [Entry(f"{key}/{number}/{i}", quality) for i in range(3)]
+                pushed += [one.url for one in found]
+                frontier.push(found, key, from_sitemap=entry.url.endswith("xml"))
+            frontier.close_session(session, now)
+        else:
+            url = f"{what}/{number}" + (".xml" if step == "sitemap" else "")
+            pushed.append(url)
+            if step == "sitemap":
+                frontier.push_sitemap(Entry(url))
+            else:
+                frontier.push([Entry(url, quality)], what)
+        frontier.check()
+    taken += fetch_all(frontier, now=100.0)
+    assert sorted(taken) == sorted(pushed)
+    assert len(frontier._expectations.sitemaps) == 0
