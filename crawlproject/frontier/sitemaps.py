@@ -30,8 +30,11 @@ DECAY = 0.97  # per fetched sitemap
 class Sitemaps:
     """What sitemaps are worth, and which of them wait.
 
-    Memory grows with the sitemaps that wait or were handed out.
+    Memory grows with the sitemaps that wait or were handed out.  After a restart those that wait keep the quality
+    that they had.
     """
+
+    NOT_KEPT = ("_look_ahead", "_waiting", "_handed_out")
 
     def __init__(self, look_ahead: LookAhead | None) -> None:
         self._look_ahead = look_ahead

@@ -53,12 +53,13 @@ def server_state(server: Server) -> dict[str, Any]:
 
 
 def state_of(thing: object) -> dict[str, Any]:
-    """The attributes of ``thing`` and of those that are objects themselves; without those that are None."""
+    """The attributes of ``thing`` and of those that are objects themselves; without those None or ``NOT_KEPT``."""
     names = getattr(thing, "__slots__", None) or vars(thing)
+    left_out = getattr(thing, "NOT_KEPT", ())
     state: dict[str, Any] = {}
     for name in names:
         value = getattr(thing, name)
-        if value is not None:
+        if value is not None and name not in left_out:
             state[name] = value if _is_plain(value) else state_of(value)
     return state
 
