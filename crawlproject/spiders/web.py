@@ -31,7 +31,7 @@ HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 class WebSpider(Spider):
     """``scrapy crawl web -a seeds=URL[,URL...]``, ``-a seeds=FILE`` or ``-a seeds=-`` (standard input).
 
-    ``-a allowed=DOMAIN[,DOMAIN...]`` stays within these domains, ``-a max_pages=N`` stops after N pages,
+    ``-a allowed=DOMAIN[,DOMAIN...]`` stays within these domains, ``-a max_pages=N`` stops after N pages (and sitemaps),
     ``-a body=1`` puts the text of each page into its item.  Yields a ``Page`` for each page fetched.
     Stats: ``web/pages``, ``web/nofollow_pages``, ``web/truncated_pages`` (with more links than are looked at),
     ``web/skipped/content_type``, ``web/bad_seeds``.

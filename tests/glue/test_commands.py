@@ -64,10 +64,10 @@ def test_simulate_runs_without_this_project_around_it(tmp_path: Path) -> None:
 
 
 def test_simulate_takes_every_option() -> None:
-    """Estimated quality, politeness, dead servers, delays."""
+    """Estimated quality, politeness, dead servers, sitemaps, delays."""
     options = ["--web", "tail", "--policy", "prefix,capacity", "--quality", "uniform", "--estimate", "in-links"]
     options += ["--politeness", "request", "--delay-factor", "2", "--min-delay", "0.1", "--max-delay", "30"]
-    options += ["--dead", "0.1", "--parse-delay", "0.05", "--jobs", "1"]
+    options += ["--dead", "0.1", "--sitemaps", "0.5", "--parse-delay", "0.05", "--jobs", "1"]
     done = scrapy("simulate", *SMALL, *options)
     assert done.returncode == 0, done.stderr
     assert "web tail, seed 1: 20 servers, 300 pages (" in done.stdout
@@ -91,6 +91,7 @@ def test_simulate_of_a_recorded_crawl(tmp_path: Path) -> None:
         ("--sessions 0", "--sessions: must be a whole number >= 1, not '0'"),
         ("--seed x", "--seed: must be a whole number >= 0, not 'x'"),
         ("--dead 1.5", "--dead: must be a number >= 0 and <= 1, not '1.5'"),
+        ("--sitemaps -1", "--sitemaps: must be a number >= 0 and <= 1, not '-1'"),
         ("--error nan", "--error: must be a number >= 0, not 'nan'"),
         ("--estimate guess", "--estimate: invalid choice: 'guess'"),
         ("--policy capacity,best", "--policy best: must be one of breadth-first, "),

@@ -1,0 +1,85 @@
+"""A real crawl with sitemaps: named by robots.txt, an index, gzipped, broken."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.crawl.differential import QUICK, Run, run_on
+from tests.crawl.scripted_site import Answer, Script, Site, page, scripted_site
+
+WEB = "crawlproject.spiders.web.WebSpider"
+SETTINGS = {**QUICK, "ROBOTSTXT_OBEY": True, "LINKS_SITEMAPS": True}
+FINE = page(title="fine")
+
+
+def xml(root: str, entry: str, *urls: str) -> bytes:
+    listed = "".join(f"<{entry}><loc>{url}</loc></{entry}>" for url in urls)
+    return f"<{root} xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{listed}</{root}>".encode()
+
+
+def script(site: Site) -> Script:
+    """Server 1: a seed without links, an index of three sitemaps; server 2 has a page that no link leads to."""
+    url = site.url
+    good = xml("urlset", "url", *(url(f"1/hidden{n}") for n in range(5)), url("1/"), url("2/foreign"))
+    index = xml("sitemapindex", "sitemap", *(url(f"1/{name}") for name in ("good.xml.gz", "bad.xml", "gone.xml")))
+    return {
+        "1/robots.txt": Answer("User-agent: *\nDisallow: /hidden4\nSitemap: /index.xml\n"),
+        "1/index.xml": Answer(index, headers={"Content-Type": "application/xml"}),
+        "1/good.xml.gz": Answer(gzip.compress(good), headers={"Content-Type": "application/x-gzip"}),
+        "1/bad.xml": Answer(b"<html>sorry</html>", headers={"Content-Type": "text/html"}),
+        "1/": FINE,
+        **{f"1/hidden{n}": FINE for n in range(5)},
+        "2/foreign": FINE,
+    }
+
+
+def crawl(policy: str = "prefix", **settings: Any) -> Run:
+    with scripted_site(2) as site:
+        site.script = script(site)
+        return run_on(site, WEB, settings={**SETTINGS, "FRONTIER_POLICY": policy, **settings}, seeds=site.url("1/"))
+
+
+@pytest.fixture(scope="module", params=["prefix", "breadth-first", "capacity"])
+def done(request: pytest.FixtureRequest) -> Iterator[Run]:
+    """A crawl by each of these policies."""
+    return crawl(request.param)
+
+
+def test_pages_of_sitemaps_are_fetched_once(done: Run) -> None:
+    """Those that robots.txt allows, of the sitemap's server; each sitemap once, as well."""
+    pages = {"1/": 1, **{f"1/hidden{n}": 1 for n in range(4)}}
+    assert done.asked() == {**pages, "1/index.xml": 1, "1/good.xml.gz": 1, "1/bad.xml": 1, "1/gone.xml": 1}
+    assert sorted(item["url"] for item in done.items()) == sorted(pages)
+    assert done.reason == "finished"
+
+
+def test_sitemaps_are_counted(done: Run) -> None:
+    """What was fetched, listed and broken; they are no pages, nor links to other servers."""
+    assert done.stat("frontier/sitemaps/found") == 4
+    assert done.stat("frontier/sitemaps/fetched") == 3
+    assert done.stat("frontier/sitemaps/malformed") == 1
+    assert done.stat("frontier/sitemaps/urls") == 6
+    assert done.stat("frontier/sitemaps/foreign_urls") == 1
+    assert done.stat("web/pages") == 5
+
+
+def test_broken_sitemaps_cost_a_line(done: Run) -> None:
+    """No error, no traceback."""
+    assert done.crawl.log.count("Sitemap ignored") == 1
+    assert not done.has_errors()
+
+
+def test_pages_of_sitemaps_are_one_link_from_the_seeds(done: Run) -> None:
+    """As the server's first page is a seed."""
+    assert {item["depth"] for item in done.items() if "hidden" in item["url"]} == {1}
+
+
+def test_sitemaps_are_left_alone_by_default() -> None:
+    """Only where they are asked for."""
+    done = crawl(LINKS_SITEMAPS=False)
+    assert done.site.places() == ["1/"]
+    assert done.stat("frontier/sitemaps/found") == 0
