@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -45,6 +45,10 @@ class SimulatedWeb:
     dead: BoolArray
     #: Canonical URL of each page; empty where they have none of their own.
     given_urls: tuple[str, ...] = ()
+    #: What the first response on a connection to each server takes longer than others do; nothing where empty.
+    first_extra: FloatArray = field(default_factory=lambda: np.zeros(0))
+    #: Time of each server's robots.txt, asked for once, before its first page; it is not where empty.
+    robots_time: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         pages, servers = len(self.server), len(self.connect_time)
@@ -53,6 +57,8 @@ class SimulatedWeb:
             raise ValueError("a web's arrays must have one entry for each page or server")
         if len(self.indptr) != pages + 1 or self.indptr[-1] != len(self.targets):
             raise ValueError("indptr must have pages + 1 entries and end with the number of links")
+        if not {len(self.first_extra), len(self.robots_time)} <= {0, servers}:
+            raise ValueError("first_extra and robots_time must have one entry for each server, or none")
         if len(self.given_urls) not in (0, pages):
             raise ValueError("a web's pages must all have URLs or none")
         if not len(self.seeds):
