@@ -13,16 +13,13 @@ resting as politeness says they cannot keep all sessions busy.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
-import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from scripts.localcrawl import Conditions, Run, area, crawl
 from scripts.localweb import (
     PolitenessRule,
     WebSpec,
@@ -32,51 +29,10 @@ from scripts.localweb import (
     max_open_connections,
     parallel_connections,
     politeness_violations,
-    quality_over_time,
-    running_web,
     value_at,
 )
 
-if TYPE_CHECKING:
-    from scripts.localweb import Record, Web
-
 SHARES = (0.1, 0.2, 0.3, 0.5)
-
-
-@dataclass(frozen=True)
-class Run:
-    """One policy's crawl."""
-
-    policy: str
-    web: Web
-    records: list[Record]
-    seconds: float
-    curve: list[tuple[float, float]]
-
-
-def crawl(policy: str, spec: WebSpec, args: argparse.Namespace) -> Run:
-    """Crawl the web of ``spec`` by ``policy``; the output of Scrapy goes to standard error if it fails."""
-    with tempfile.TemporaryDirectory() as folder, running_web(spec) as web:
-        scores = Path(folder) / "scores.tsv"
-        web.web.write_scores(scores)
-        settings = {
-            "FRONTIER_POLICY": policy,
-            "FRONTIER_MAX_SESSIONS": args.sessions,
-            "FRONTIER_POLITENESS": args.politeness,
-            "FRONTIER_DELAY_FACTOR": args.factor,
-            "FRONTIER_MIN_DELAY": args.min_delay,
-            "FRONTIER_MAX_DELAY": args.max_delay,
-            "FRONTIER_QUALITY": "scores",
-            "FRONTIER_QUALITY_FILE": scores,
-            "LOG_LEVEL": "WARNING",
-        }
-        command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(web.seeds)}"]
-        for name, value in settings.items():
-            command += ["-s", f"{name}={value}"]
-        subprocess.run(command, cwd=ROOT, check=True)
-        records = web.records()
-        curve = quality_over_time(records, web.web)
-        return Run(policy, web.web, records, curve[-1][0] if curve else 0.0, curve)
 
 
 def thinning_time(run: Run, needed: float) -> float:
@@ -95,15 +51,6 @@ def thinning_time(run: Run, needed: float) -> float:
                 if servers < needed:
                     return record.end - start
     return run.seconds
-
-
-def area(curve: list[tuple[float, float]], until: float) -> float:
-    """Mean height of a curve of rising steps from 0 to ``until``. O(n)."""
-    total, height, now = 0.0, 0.0, 0.0
-    for time, value in [*curve, (until, 1.0)]:
-        total += height * (min(time, until) - now)
-        height, now = value, min(time, until)
-    return total / until
 
 
 def row(run: Run, longest: float, args: argparse.Namespace) -> str:
@@ -143,9 +90,10 @@ def main() -> None:
         quality=args.quality,
         time_scale=args.time_scale,
     )
+    conditions = Conditions(args.sessions, args.politeness, args.factor, args.min_delay, args.max_delay)
     runs = []
     for policy in args.policies.split(","):
-        runs.append(crawl(policy, spec, args))
+        runs.append(crawl(policy, spec, conditions))
         print(f"# {policy}: {runs[-1].seconds:.1f} s", file=sys.stderr, flush=True)
     longest = max(run.seconds for run in runs)
     print(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class CrawlOptions:
     politeness: Politeness = NO_WAIT
     #: From the end of a response to when its links are known.
     parse_delay: float = 0.0
+    #: What the crawler's one thread computes for each response, one response after another.
+    cpu_time: float = 0.0
     #: How long a session without URLs waits for its last page's links.
     linger: float = 0.0
     #: Most requests of a session.
@@ -79,6 +81,19 @@ def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: Crawl
     return _Run(web, policy, quality, options or CrawlOptions()).run()
 
 
+class _Asked(NamedTuple):
+    """A request under way; seconds."""
+
+    #: None on an open connection.
+    connect_time: float | None
+    #: What it takes beyond that.
+    time: float
+    #: When its response will have come.
+    due: float
+    #: What then happens, once the crawler has time for it.
+    end: Callable[[Start, float], None]
+
+
 class _Run:
     """One crawl, from start to end."""
 
@@ -96,6 +111,9 @@ class _Run:
         self._indptr: list[int] = web.indptr.tolist()
         self._page_time: list[float] = [*web.page_time.tolist(), *web.sitemap_time.tolist()]
         self._limit: list[int] = web.keep_alive_limit.tolist()
+        self._first_extra: list[float] = web.first_extra.tolist() or [0.0] * web.servers
+        self._robots_time: list[float] = web.robots_time.tolist()
+        self._robots_due = [bool(self._robots_time)] * web.servers
         self._dead: list[bool] = web.dead.tolist()
         self._urls = web.urls
         self._server_of_key = {key: server for server, key in enumerate(web.keys)}
@@ -103,6 +121,8 @@ class _Run:
         self._met = bytearray(web.servers)
         self._connections = [0] * web.servers
         self._events: list[tuple[float, int, Callable[[Start, float], None], Start]] = []
+        self._asked: dict[Session, _Asked] = {}
+        self._free_at = 0.0  # when the crawler has done with all responses that have come
         self._serial = 0
         self._log: list[tuple[int, float, float]] = []
         self._failures = 0
@@ -144,20 +164,27 @@ class _Run:
         self._state[page] = TAKEN
         if start.session.requests == 1:
             self._dispatcher.opens(start.session, now)
-        took = self._connect_time(start, server) + self._page_time[page]
         if self._dead[server]:
             self._at(now + self._options.timeout, self._fail, start)
+        elif self._robots_due[server]:
+            self._robots_due[server] = False
+            self._ask(start, now, self._robots_time[server], self._robots_end)
         else:
-            self._at(now + took, self._end, start)
+            self._ask(start, now, self._page_time[page], self._page_end)
 
-    def _connect_time(self, start: Start, server: int) -> float:
-        """Time to open the connection of the session's first request; 0 for the others."""
-        if start.session.requests > 1:
-            return 0.0
-        web = self._web
-        draw = min(self._connections[server], int(web.page_counts[server]) - 1)
-        self._connections[server] += 1
-        return float(web.connect_draws[web.first[server] + draw])
+    def _ask(self, start: Start, now: float, time: float, end: Callable[[Start, float], None]) -> None:
+        """A request that takes ``time``, and longer if it is the first on its connection."""
+        session = start.session
+        server = self._server[start.entry.payload]
+        connect_time = None
+        if not session.carried:
+            draw = min(self._connections[server], int(self._web.page_counts[server]) - 1)
+            self._connections[server] += 1
+            connect_time = float(self._web.connect_draws[self._web.first[server] + draw])
+            time += self._first_extra[server]
+        due = now + (connect_time or 0.0) + time
+        self._asked[session] = _Asked(connect_time, time, due, end)
+        self._at(due, self._arrive, start)
 
     def _close_time(self, session: Session) -> float:
         return float(self._web.connect_time[self._server_of_key[session.server.key]])
@@ -166,39 +193,55 @@ class _Run:
         self._serial += 1
         heappush(self._events, (time, self._serial, happen, start))
 
-    def _end(self, start: Start, now: float) -> None:
-        """A response has come."""
-        session, entry = start.session, start.entry
-        page = entry.payload
-        server = self._server[page]
-        page_time = self._page_time[page]
-        limit = self._limit[server]
-        opened = session.requests == 1
-        web = self._web
-        connect_time = None
-        if opened:
-            draw = min(self._connections[server], int(web.page_counts[server])) - 1
-            connect_time = float(web.connect_draws[web.first[server] + draw])
-        if page < web.pages:
-            self._log.append((page, now - page_time, now))
+    def _arrive(self, start: Start, now: float) -> None:
+        """A response has come; it waits for those before it."""
+        asked = self._asked[start.session]
+        if asked.end == self._page_end and start.entry.payload < self._web.pages:
+            self._log.append((start.entry.payload, now - asked.time, now))
+        if self._options.cpu_time:
+            self._free_at = max(self._free_at, now) + self._options.cpu_time
+            self._at(self._free_at, asked.end, start)
+        else:
+            asked.end(start, now)
+
+    def _record(self, start: Start, now: float) -> None:
+        """The frontier learns from a response that has come."""
+        session = start.session
+        asked = self._asked.pop(session)
+        limit = self._limit[self._server[start.entry.payload]]
+        requests = session.carried + 1
         self._frontier.record(
             Measurement(
                 session.server.key,
                 now,
                 status=200,
-                connect_time=connect_time,
-                response_time=page_time,
-                fetch_time=page_time,
-                connection_requests=session.requests,
-                server_closed=session.requests >= limit,
+                connect_time=asked.connect_time,
+                response_time=asked.time,
+                fetch_time=asked.time + now - asked.due,
+                connection_requests=requests,
+                server_closed=requests >= limit,
                 persistent=limit > 1,
             )
         )
+
+    def _robots_end(self, start: Start, now: float) -> None:
+        """A robots.txt has come: the page follows, on the next connection if the server has closed this one."""
+        self._record(start, now)
+        if start.session.ending or now < start.session.ready_at:
+            self._state[start.entry.payload] = QUEUED
+            self._dispatcher.give_back(start)
+            self._dispatcher.ended(start.session)
+        else:
+            self._ask(start, now, self._page_time[start.entry.payload], self._page_end)
+
+    def _page_end(self, start: Start, now: float) -> None:
+        """A page has come."""
+        self._record(start, now)
         if self._options.parse_delay:
             self._at(now + self._options.parse_delay, self._parse, start)
         else:
             self._parse(start, now)
-        self._dispatcher.ended(session)
+        self._dispatcher.ended(start.session)
 
     def _fail(self, start: Start, now: float) -> None:
         """A server did not answer."""

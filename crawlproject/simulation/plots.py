@@ -26,13 +26,14 @@ def write(trials: Sequence[Trial], folder: Path) -> list[Path]:
     paths = []
     for quality in dict.fromkeys(trial.quality for trial in trials):
         of_quality = [trial for trial in trials if trial.quality == quality]
-        for name, figure in _figures(curves(of_quality), quality).items():
+        for name, figure in figures(curves(of_quality), quality).items():
             paths.append(folder / f"{name}-{re.sub(r'[^A-Za-z0-9]+', '-', quality)}.png")
             figure.savefig(paths[-1], dpi=120)
     return paths
 
 
-def _figures(drawn: CurveSet, quality: str) -> dict[str, Figure]:
+def figures(drawn: CurveSet, quality: str) -> dict[str, Figure]:
+    """Pages and quality over time, quality over pages, by file name."""
     page_shares = np.linspace(0, 1, SAMPLES + 1)
     pages, worth = "share of the pages", f"share of the quality ({quality})"
     return {

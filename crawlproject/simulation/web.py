@@ -48,6 +48,10 @@ class SimulatedWeb:
     #: Seconds to fetch each server's sitemap, 0 where it has none; empty where none has. A sitemap lists its server's
     #: collectable pages; it is no page itself.
     sitemap_time: FloatArray = field(default_factory=lambda: np.zeros(0))
+    #: What the first response on a connection to each server takes longer than others do; nothing where empty.
+    first_extra: FloatArray = field(default_factory=lambda: np.zeros(0))
+    #: Time of each server's robots.txt, asked for once, before its first page; it is not where empty.
+    robots_time: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         pages, servers = len(self.server), len(self.connect_time)
@@ -58,6 +62,8 @@ class SimulatedWeb:
             raise ValueError("indptr must have pages + 1 entries and end with the number of links")
         if len(self.sitemap_time) not in (0, servers):
             raise ValueError("a web's sitemaps must have one time for each server or none")
+        if not {len(self.first_extra), len(self.robots_time)} <= {0, servers}:
+            raise ValueError("first_extra and robots_time must have one entry for each server, or none")
         if len(self.given_urls) not in (0, pages):
             raise ValueError("a web's pages must all have URLs or none")
         if not len(self.seeds):

@@ -1,0 +1,163 @@
+"""The paper's figures at a small size, and a real crawl beside a simulated one."""
+
+from __future__ import annotations
+
+import csv
+import os
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from scripts import reproduce_cao2003
+from scripts.cao2003.agreement import compare
+from scripts.cao2003.fig3 import limits
+from scripts.cao2003.profile import DOWNLOAD, PARSE, SEEN, Function, by_part
+from scripts.cao2003.twin import twin
+from scripts.localcrawl import Conditions, CpuLog, area
+from scripts.localweb import Record, WebSpec, build_web
+
+SMALL = ["--servers", "100", "--pages", "2000", "--sessions", "12", "--connections", "4,16,64"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the simulated figures have been written."""
+    folder = tmp_path_factory.mktemp("figures")
+    assert reproduce_cao2003.main(["--figures", "3,4,6,7", *SMALL, "--output", str(folder)]) == 0
+    return folder
+
+
+def rows(folder: Path, name: str) -> list[dict[str, str]]:
+    """The rows of a CSV file."""
+    with (folder / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def policies(folder: Path, figure: int, kind: str = "simulated, work") -> dict[str, dict[str, float]]:
+    """Policy -> the numbers of its row."""
+    found = [row for row in rows(folder, f"fig{figure}-table") if row["crawl"] == kind]
+    return {row["policy"]: {k: float(v) for k, v in row.items() if k not in ("crawl", "policy")} for row in found}
+
+
+def test_requests_per_connection_are_the_papers(folder: Path) -> None:
+    """24% one, 66% a hundred, the others between."""
+    shares = {int(row["requests_per_connection"]): float(row["share"]) for row in rows(folder, "fig3")}
+    assert (shares[1], shares[100]) == pytest.approx((0.24, 0.66))
+    assert sum(shares.values()) == pytest.approx(1, abs=1e-4)
+
+
+def test_persistent_connections_and_more_of_them_are_faster(folder: Path) -> None:
+    """By policy: HTTP/1.1 beats HTTP/1.0 with any number of connections, and 64 beat 16 beat 4."""
+    rates: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for row in rows(folder, "fig4"):
+        rates[row["policy"], row["protocol"]].append(float(row["pages_per_second"]))
+    for policy in ("breadth-first", "performance"):
+        old, new = rates[policy, "HTTP/1.0"], rates[policy, "HTTP/1.1"]
+        assert all(one > two for one, two in zip(new, old, strict=True))
+        assert old == sorted(old)
+        assert new == sorted(new)
+
+
+@pytest.mark.parametrize("figure", [6, 7])
+def test_quality_comes_sooner_by_policies_that_know_it(folder: Path, figure: int) -> None:
+    """By 30% of breadth-first's time capacity has more than breadth-first, and prefix more than capacity."""
+    at = {policy: row["quality at .3 T"] for policy, row in policies(folder, figure).items()}
+    assert at["prefix"] > at["capacity"] > at["breadth-first"]
+
+
+@pytest.mark.parametrize("figure", [6, 7])
+def test_curves_rise_to_the_whole_web(folder: Path, figure: int) -> None:
+    """For each policy pages and quality over time, and quality over pages, from 0 to 1."""
+    curves: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
+    for row in rows(folder, f"fig{figure}"):
+        curves[row["crawl"], row["policy"]].append(row)
+    assert len(curves) == 2 * (len(policies(folder, figure)) + 1)  # the bound as well
+    for (_, policy), points in curves.items():
+        for column in ("pages", "quality", "quality_of_first_pages"):
+            values = [float(point[column]) for point in points]
+            assert values == sorted(values)
+            assert values[-1] == pytest.approx(1, abs=0.01)  # the last page may fall behind the last point
+            assert values[0] == 0 or policy == "bound"
+
+
+@pytest.mark.parametrize("figure", [3, 4, 6, 7])
+def test_plots_are_written(folder: Path, figure: int) -> None:
+    """PNG files."""
+    plots = list(folder.glob(f"fig{figure}*.png"))
+    assert plots
+    assert all(plot.read_bytes().startswith(b"\x89PNG") for plot in plots)
+
+
+def test_tables_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Markdown, on standard output; without --real there is no figure 5."""
+    assert reproduce_cao2003.main(["--figures", "3,5", "--servers", "20", "--pages", "60"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:4:3] == [
+        "## Figure 3: requests per connection, share of the servers",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    assert "Real crawls only: give --real." in lines
+
+
+def test_unknown_figures_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the exit code of bad arguments."""
+    assert reproduce_cao2003.main(["--figures", "3,8"]) == 2
+    assert capsys.readouterr().err == "--figures 3,8: no figure 8\n"
+
+
+def test_real_crawl_agrees_with_the_simulated_one() -> None:
+    """The same web, for real and in virtual time: areas within 10%, as many pages, about as many connections."""
+    spec = WebSpec(servers=30, pages=250, size_exponent=0.0, response_max=1.0)
+    found = compare("capacity", spec, Conditions(sessions=8))
+    assert len(found.run.curve) == spec.pages
+    assert abs(found.difference) < 0.1
+    assert found.simulated_connections == pytest.approx(found.real_connections, rel=0.1)
+
+
+def test_twin_has_the_emulated_webs_parts() -> None:
+    """Pages, links, times, limits; what it cannot have is refused."""
+    web = build_web(WebSpec(servers=5, pages=40))
+    simulated = twin(web)
+    assert simulated.urls == [web.url(page) for page in range(40)]
+    assert [simulated.targets[simulated.indptr[7] : simulated.indptr[8]].tolist()] == [web.links(7).tolist()]
+    assert simulated.page_time.tolist() == list(web.times)
+    assert simulated.keep_alive_limit.tolist() == [server.keep_alive_limit for server in web.servers]
+    with pytest.raises(ValueError, match="no errors, redirects"):
+        twin(build_web(WebSpec(servers=5, pages=40, redirect_share=0.2)))
+
+
+def test_limits_are_those_of_connections_that_servers_closed() -> None:
+    """Not what a client or a time-out ended."""
+    ends = [("a", 7, "limit"), ("b", 3, "client"), ("c", 2, "silent"), ("d", 1, "idle")]
+    records = [Record("close", server, 1, number, 0.0, 0.0, 0, 0, "", "", note) for server, number, note in ends]
+    assert limits(records) == {"a": 7, "c": 2}
+
+
+def test_libraries_time_goes_to_the_parts_that_call_them() -> None:
+    """re, called by the seen-set for 3 s and by the parser for 1, shares its 8 s out likewise; imports are dropped."""
+    seen: Function = ("crawlproject/urls/canonical.py", 1, "canonical")
+    parse: Function = ("crawlproject/urls/extract.py", 1, "extract")
+    aiohttp: Function = ("/lib/aiohttp/client.py", 1, "request")
+    match: Function = ("~", 0, "<match>")
+    imports: Function = ("~", 0, "<exec>")
+    own = {seen: 1.0, parse: 2.0, aiohttp: 4.0, match: 8.0, imports: 16.0}
+    assert by_part(own, {match: {seen: 3.0, parse: 1.0}}) == {SEEN: 7.0, PARSE: 4.0, DOWNLOAD: 4.0}
+
+
+def test_cpu_log_tells_computing_from_sleeping() -> None:
+    """Of this process: about half a second of each."""
+    with CpuLog(os.getpid()) as log:
+        start = time.monotonic()
+        time.sleep(0.5)
+        between = time.monotonic()
+        while time.monotonic() < between + 0.5:
+            pass
+        end = time.monotonic()
+    assert log.between(start, between).share < 0.5 < log.between(between, end).share
+
+
+def test_area_is_a_mean_height() -> None:
+    """0 for a quarter, a half for half of the time, 1 for the last quarter."""
+    assert area([(1.0, 0.5), (3.0, 1.0)], 4.0) == 0.5
