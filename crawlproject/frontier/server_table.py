@@ -8,6 +8,7 @@ from crawlproject.frontier.expectation import Expectations
 from crawlproject.frontier.server import Server
 from crawlproject.frontier.server_queue import ServerQueue
 from crawlproject.frontier.url_queue import UrlQueue
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -56,6 +57,14 @@ class ServerTable:
             server.group = self.queue.group(self._group_of(key))
         self.expect(server)
         return server
+
+    def of_urls(self, gains: Iterable[tuple[str, float]]) -> list[tuple[Server, str, float]]:
+        """The servers of URLs, those that were met, with what the URLs gain; a store reads the URLs all at once."""
+        by_key = self.by_key
+        found = [(server, url, gain) for url, gain in gains if (server := by_key.get(server_key(url))) is not None]
+        if self.store is not None:
+            self.store.read_ahead([(server, url) for server, url, _ in found])
+        return found
 
     def expect(self, server: Server) -> None:
         """Expect of it what all servers have taught, if it was never contacted, and foresee its next session."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from crawlproject.frontier.server import Server
     from crawlproject.frontier.url_queue import Entry
 
@@ -101,6 +103,10 @@ class FrontierStore(Protocol):
 
     def open_queue(self, key: str) -> ServerUrls:
         """An empty queue for the server ``key``, which has not been met before."""
+        ...
+
+    def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
+        """The quality of these URLs, where they are queued, is about to be raised."""
         ...
 
     def changed(self, server: Server) -> None:

@@ -158,8 +158,14 @@ class StoredUrlQueue:
 
     # For the store
 
+    def name_of(self, url: str, prefix: str) -> tuple[int, bytes]:
+        """(number of the server, digest of ``url``): by what the store finds it. O(length)."""
+        return self._of.number, url_digest(path_of(url, prefix))
+
     def saved(self) -> tuple[int, bytes]:
         """(stored URLs, places of the best of them), those handed out included: what ``restore`` needs."""
+        if not self._leased and not self._volatile:
+            return self._length, bytes(self._head)
         volatile = len(self._volatile) - sum(place in self._volatile for place in self._leased)
         leased = [place for place in self._leased if place not in self._volatile]
         head = [place for place in self._places() if place not in self._volatile]

@@ -18,7 +18,7 @@ from crawlproject.storage.errors import StoreError
 from crawlproject.storage.urls import DiskUrlRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from crawlproject.frontier import Frontier, Server
     from crawlproject.storage.disk import DiskStore
@@ -39,10 +39,16 @@ class ServerRecord(NamedTuple):
     #: Places of the best of them.
     head: bytes
 
-    def encode(self) -> bytes:
-        """As bytes. O(size)."""
-        text = json.dumps({"key": self.key, "urls": self.urls, **self.state}, separators=(",", ":")).encode("ascii")
-        return _number.pack(len(text)) + text + self.head
+    @staticmethod
+    def encode(described: bytes, urls: int, head: bytes) -> bytes:
+        """As bytes; ``described`` is what ``describe`` says. O(size)."""
+        text = b'{"urls":%d,%b' % (urls, described)
+        return _number.pack(len(text)) + text + head
+
+    @staticmethod
+    def describe(key: str, state: dict[str, Any]) -> bytes:
+        """The part of a record that pushing and popping do not change. O(size)."""
+        return json.dumps({"key": key, **state}, separators=(",", ":")).encode("ascii")[1:]
 
     @classmethod
     def decode(cls, number: int, data: bytes) -> ServerRecord:
@@ -66,6 +72,7 @@ class DiskFrontierStore:
         self._by_quality = store.label.order == "quality"
         self.rows = DiskUrlRows(store)
         self._changed: dict[int, Server] = {}
+        self._described: dict[int, bytes] = {}  # as they are now, by number
         self._servers: list[Server | None] = []  # by number
         self._frontier: Frontier | None = None
         store.add(self)
@@ -79,6 +86,12 @@ class DiskFrontierStore:
         """See ``FrontierStore``."""
         number = cast("StoredUrlQueue", server.urls).number
         self._servers[number] = self._changed[number] = server
+        self._described.pop(number, None)
+
+    def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
+        """See ``FrontierStore``."""
+        if self._indexed:
+            self.rows.read_ahead([cast("StoredUrlQueue", server.urls).name_of(url, server.key) for server, url in urls])
 
     @property
     def count(self) -> int:
@@ -119,7 +132,8 @@ class DiskFrontierStore:
         for number in numbers:
             server = self._servers[number]
             if server is not None:
-                batch.put("servers", _number.pack(number), self._record(number, server).encode())
+                urls, head = cast("StoredUrlQueue", server.urls).saved()
+                batch.put("servers", _number.pack(number), ServerRecord.encode(self._description(server), urls, head))
         if numbers and self._frontier is not None:
             batch.put("state", b"frontier", json.dumps(frontier_state(self._frontier)).encode("ascii"))
 
@@ -130,8 +144,11 @@ class DiskFrontierStore:
     def _queue(self, number: int) -> StoredUrlQueue:
         return StoredUrlQueue(QueueRows(self.rows, number, self._by_quality, self._indexed))
 
-    def _record(self, number: int, server: Server) -> ServerRecord:
-        urls, head = cast("StoredUrlQueue", server.urls).saved()
-        state = server_state(server)
-        state["ready_at"] += self._offset
-        return ServerRecord(number, server.key, state, urls, head)
+    def _description(self, server: Server) -> bytes:
+        number = cast("StoredUrlQueue", server.urls).number
+        described = self._described.get(number)
+        if described is None:
+            state = server_state(server)
+            state["ready_at"] += self._offset
+            described = self._described[number] = ServerRecord.describe(server.key, state)
+        return described

@@ -11,7 +11,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from crawlproject.storage.disk import DiskStore
     from crawlproject.storage.rocks import Batch
@@ -29,22 +29,36 @@ class DiskUrlRows:
         self._rocks = store.rocks
         self._rows: dict[int, Changes] = {}
         self._places: Changes = {}
+        self._fresh: set[bytes] = set()  # places of rows that were put and not committed
+        self._ahead: dict[str, dict[bytes, bytes | None]] = {"places": {}, "urls": {}}  # read, not changed since
         store.add(self)
 
     def put(self, server: int, place: bytes, row: bytes) -> None:
-        """Keep ``row`` at ``place``. O(1)."""
+        """Keep ``row`` at ``place``, which no row had before. O(1)."""
         self._changes(server)[place] = row
+        self._fresh.add(place)
 
     def delete(self, server: int, place: bytes) -> None:
         """Remove the row at ``place``. O(1)."""
-        self._changes(server)[place] = None
+        if place in self._fresh:  # the store has not heard of it
+            self._fresh.discard(place)
+            del self._rows[server][place]
+        else:
+            self._changes(server)[place] = None
 
     def get(self, server: int, place: bytes) -> bytes | None:
         """The row at ``place``. O(log n) of the disk."""
         changes = self._rows.get(server)
         if changes is not None and place in changes:
             return changes[place]
-        return self._rocks.get("urls", _server_key(server) + place)
+        return self._read("urls", _server_key(server) + place)
+
+    def read_ahead(self, names: Sequence[tuple[int, bytes]]) -> None:
+        """Read places and rows of the URLs named (server, digest) all at once: half the cost of one by one."""
+        asked = [key for server, digest in names if (key := _server_key(server) + digest) not in self._places]
+        places = dict(zip(asked, self._rocks.get_many("places", asked), strict=True))
+        keys = [key[:4] + place for key, place in places.items() if place is not None]
+        self._ahead = {"places": places, "urls": dict(zip(keys, self._rocks.get_many("urls", keys), strict=True))}
 
     def after(self, server: int, place: bytes, count: int) -> list[bytes]:
         """The first ``count`` places behind ``place``, in order. O(count), and O(n log n) in uncommitted changes."""
@@ -71,7 +85,7 @@ class DiskUrlRows:
     def get_place(self, server: int, digest: bytes) -> bytes | None:
         """Where the URL of ``digest`` waits; None if it does not. O(log n) of the disk."""
         key = _server_key(server) + digest
-        return self._places[key] if key in self._places else self._rocks.get("places", key)
+        return self._places[key] if key in self._places else self._read("places", key)
 
     def touched(self) -> set[int]:
         """Servers with rows that have not been committed."""
@@ -90,6 +104,12 @@ class DiskUrlRows:
         """See ``Part``."""
         self._rows.clear()
         self._places.clear()
+        self._fresh.clear()
+        self._ahead = {"places": {}, "urls": {}}
+
+    def _read(self, table: str, key: bytes) -> bytes | None:
+        ahead = self._ahead[table]
+        return ahead[key] if key in ahead else self._rocks.get(table, key)
 
     def _changes(self, server: int) -> Changes:
         changes = self._rows.get(server)
