@@ -29,7 +29,7 @@ DEFAULTS: dict[str, Any] = {
     "ALLOWED_NETWORKS": [],
 }
 
-#: Names in the cache; Scrapy's default (10,000) is for few sites. About 700 bytes each.
+#: Names in the cache; Scrapy's default (10,000) is for few sites. About 600 bytes each.
 CACHE_SIZE = 100_000
 
 

@@ -110,7 +110,7 @@ def literal_address(url: str) -> str | None:
             host = host_of(server_key(f"http://{host}"))
         if host.rstrip(".").rpartition(".")[2] == "localhost":  # RFC 6761, section 6.3
             return "127.0.0.1"
-        return str(ip_address(host))
+        return str(ip_address(host)) if host[-1:].isdigit() or ":" in host else None
     except ValueError:
         return None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -145,12 +146,21 @@ def _read_hosts(path: Path) -> dict[str, tuple[str, ...]]:
     with suppress(OSError), path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             address, *names = line.partition("#")[0].split() or [""]
-            for name in names:
+            for name in names if is_address(address) else ():
                 known = hosts.get(name.lower(), ())
                 if address not in known:
                     hosts[name.lower()] = (*known, address)
     hosts.setdefault("localhost", ("127.0.0.1", "::1"))
     return hosts
+
+
+def is_address(host: str) -> bool:
+    """Whether ``host`` is an IP address."""
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 def has_ipv6_route() -> bool:

@@ -41,6 +41,7 @@ class DnsPrefetch:
 
     def close(self) -> None:
         """Look no more."""
+        self._resolver.on_asked = lambda: None
         if self._timer is not None:
             self._timer.cancel()
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 from cachetools import TLRUCache
 
-from crawlproject.download.lookup import NameLookup, NameLookupError
+from crawlproject.download.lookup import NameLookup, NameLookupError, is_address
 from crawlproject.download.timing import CLOCK
 from crawlproject.network_options import NetworkOptions
 
@@ -150,15 +149,6 @@ class CachingResolver(AbstractResolver):
         if options.cache_size:
             self._cache[name] = found
         return found
-
-
-def is_address(host: str) -> bool:
-    """Whether ``host`` is an IP address."""
-    try:
-        ip_address(host.strip("[]"))
-    except ValueError:
-        return False
-    return True
 
 
 _resolvers: WeakKeyDictionary[Crawler, CachingResolver] = WeakKeyDictionary()

@@ -284,7 +284,7 @@ def test_silence_about_ipv6_does_not_hold_up_ipv4() -> None:
 
 def test_hosts_file_and_localhost_come_before_name_servers(tmp_path: Path) -> None:
     """By hosts(5): comments, several names in a line, several lines for a name."""
-    hosts = "# nothing\n192.0.2.7 box Box.test # ours\n2001:db8::7 box.test\n\nbroken\n"
+    hosts = "# nothing\n192.0.2.7 box Box.test # ours\n2001:db8::7 box.test\n\nbroken\nnone box.test\n"
 
     async def story(scene: Scene) -> None:
         assert await scene.addresses("box.test") == ["192.0.2.7", "2001:db8::7"]
