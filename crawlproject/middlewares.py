@@ -19,6 +19,7 @@ from scrapy.exceptions import (
     NotConfigured,
     ResponseDataLossError,
 )
+from scrapy.http.request import NO_CALLBACK
 
 from crawlproject.download.address_guard import AddressGuard, AddressRefused
 from crawlproject.download.handler import LAST_OF_SESSION, TIMING
@@ -95,7 +96,7 @@ class AdmissionMiddleware(_CrawlerMiddleware):
         if request.meta.pop(GIVEN_UP, False):
             raise IgnoreRequest("its server was given up: too many failures in a row (FRONTIER_MAX_FAILURES)")
         self._guard.check_url(request.url)
-        if request.url.startswith("ftp:"):  # its handler resolves names by itself
+        if request.url[:4].lower() == "ftp:":  # its handler resolves names by itself
             await self._check_name(request.url)
         scheduler = _frontier_scheduler(self._crawler)
         if scheduler is None or not scheduler.groups_by_ip:
@@ -130,8 +131,9 @@ class AdmissionMiddleware(_CrawlerMiddleware):
         self._crawler.stats.inc_value(f"guard/refused/{exception.kind}")
         if exception.server not in self._refused:
             self._refused[exception.server] = True
-            is_seed = not request.meta.get("depth") and "redirect_times" not in request.meta
-            logger.log(logging.ERROR if is_seed else logging.WARNING, "Refused: %s", exception)
+            meta = request.meta
+            by_page = meta.get("depth") or "redirect_times" in meta or request.callback is NO_CALLBACK  # robots.txt
+            logger.log(logging.WARNING if by_page else logging.ERROR, "Refused: %s", exception)
 
 
 class PolitenessMiddleware(_CrawlerMiddleware):

@@ -224,16 +224,17 @@ def test_users_own_proxy_may_be_anywhere_but_not_what_it_is_asked_for(web: Hosti
     assert set(outcomes.values()) == {"AddressRefused"}
 
 
-def test_refusal_is_logged_once_for_each_server_and_as_an_error_for_a_seed(web: HostileWeb) -> None:
+@pytest.mark.parametrize("robots", [False, True])
+def test_refusal_is_logged_once_for_each_server_and_as_an_error_for_a_seed(web: HostileWeb, robots: bool) -> None:
     """The line says what to set."""
     web.page("/", "".join(f"<a href='http://evil.test:{web.port}/{n}'>x</a>" for n in range(20)))
-    result = run(web, WEB)
+    result = run(web, WEB, ROBOTSTXT_OBEY=robots)
     lines = [line for line in result.log.splitlines() if "Refused:" in line]
     assert len(lines) == 1
     assert "WARNING" in lines[0]
     assert "ALLOWED_NETWORKS=127.0.0.0/8" in lines[0]
-    assert result.stat("guard/refused/loopback") == 20
-    result = run(web, WEB, ALLOWED_NETWORKS=[])
+    assert result.stat("guard/refused/loopback") == 20 + robots
+    result = run(web, WEB, ROBOTSTXT_OBEY=robots, ALLOWED_NETWORKS=[])
     (line,) = [line for line in result.log.splitlines() if "Refused:" in line]
     assert "ERROR" in line
     assert "ALLOWED_NETWORKS=127.0.0.0/8" in line
