@@ -9,6 +9,7 @@ from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddlewa
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.utils.misc import load_object
 
+from crawlproject.network_options import NetworkOptions
 from crawlproject.options import FrontierOptions
 from crawlproject.seen_options import SeenOptions
 from crawlproject.tolerant import (
@@ -54,6 +55,7 @@ class FrontierAddon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl."""
         FrontierOptions.from_settings(settings)
+        NetworkOptions.from_settings(settings)
         SeenOptions.from_settings(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")

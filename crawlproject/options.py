@@ -131,10 +131,6 @@ class _Reader(SettingValues):
             raise ValueError("FRONTIER_BACKEND='disk': FRONTIER_DIR or JOBDIR must name a directory")
         return backend
 
-    def ordered(self, low: str, high: str) -> None:
-        if self.number(low) > self.number(high):
-            raise ValueError(f"{low}={self.value(low)!r}: must not be above {high}={self.value(high)!r}")
-
     def _load(self, name: str, choices: tuple[str, ...]) -> Any:
         """The class that a setting names by its path."""
         value = self.value(name)

@@ -103,8 +103,7 @@ class FrontierScheduler(BaseScheduler):
         self._alarm.cancel()
         self._dispatcher.close_all(CLOCK())
         self._close_connections()
-        counts = self._frontier.counts()
-        self._stats.set_value("frontier/servers", counts["servers"])
+        self._stats.set_value("frontier/servers", self._frontier.counts()["servers"])
         self._stats.set_value("frontier/urls", len(self._frontier))
         self._intake.close()
         self._backend.close()
@@ -194,6 +193,10 @@ class FrontierScheduler(BaseScheduler):
         """Whether the server ``key`` has an open session."""
         server = self._frontier.server(key)
         return server is not None and server.session is not None
+
+    def upcoming_servers(self, count: int, until: float) -> list[str]:
+        """Keys of the servers that probably get the next ``count`` sessions. O(count log count)."""
+        return self._frontier.upcoming(count, until)
 
     def may_start(self, request: Request) -> bool:
         """Whether the server of a request handed out may be contacted still (its robots.txt was not, meanwhile)."""

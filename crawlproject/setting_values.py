@@ -51,3 +51,8 @@ class SettingValues:
         if number < least or (isinstance(value, float) and value != number):
             raise ValueError(f"{name}={value!r}: must be a whole number >= {least}")
         return number
+
+    def ordered(self, low: str, high: str) -> None:
+        """Two numbers, the first not above the second."""
+        if self.number(low) > self.number(high):
+            raise ValueError(f"{low}={self.value(low)!r}: must not be above {high}={self.value(high)!r}")

@@ -41,6 +41,7 @@ ADDON: dict[str, Any] = {
     "FRONTIER_DELAY_FACTOR": 0,
     "FRONTIER_MIN_DELAY": 0,
     "FRONTIER_MAX_DELAY": 0,
+    "ALLOWED_NETWORKS": "127.0.0.0/8",
 }
 STOCK = "scripts.bench_throughput.StockSpider"
 CASES: dict[str, tuple[str, dict[str, Any]]] = {

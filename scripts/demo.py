@@ -37,6 +37,7 @@ def crawl(seeds: list[str], scores: Path) -> None:
     """Run the web spider with its defaults; its pages go to ``pages.jsonl``."""
     command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(seeds)}", "-O", str(PAGES)]
     command += ["-s", "FRONTIER_QUALITY=scores", "-s", f"FRONTIER_QUALITY_FILE={scores}", "-s", "LOG_LEVEL=WARNING"]
+    command += ["-s", "ALLOWED_NETWORKS=127.0.0.0/8"]
     subprocess.run(command, cwd=ROOT, check=True)
 
 

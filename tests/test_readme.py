@@ -16,6 +16,7 @@ from scripts.localweb import WebSpec, running_web
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SMALL = WebSpec(servers=4, pages=40, time_scale=0)
+ON_LOOPBACK = ("-s", "ALLOWED_NETWORKS=127.0.0.0/8")
 
 
 def run(*command: str, cwd: Path = ROOT, **environment: str) -> str:
@@ -51,7 +52,7 @@ def test_quickstart_crawls_the_emulated_web(checkout: Path) -> None:
 def test_quickstart_crawls_what_it_is_given(checkout: Path) -> None:
     """`scripts/quickstart URL` crawls that site, and stays on it, into pages.jsonl."""
     with running_web(SMALL) as web:
-        run("scripts/quickstart", web.seeds[0], cwd=checkout)
+        run("scripts/quickstart", web.seeds[0], cwd=checkout, ALLOWED_NETWORKS="127.0.0.0/8")
     pages = [json.loads(line) for line in (checkout / "pages.jsonl").read_text().splitlines()]
     assert len(pages) > 1
     assert {page["server"] for page in pages} == {pages[0]["server"]}
@@ -64,6 +65,7 @@ def test_web_spider_reads_seeds_from_a_file_and_from_standard_input(tmp_path: Pa
         lines = "\n".join(["# seeds", *web.seeds, "http://[bad/", ""])
         (tmp_path / "seeds.txt").write_text(lines)
         command = [sys.executable, "-m", "scrapy", "crawl", "web", "-O", str(out), "-s", "FRONTIER_MIN_DELAY=0"]
+        command += ON_LOOPBACK
         for seeds, given in ((str(tmp_path / "seeds.txt"), None), ("-", lines)):
             done = subprocess.run(
                 [*command, "-a", f"seeds={seeds}"], input=given, cwd=ROOT, capture_output=True, text=True, check=True
@@ -85,7 +87,7 @@ def test_genspider_makes_a_spider_that_crawls_its_site(checkout: Path) -> None:
     with running_web(SMALL) as web:
         seed = web.seeds[0]
         arguments = ("-a", f"seeds={seed}", "-a", f"allowed={seed.split('/')[2]}", "-O", "books.jsonl")
-        run(*scrapy, "crawl", "books", *arguments, "-s", "FRONTIER_MIN_DELAY=0", cwd=checkout)
+        run(*scrapy, "crawl", "books", *arguments, *ON_LOOPBACK, "-s", "FRONTIER_MIN_DELAY=0", cwd=checkout)
     assert (checkout / "books.jsonl").read_text().count("\n") > 1
 
 
@@ -122,7 +124,7 @@ def test_package_installs_and_runs_in_another_project(checkout: Path, tmp_path: 
         text = (tmp_path / "spider.py").read_text()
         (tmp_path / "spider.py").write_text(f"{text}    start_urls = {web.seeds[:1]!r}\n")
         command = [sys.executable, "-m", "scrapy", "runspider", "spider.py", "-O", "out.jsonl"]
-        command += ["-s", 'ADDONS={"crawlproject.addon.FrontierAddon": 300}']
+        command += ["-s", 'ADDONS={"crawlproject.addon.FrontierAddon": 300}', *ON_LOOPBACK]
         run(*command, cwd=tmp_path, PYTHONPATH=str(site))
     assert json.loads((tmp_path / "out.jsonl").read_text())["connect_time"] > 0
 
@@ -131,6 +133,6 @@ def test_settings_of_a_project_with_the_addon_are_logged() -> None:
     """The log's "Overridden settings" tells what the add-on did, as docs/settings.md says."""
     with running_web(SMALL) as web:
         command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={web.seeds[0]}", "-a", "max_pages=1"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        done = subprocess.run([*command, *ON_LOOPBACK], cwd=ROOT, capture_output=True, text=True, check=True)
     overridden = done.stderr.split("Overridden settings:")[1]
     assert "'SCHEDULER': 'crawlproject.scheduler.FrontierScheduler'" in overridden

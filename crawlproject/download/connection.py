@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import aiohttp
 
+from crawlproject.download.guarded_socket import GuardedSockets
 from crawlproject.download.timing import TimedResponse, timing_trace
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from aiohttp.abc import AbstractResolver
 
+    from crawlproject.download.address_guard import AddressGuard
     from crawlproject.download.timing import Timing
 
 #: Longest wait (seconds) for a server to see that its connection was closed.
@@ -30,7 +33,8 @@ CLOSE_TIMEOUT = 1.0
 class Connection:
     """A session's connection to one server; aiohttp opens it at the first request and again if it was lost."""
 
-    def __init__(self, connector: aiohttp.TCPConnector) -> None:
+    def __init__(self, connector: aiohttp.TCPConnector, sockets: GuardedSockets) -> None:
+        self.sockets = sockets
         self.client = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -76,6 +80,30 @@ def _lost(on_lost: Callable[[], None], closed: asyncio.Future[None]) -> None:
     on_lost()
 
 
+@dataclass(frozen=True)
+class Opening:
+    """How connections are opened: over what, and where to."""
+
+    ssl: ssl_module.SSLContext
+    resolver: AbstractResolver
+    guard: AddressGuard
+    local_address: tuple[str, int] | None = None
+
+    def connection(self) -> Connection:
+        """A connection that has yet to be opened."""
+        sockets = GuardedSockets(self.guard)
+        connector = aiohttp.TCPConnector(
+            limit=1,
+            ssl=self.ssl,
+            resolver=self.resolver,
+            use_dns_cache=False,  # the resolver caches, for all connections
+            keepalive_timeout=3600.0,  # the session decides, not the pool
+            local_addr=self.local_address,
+            socket_factory=sockets,
+        )
+        return Connection(connector, sockets)
+
+
 class ConnectionPool:
     """Connections by server key; at most ``limit`` are open at any moment.
 
@@ -88,17 +116,13 @@ class ConnectionPool:
     def __init__(
         self,
         limit: int,
+        opening: Opening,
         *,
-        ssl: ssl_module.SSLContext,
-        resolver: AbstractResolver,
-        local_address: tuple[str, int] | None = None,
         on_lost: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._on_lost = on_lost
         self._places = asyncio.Semaphore(limit)
-        self._ssl = ssl
-        self._resolver = resolver
-        self._local_address = local_address
+        self._opening = opening
         self._connections: dict[str, Connection] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._strangers = 0  # requests without a session that wait for a place
@@ -114,7 +138,7 @@ class ConnectionPool:
         """
         connection = self._connections.get(server_key)
         if connection is None:
-            connection = self._connections[server_key] = Connection(self._connector())
+            connection = self._connections[server_key] = self._opening.connection()
         connection.is_kept = connection.is_kept or keep
         connection.users += 1
         try:
@@ -145,16 +169,6 @@ class ConnectionPool:
             self._drop(key, connection)
         if self._closing:
             await asyncio.wait(self._closing)
-
-    def _connector(self) -> aiohttp.TCPConnector:
-        return aiohttp.TCPConnector(
-            limit=1,
-            ssl=self._ssl,
-            resolver=self._resolver,
-            use_dns_cache=False,  # the resolver caches, for all connections
-            keepalive_timeout=3600.0,  # the session decides, not the pool
-            local_addr=self._local_address,
-        )
 
     async def _take_place(self, connection: Connection) -> None:
         if connection.is_kept:  # one per session: a place comes free, or has, as a closed connection goes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import aiohttp
@@ -25,9 +26,12 @@ from scrapy.http import Headers
 from scrapy.utils.ssl import _make_ssl_context
 
 from crawlproject import signals
-from crawlproject.download.connection import ConnectionPool
-from crawlproject.download.resolver import CachingResolver
+from crawlproject.download.address_guard import AddressGuard, AddressRefused
+from crawlproject.download.connection import ConnectionPool, Opening
+from crawlproject.download.prefetch import DnsPrefetch
+from crawlproject.download.resolver import close_resolver, crawl_resolver
 from crawlproject.download.timing import CLOCK, TimedResponse, Timing
+from crawlproject.network_options import NetworkOptions
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -61,12 +65,13 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         BaseStreamingDownloadHandler.__init__(self, crawler)  # not the pool of AiohttpDownloadHandler
         self._ssl_context: ssl.SSLContext = _make_ssl_context(crawler.settings)
         self._connect_timeout = crawler.settings.getfloat("FRONTIER_CONNECT_TIMEOUT", 10.0)
-        self.resolver = CachingResolver()
+        options = NetworkOptions.from_settings(crawler.settings)
+        self._guard = AddressGuard(options.allowed_networks)
+        self._resolver = crawl_resolver(crawler)
+        self._prefetch = DnsPrefetch(self._resolver, partial(self._ask_scheduler, "upcoming_servers"), options.prefetch)
         self._pool = ConnectionPool(
             max(1, crawler.settings.getint("FRONTIER_MAX_SESSIONS", 64)),
-            ssl=self._ssl_context,
-            resolver=self.resolver,
-            local_address=self._bind_address,
+            Opening(self._ssl_context, self._resolver, self._guard, self._bind_address),
             on_lost=self._lost,
         )
         crawler.signals.connect(self._session_closed, signals.session_closed)
@@ -90,17 +95,25 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             await asyncio.sleep(wait)
 
     async def download_request(self, request: Request) -> Response:
-        """Download ``request``; its ``Timing`` is in ``request.meta`` also when it fails."""
+        """Download ``request``; its ``Timing`` is in ``request.meta`` also when it fails.
+
+        Raises AddressRefused, an IgnoreRequest, where its server may not be contacted; then there is no ``Timing``.
+        """
+        self._guard.check_url(request.url)
         timing = request.meta[TIMING] = Timing(started=CLOCK())
         try:
             response = await super().download_request(request)
+        except AddressRefused:
+            del request.meta[TIMING]
+            raise
         except BaseException:
             timing.fail(CLOCK())
             raise
         else:
             timing.end(CLOCK())
         finally:  # also after a failure, before the next request on this connection has its turn
-            self._ask_scheduler("request_ended", server_key(request.url), CLOCK(), timing.fetch_time)
+            if TIMING in request.meta:
+                self._ask_scheduler("request_ended", server_key(request.url), CLOCK(), timing.fetch_time)
         return response
 
     @asynccontextmanager
@@ -124,6 +137,8 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             except aiohttp.ClientConnectorDNSError as error:
                 raise CannotResolveHostError(str(error)) from error
             except aiohttp.ClientConnectorError as error:
+                if connection.sockets.refusal is not None:
+                    raise AddressRefused(key, connection.sockets.refusal) from error
                 raise DownloadConnectionRefusedError(str(error)) from error
             except aiohttp.ClientPayloadError:
                 raise  # the body is cut short: the reader above decides what that means
@@ -131,6 +146,8 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
                 raise DownloadFailedError(str(error)) from error
 
     def _send(self, connection: Connection, request: Request, timeout: float, *, last: bool) -> Any:
+        proxy = self._extract_proxy_url_with_creds(request)
+        connection.sockets.expect(to_proxy=proxy is not None)
         headers = self._request_headers(request).to_tuple_list()
         if last:
             headers.append(("Connection", "close"))
@@ -141,7 +158,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             headers=headers,
             timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=self._connect_timeout),
             allow_redirects=False,
-            proxy=self._extract_proxy_url_with_creds(request),
+            proxy=proxy,
             trace_request_ctx=request.meta[TIMING],
         )
 
@@ -158,5 +175,6 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
     async def close(self) -> None:
         """Close all connections."""
         self.crawler.signals.disconnect(self._session_closed, signals.session_closed)
+        self._prefetch.close()
         await self._pool.aclose()
-        await self.resolver.close()
+        await close_resolver(self.crawler)

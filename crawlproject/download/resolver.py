@@ -2,29 +2,170 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
-from aiohttp.resolver import ThreadedResolver
-from cachetools import TTLCache
+from aiohttp.abc import AbstractResolver, ResolveResult
+from cachetools import TLRUCache
+
+from crawlproject.download.lookup import NameLookup, NameLookupError, is_address
+from crawlproject.download.timing import CLOCK
+from crawlproject.network_options import NetworkOptions
 
 if TYPE_CHECKING:
-    from aiohttp.abc import ResolveResult
+    from collections.abc import Callable
+
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+#: Names asked for at the same time; each has one or two sockets open.
+MAX_IN_FLIGHT = 200
+
+#: Of these, names that nobody waits for yet.
+MAX_AHEAD = 100
+
+_NUMERIC = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 
 
-class CachingResolver(ThreadedResolver):
-    """The system's resolver, its answers kept for ``lifetime`` seconds, at most ``size`` names."""
+class Found(NamedTuple):
+    """What is known of a name until ``expires``: its addresses, or how the look-up failed."""
 
-    def __init__(self, size: int = 100_000, lifetime: float = 600.0) -> None:
-        super().__init__()
-        self._answers: TTLCache[tuple[str, int, socket.AddressFamily], list[ResolveResult]] = TTLCache(size, lifetime)
+    addresses: tuple[str, ...]
+    failure: str | None
+    expires: float
+    #: When asking again in advance begins to make sense.
+    ageing: float
+
+
+class CachingResolver(AbstractResolver):
+    """Names to addresses, kept for as long as they say, within bounds; each name is asked for once at a time.
+
+    Stats: ``dns/lookups``, ``dns/failures/<kind>`` (each counted where name servers, or hosts(5), were asked),
+    ``dns/cached``, ``dns/waited`` (connections opened with an address at hand, and after waiting for it),
+    ``dns/wait_time`` (seconds, in all), ``dns/prefetched``.
+    """
+
+    def __init__(
+        self,
+        options: NetworkOptions,
+        stats: StatsCollector,
+        lookup: NameLookup | None = None,
+        clock: Callable[[], float] = CLOCK,
+    ) -> None:
+        self._options = options
+        self._stats = stats
+        self._lookup = lookup or NameLookup(options.dns_servers, options.dns_timeout)
+        self._clock = clock
+        self._wait_time = 0.0
+        self._cache: TLRUCache[str, Found] = TLRUCache(
+            max(1, options.cache_size), ttu=lambda _name, found, _now: found.expires, timer=clock
+        )
+        self._places = asyncio.Semaphore(MAX_IN_FLIGHT)
+        self._in_flight: dict[str, asyncio.Task[Found]] = {}
+        #: Called whenever a connection is about to be opened.
+        self.on_asked: Callable[[], None] = lambda: None
+
+    @property
+    def in_flight(self) -> int:
+        """Names that are being looked up."""
+        return len(self._in_flight)
 
     async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Addresses of ``host``. O(1) when cached; raises OSError when there is none."""
-        key = (host, port, family)
-        answer = self._answers.get(key)
-        if answer is None:
-            answer = self._answers[key] = await super().resolve(host, port, family)
-        return answer
+        """Addresses of ``host`` for aiohttp. O(1) when cached; raises NameLookupError when there is none."""
+        self.on_asked()
+        addresses = await self.addresses(host)
+        kinds = [socket.AF_INET6 if ":" in address else socket.AF_INET for address in addresses]
+        return [
+            ResolveResult(hostname=host, host=address, port=port, family=kind, proto=0, flags=_NUMERIC)
+            for address, kind in zip(addresses, kinds, strict=True)
+            if family in (socket.AF_UNSPEC, kind)
+        ]
+
+    async def addresses(self, host: str) -> tuple[str, ...]:
+        """Addresses of ``host``, itself where it is one. O(1) when cached; raises NameLookupError."""
+        if is_address(host):
+            return (host,)
+        found = self._cache.get(host.lower())
+        if found is None:
+            started = self._clock()
+            found = await asyncio.shield(self._task(host.lower()))
+            self._stats.inc_value("dns/waited")
+            self._wait_time += self._clock() - started
+            self._stats.set_value("dns/wait_time", self._wait_time)
+        else:
+            self._stats.inc_value("dns/cached")
+        if found.failure is not None:
+            raise NameLookupError(host, found.failure)
+        return found.addresses
+
+    def prefetch(self, host: str, until: float) -> bool:
+        """Look ``host`` up in the background unless it is known until ``until``; False: too many are under way."""
+        name = host.lower()
+        if is_address(host) or name in self._in_flight or self._knows(name, until):
+            return True
+        if len(self._in_flight) >= MAX_AHEAD:
+            return False
+        self._stats.inc_value("dns/prefetched")
+        self._task(name)
+        return True
+
+    def _knows(self, name: str, until: float) -> bool:
+        found = self._cache.get(name)
+        return found is not None and (found.expires >= until or self._clock() < found.ageing)
+
+    async def close(self) -> None:
+        """Give up what is under way."""
+        tasks = list(self._in_flight.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _task(self, name: str) -> asyncio.Task[Found]:
+        task = self._in_flight.get(name)
+        if task is None:
+            task = self._in_flight[name] = asyncio.get_running_loop().create_task(self._look_up(name))
+        return task
+
+    async def _look_up(self, name: str) -> Found:
+        options = self._options
+        try:
+            async with self._places:
+                self._stats.inc_value("dns/lookups")
+                answer = await self._lookup.look_up(name)
+            lifetime = min(max(answer.ttl, options.min_ttl), options.max_ttl)
+            now = self._clock()
+            found = Found(answer.addresses, None, now + lifetime, now + lifetime / 2)
+        except NameLookupError as error:
+            self._stats.inc_value(f"dns/failures/{error.kind}")
+            expires = self._clock() + options.failure_ttl
+            found = Found((), error.kind, expires, expires)
+        finally:
+            del self._in_flight[name]
+        if options.cache_size:
+            self._cache[name] = found
+        return found
+
+
+_resolvers: WeakKeyDictionary[Crawler, CachingResolver] = WeakKeyDictionary()
+
+
+async def close_resolver(crawler: Crawler) -> None:
+    """The crawl has ended."""
+    resolver = _resolvers.pop(crawler, None)
+    if resolver is not None:
+        await resolver.close()
+
+
+def crawl_resolver(crawler: Crawler) -> CachingResolver:
+    """The resolver that all parts of a crawl share, to be had within the event loop."""
+    resolver = _resolvers.get(crawler)
+    if resolver is None:
+        assert crawler.stats is not None
+        options = NetworkOptions.from_settings(crawler.settings)
+        resolver = _resolvers[crawler] = CachingResolver(options, crawler.stats)
+    return resolver

@@ -219,6 +219,13 @@ class Frontier:
         """
         return self._queue.first_due()
 
+    def upcoming(self, count: int, until: float) -> list[str]:
+        """Keys of the servers that probably get the next ``count`` sessions, the next first. O(count log count).
+
+        Among those that rest, only those whose rest ends by ``until``.
+        """
+        return [server.key for server in self._queue.upcoming(count, until)]
+
     # Groups, and what became of URLs
 
     def join_group(self, key: str, group_key: str) -> bool:

@@ -87,6 +87,19 @@ class LazyHeap(Generic[T]):
         key = self.first_key()
         return self.pop() if key is not None and key <= now else None
 
+    def first(self, count: int) -> list[T]:
+        """The ``count`` values with the smallest keys, in order. O(n log n) in those and the stale items among them."""
+        heap = self._heap
+        found: list[T] = []
+        near = [(heap[0], 0)] if heap else []  # items whose parents have been seen
+        while near and len(found) < count:
+            item, at = heappop(near)
+            if item[2].heap_item is item:
+                found.append(item[2])
+            for child in range(2 * at + 1, min(2 * at + 3, len(heap))):
+                heappush(near, (heap[child], child))
+        return found
+
     def _insert(self, value: T, key: float) -> None:
         self._arrivals += 1  # unique, so that values are never compared
         item = (key, self._arrivals, value)

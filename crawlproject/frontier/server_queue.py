@@ -100,6 +100,19 @@ class ServerQueue:
         """The earliest time at which ``lease`` can succeed; None if no server waits. O(1) amortised."""
         return self.now if len(self.ready) else self.resting.first_key()
 
+    def upcoming(self, count: int, until: float) -> list[Server]:
+        """The ``count`` servers that ``lease`` would take next, but for what changes: those ready, the best first, then
+        those whose rest ends by ``until``, the first first. O(count log count).
+        """
+        servers = self.ready.first(count)
+        for due in self.resting.first(count - len(servers)):
+            if due.heap_item is None or due.heap_item[0] > until:
+                break
+            server = due.waiting.peek() if isinstance(due, Group) else due
+            if server is not None:
+                servers.append(server)
+        return servers
+
     def group(self, key: str) -> Group:
         """The politeness group ``key``."""
         group = self.groups.get(key)

@@ -50,7 +50,12 @@ def profiled_crawl(spec: WebSpec) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder, running_web(spec) as web:
         file = Path(folder) / "profile"
         command = [sys.executable, "-m", "cProfile", "-o", str(file), "-m", "scrapy", "crawl", "web"]
-        settings = ("FRONTIER_DELAY_FACTOR=0", "FRONTIER_MIN_DELAY=0", "LOG_LEVEL=WARNING")
+        settings = (
+            "FRONTIER_DELAY_FACTOR=0",
+            "FRONTIER_MIN_DELAY=0",
+            "LOG_LEVEL=WARNING",
+            "ALLOWED_NETWORKS=127.0.0.0/8",
+        )
         command += ["-a", f"seeds={','.join(web.seeds)}"]
         for setting in settings:
             command += ["-s", setting]

@@ -30,6 +30,7 @@ class WebSpec:
     pages: int = _option(3000, "number of pages on all servers together")
     seed: int = _option(1, "seed of all random choices")
     first_address: str = _option("127.1.0.1", "address of the first server; the others follow it")
+    domain: str = _option("", "servers have names, s0.DOMAIN and so on, which a name server must know; none: addresses")
     port: int = _option(0, "port of all servers; 0 picks a free one")
     reachable: bool = _option(True, "add links until every page can be reached from the seeds")
     seed_count: int = _option(5, "number of home pages to start from")

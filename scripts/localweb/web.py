@@ -60,8 +60,16 @@ class Web:
         return self.targets[self.bounds[page] : self.bounds[page + 1]]
 
     def base(self, server: int) -> str:
-        """Scheme, address and port of a server, without a slash at the end."""
-        return f"http://{self.servers[server].address}:{self.port}"
+        """Scheme, address or name, and port of a server, without a slash at the end."""
+        return f"http://{self.host(server)}:{self.port}"
+
+    def host(self, server: int) -> str:
+        """What a server is called in URLs."""
+        return f"s{server}.{self.spec.domain}" if self.spec.domain else self.servers[server].address
+
+    def addresses(self) -> dict[str, str]:
+        """Name -> address of every server; what a name server has to know."""
+        return {self.host(server.index): server.address for server in self.servers}
 
     def url(self, page: int) -> str:
         """The URL of a page."""
@@ -132,8 +140,12 @@ def build_web(spec: WebSpec) -> Web:
         scores=pagerank(links) if spec.quality == "pagerank" else zipf(spec.pages, spec.seed),
         expected=tuple(page for page in range(spec.pages) if reach.shows_links(page)),
         pages_by_path=[{paths[page]: page for page in server.page_range} for server in servers],
-        servers_by_address={server.address: server.index for server in servers},
+        servers_by_address={server.address: server.index for server in servers} | _by_name(spec, servers),
     )
+
+
+def _by_name(spec: WebSpec, servers: Sequence[Server]) -> dict[str, int]:
+    return {f"s{server.index}.{spec.domain}": server.index for server in servers} if spec.domain else {}
 
 
 def _seed_pages(spec: WebSpec, servers: Sequence[Server]) -> list[int]:

@@ -44,6 +44,7 @@ def main() -> None:
         "REMOTE_CONTROL_ENABLED": False,
         "EXTENSIONS": {"tests.crawl.runner.WriteStats": 0},
         "TEST_STATS_FILE": str(folder / "stats.json"),
+        "ALLOWED_NETWORKS": "127.0.0.0/8",
         "FEEDS": {str(folder / "items.jsonl"): {"format": "jsonlines"}},
     }
     if job["addon"]:

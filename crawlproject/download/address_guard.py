@@ -1,0 +1,126 @@
+"""Which addresses the crawl may contact: by default those of the public Internet, nothing near the crawler itself.
+
+Pages are written by strangers: a link, a redirect or a name's address may lead to what only this machine or its
+network can reach.  So an address is judged when a socket is about to connect to it, after all names are resolved.
+
+Tables: IANA's IPv4 and IPv6 Special-Purpose Address Registries, and what cloud providers document of their metadata
+services.  Python's ``is_global`` and the like differ between its versions, and look neither at those nor into
+addresses that carry another one.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy.exceptions import IgnoreRequest
+
+from crawlproject.urls import host_of, server_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+#: Kind -> networks; the first that holds an address says its kind.
+_REFUSED = {
+    # EC2, Azure and most others; ECS; Azure's host; Alibaba; Oracle; EC2, Google and Scaleway over IPv6.
+    "metadata": "169.254.169.254 169.254.170.2 168.63.129.16 100.100.100.200 192.0.0.192"
+    " fd00:ec2::/32 fd20:ce::254 fd00:42::42",
+    "unspecified": "0.0.0.0/8 ::",
+    "loopback": "127.0.0.0/8 ::1",
+    "link_local": "169.254.0.0/16 fe80::/10",
+    "private": "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7 fec0::/10 64:ff9b:1::/48",
+    "shared": "100.64.0.0/10",
+    "multicast": "224.0.0.0/4 ff00::/8",
+    # Protocol assignments, documentation, benchmarks, future use; of IPv6, all that is not global unicast, too.
+    "reserved": "192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 240.0.0.0/4"
+    " 2001::/23 2001:db8::/32 3fff::/20 ::/3 4000::/2 8000::/1",
+}
+_TABLE = [(ip_network(network), kind) for kind, networks in _REFUSED.items() for network in networks.split()]
+
+_TEREDO = ip_network("2001::/32")
+#: IPv6 networks whose addresses carry IPv4 addresses -> by how many bits each is shifted.
+_CARRIERS = {
+    ip_network("::ffff:0:0/96"): (0,),  # IPv4-mapped
+    ip_network("64:ff9b::/96"): (0,),  # NAT64
+    ip_network("2002::/16"): (80,),  # 6to4
+    _TEREDO: (64, 0),  # Teredo: its server, and the client with all bits turned over
+}
+_LOW = 0xFFFFFFFF
+
+
+class AddressRefused(IgnoreRequest):
+    """A request was not sent because its server's address is not allowed (``ALLOWED_NETWORKS``)."""
+
+    def __init__(self, server: str, refusal: Refusal) -> None:
+        super().__init__(f"{server} is not contacted: {refusal}")
+        self.server = server
+        self.kind = refusal.kind
+
+
+class Refusal(NamedTuple):
+    """Why an address is not contacted."""
+
+    address: str
+    kind: str
+    network: Network
+
+    def __str__(self) -> str:
+        return f"its address {self.address} is {self.kind} (to allow it: ALLOWED_NETWORKS={self.network})"
+
+
+class AddressGuard:
+    """Judges addresses; ``allowed`` are networks that may be contacted whatever they are."""
+
+    def __init__(self, allowed: Iterable[Network] = ()) -> None:
+        self._allowed = tuple(allowed)
+
+    def refusal(self, address: str) -> Refusal | None:
+        """Why ``address`` (an IP address, with a zone or without) may not be contacted; None: it may. O(networks).
+
+        An IPv6 address that carries IPv4 addresses is judged by them.
+        """
+        for each in _meant(ip_address(address.partition("%")[0])):
+            if any(each in network for network in self._allowed):
+                continue
+            for network, kind in _TABLE:
+                if each in network:
+                    return Refusal(address, kind, network)
+        return None
+
+    def check_url(self, url: str) -> None:
+        """Raise AddressRefused where an address stands in ``url``, however it is written, that may not be contacted."""
+        address = literal_address(url)
+        refusal = self.refusal(address) if address is not None else None
+        if refusal is not None:
+            raise AddressRefused(server_key(url), refusal)
+
+
+def literal_address(url: str) -> str | None:
+    """The IP address that stands in ``url`` in place of a name; that of ``localhost`` is 127.0.0.1. Else None.
+
+    >>> literal_address("http://0x7f.1:8080/"), literal_address("ftp://u@2130706433/"), literal_address("http://a.org/")
+    ('127.0.0.1', '127.0.0.1', None)
+    """
+    try:
+        host = host_of(server_key(url))
+        if ":" not in host and not url.startswith("http"):  # in other schemes numbers stand as they were written
+            host = host_of(server_key(f"http://{host}"))
+        if host.rstrip(".").rpartition(".")[2] == "localhost":  # RFC 6761, section 6.3
+            return "127.0.0.1"
+        return str(ip_address(host)) if host[-1:].isdigit() or ":" in host else None
+    except ValueError:
+        return None
+
+
+def _meant(address: Address) -> Iterator[Address]:
+    """The addresses that a packet to ``address`` gets to: itself, or those it carries."""
+    for network, shifts in _CARRIERS.items():
+        if address in network:
+            for shift in shifts:
+                carried = int(address) >> shift & _LOW
+                yield IPv4Address(carried ^ _LOW if network is _TEREDO and not shift else carried)
+            return
+    yield address

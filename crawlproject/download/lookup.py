@@ -1,0 +1,173 @@
+"""Asks name servers for a name's addresses, over dnspython; before them, ``/etc/hosts`` is asked.
+
+dnspython, because it gives each answer's lifetime and caches nothing itself. c-ares (aiodns) takes a quarter of its CPU
+(0.19 against 0.77 ms for a name's two questions), but keeps answers in a cache of its own for up to an hour, which its
+binding cannot switch off, so that the bounds on lifetimes would not hold; its questions leave from few ports.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import suppress
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import dns.asyncresolver
+import dns.exception
+import dns.nameserver
+import dns.resolver
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: RFC 8305, section 3: once IPv4 has answered, IPv6 is waited for this long (seconds).
+RESOLUTION_DELAY = 0.05
+
+HOSTS_FILE = Path("/etc/hosts")
+
+_KINDS: dict[type[Exception], str] = {
+    dns.resolver.NXDOMAIN: "nxdomain",
+    dns.exception.Timeout: "timeout",
+    dns.resolver.NoNameservers: "servfail",
+}
+
+
+class Answer(NamedTuple):
+    """What a name stands for."""
+
+    #: IPv4 before IPv6.
+    addresses: tuple[str, ...]
+    #: Seconds for which it holds.
+    ttl: float
+
+
+class NameLookupError(OSError):
+    """A name has no address, or none could be learned.
+
+    ``kind``: ``nxdomain``, ``no_address``, ``servfail`` (no name server gave a usable answer), ``timeout``,
+    ``malformed`` (not a name that can be asked for).
+    """
+
+    def __init__(self, name: str, kind: str) -> None:
+        super().__init__(f"DNS: {kind} for {name}")
+        self.name = name
+        self.kind = kind
+
+
+class NameLookup:
+    """Looks names up, each time anew.
+
+    ``servers``: (address, port) of name servers; empty: those of ``/etc/resolv.conf``.  A lost packet is sent again
+    after 2 s, to the next server where there is one; a truncated answer is asked for over TCP; a server that says
+    SERVFAIL or sends garbage is passed over.  ``timeout``: seconds for all of this.
+
+    ``has_ipv6``: whether to ask for IPv6 addresses of names that have others, too; default: where the system has a
+    route for them.
+    """
+
+    def __init__(
+        self,
+        servers: Sequence[tuple[str, int]] = (),
+        timeout: float = 10.0,
+        *,
+        hosts_file: Path = HOSTS_FILE,
+        has_ipv6: bool | None = None,
+    ) -> None:
+        self._resolver = _resolver(servers)
+        self._timeout = timeout
+        self._hosts = _read_hosts(hosts_file)
+        self._has_ipv6 = has_ipv6_route() if has_ipv6 is None else has_ipv6
+
+    async def look_up(self, name: str) -> Answer:
+        """The addresses of ``name``; raises NameLookupError."""
+        known = self._hosts.get(name.rstrip(".").lower())
+        if known is not None:
+            return Answer(known, float("inf"))
+        try:
+            answers = await self._ask(name)
+        except (dns.exception.DNSException, UnicodeError) as error:
+            kinds = (kind for exception, kind in _KINDS.items() if isinstance(error, exception))
+            raise NameLookupError(name, next(kinds, "malformed")) from error
+        answers = [answer for answer in answers if answer.addresses]
+        if not answers:
+            raise NameLookupError(name, "no_address")
+        return Answer(tuple(each for answer in answers for each in answer.addresses), min(a.ttl for a in answers))
+
+    async def _ask(self, name: str) -> list[Answer]:
+        if not self._has_ipv6:  # IPv6 addresses are of use only where there are no others (and the guard lets them)
+            found = await self._ask_for(name, "A")
+            return [found] if found.addresses else [await self._ask_for(name, "AAAA")]
+        ipv6 = asyncio.ensure_future(self._ask_for(name, "AAAA"))
+        try:
+            found = await self._ask_for(name, "A")
+            await asyncio.wait([ipv6], timeout=RESOLUTION_DELAY if found.addresses else None)
+            if not found.addresses:
+                return [await ipv6]
+            return [found, ipv6.result()] if ipv6.done() and ipv6.exception() is None else [found]
+        finally:
+            ipv6.cancel()
+            with suppress(asyncio.CancelledError):
+                if ipv6.done():
+                    ipv6.exception()  # looked at, or asyncio would log it
+
+    async def _ask_for(self, name: str, record: str) -> Answer:
+        answer = await self._resolver.resolve(
+            name, record, lifetime=self._timeout, raise_on_no_answer=False, search="." not in name
+        )
+        self._prefer(answer.nameserver, answer.port)
+        addresses = tuple(each.address for each in answer.rrset) if answer.rrset is not None else ()
+        return Answer(addresses, float(answer.chaining_result.minimum_ttl))
+
+    def _prefer(self, address: str | None, port: int | None) -> None:
+        """Ask the server that has just answered first, so that a dead one costs its wait once."""
+        servers = self._resolver.nameservers
+        if len(servers) > 1:
+            self._resolver.nameservers = sorted(
+                servers,
+                key=lambda server: (server.answer_nameserver(), server.answer_port()) != (address, port),  # type: ignore[union-attr]
+            )
+
+
+def _resolver(servers: Sequence[tuple[str, int]]) -> dns.asyncresolver.Resolver:
+    if not servers:
+        with suppress(dns.resolver.NoResolverConfiguration):
+            return dns.asyncresolver.Resolver()
+        servers = [("127.0.0.1", 53)]  # what the C library does without a resolv.conf
+    resolver = dns.asyncresolver.Resolver(configure=False)
+    resolver.nameservers = [dns.nameserver.Do53Nameserver(address, port) for address, port in servers]
+    return resolver
+
+
+def _read_hosts(path: Path) -> dict[str, tuple[str, ...]]:
+    """Name -> addresses by hosts(5); ``localhost`` is there in any case."""
+    hosts: dict[str, tuple[str, ...]] = {}
+    with suppress(OSError), path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            address, *names = line.partition("#")[0].split() or [""]
+            for name in names if is_address(address) else ():
+                known = hosts.get(name.lower(), ())
+                if address not in known:
+                    hosts[name.lower()] = (*known, address)
+    hosts.setdefault("localhost", ("127.0.0.1", "::1"))
+    return hosts
+
+
+def is_address(host: str) -> bool:
+    """Whether ``host`` is an IP address."""
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def has_ipv6_route() -> bool:
+    """Whether the system would know where to send a packet to the IPv6 Internet; none is sent."""
+    try:
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sock:
+            sock.connect(("2001:db8::1", 53))
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,54 @@
+"""Looks servers up before their sessions open, so that few connections wait for DNS."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from crawlproject.download.timing import CLOCK
+from crawlproject.urls import host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from crawlproject.download.resolver import CachingResolver
+
+#: After a connection was opened, how long others are waited for before the frontier is asked (seconds): it is asked
+#: about once for all of them.
+PAUSE = 0.05
+
+#: Servers that rest are looked at when they will be ready within so many seconds.
+HORIZON = 30.0
+
+
+class DnsPrefetch:
+    """Asks ``upcoming(count, until)`` for the keys of the next ``count`` servers whenever connections are opened."""
+
+    def __init__(
+        self, resolver: CachingResolver, upcoming: Callable[[int, float], Iterable[str] | None], count: int
+    ) -> None:
+        self._resolver = resolver
+        self._upcoming = upcoming
+        self._count = count
+        self._timer: asyncio.TimerHandle | None = None
+        if count:
+            resolver.on_asked = self.soon
+
+    def soon(self) -> None:
+        """Look ahead in a moment. O(1)."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(PAUSE, self._look)
+
+    def close(self) -> None:
+        """Look no more."""
+        self._resolver.on_asked = lambda: None
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        self._timer = None
+        until = CLOCK() + HORIZON
+        for key in self._upcoming(self._count, until) or ():
+            if key.startswith("http") and not self._resolver.prefetch(host_of(key), until):
+                self.soon()  # the rest later
+                return

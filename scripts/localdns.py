@@ -1,0 +1,188 @@
+"""A name server on loopback, over UDP and TCP, as good and as bad as a test or a bench wants it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import dns.flags
+import dns.message
+import dns.rcode
+import dns.rdatatype
+import dns.rrset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Name:
+    """What the server knows of a name, and how it answers."""
+
+    #: "TYPE VALUE", such as "A 192.0.2.1"; a CNAME's own records are found and added.
+    records: tuple[str, ...] = ()
+    #: Those of the second question for addresses and of all after it, where they change.
+    later: tuple[str, ...] | None = None
+    ttl: int = 60
+    rcode: str = "NOERROR"
+    #: Seconds.
+    delay: float = 0.0
+    #: How many packets get no answer, of those for each type.
+    lost: int = 0
+    #: Over UDP the answer does not fit.
+    truncated: bool = False
+    #: What comes is no DNS message.
+    garbage: bool = False
+
+
+Zone = dict[str, Name]
+
+
+class NameServer:
+    """Serves a zone (name without the last dot -> ``Name``), or what ``find`` says of names that are not in it.
+
+    ``asked`` counts questions by (name, type).
+    """
+
+    def __init__(self, zone: Zone | None = None, find: Callable[[str], Name | None] = lambda _: None) -> None:
+        self.zone = {} if zone is None else zone
+        self.find = find
+        self.asked: Counter[tuple[str, str]] = Counter()
+        self.tcp_questions = 0
+        self.most_open = 0  # questions that waited for their answer at the same time
+        self.port = 0
+        self._open = 0
+        self._udp: asyncio.DatagramTransport | None = None
+        self._tcp: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def address(self) -> str:
+        """For ``FRONTIER_DNS_SERVERS``."""
+        return f"{HOST}:{self.port}"
+
+    async def __aenter__(self) -> NameServer:
+        self._tcp = await asyncio.start_server(self._serve_tcp, HOST, 0)
+        self.port = self._tcp.sockets[0].getsockname()[1]
+        loop = asyncio.get_running_loop()
+        self._udp, _ = await loop.create_datagram_endpoint(lambda: _Udp(self), local_addr=(HOST, self.port))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._udp is not None
+        assert self._tcp is not None
+        self._udp.close()
+        self._tcp.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def questions(self, name: str) -> int:
+        """How often the addresses of ``name`` were asked for (type A)."""
+        return self.asked[name, "A"]
+
+    def datagram(self, data: bytes, peer: object) -> None:
+        """A question over UDP."""
+        task = asyncio.get_running_loop().create_task(self._answer_udp(data, peer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer_udp(self, data: bytes, peer: object) -> None:
+        answer = await self._answer(data, udp=True)
+        if answer is not None and self._udp is not None:
+            self._udp.sendto(answer, peer)
+
+    async def _serve_tcp(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            length = int.from_bytes(await reader.readexactly(2))
+            answer = await self._answer(await reader.readexactly(length), udp=False)
+            self.tcp_questions += 1
+            if answer is not None:
+                writer.write(len(answer).to_bytes(2) + answer)
+                await writer.drain()
+        writer.close()
+
+    async def _answer(self, data: bytes, *, udp: bool) -> bytes | None:
+        query = dns.message.from_wire(data)
+        question = query.question[0]
+        name = question.name.to_text(omit_final_dot=True).lower()
+        kind = dns.rdatatype.to_text(question.rdtype)
+        self.asked[name, kind] += 1
+        times = self.asked[name, kind]
+        found = self.zone.get(name) or self.find(name) or Name(rcode="NXDOMAIN")
+        self._open += 1
+        self.most_open = max(self.most_open, self._open)
+        await asyncio.sleep(found.delay)
+        self._open -= 1
+        if times <= found.lost:
+            return None
+        if found.garbage:
+            return data[:2] + b"\xff" * 30
+        response = dns.message.make_response(query)
+        response.set_rcode(dns.rcode.from_text(found.rcode))
+        if udp and found.truncated:
+            response.flags |= dns.flags.TC
+        else:
+            self._fill(response, name, kind, times)
+        return response.to_wire()
+
+    def _fill(self, response: dns.message.Message, name: str, kind: str, times: int) -> None:
+        """Put the records of ``name`` into the answer, and of what it is another name for."""
+        found = self.zone.get(name) or self.find(name)
+        if found is None or len(response.answer) > 20:
+            return
+        records = found.records if times == 1 or found.later is None else found.later
+        for record in records:
+            written, _, value = record.partition(" ")
+            if written in (kind, "CNAME"):
+                rrset = dns.rrset.from_text(f"{name}.", found.ttl, "IN", written, value)
+                with suppress(KeyError):
+                    known = response.find_rrset(response.answer, rrset.name, rrset.rdclass, rrset.rdtype)
+                    known.update(rrset)
+                    continue
+                response.answer.append(rrset)
+            if written == "CNAME":
+                self._fill(response, value.rstrip("."), kind, times)
+
+
+class _Udp(asyncio.DatagramProtocol):
+    def __init__(self, server: NameServer) -> None:
+        self._server = server
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        self._server.datagram(data, addr)
+
+
+@contextmanager
+def running_name_server(
+    zone: Zone | None = None, find: Callable[[str], Name | None] = lambda _: None
+) -> Iterator[NameServer]:
+    """A name server in a thread of its own."""
+    server = NameServer(zone, find)
+    started = threading.Event()
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+
+    async def serve() -> None:
+        async with server:
+            started.set()
+            await stop.wait()
+
+    def run() -> None:
+        loop.run_until_complete(serve())
+        loop.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        started.wait()
+        yield server
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()

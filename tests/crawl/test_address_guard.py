@@ -1,0 +1,240 @@
+"""No request reaches an address near the crawler, whatever leads there: the target's own count is 0."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+from tests.crawl.hostile_web import ALLOWED, EVIL_NAMES, LOOPBACK_HOSTS, OTHER_HOSTS, HostileWeb, hostile_web
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WEB = "crawlproject.spiders.web.WebSpider"
+SPIDERS = "tests.crawl.hostile_spiders"
+
+
+@pytest.fixture
+def web() -> Iterator[HostileWeb]:
+    """Nobody came to the target, whatever a test did."""
+    with hostile_web() as served:
+        yield served
+        assert served.intruders == []
+
+
+def run(web: HostileWeb, spider: str, urls: list[str] | None = None, *, addon: bool = True, **settings: Any) -> Crawl:
+    """Crawl with the public server's address allowed, and no other."""
+    conditions = {
+        **IMPOLITE,
+        "ALLOWED_NETWORKS": [f"{ALLOWED}/32"],
+        "FRONTIER_DNS_SERVERS": [web.names.address],
+        "FRONTIER_CONNECT_TIMEOUT": 2,
+        "RETRY_TIMES": 1,
+        "LOG_LEVEL": "INFO",
+        **settings,
+    }
+    arguments = {"urls": json.dumps(urls)} if urls is not None else {"seeds": web.url("/")}
+    result = crawl(spider, settings=conditions, addon=addon, **arguments)
+    assert result.exit_code == 0, result.log
+    return result
+
+
+def refused(result: Crawl) -> int:
+    """Requests refused, by the stats."""
+    return sum(value for key, value in result.stats.items() if key.startswith("guard/refused/"))
+
+
+def test_the_target_counts(web: HostileWeb) -> None:
+    """With loopback allowed the same URLs do get there: the tests below could fail."""
+    result = run(
+        web,
+        f"{SPIDERS}.ToldSpider",
+        [web.url("/", "127.0.0.1"), web.url("/", "evil.test")],
+        ALLOWED_NETWORKS="127.0.0.0/8",
+    )
+    assert [item["text"] for item in result.items] == ["secret", "secret"]
+    assert len(web.intruders) == 2
+    web.intruders.clear()
+
+
+@pytest.mark.parametrize("robots", [False, True])
+def test_urls_that_name_an_address_near_us_are_refused(web: HostileWeb, robots: bool) -> None:
+    """However it is written, and whatever names lead there; each fails, none is tried again."""
+    hosts = [*LOOPBACK_HOSTS, *OTHER_HOSTS, *EVIL_NAMES]
+    urls = [web.url("/", host) for host in hosts]
+    urls += [f"https://127.0.0.1:{web.port}/", f"ftp://127.1:{web.port}/", f"ftp://evil.test:{web.port}/x"]
+    urls += [f"HTTP:\\\\127.0.0.1:{web.port}\\", f"http:/127.0.0.1:{web.port}/", f"http:///127.0.0.1:{web.port}/"]
+    web.page("/", "public")
+    result = run(web, f"{SPIDERS}.ToldSpider", [*urls, web.url("/")], ROBOTSTXT_OBEY=robots)
+    outcomes = {item["told"]: item for item in result.items}
+    assert outcomes.pop(web.url("/"))["text"] == "public"
+    assert set(outcomes) == set(urls)
+    assert len(urls) >= 60
+    assert [url for url, item in outcomes.items() if "failed" not in item] == []
+    kinds = Counter(item["failed"] for item in outcomes.values())
+    assert kinds["AddressRefused"] >= len(set(urls)) - 8, kinds  # the others are no URLs, or no names
+    assert all(
+        item["ignored"] and "ALLOWED_NETWORKS=" in item["why"]
+        for item in outcomes.values()
+        if "why" in item and "Refused" in item["failed"]
+    )
+    assert refused(result) >= kinds["AddressRefused"]
+    assert result.stat("retry/count") == 0
+    assert [key for key in result.stats if key.startswith("frontier/failures/")] == []
+
+
+def test_redirects_to_an_address_near_us_are_refused(web: HostileWeb) -> None:
+    """By any status, relative to the scheme, with user names, over several hops, by name or number."""
+    urls = []
+    for number, host in enumerate([*LOOPBACK_HOSTS, *OTHER_HOSTS, *EVIL_NAMES]):
+        status = (301, 302, 303, 307, 308)[number % 5]
+        scheme = ("http:", "", "https:")[number % 3]
+        location = f"{scheme}//{host}:{web.port}/".encode().decode("latin-1")
+        urls.append(web.redirect(f"/{number}", location, status))
+    urls.append(web.redirect("/file", "file:///etc/passwd"))
+    urls.append(web.redirect("/ftp", f"ftp://127.0.0.1:{web.port}/x"))
+    urls.append(web.redirect("/hop", web.url("/1")))
+    urls.append(web.redirect("/crlf", f"http://127.0.0.1:{web.port}/#@good.test"))
+    urls.append(web.page("/refresh", f"<meta http-equiv=refresh content='0;url=http://127.0.0.1:{web.port}/'>"))
+    result = run(web, f"{SPIDERS}.ToldSpider", urls)
+    assert len({item["told"] for item in result.items}) == len(urls) >= 60
+    assert "secret" not in json.dumps(result.items)
+    assert "root:" not in json.dumps(result.items)
+    assert refused(result) >= len(urls) - 12
+
+
+def test_links_sitemaps_and_robots_txt_lead_nowhere_near_us(web: HostileWeb) -> None:
+    """The broad crawl: every link of a page, its canonical address, a base, a sitemap, a robots.txt elsewhere."""
+    hosts = [*LOOPBACK_HOSTS, *OTHER_HOSTS, *EVIL_NAMES]
+    links = "".join(f"<a href='http://{host}:{web.port}/{n}'>x</a>" for n, host in enumerate(hosts))
+    links += f"<a href='//127.0.0.1:{web.port}/a'>x</a><a href='http://good.test:{web.port}/good'>x</a>"
+    links += f"<a href='/based'>x</a><link rel=canonical href='http://127.0.0.1:{web.port}/canonical'>"
+    web.page("/", links)
+    web.page("/good", f"<base href='http://127.0.0.1:{web.port}/base/'><a href='x'>x</a><img src='y'>")
+    web.answers["/robots.txt"] = (302, {"Location": f"http://127.0.0.1:{web.port}/robots.txt"}, "")
+    result = run(web, WEB, ROBOTSTXT_OBEY=True, LINKS_SITEMAPS=True)
+    assert {item["server"] for item in result.items} <= {web.url(""), web.url("", "good.test")}
+    assert result.stat("web/pages") >= 2
+    assert refused(result) > 20
+    assert result.stat("finish_reason") == "finished"
+
+
+def test_sitemap_near_us_is_not_fetched(web: HostileWeb) -> None:
+    """robots.txt names it."""
+    web.page("/", "public")
+    web.answers["/robots.txt"] = (200, {}, f"Sitemap: http://127.0.0.1:{web.port}/sitemap.xml\nSitemap: //127.1/x\n")
+    assert run(web, WEB, ROBOTSTXT_OBEY=True, LINKS_SITEMAPS=True).stat("web/pages") == 1
+
+
+@pytest.mark.parametrize("path", ["second", "past the scheduler"])
+def test_a_name_that_changes_its_address_is_judged_by_the_new_one(web: HostileWeb, path: str) -> None:
+    """DNS rebinding: the first answer is public, the next is not."""
+    web.answers["/"] = (200, {"Connection": "close"}, "public")
+    rebinding = web.url("/", "rebinding.test")
+    urls = [rebinding, f"{rebinding}?2"] if path == "second" else [rebinding, web.url("/"), f"{rebinding}?2"]
+    lifetimes = {"FRONTIER_DNS_MIN_TTL": 0, "FRONTIER_DNS_MAX_TTL": 0}
+    result = run(web, f"{SPIDERS}.AfterwardsSpider", urls, **lifetimes, ROBOTSTXT_OBEY=False)
+    outcomes = {item["told"]: item.get("status") or item["failed"] for item in result.items}
+    assert outcomes[rebinding] == 200
+    assert outcomes[f"{rebinding}?2"] == "AddressRefused"
+    assert web.names.questions("rebinding.test") >= 2
+
+
+def test_requests_past_the_scheduler_are_refused(web: HostileWeb) -> None:
+    """``engine.download_async``, and media pipelines."""
+    web.page("/", "public")
+    hosts = ["127.0.0.1", "2130706433", "[::1]", "evil.test", "metadata.test"]
+    urls = [web.url("/", host) for host in hosts]
+    result = run(web, f"{SPIDERS}.AfterwardsSpider", [web.url("/"), web.url("/?2"), *urls])
+    assert {item["told"]: item.get("failed") for item in result.items if item["told"] in urls} == dict.fromkeys(
+        urls, "AddressRefused"
+    )
+
+
+def test_media_pipelines_are_refused(web: HostileWeb, tmp_path: Path) -> None:
+    """The files of an item, and what they redirect to."""
+    web.page("/", "public")
+    far = web.redirect("/far", f"http://127.0.0.1:{web.port}/")
+    near = [web.url("/file", host) for host in ("127.0.0.1", "0x7f.1", "evil.test")]
+    result = run(
+        web,
+        f"{SPIDERS}.FilesSpider",
+        [web.url("/"), far, *near],
+        FILES_STORE=str(tmp_path),
+        MEDIA_ALLOW_REDIRECTS=True,
+    )
+    assert [item["files"] for item in result.items] == [[]]
+    assert refused(result) >= 4
+
+
+def test_a_retry_is_judged_anew(web: HostileWeb) -> None:
+    """The first answer is 503 from a public address; the second try would go elsewhere."""
+    web.answers["/"] = (503, {"Connection": "close"}, "later")
+    url = web.url("/", "rebinding.test")
+    result = run(
+        web,
+        f"{SPIDERS}.ToldSpider",
+        [url],
+        FRONTIER_DNS_MIN_TTL=0,
+        FRONTIER_DNS_MAX_TTL=0,
+        FRONTIER_MIN_BACKOFF=0.01,
+        FRONTIER_MAX_BACKOFF=0.02,
+        ROBOTSTXT_OBEY=False,
+    )
+    assert result.stat("retry/count") == 1
+    assert [item["failed"] for item in result.items] == ["AddressRefused"]
+
+
+def test_of_a_name_with_both_the_public_addresses_are_used(web: HostileWeb) -> None:
+    """Whatever their order."""
+    web.page("/", "public")
+    result = run(web, f"{SPIDERS}.ToldSpider", [web.url("/", "mixed.test")])
+    assert [item["text"] for item in result.items] == ["public"]
+    assert refused(result) == 0
+
+
+def test_guard_holds_under_scrapys_own_scheduler(web: HostileWeb) -> None:
+    """With the download handler and the middleware, but another scheduler."""
+    hosts = ["127.0.0.1", "127.1", "[::ffff:127.0.0.1]", "evil.test"]
+    urls = [web.url("/", host) for host in hosts]
+    result = run(web, f"{SPIDERS}.ToldSpider", urls, SCHEDULER="scrapy.core.scheduler.Scheduler")
+    assert [item["failed"] for item in result.items] == ["AddressRefused"] * 4
+
+
+def test_users_own_proxy_may_be_anywhere_but_not_what_it_is_asked_for(web: HostileWeb) -> None:
+    """A proxy on loopback is used; through it, an address near us is refused where it stands in the URL."""
+    web.answers["http://public.test/"] = (200, {}, "by proxy")
+    proxy = web.url("", ALLOWED)
+    urls = ["http://public.test/", "http://127.0.0.1/", "http://2852039166/", "http://localhost/"]
+    result = run(
+        web,
+        f"{SPIDERS}.ToldSpider",
+        urls,
+        ALLOWED_NETWORKS=[],
+        DOWNLOADER_MIDDLEWARES={"tests.crawl.hostile_spiders.ProxyMiddleware": 100},
+        TEST_PROXY=proxy,
+    )
+    outcomes = {item["told"]: item.get("text") or item["failed"] for item in result.items}
+    assert outcomes.pop("http://public.test/") == "by proxy"
+    assert set(outcomes.values()) == {"AddressRefused"}
+
+
+@pytest.mark.parametrize("robots", [False, True])
+def test_refusal_is_logged_once_for_each_server_and_as_an_error_for_a_seed(web: HostileWeb, robots: bool) -> None:
+    """The line says what to set."""
+    web.page("/", "".join(f"<a href='http://evil.test:{web.port}/{n}'>x</a>" for n in range(20)))
+    result = run(web, WEB, ROBOTSTXT_OBEY=robots)
+    lines = [line for line in result.log.splitlines() if "Refused:" in line]
+    assert len(lines) == 1
+    assert "WARNING" in lines[0]
+    assert "ALLOWED_NETWORKS=127.0.0.0/8" in lines[0]
+    assert result.stat("guard/refused/loopback") == 20 + robots
+    result = run(web, WEB, ROBOTSTXT_OBEY=robots, ALLOWED_NETWORKS=[])
+    (line,) = [line for line in result.log.splitlines() if "Refused:" in line]
+    assert "ERROR" in line
+    assert "ALLOWED_NETWORKS=127.0.0.0/8" in line

@@ -1,0 +1,80 @@
+"""Crawls by name, with a name server of our own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scripts.localdns import Name, NameServer, Zone, running_name_server
+from scripts.localweb import RunningWeb, WebSpec, running_web
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+
+WEB = "crawlproject.spiders.web.WebSpider"
+SPEC = WebSpec(servers=20, pages=60, time_scale=0, seed_count=1, domain="web.test")
+
+
+def crawl_by_name(web: RunningWeb, names: NameServer, **settings: Any) -> Crawl:
+    own = {"FRONTIER_DNS_SERVERS": names.address, "FRONTIER_MAX_SESSIONS": 2, "LOG_LEVEL": "INFO"}
+    result = crawl(WEB, settings={**IMPOLITE, **own, **settings}, seeds=",".join(web.seeds))
+    assert result.exit_code == 0, result.log
+    return result
+
+
+def zone_of(web: RunningWeb, **kind: Any) -> Zone:
+    return {name: Name((f"A {address}",), **kind) for name, address in web.web.addresses().items()}
+
+
+@pytest.mark.parametrize(("prefetch", "least", "most"), [(0, 0, 0), (256, SPEC.servers // 2, SPEC.servers)])
+def test_each_server_is_looked_up_once_and_most_before_their_sessions(prefetch: int, least: int, most: int) -> None:
+    """One question for each name in the whole crawl, however many sessions the server gets; no page is lost."""
+    with running_web(SPEC) as web, running_name_server(zone_of(web, delay=0.03)) as names:
+        result = crawl_by_name(web, names, FRONTIER_DNS_PREFETCH=prefetch)
+        assert result.urls() == sorted(web.web.expected_urls())
+        assert {names.questions(name) for name in web.web.addresses()} == {1}
+    assert result.stat("dns/lookups") == SPEC.servers
+    assert least <= result.stat("dns/prefetched") <= most
+    assert result.stat("dns/waited") >= SPEC.servers - result.stat("dns/prefetched")
+
+
+def test_addresses_are_not_looked_up() -> None:
+    """A web without names asks nobody."""
+    with running_web(WebSpec(servers=4, pages=12, time_scale=0)) as web, running_name_server() as names:
+        result = crawl_by_name(web, names)
+        assert result.urls() == sorted(web.web.expected_urls())
+        assert not names.asked
+    assert [key for key in result.stats if key.startswith("dns/")] == []
+
+
+def test_failed_look_ups_count_against_their_server_alone() -> None:
+    """It is given up after as many as are allowed; the others' pages are fetched."""
+    broken = {"s3.web.test": Name(rcode="NXDOMAIN"), "s4.web.test": Name(rcode="SERVFAIL"), "s5.web.test": Name()}
+    with running_web(SPEC) as web, running_name_server(zone_of(web) | broken) as names:
+        result = crawl_by_name(
+            web,
+            names,
+            FRONTIER_MAX_FAILURES=1,
+            RETRY_TIMES=0,
+            ROBOTSTXT_OBEY=False,
+        )
+        assert {names.questions(name) for name in broken} == {1}
+    assert result.stat("frontier/failures/dns") == len(broken)
+    kinds = ("nxdomain", "servfail", "no_address")
+    assert [result.stat(f"dns/failures/{kind}") for kind in kinds] == [1, 1, 1]
+    assert result.stat("finish_reason") == "finished"
+    fetched = {item["server"].split("//")[1].partition(":")[0] for item in result.items}
+    assert len(fetched) > SPEC.servers / 2
+    assert not fetched & set(broken)
+
+
+def test_servers_on_one_address_share_their_politeness() -> None:
+    """FRONTIER_POLITENESS_GROUP = "ip": two names, one address, one question for each."""
+    with running_web(WebSpec(servers=2, pages=8, time_scale=0, domain="web.test")) as web:
+        zone = zone_of(web)
+        zone["s1.web.test"] = zone["s0.web.test"]
+        with running_name_server(zone) as names:
+            result = crawl_by_name(web, names, FRONTIER_POLITENESS_GROUP="ip", ROBOTSTXT_OBEY=False)
+            assert {names.questions(name) for name in zone} == {1}
+    assert {item["server"] for item in result.items} == {web.web.base(0), web.web.base(1)}
+    assert result.stat("frontier/sessions/max_open") == 2
+    assert result.stat("frontier/given_back") > 0

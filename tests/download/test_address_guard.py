@@ -1,0 +1,178 @@
+"""Which addresses are refused, and under what name."""
+
+from __future__ import annotations
+
+import socket
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawlproject.download.address_guard import AddressGuard, AddressRefused, literal_address
+from crawlproject.download.guarded_socket import GuardedSockets
+
+GUARD = AddressGuard()
+
+KINDS = [
+    ("127.0.0.1", "loopback"),
+    ("127.255.255.255", "loopback"),
+    ("::1", "loopback"),
+    ("0.0.0.0", "unspecified"),
+    ("0.1.2.3", "unspecified"),
+    ("::", "unspecified"),
+    ("10.0.0.0", "private"),
+    ("172.16.0.0", "private"),
+    ("172.31.255.255", "private"),
+    ("192.168.255.255", "private"),
+    ("fc00::1", "private"),
+    ("fdff::1", "private"),
+    ("64:ff9b:1::1", "private"),
+    ("169.254.0.1", "link_local"),
+    ("fe80::1", "link_local"),
+    ("fe80::1%lo", "link_local"),
+    ("febf::1", "link_local"),
+    ("100.64.0.0", "shared"),
+    ("100.127.255.255", "shared"),
+    ("224.0.0.1", "multicast"),
+    ("239.255.255.255", "multicast"),
+    ("ff05::1:3", "multicast"),
+    ("240.0.0.1", "reserved"),
+    ("255.255.255.255", "reserved"),
+    ("192.0.0.1", "reserved"),
+    ("192.0.2.1", "reserved"),
+    ("198.18.0.1", "reserved"),
+    ("198.19.255.255", "reserved"),
+    ("198.51.100.1", "reserved"),
+    ("203.0.113.1", "reserved"),
+    ("2001:db8::1", "reserved"),
+    ("2001:10::1", "reserved"),
+    ("3fff::1", "reserved"),
+    ("4000::1", "reserved"),
+    ("::2", "reserved"),
+    ("169.254.169.254", "metadata"),
+    ("169.254.170.2", "metadata"),
+    ("168.63.129.16", "metadata"),
+    ("100.100.100.200", "metadata"),
+    ("192.0.0.192", "metadata"),
+    ("fd00:ec2::254", "metadata"),
+    ("fd20:ce::254", "metadata"),
+    ("::ffff:127.0.0.1", "loopback"),
+    ("::ffff:169.254.169.254", "metadata"),
+    ("::ffff:0.0.0.0", "unspecified"),
+    ("64:ff9b::10.0.0.1", "private"),
+    ("2002:a9fe:a9fe::1", "metadata"),
+    ("2001:0:7f00:1::", "loopback"),  # Teredo, its server
+    ("2001:0:808:808::f5ff:fffe", "private"),  # Teredo, its client: 10.0.0.1 with all bits turned over
+]
+
+PUBLIC = [
+    "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
+    "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "192.167.255.255", "192.169.0.0",
+    "198.17.255.255", "198.20.0.0", "223.255.255.255", "2606:4700::1111", "2a00:1450::1",
+    "2001:4860:4860::8888", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1", "2001:0:808:808::f7f7:f7f7",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("address", "kind"), KINDS)
+def test_address_is_refused_by_its_kind(address: str, kind: str) -> None:
+    """At the edges of each network, and inside addresses that carry others."""
+    refusal = GUARD.refusal(address)
+    assert refusal is not None
+    assert refusal.kind == kind
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_public_address_is_not_refused(address: str) -> None:
+    """Also those just outside the networks."""
+    assert GUARD.refusal(address) is None
+
+
+@given(st.ip_addresses(v=4))
+def test_ipv4_is_what_python_says_or_stricter(address: IPv4Address) -> None:
+    """An address that passes is global and no multicast by the standard library, too."""
+    if GUARD.refusal(str(address)) is None:
+        assert address.is_global
+        assert not address.is_multicast
+        assert not address.is_reserved
+
+
+@given(st.ip_addresses(v=6))
+def test_ipv6_that_passes_is_global_unicast(address: IPv6Address) -> None:
+    """RFC 4291: 2000::/3; drawn from the special networks as well."""
+    if GUARD.refusal(str(address)) is None:
+        carriers = ("::ffff:0:0/96", "64:ff9b::/96", "2002::/16", "2001::/32")
+        carries = any(address in ip_network(network) for network in carriers)
+        assert carries or (address in ip_network("2000::/3") and not address.is_private)
+
+
+@given(st.ip_addresses(v=4))
+def test_carried_address_is_judged_as_itself(address: IPv4Address) -> None:
+    """Mapped, NAT64 and 6to4 of any address."""
+    own = GUARD.refusal(str(address))
+    for carrier in (
+        IPv6Address(0xFFFF << 32 | int(address)),
+        IPv6Address(0x64FF9B << 96 | int(address)),
+        IPv6Address(0x2002 << 112 | int(address) << 80),
+    ):
+        refusal = GUARD.refusal(str(carrier))
+        assert (refusal and refusal.kind) == (own and own.kind)
+
+
+def test_allowed_networks_open_ranges() -> None:
+    """One address, a network, an address that is carried; and nothing else."""
+    guard = AddressGuard([ip_network("127.0.0.2"), ip_network("10.0.0.0/8"), ip_network("fd00::/8")])
+    allowed = ("127.0.0.2", "10.1.2.3", "fd00::1", "fd00:ec2::254", "::ffff:127.0.0.2", "64:ff9b::10.0.0.1")
+    assert [guard.refusal(address) for address in allowed] == [None] * len(allowed)
+    for address in ("127.0.0.1", "::1", "192.168.0.1", "::ffff:127.0.0.1"):
+        assert guard.refusal(address) is not None
+
+
+def test_whole_address_space_turns_the_guard_off() -> None:
+    """As the docs say."""
+    guard = AddressGuard([ip_network("0.0.0.0/0"), ip_network("::/0")])
+    assert [guard.refusal(address) for address, _ in KINDS] == [None] * len(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("http://a.test/", None),
+        ("http://1.2.3.4.test/", None),
+        ("http://127.0.0.1/", "127.0.0.1"),
+        ("http://0x7f.1:80/", "127.0.0.1"),
+        ("http://[::FFFF:127.0.0.1]/", "::ffff:7f00:1"),
+        ("http://a.localhost./", "127.0.0.1"),
+        ("http://notlocalhost/", None),
+        ("ftp://017700000001/x", "127.0.0.1"),
+        ("data:text/plain,127.0.0.1", None),
+        ("file:///127.0.0.1", None),
+        ("http://[::1", None),
+        ("", None),
+    ],
+)
+def test_address_that_stands_in_a_url(url: str, address: str | None) -> None:
+    """Read as browsers read it; a URL that is none has no address."""
+    found = literal_address(url)
+    assert (found and ip_address(found)) == (address and ip_address(address))
+
+
+def test_message_says_what_to_set() -> None:
+    """The network that holds the address."""
+    with pytest.raises(AddressRefused, match=r"http://192.168.1.1:8080 .* ALLOWED_NETWORKS=192.168.0.0/16"):
+        GUARD.check_url("http://192.168.1.1:8080/x?y")
+
+
+def test_no_socket_is_made_for_a_refused_address() -> None:
+    """But for the user's own proxy; a refusal is forgotten when an address was tried."""
+    sockets = GuardedSockets(GUARD)
+    near = (socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 1))
+    public = (socket.AF_INET, socket.SOCK_STREAM, 0, "", ("8.8.8.8", 1))
+    sockets.expect(to_proxy=False)
+    with pytest.raises(PermissionError, match="loopback"):
+        sockets(near)
+    assert sockets.refusal is not None
+    sockets(public).close()
+    assert sockets.refusal is None
+    sockets.expect(to_proxy=True)
+    sockets(near).close()

@@ -1,0 +1,362 @@
+"""The resolver against a real name server on loopback: slow, lossy, wrong and changing ones."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.settings import Settings
+from scrapy.statscollectors import StatsCollector
+from scrapy.utils.test import get_crawler
+
+from crawlproject.download.lookup import NameLookup, NameLookupError
+from crawlproject.download.resolver import MAX_IN_FLIGHT, CachingResolver
+from crawlproject.network_options import NetworkOptions
+from scripts.localdns import Name, NameServer, Zone
+
+OPTIONS = NetworkOptions.from_settings(Settings({"FRONTIER_DNS_MIN_TTL": 10, "FRONTIER_DNS_MAX_TTL": 1000}))
+
+
+@dataclass
+class Scene:
+    """A resolver, its name server and its clock."""
+
+    server: NameServer
+    resolver: CachingResolver
+    stats: StatsCollector
+    #: Where no name server answers.
+    silent: socket.socket
+    now: list[float] = field(default_factory=lambda: [0.0])
+
+    async def addresses(self, name: str) -> list[str]:
+        return list(await self.resolver.addresses(name))
+
+    async def failure(self, name: str) -> str:
+        with pytest.raises(NameLookupError) as error:
+            await self.resolver.addresses(name)
+        return error.value.kind
+
+    def stat(self, name: str) -> Any:
+        return self.stats.get_value(name, 0)
+
+
+def play(
+    zone: Zone,
+    story: Callable[[Scene], Awaitable[None]],
+    *,
+    options: NetworkOptions = OPTIONS,
+    timeout: float = 5.0,
+    has_ipv6: bool = False,
+    hosts: str = "",
+    tmp_path: Path | None = None,
+    dead_servers: int = 0,
+) -> None:
+    """Run ``story`` with a name server of ``zone``; before it stand servers that never answer."""
+
+    async def run() -> None:
+        hosts_file = Path("/nonexistent")
+        if tmp_path is not None:
+            hosts_file = tmp_path / "hosts"
+            hosts_file.write_text(hosts, encoding="utf-8")
+        find = None if "*" not in zone else lambda _: zone["*"]
+        async with NameServer(zone, find or (lambda _: None)) as server:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+                silent.bind(("127.0.0.1", 0))
+                silent.setblocking(False)
+                servers = [("127.0.0.1", silent.getsockname()[1])] * dead_servers + [("127.0.0.1", server.port)]
+                lookup = NameLookup(servers, timeout, hosts_file=hosts_file, has_ipv6=has_ipv6)
+                stats = get_crawler().stats
+                scene = Scene(server, None, stats, silent)  # type: ignore[arg-type]
+                scene.resolver = CachingResolver(options, stats, lookup, clock=lambda: scene.now[0])
+                await story(scene)
+                await scene.resolver.close()
+
+    asyncio.run(run())
+
+
+def test_name_is_asked_for_once_and_then_known() -> None:
+    """The second connection needs no look-up."""
+
+    async def story(scene: Scene) -> None:
+        assert await scene.addresses("a.test") == ["192.0.2.1", "192.0.2.2"]
+        assert await scene.addresses("A.test") == ["192.0.2.1", "192.0.2.2"]
+        assert scene.server.questions("a.test") == 1
+        assert (scene.stat("dns/lookups"), scene.stat("dns/waited"), scene.stat("dns/cached")) == (1, 1, 1)
+
+    play({"a.test": Name(("A 192.0.2.1", "A 192.0.2.2"))}, story)
+
+
+def test_one_question_however_many_wait() -> None:
+    """100 connections to one name, at once."""
+
+    async def story(scene: Scene) -> None:
+        answers = await asyncio.gather(*(scene.addresses("a.test") for _ in range(100)))
+        assert answers == [["192.0.2.1"]] * 100
+        assert scene.server.questions("a.test") == 1
+        assert scene.stat("dns/waited") == 100
+
+    play({"a.test": Name(("A 192.0.2.1",), delay=0.02)}, story)
+
+
+def test_a_waiting_request_that_is_given_up_does_not_end_the_look_up_of_others() -> None:
+    """Cancelling one of two that wait."""
+
+    async def story(scene: Scene) -> None:
+        first = asyncio.ensure_future(scene.addresses("a.test"))
+        second = asyncio.ensure_future(scene.addresses("a.test"))
+        await asyncio.sleep(0)
+        first.cancel()
+        assert await second == ["192.0.2.1"]
+        assert scene.server.questions("a.test") == 1
+
+    play({"a.test": Name(("A 192.0.2.1",), delay=0.02)}, story)
+
+
+@pytest.mark.parametrize(("ttl", "lifetime"), [(0, 10), (60, 60), (5000, 1000)])
+def test_answer_is_kept_for_its_ttl_within_bounds(ttl: int, lifetime: float) -> None:
+    """Below FRONTIER_DNS_MIN_TTL it is that, above FRONTIER_DNS_MAX_TTL that; then a changed address is seen."""
+
+    async def story(scene: Scene) -> None:
+        assert await scene.addresses("a.test") == ["192.0.2.1"]
+        scene.now[0] = lifetime - 0.01
+        assert await scene.addresses("a.test") == ["192.0.2.1"]
+        scene.now[0] = lifetime
+        assert await scene.addresses("a.test") == ["192.0.2.9"]
+
+    play({"a.test": Name(("A 192.0.2.1",), later=("A 192.0.2.9",), ttl=ttl)}, story)
+
+
+def test_ttl_of_a_chain_is_that_of_its_shortest_link() -> None:
+    """CNAME -> CNAME -> A: the answer holds as long as all of them do."""
+    zone = {
+        "a.test": Name(("CNAME b.test.",), ttl=500),
+        "b.test": Name(("CNAME c.test.",), ttl=20),
+        "c.test": Name(("A 192.0.2.3",), ttl=500),
+    }
+
+    async def story(scene: Scene) -> None:
+        assert await scene.addresses("a.test") == ["192.0.2.3"]
+        scene.now[0] = 20
+        assert await scene.addresses("a.test") == ["192.0.2.3"]
+        assert scene.server.questions("a.test") == 2
+
+    play(zone, story)
+
+
+def test_chain_that_runs_in_a_circle_fails() -> None:
+    """No endless loop, no address."""
+    zone = {"a.test": Name(("CNAME b.test.",)), "b.test": Name(("CNAME a.test.",))}
+
+    async def story(scene: Scene) -> None:
+        assert await scene.failure("a.test") in ("servfail", "no_address")
+
+    play(zone, story)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        (Name(rcode="NXDOMAIN"), "nxdomain"),
+        (Name(rcode="SERVFAIL"), "servfail"),
+        (Name(rcode="REFUSED"), "servfail"),
+        (Name(), "no_address"),
+        (Name(("TXT hello",)), "no_address"),
+        (Name(("A 192.0.2.1",), lost=100), "timeout"),
+        (Name(("A 192.0.2.1",), garbage=True), "timeout"),
+    ],
+)
+def test_failure_is_counted_and_kept_for_its_own_time(name: Name, kind: str) -> None:
+    """FRONTIER_DNS_FAILURE_TTL (30 s): until then nobody is asked again."""
+
+    async def story(scene: Scene) -> None:
+        assert await scene.failure("a.test") == kind
+        assert scene.stat(f"dns/failures/{kind}") == 1
+        asked = scene.server.questions("a.test")
+        scene.now[0] = 29.9
+        assert await scene.failure("a.test") == kind
+        assert scene.server.questions("a.test") == asked
+        scene.server.zone["a.test"] = Name(("A 192.0.2.1",))
+        scene.now[0] = 30
+        assert await scene.addresses("a.test") == ["192.0.2.1"]
+
+    play({"a.test": name}, story, timeout=0.2)
+
+
+@pytest.mark.parametrize("name", ["a..test", "x" * 64 + ".test", "\udcff.test", ".", "*" * 300])
+def test_name_that_cannot_be_asked_for_fails(name: str) -> None:
+    """Whatever a page writes where a host should be."""
+
+    async def story(scene: Scene) -> None:
+        assert await scene.failure(name) in ("malformed", "no_address", "nxdomain")
+
+    play({}, story)
+
+
+def test_lost_packet_is_sent_again() -> None:
+    """The first gets no answer, the second does."""
+
+    async def story(scene: Scene) -> None:
+        assert await scene.addresses("a.test") == ["192.0.2.1"]
+        assert scene.server.questions("a.test") == 2
+
+    play({"a.test": Name(("A 192.0.2.1",), lost=1)}, story)
+
+
+def test_dead_name_server_costs_its_wait_once() -> None:
+    """The second one answers, and is asked first from then on."""
+
+    async def story(scene: Scene) -> None:
+        assert await scene.addresses("a.test") == ["192.0.2.1"]
+        assert scene.silent.recv(512)
+        names = [f"n{number}.test" for number in range(5)]
+        assert await asyncio.gather(*map(scene.addresses, names)) == [["192.0.2.1"]] * 5
+        with pytest.raises(BlockingIOError):
+            scene.silent.recv(512)
+
+    play({"*": Name(("A 192.0.2.1",))}, story, dead_servers=1)
+
+
+def test_servfail_of_one_server_is_made_good_by_the_next() -> None:
+    """Two servers, the first of which is ill."""
+
+    async def run() -> None:
+        async with (
+            NameServer(find=lambda _: Name(rcode="SERVFAIL")) as ill,
+            NameServer(find=lambda _: Name(("A 192.0.2.1",))) as well,
+        ):
+            lookup = NameLookup([("127.0.0.1", ill.port), ("127.0.0.1", well.port)], 5.0, has_ipv6=False)
+            assert (await lookup.look_up("a.test")).addresses == ("192.0.2.1",)
+            assert ill.questions("a.test") == 1
+
+    asyncio.run(run())
+
+
+def test_truncated_answer_is_asked_for_over_tcp() -> None:
+    """40 addresses do not fit into a datagram."""
+    addresses = [f"192.0.2.{number}" for number in range(1, 41)]
+
+    async def story(scene: Scene) -> None:
+        assert sorted(await scene.addresses("a.test")) == sorted(addresses)
+        assert scene.server.tcp_questions == 1
+
+    play({"a.test": Name(tuple(f"A {each}" for each in addresses), truncated=True)}, story)
+
+
+def test_ipv6_comes_after_ipv4_where_the_system_has_a_route() -> None:
+    """aiohttp tries them all in turn; each is of its family."""
+
+    async def story(scene: Scene) -> None:
+        found = await scene.resolver.resolve("a.test", 80)
+        assert [(each["host"], each["port"], each["family"]) for each in found] == [
+            ("192.0.2.1", 80, socket.AF_INET),
+            ("2001:db8::1", 80, socket.AF_INET6),
+        ]
+        (only,) = await scene.resolver.resolve("a.test", 80, socket.AF_INET6)
+        assert only["host"] == "2001:db8::1"
+
+    play({"a.test": Name(("A 192.0.2.1", "AAAA 2001:db8::1"))}, story, has_ipv6=True)
+
+
+@pytest.mark.parametrize("has_ipv6", [False, True])
+def test_name_with_ipv6_addresses_alone_is_found(has_ipv6: bool) -> None:
+    """Also where the system has no route: it may be on loopback."""
+
+    async def story(scene: Scene) -> None:
+        assert await scene.addresses("a.test") == ["::1"]
+
+    play({"a.test": Name(("AAAA ::1",))}, story, has_ipv6=has_ipv6)
+
+
+def test_silence_about_ipv6_does_not_hold_up_ipv4() -> None:
+    """Some name servers never answer for AAAA."""
+
+    async def story(scene: Scene) -> None:
+        scene.server.asked["a.test", "A"] = 100  # only AAAA is still lost
+        assert await scene.addresses("a.test") == ["192.0.2.1"]
+
+    play({"a.test": Name(("A 192.0.2.1", "AAAA ::1"), lost=50)}, story, has_ipv6=True, timeout=30)
+
+
+def test_hosts_file_and_localhost_come_before_name_servers(tmp_path: Path) -> None:
+    """By hosts(5): comments, several names in a line, several lines for a name."""
+    hosts = "# nothing\n192.0.2.7 box Box.test # ours\n2001:db8::7 box.test\n\nbroken\nnone box.test\n"
+
+    async def story(scene: Scene) -> None:
+        assert await scene.addresses("box.test") == ["192.0.2.7", "2001:db8::7"]
+        assert await scene.addresses("BOX") == ["192.0.2.7"]
+        assert await scene.addresses("localhost") == ["127.0.0.1", "::1"]
+        assert not scene.server.asked
+
+    play({}, story, hosts=hosts, tmp_path=tmp_path)
+
+
+def test_addresses_pass_as_they_are() -> None:
+    """No look-up, no stat."""
+
+    async def story(scene: Scene) -> None:
+        assert await scene.addresses("192.0.2.1") == ["192.0.2.1"]
+        assert await scene.addresses("::1") == ["::1"]
+        assert not scene.server.asked
+        assert not scene.stats.get_stats()
+
+    play({}, story)
+
+
+def test_a_thousand_names_at_once() -> None:
+    """Many in flight, but no more than there are places for."""
+    names = [f"n{number}.test" for number in range(1000)]
+
+    async def story(scene: Scene) -> None:
+        assert await asyncio.gather(*map(scene.addresses, names)) == [["192.0.2.1"]] * 1000
+        assert 10 < scene.server.most_open <= MAX_IN_FLIGHT
+        assert scene.stat("dns/lookups") == 1000
+        assert scene.resolver.in_flight == 0
+
+    play({"*": Name(("A 192.0.2.1",), delay=0.05)}, story)
+
+
+def test_cache_is_bounded() -> None:
+    """The name used least recently makes room."""
+
+    async def story(scene: Scene) -> None:
+        for name in ("a.test", "b.test", "c.test", "a.test"):
+            await scene.addresses(name)
+        assert scene.server.questions("a.test") == 2
+
+    play({"*": Name(("A 192.0.2.1",))}, story, options=replace(OPTIONS, cache_size=2))
+
+
+def test_without_a_cache_each_connection_asks() -> None:
+    """DNSCACHE_ENABLED = False."""
+
+    async def story(scene: Scene) -> None:
+        await scene.addresses("a.test")
+        await scene.addresses("a.test")
+        assert scene.server.questions("a.test") == 2
+
+    play({"*": Name(("A 192.0.2.1",))}, story, options=replace(OPTIONS, cache_size=0))
+
+
+def test_prefetched_name_is_there_when_it_is_needed() -> None:
+    """Nobody waits; a name that is known, and stays so, is not asked for again; one that grows old is."""
+
+    async def story(scene: Scene) -> None:
+        assert scene.resolver.prefetch("a.test", until=30)
+        assert scene.resolver.prefetch("a.test", until=30)
+        while scene.resolver.in_flight:
+            await asyncio.sleep(0)
+        assert await scene.addresses("a.test") == ["192.0.2.1"]
+        scene.resolver.prefetch("a.test", until=59)
+        assert not scene.resolver.in_flight
+        scene.now[0] = 45
+        scene.resolver.prefetch("a.test", until=75)
+        assert scene.resolver.in_flight
+        assert await scene.addresses("a.test") == ["192.0.2.1"]
+        assert (scene.stat("dns/prefetched"), scene.stat("dns/waited"), scene.stat("dns/cached")) == (2, 0, 2)
+
+    play({"a.test": Name(("A 192.0.2.1",))}, story)

@@ -1,0 +1,79 @@
+"""Which servers get the next sessions: a question that moves nothing."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawlproject.frontier import Entry, Frontier, Measurement, Politeness, QualityFirst
+from crawlproject.frontier.heap import HeapItem, LazyHeap
+
+POLITE = Politeness(mode="session", factor=0, min_delay=5, max_delay=5)
+
+
+class Thing:
+    def __init__(self) -> None:
+        self.heap_item: HeapItem | None = None
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["push", "rekey", "remove"])), max_size=60),
+    st.integers(0, 70),
+)
+def test_first_values_of_a_heap_are_those_that_pop_gives(steps: list[tuple[int, str]], count: int) -> None:
+    """Stale items are passed over, ties are in order of arrival, and the heap is as it was."""
+    heap: LazyHeap[Thing] = LazyHeap()
+    inside: list[Thing] = []
+    for key, step in steps:
+        if step == "push" or not inside:
+            inside.append(Thing())
+            heap.push(inside[-1], float(key))
+        elif step == "rekey":
+            heap.rekey(inside[key % len(inside)], float(key))
+        else:
+            heap.remove(inside.pop(key % len(inside)))
+    first = heap.first(count)
+    assert first == [heap.pop() for _ in range(min(count, len(inside)))]
+
+
+@given(st.lists(st.integers(1, 1000), unique=True, max_size=40), st.integers(0, 50))
+def test_upcoming_servers_are_those_that_get_the_next_sessions(qualities: list[int], count: int) -> None:
+    """In the same order; asking changes nothing."""
+    frontier = Frontier(QualityFirst(), POLITE)
+    frontier.push(Entry(f"http://s{quality}.test/", float(quality)) for quality in qualities)
+    upcoming = frontier.upcoming(count, 0.0)
+    frontier.check()
+    opened = [frontier.open_session(0.0) for _ in range(min(count, len(qualities)))]
+    assert upcoming == [session.server.key for session in opened]
+
+
+def rest(frontier: Frontier, key: str, now: float) -> None:
+    """Fetch a page of ``key``, so that it rests from ``now`` on."""
+    session = frontier.open_session(now)
+    assert session is not None
+    assert session.server.key == key
+    frontier.next_url(session, now)
+    frontier.record(Measurement(key, now, status=200, response_time=0.1, fetch_time=0.1, connection_requests=1))
+    frontier.close_session(session, now)
+
+
+def test_servers_that_rest_come_after_those_that_are_ready() -> None:
+    """By the end of their rest, and only if that is near."""
+    frontier = Frontier(QualityFirst(), POLITE)
+    for name, quality in (("a", 3.0), ("b", 2.0), ("c", 1.0)):
+        frontier.push([Entry(f"http://{name}.test/{page}", quality) for page in (1, 2)])
+    rest(frontier, "http://a.test", 1.0)
+    rest(frontier, "http://b.test", 2.0)
+    assert frontier.upcoming(9, 10.0) == ["http://c.test", "http://a.test", "http://b.test"]
+    assert frontier.upcoming(2, 10.0) == ["http://c.test", "http://a.test"]
+    assert frontier.upcoming(9, 6.5) == ["http://c.test", "http://a.test"]
+    frontier.check()
+
+
+def test_best_server_of_a_group_that_rests_stands_for_it() -> None:
+    """Servers of a busy group are set aside; when it is free, the best of them is next."""
+    frontier = Frontier(QualityFirst(), POLITE, group_of=lambda _: "all")
+    frontier.push([Entry("http://a.test/", 3.0), Entry("http://b.test/", 1.0), Entry("http://c.test/", 2.0)])
+    rest(frontier, "http://a.test", 1.0)
+    assert frontier.open_session(1.0) is None
+    assert frontier.upcoming(9, 10.0) == ["http://c.test"]
