@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.misc import load_object
 
 from crawlproject.options import FrontierOptions
+from crawlproject.robots import RobotsMiddleware
+from crawlproject.robots_options import RobotsOptions
 from crawlproject.seen_options import SeenOptions
 from crawlproject.tolerant import (
     TolerantCompressionMiddleware,
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
 
 DOWNLOADER_MIDDLEWARES = {
-    "crawlproject.middlewares.AdmissionMiddleware": 90,  # before RobotsTxtMiddleware (100)
+    "crawlproject.middlewares.AdmissionMiddleware": 90,  # before RobotsMiddleware (100)
     "crawlproject.middlewares.PolitenessMiddleware": 110,  # after it
     "crawlproject.tolerant.CharsetMiddleware": 585,  # between HttpCompressionMiddleware and MetaRefreshMiddleware
     "crawlproject.middlewares.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900): real answers only
@@ -40,6 +43,7 @@ REPLACED = {
     HttpCompressionMiddleware: TolerantCompressionMiddleware,
     RedirectMiddleware: TolerantRedirectMiddleware,
     MetaRefreshMiddleware: TolerantMetaRefreshMiddleware,
+    RobotsTxtMiddleware: RobotsMiddleware,
 }
 
 SPIDER_MIDDLEWARES = {"crawlproject.middlewares.LinksMiddleware": 950}  # before all that look at requests
@@ -55,6 +59,7 @@ class FrontierAddon:
         """Called by Scrapy before the crawl."""
         FrontierOptions.from_settings(settings)
         SeenOptions.from_settings(settings)
+        RobotsOptions.from_settings(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits

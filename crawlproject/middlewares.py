@@ -47,7 +47,7 @@ FAILURES: dict[type[Exception], tuple[str, bool]] = {
 }
 
 
-def _frontier_scheduler(crawler: Crawler) -> FrontierScheduler | None:
+def frontier_scheduler(crawler: Crawler) -> FrontierScheduler | None:
     """The scheduler in use, if it is ours."""
     scheduler = crawler.engine.scheduler if crawler.engine is not None else None
     # not isinstance: by BaseScheduler's metaclass every scheduler is an instance of every other
@@ -81,7 +81,7 @@ class AdmissionMiddleware(_CrawlerMiddleware):
         """None: go on. The request itself: back to the frontier."""
         if request.meta.pop(GIVEN_UP, False):
             raise IgnoreRequest("its server was given up: too many failures in a row (FRONTIER_MAX_FAILURES)")
-        scheduler = _frontier_scheduler(self._crawler)
+        scheduler = frontier_scheduler(self._crawler)
         if scheduler is None or not scheduler.groups_by_ip:
             return None
         address = await self._address(host_of(server_key(request.url)))
@@ -113,7 +113,7 @@ class PolitenessMiddleware(_CrawlerMiddleware):
 
     def process_request(self, request: Request) -> Request | None:
         """None: go on. The request itself: back to the frontier."""
-        scheduler = _frontier_scheduler(self._crawler)
+        scheduler = frontier_scheduler(self._crawler)
         if scheduler is None or scheduler.may_start(request):
             return None
         request.meta[UNSENT] = True
@@ -175,7 +175,7 @@ class ServerTimingMiddleware(_CrawlerMiddleware):
         self._crawler.stats.inc_value(f"frontier/failures/{label}")
 
     def _record(self, measurement: Measurement) -> None:
-        scheduler = _frontier_scheduler(self._crawler)
+        scheduler = frontier_scheduler(self._crawler)
         if scheduler is not None:
             scheduler.record(measurement)
 
@@ -260,7 +260,7 @@ class LinksMiddleware(_CrawlerMiddleware):
                 yield output
 
     def _push(self, links: Links) -> None:
-        scheduler = _frontier_scheduler(self._crawler)
+        scheduler = frontier_scheduler(self._crawler)
         if scheduler is None:
             raise TypeError("Links need FrontierScheduler: ADDONS = {'crawlproject.addon.FrontierAddon': 300}")
         scheduler.push_links(links)

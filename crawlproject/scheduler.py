@@ -128,6 +128,7 @@ class FrontierScheduler(BaseScheduler):
             self._dispatcher.give_back(self._in_flight[request])
             self._stats.inc_value("frontier/given_back")
             self._count("dequeued", -1, self._in_flight[request].entry)
+            self._take_dropped()
             return True
         if not request.dont_filter and self.dupefilter.request_seen(request):
             assert self._crawler.spider is not None
@@ -200,6 +201,16 @@ class FrontierScheduler(BaseScheduler):
         start = self._in_flight.get(request)
         return start is None or (not start.session.ending and CLOCK() >= start.session.ready_at)
 
+    def handed_out(self, request: Request) -> bool:
+        """Whether ``next_request`` returned it and it is under way."""
+        return request in self._in_flight
+
+    def back_off(self, key: str, failures: int, retry_after: float | None = None, *, give_up: bool = False) -> float:
+        """Leave a server alone whose robots.txt cannot be had; returns when it may be asked again (``CLOCK``)."""
+        ready_at = self._frontier.back_off(key, CLOCK(), failures, retry_after, give_up=give_up)
+        self._take_dropped()
+        return ready_at
+
     def request_ended(self, key: str, now: float, fetch_time: float) -> None:
         """The last byte of a response has come: its server must be left alone from now on, recorded or not."""
         self._frontier.rest(key, now, fetch_time)
@@ -266,9 +277,13 @@ class FrontierScheduler(BaseScheduler):
     def _robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         agent = self._robots_agent or request.headers.get(b"User-Agent") or b"*"
         delay = robotparser.crawl_delay(agent)
+        key = server_key(request.url)
+        server = self._frontier.server(key)
         if delay is not None and isfinite(delay) and delay > 0:
-            self._frontier.set_crawl_delay(server_key(request.url), delay)
+            self._frontier.set_crawl_delay(key, delay)
             self._stats.inc_value("frontier/crawl_delays")
+        elif server is not None and server.crawl_delay:  # an older copy asked for it
+            self._frontier.set_crawl_delay(key, 0.0)
         self._push_sitemaps(self._sitemaps.of_robots(getattr(robotparser, "sitemaps", ()), request))
 
     def _push_sitemaps(self, entries: list[Entry]) -> None:

@@ -205,6 +205,25 @@ class Frontier:
         self._queue.place(server)
         self._changed(server)
 
+    def back_off(
+        self, key: str, now: float, failures: int, retry_after: float | None = None, *, give_up: bool = False
+    ) -> float:
+        """The server ``key`` may not be asked for pages for now: it rests as after ``failures`` failures in a row.
+
+        Its session ends; with ``give_up`` its URLs go, too. Returns when its rest ends. O(log servers).
+        """
+        server = self._server(key)
+        self._queue.tick(now)
+        server.ready_at = max(server.ready_at, now + self.politeness.backoff(failures, retry_after))
+        if server.session is not None:
+            server.session.ready_at = server.ready_at
+            server.session.ending = True
+        if give_up and not server.given_up:
+            self._give_up(server)
+        self._queue.place(server)
+        self._changed(server)
+        return server.ready_at
+
     def set_crawl_delay(self, key: str, delay: float) -> None:
         """Keep ``delay`` seconds between any two requests to the server ``key`` (robots.txt). O(log servers)."""
         server = self._server(key)
