@@ -10,6 +10,7 @@ from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, Redirec
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.misc import load_object
 
+from crawlproject.monitor import MonitorOptions
 from crawlproject.options import FrontierOptions
 from crawlproject.robots import RobotsMiddleware
 from crawlproject.robots_options import RobotsOptions
@@ -48,6 +49,8 @@ REPLACED = {
 
 SPIDER_MIDDLEWARES = {"crawlproject.middlewares.LinksMiddleware": 950}  # before all that look at requests
 
+EXTENSIONS = {"crawlproject.monitor.LoadMonitor": 0}
+
 
 class FrontierAddon:
     """Switches on scheduler, dupefilter, download handler and middlewares, where the project has not chosen its own.
@@ -60,17 +63,19 @@ class FrontierAddon:
         FrontierOptions.from_settings(settings)
         SeenOptions.from_settings(settings)
         RobotsOptions.from_settings(settings)
+        MonitorOptions.from_settings(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits
             self._take_over_limits(settings)
         for scheme in ("http", "https"):
             _set_in(settings, "DOWNLOAD_HANDLERS", scheme, HANDLER)
-        for name, middlewares in (
+        for name, components in (
             ("DOWNLOADER_MIDDLEWARES", DOWNLOADER_MIDDLEWARES),
             ("SPIDER_MIDDLEWARES", SPIDER_MIDDLEWARES),
+            ("EXTENSIONS", EXTENSIONS),
         ):
-            for path, order in middlewares.items():
+            for path, order in components.items():
                 settings.setdefault_in_component_priority_dict(name, load_object(path), order)
         self._replace(settings)
 

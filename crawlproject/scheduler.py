@@ -231,6 +231,11 @@ class FrontierScheduler(BaseScheduler):
         return False
 
     @property
+    def dispatcher(self) -> Dispatcher:
+        """Its sessions and its limit on them, which may be set."""
+        return self._dispatcher
+
+    @property
     def groups_by_ip(self) -> bool:
         """Whether servers on one address share their politeness."""
         return self._options.group == "ip"
