@@ -82,6 +82,7 @@ class LoadMonitor:
             )
         self._last = CLOCK()
         self._lag.start()
+        self._measure()
         self._repeat(self._look, self._options.interval)
         if self._options.log_interval:
             self._repeat(self._tell, self._options.log_interval)
