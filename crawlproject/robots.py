@@ -146,7 +146,12 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
         if response.status == 429 or response.status >= 500:
             raise self._unreachable(key, f"status {response.status}", _retry_after(response))
-        return await self._keep(key, page, self._copy(response))
+        copy = self._copy(response)
+        other = server_key(response.url)
+        if other != key and response.url == f"{other}/robots.txt" and other not in self._copies:
+            # http leads to https on most servers: the next that is asked for
+            await self._keep(other, Request(response.url, meta={"depth": page.meta.get("depth", 0)}), copy)
+        return await self._keep(key, page, copy)
 
     async def _download(self, url: str, page: Request, key: str) -> Response:
         """The answer, at the end of its redirects; one that leads nowhere is the answer itself."""
@@ -202,7 +207,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         if gives_up:
             self._stats.inc_value("robotstxt/given_up")
         then = "the server is given up" if gives_up else f"asked for again in {until - CLOCK():.0f} s"
-        logger.info("robots.txt of %s cannot be had (%s): %s", key, reason, then)
+        level = logging.INFO if failures == 1 or gives_up else logging.DEBUG
+        logger.log(level, "robots.txt of %s cannot be had (%s): %s", key, reason, then)
         return RobotsUnreachableError(f"robots.txt of {key} could not be had: {reason}")
 
     def _stop_long(self, data: bytes, request: Request) -> None:

@@ -161,6 +161,18 @@ def test_copy_is_used_for_all_pages() -> None:
     assert [asked_for_rules(ours, server) for server in (1, 2)] == [1, 1]
 
 
+def test_copy_found_by_a_redirect_is_the_other_servers_too() -> None:
+    """As http leads to https: one request for both, and its sitemaps and delay are those of the second as well."""
+    with scripted_site(2) as site:
+        delayed = Answer("User-agent: *\nDisallow: /private\nCrawl-delay: 0.3\n")
+        site.script = {"1/robots.txt": redirect(site.url("2/robots.txt")), "2/robots.txt": delayed}
+        site.script |= {"1/": page(*(site.url(f"2/{name}") for name in ("a", "b", "private/c")))} | pages(2)
+        ours = run_on(site, SPIDER, settings=ROBOTS)
+    assert [one.path for one in site.of(2)] in (["/robots.txt", "/a", "/b"], ["/robots.txt", "/b", "/a"])
+    assert min(site.gaps(2)) >= 0.3
+    assert ours.stat("robotstxt/forbidden") == 1
+
+
 def test_old_copy_is_used_no_more() -> None:
     """After ROBOTSTXT_CACHE_TIME the new rules hold, and the old Crawl-delay no longer does."""
     delayed = Answer("User-agent: *\nCrawl-delay: 1\n")

@@ -26,6 +26,7 @@ from crawlproject.middlewares import (
     PolitenessMiddleware,
     ServerTimingMiddleware,
 )
+from crawlproject.monitor import LoadMonitor
 from crawlproject.scheduler import FrontierScheduler
 
 ADDONS = {"crawlproject.addon.FrontierAddon": 300}
@@ -73,6 +74,12 @@ def test_place_of_the_spider_middleware() -> None:
     names = [component.__name__ for component in components(with_addon(), "SPIDER_MIDDLEWARES")]
     for name in ("HttpErrorMiddleware", "RefererMiddleware", "UrlLengthMiddleware", "DepthMiddleware"):
         assert names.index(name) < names.index(LinksMiddleware.__name__)
+
+
+def test_monitor_is_an_extension() -> None:
+    """Beside Scrapy's own, and gone where the project says so."""
+    assert LoadMonitor in components(with_addon(), "EXTENSIONS")
+    assert LoadMonitor not in components(with_addon({"EXTENSIONS": {LoadMonitor: None}}), "EXTENSIONS")
 
 
 def test_log_tells_what_was_overridden(caplog: pytest.LogCaptureFixture) -> None:
