@@ -56,8 +56,8 @@ class RobotsUnreachableError(IgnoreRequest):
     """The server's robots.txt cannot be had, so that nothing of it may be fetched for now."""
 
 
-class _Copy(NamedTuple):
-    """A robots.txt that is kept."""
+class Copy(NamedTuple):
+    """A robots.txt that is kept for ``lifetime`` seconds and counts as ``size`` of ``ROBOTSTXT_CACHE_SIZE``."""
 
     parser: RobotParser
     lifetime: float
@@ -88,7 +88,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)  # raises NotConfigured without ROBOTSTXT_OBEY
         self._options = RobotsOptions.from_settings(crawler.settings)
-        self._copies: TLRUCache[str, _Copy] = TLRUCache(
+        self._copies: TLRUCache[str, Copy] = TLRUCache(
             self._options.cache_size, lambda _key, copy, now: now + copy.lifetime, CLOCK, lambda copy: copy.size
         )
         self._outages: dict[str, _Outage] = {}
@@ -138,7 +138,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             IgnoreRequest
         ) as error:  # another middleware refused it, or it cannot be decompressed: there are no rules
             logger.debug("No robots.txt of %s: %s", key, error)
-            return await self._keep(key, page, _Copy(self._allows_all, self._options.cache_time, 1))
+            return await self._keep(key, page, Copy(self._allows_all, self._options.cache_time, 1))
         except Exception as error:
             self._stats.inc_value(f"robotstxt/exception_count/{type(error)}")
             raise self._unreachable(key, repr(error)) from error
@@ -146,7 +146,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
         if response.status == 429 or response.status >= 500:
             raise self._unreachable(key, f"status {response.status}", _retry_after(response))
-        copy = self._copy(response)
+        copy = self.copy_of(response)
         other = server_key(response.url)
         if other != key and response.url == f"{other}/robots.txt" and other not in self._copies:
             # http leads to https on most servers: the next that is asked for
@@ -175,18 +175,19 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             url = target
         return response
 
-    def _copy(self, response: Response) -> _Copy:
+    def copy_of(self, response: Response) -> Copy:
+        """What is kept of an answer that is no outage."""
         lifetime = self._options.cache_time
         max_age = _MAX_AGE.search(response.headers.get(b"Cache-Control") or b"")
         if max_age is not None:
             lifetime = min(lifetime, max(MIN_CACHE_TIME, float(max_age[1])))
         if not (200 <= response.status < 300 and response.body):
-            return _Copy(self._allows_all, lifetime, 1)
+            return Copy(self._allows_all, lifetime, 1)
         parser: RobotParser = build_from_crawler(self._parserimpl, self.crawler, response.body)
         size = 1 + min(len(response.body), MAX_ROBOTS_TXT) // COPY_SIZE
-        return _Copy(parser, lifetime, min(size, self._options.cache_size))
+        return Copy(parser, lifetime, min(size, self._options.cache_size))
 
-    async def _keep(self, key: str, page: Request, copy: _Copy) -> RobotParser:
+    async def _keep(self, key: str, page: Request, copy: Copy) -> RobotParser:
         self._outages.pop(key, None)
         self._copies[key] = copy
         await self.crawler.signals.send_catch_log_async(
