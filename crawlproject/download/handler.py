@@ -76,7 +76,8 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         self._pool.close(server_key)
 
     def _load(self) -> dict[str, int]:
-        return {"connections": self._pool.open, "dns_lookups": getattr(self.resolver, "pending", 0)}
+        resolver = getattr(self, "_resolver", None)
+        return {"connections": self._pool.open, "dns_lookups": getattr(resolver, "in_flight", 0)}
 
     def _lost(self, server_key: str) -> None:
         self.crawler.signals.send_catch_log(signals.connection_lost, server_key=server_key)

@@ -30,6 +30,9 @@ logger = logging.getLogger(__name__)
 #: What Scrapy counts, and the rate that is made of it.
 RATES = {"downloader/response_bytes": "bytes_per_second", "response_received_count": "pages_per_second"}
 
+#: What all that answer ``load_asked`` have in common, the one resolver: not added up.
+SHARED = frozenset(("dns_lookups",))
+
 #: States of servers.
 STATES = ("ready", "resting", "leased", "idle")
 
@@ -134,7 +137,8 @@ class LoadMonitor:
         for _, answer in self._crawler.signals.send_catch_log(load_asked):
             if isinstance(answer, dict):
                 for name, number in answer.items():
-                    load[name] = load.get(name, 0) + number
+                    known = load.get(name, 0)
+                    load[name] = max(known, number) if name in SHARED else known + number
         load["session_limit"] = self._throttle.limit if self._throttle is not None else 0
         for stat, rate in RATES.items():
             count = self._stats.get_value(stat, 0)
