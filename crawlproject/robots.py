@@ -42,7 +42,7 @@ MIN_CACHE_TIME = 3600.0
 #: Bytes of rules that count as one copy.
 COPY_SIZE = 4096
 
-#: ``Request.meta``: bytes of a robots.txt that have come.
+#: ``Request.meta`` of a request for a robots.txt: bytes that have come.
 _RECEIVED = "robotstxt_received"
 
 _MAX_AGE = re.compile(rb"max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
@@ -157,6 +157,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         """The answer, at the end of its redirects; one that leads nowhere is the answer itself."""
         assert self.crawler.engine is not None
         meta = {
+            _RECEIVED: 0,
             "dont_obey_robotstxt": True,
             "dont_redirect": True,  # followed here: REDIRECT_MAX_TIMES is about pages
             "dont_retry": True,  # tried again when the server has rested
@@ -214,11 +215,10 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 
     def _stop_long(self, data: bytes, request: Request) -> None:
         """Have the rest of a robots.txt that is too long left unread."""
-        if request.callback is not NO_CALLBACK or "dont_obey_robotstxt" not in request.meta:
-            return
-        received = request.meta[_RECEIVED] = request.meta.get(_RECEIVED, 0) + len(data)
-        if received > MAX_ROBOTS_TXT:
-            raise StopDownload(fail=False)
+        if _RECEIVED in request.meta:
+            request.meta[_RECEIVED] += len(data)
+            if request.meta[_RECEIVED] > MAX_ROBOTS_TXT:
+                raise StopDownload(fail=False)
 
 
 def _redirect_target(response: Response) -> str | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import ceil
 
 #: Looks in a row at which the process must be too slow: one long callback is no reason.
 PATIENCE = 2
 
-#: The limit is halved, and grows by this share of the full number: from 1 back to all in 16 looks.
-STEP = 1 / 16
+#: The limit is halved, and grows by so many steps from 1 to all.
+STEPS = 16
 
 #: It grows when the lag is below half of what is allowed, and the memory below nine tenths.
 LAG_MARGIN, MEMORY_MARGIN = 0.5, 0.9
@@ -39,7 +40,7 @@ class Throttle:
         else:
             self._bad = 0
             if not self._exceeds(lag / LAG_MARGIN, memory / MEMORY_MARGIN):
-                self.limit = min(self.full, self.limit + max(1, round(self.full * STEP)))
+                self.limit = min(self.full, self.limit + ceil(self.full / STEPS))
         return self.limit
 
     def _exceeds(self, lag: float, memory: float) -> bool:
