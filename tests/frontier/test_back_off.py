@@ -66,7 +66,7 @@ def test_server_given_up_drops_its_urls() -> None:
     frontier = dispatcher.frontier
     start = dispatcher.next(0.0)
     assert start.session.server.key == A
-    frontier.back_off(A, 0.0, 6, give_up=True)
+    frontier.give_up(A)
     dispatcher.give_back(start)
     frontier.push([Entry(f"{A}/3")])
     frontier.check()
