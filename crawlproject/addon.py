@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.misc import load_object
 
+from crawlproject.monitor import MonitorOptions
 from crawlproject.network_options import NetworkOptions
 from crawlproject.options import FrontierOptions
+from crawlproject.robots import RobotsMiddleware
+from crawlproject.robots_options import RobotsOptions
 from crawlproject.seen_options import SeenOptions
 from crawlproject.tolerant import (
     TolerantCompressionMiddleware,
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
 
 DOWNLOADER_MIDDLEWARES = {
-    "crawlproject.middlewares.AdmissionMiddleware": 90,  # before RobotsTxtMiddleware (100)
+    "crawlproject.middlewares.AdmissionMiddleware": 90,  # before RobotsMiddleware (100)
     "crawlproject.middlewares.PolitenessMiddleware": 110,  # after it
     "crawlproject.tolerant.CharsetMiddleware": 585,  # between HttpCompressionMiddleware and MetaRefreshMiddleware
     "crawlproject.middlewares.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900): real answers only
@@ -41,9 +45,12 @@ REPLACED = {
     HttpCompressionMiddleware: TolerantCompressionMiddleware,
     RedirectMiddleware: TolerantRedirectMiddleware,
     MetaRefreshMiddleware: TolerantMetaRefreshMiddleware,
+    RobotsTxtMiddleware: RobotsMiddleware,
 }
 
 SPIDER_MIDDLEWARES = {"crawlproject.middlewares.LinksMiddleware": 950}  # before all that look at requests
+
+EXTENSIONS = {"crawlproject.monitor.LoadMonitor": 0}
 
 
 class FrontierAddon:
@@ -57,17 +64,20 @@ class FrontierAddon:
         FrontierOptions.from_settings(settings)
         NetworkOptions.from_settings(settings)
         SeenOptions.from_settings(settings)
+        RobotsOptions.from_settings(settings)
+        MonitorOptions.from_settings(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits
             self._take_over_limits(settings)
         for scheme in ("http", "https"):
             _set_in(settings, "DOWNLOAD_HANDLERS", scheme, HANDLER)
-        for name, middlewares in (
+        for name, components in (
             ("DOWNLOADER_MIDDLEWARES", DOWNLOADER_MIDDLEWARES),
             ("SPIDER_MIDDLEWARES", SPIDER_MIDDLEWARES),
+            ("EXTENSIONS", EXTENSIONS),
         ):
-            for path, order in middlewares.items():
+            for path, order in components.items():
                 settings.setdefault_in_component_priority_dict(name, load_object(path), order)
         self._replace(settings)
 

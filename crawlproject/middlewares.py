@@ -58,7 +58,7 @@ FAILURES: dict[type[Exception], tuple[str, bool]] = {
 }
 
 
-def _frontier_scheduler(crawler: Crawler) -> FrontierScheduler | None:
+def frontier_scheduler(crawler: Crawler) -> FrontierScheduler | None:
     """The scheduler in use, if it is ours."""
     scheduler = crawler.engine.scheduler if crawler.engine is not None else None
     # not isinstance: by BaseScheduler's metaclass every scheduler is an instance of every other
@@ -98,7 +98,7 @@ class AdmissionMiddleware(_CrawlerMiddleware):
         self._guard.check_url(request.url)
         if request.url[:4].lower() == "ftp:":  # its handler resolves names by itself
             await self._check_name(request.url)
-        scheduler = _frontier_scheduler(self._crawler)
+        scheduler = frontier_scheduler(self._crawler)
         if scheduler is None or not scheduler.groups_by_ip:
             return None
         address = await self._address(host_of(server_key(request.url)))
@@ -145,7 +145,7 @@ class PolitenessMiddleware(_CrawlerMiddleware):
 
     def process_request(self, request: Request) -> Request | None:
         """None: go on. The request itself: back to the frontier."""
-        scheduler = _frontier_scheduler(self._crawler)
+        scheduler = frontier_scheduler(self._crawler)
         if scheduler is None or scheduler.may_start(request):
             return None
         request.meta[UNSENT] = True
@@ -207,7 +207,7 @@ class ServerTimingMiddleware(_CrawlerMiddleware):
         self._crawler.stats.inc_value(f"frontier/failures/{label}")
 
     def _record(self, measurement: Measurement) -> None:
-        scheduler = _frontier_scheduler(self._crawler)
+        scheduler = frontier_scheduler(self._crawler)
         if scheduler is not None:
             scheduler.record(measurement)
 
@@ -292,7 +292,7 @@ class LinksMiddleware(_CrawlerMiddleware):
                 yield output
 
     def _push(self, links: Links) -> None:
-        scheduler = _frontier_scheduler(self._crawler)
+        scheduler = frontier_scheduler(self._crawler)
         if scheduler is None:
             raise TypeError("Links need FrontierScheduler: ADDONS = {'crawlproject.addon.FrontierAddon': 300}")
         scheduler.push_links(links)

@@ -15,8 +15,11 @@ from crawlproject.frontier import POLICIES, Policy, Politeness
 from crawlproject.frontier.politeness import Mode
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
 from crawlproject.setting_values import SettingValues
+from crawlproject.urls import RegisteredDomain, host_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.settings import BaseSettings
 
 PolitenessGroup = Literal["server", "domain", "ip"]
@@ -78,6 +81,11 @@ class FrontierOptions:
     directory: Path | None
     commit_interval: float
 
+    @property
+    def group_of(self) -> Callable[[str], str] | None:
+        """Server key -> politeness group; None where every server is one of its own, or addresses are looked up."""
+        return _domain_of_server if self.group == "domain" else None
+
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> FrontierOptions:
         """Read and check; raises ValueError naming setting, value and choices."""
@@ -108,6 +116,13 @@ class FrontierOptions:
             directory=directory,
             commit_interval=reader.number("FRONTIER_COMMIT_INTERVAL"),
         )
+
+
+_registered_domain = RegisteredDomain()
+
+
+def _domain_of_server(key: str) -> str:
+    return _registered_domain(host_of(key))
 
 
 class _Reader(SettingValues):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from scrapy import Request, signals
@@ -12,6 +11,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from crawlproject.backend import backend_from_options
+from crawlproject.crawl_delays import CrawlDelays
 from crawlproject.download.timing import CLOCK
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine_alarm import EngineAlarm
@@ -21,7 +21,7 @@ from crawlproject.options import FrontierOptions
 from crawlproject.request_entries import RequestEntries
 from crawlproject.signals import connection_lost, session_closed
 from crawlproject.sitemap_intake import SitemapIntake
-from crawlproject.urls import RegisteredDomain, host_of, server_key
+from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
     from typing import Self
@@ -61,7 +61,7 @@ class FrontierScheduler(BaseScheduler):
             options.politeness,
             max_batch=options.max_batch,
             max_failures=options.max_failures,
-            group_of=_domain_of_server if options.group == "domain" else None,
+            group_of=options.group_of,
         )
         self._dispatcher = Dispatcher(self._frontier, options.max_sessions)
         self._in_flight: dict[Request, Start] = {}
@@ -91,7 +91,7 @@ class FrontierScheduler(BaseScheduler):
         link_filter = link_filter_from_settings(settings, spider)
         self._intake = LinkIntake(self._seen, link_filter, self._options.quality, self._stats, settings)
         self._sitemaps = SitemapIntake(self._seen, link_filter, self._stats, settings, spider)
-        self._robots_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
+        self._crawl_delays = CrawlDelays(self._frontier, self._stats, settings)
         self._crawler.signals.connect(self._robots_parsed, signals.robots_parsed)
         self._crawler.signals.connect(self._connection_lost, connection_lost)
         self._crawler.signals.connect(self._item_failed, signals.item_error)
@@ -127,6 +127,7 @@ class FrontierScheduler(BaseScheduler):
             self._dispatcher.give_back(self._in_flight[request])
             self._stats.inc_value("frontier/given_back")
             self._count("dequeued", -1, self._in_flight[request].entry)
+            self._take_dropped()
             return True
         if not request.dont_filter and self.dupefilter.request_seen(request):
             assert self._crawler.spider is not None
@@ -203,6 +204,17 @@ class FrontierScheduler(BaseScheduler):
         start = self._in_flight.get(request)
         return start is None or (not start.session.ending and CLOCK() >= start.session.ready_at)
 
+    def handed_out(self, request: Request) -> bool:
+        """Whether ``next_request`` returned it and it is under way."""
+        return request in self._in_flight
+
+    def back_off(self, key: str, failures: int, retry_after: float | None, *, give_up: bool) -> float:
+        """Leave a server alone whose robots.txt cannot be had; returns when it may be asked again (``CLOCK``)."""
+        if give_up:
+            self._frontier.give_up(key)
+        self._take_dropped()
+        return self._frontier.back_off(key, CLOCK(), failures, retry_after)
+
     def request_ended(self, key: str, now: float, fetch_time: float) -> None:
         """The last byte of a response has come: its server must be left alone from now on, recorded or not."""
         self._frontier.rest(key, now, fetch_time)
@@ -221,6 +233,11 @@ class FrontierScheduler(BaseScheduler):
             return True
         self._dispatcher.end(start.session)
         return False
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """Its sessions and its limit on them, which may be set."""
+        return self._dispatcher
 
     @property
     def groups_by_ip(self) -> bool:
@@ -267,11 +284,7 @@ class FrontierScheduler(BaseScheduler):
         self._frontier.connection_lost(server_key, CLOCK())
 
     def _robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
-        agent = self._robots_agent or request.headers.get(b"User-Agent") or b"*"
-        delay = robotparser.crawl_delay(agent)
-        if delay is not None and isfinite(delay) and delay > 0:
-            self._frontier.set_crawl_delay(server_key(request.url), delay)
-            self._stats.inc_value("frontier/crawl_delays")
+        self._crawl_delays.robots_parsed(robotparser, request)
         self._push_sitemaps(self._sitemaps.of_robots(getattr(robotparser, "sitemaps", ()), request))
 
     def _push_sitemaps(self, entries: list[Entry]) -> None:
@@ -291,10 +304,3 @@ class FrontierScheduler(BaseScheduler):
         where = self._backend.name_of(entry.payload) if entry is not None else "memory"
         self._stats.inc_value(f"scheduler/{what}", count)
         self._stats.inc_value(f"scheduler/{what}/{where}", count)
-
-
-_registered_domain = RegisteredDomain()
-
-
-def _domain_of_server(key: str) -> str:
-    return _registered_domain(host_of(key))

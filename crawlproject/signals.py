@@ -5,3 +5,6 @@ session_closed = object()
 
 #: A server has closed the connection of an open session; argument ``server_key``.
 connection_lost = object()
+
+#: What is the load? Receivers return a dict: name of a stat below ``monitor/`` -> number. Numbers are added up.
+load_asked = object()

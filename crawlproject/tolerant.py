@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import zlib
 from typing import TYPE_CHECKING
 
@@ -113,11 +114,16 @@ def _tolerate(
 
 
 class CappedRobotParser(ProtegoRobotParser):
-    """Reads no more than the first ``MAX_ROBOTS_TXT`` bytes, and tells of sitemaps. Stats: ``robotstxt/truncated``."""
+    """Reads no more than the first ``MAX_ROBOTS_TXT`` bytes, UTF-16 with a mark, too, and tells of sitemaps.
+
+    Stats: ``robotstxt/truncated``.
+    """
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
-        """Built by RobotsTxtMiddleware."""
+        """Built by RobotsMiddleware."""
+        if robotstxt_body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # Notepad's "Unicode"
+            robotstxt_body = robotstxt_body.decode("utf-16", "ignore").encode()
         if len(robotstxt_body) > MAX_ROBOTS_TXT:
             assert crawler.stats is not None
             crawler.stats.inc_value("robotstxt/truncated")

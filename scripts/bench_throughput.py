@@ -6,6 +6,8 @@
 Pages of 19 kB with 40 links, on 20 servers that answer at once.  CPU seconds (user + system) of the crawling
 process between the opening and the closing of the spider, so that start-up does not count; the best of the rounds.
 
+Last columns: the highest mean lag of the event loop in a second, and to how many sessions the monitor went down.
+
 stock      Scrapy as it comes: its scheduler, LinkExtractor, a Request per link
 ordinary   the same spider with only the add-on switched on
 web        this project's spider: selectolax, links in bulk
@@ -42,6 +44,7 @@ ADDON: dict[str, Any] = {
     "FRONTIER_MIN_DELAY": 0,
     "FRONTIER_MAX_DELAY": 0,
     "ALLOWED_NETWORKS": "127.0.0.0/8",
+    "MONITOR_INTERVAL": 1,
 }
 STOCK = "scripts.bench_throughput.StockSpider"
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -90,7 +93,9 @@ class CpuTime:
         """Stop and tell."""
         cpu, wall = time.process_time() - self._cpu, time.monotonic() - self._wall
         pages = self._crawler.stats.get_value("item_scraped_count", 0)
-        print(json.dumps({"cpu": cpu, "wall": wall, "pages": pages}), flush=True)
+        stats = self._crawler.stats
+        lag, limit = stats.get_value("monitor/lag/max", 0.0), stats.get_value("monitor/session_limit/lowest", 0)
+        print(json.dumps({"cpu": cpu, "wall": wall, "pages": pages, "lag": lag, "limit": limit}), flush=True)
 
 
 def run_one(case: str, seeds: str) -> None:
@@ -146,13 +151,17 @@ def main() -> None:
                 if case not in best or result["cpu"] < best[case]["cpu"]:
                     best[case] = result
     stock = best.get("stock")
-    print(f"{'case':10} {'pages':>6} {'CPU ms/page':>12} {'pages/CPU s':>12} {'pages/s':>8} {'of stock':>9}")
+    print(
+        f"{'case':10} {'pages':>6} {'CPU ms/page':>12} {'pages/CPU s':>12} {'pages/s':>8}"
+        f" {'of stock':>9} {'lag s':>6} {'throttled to':>13}"
+    )
     for case, result in best.items():
         per_page = result["cpu"] / result["pages"]
         ratio = per_page / (stock["cpu"] / stock["pages"]) if stock else float("nan")
         print(
             f"{case:10} {result['pages']:>6} {per_page * 1e3:>12.2f} {1 / per_page:>12.0f}"
             f" {result['pages'] / result['wall']:>8.0f} {ratio:>9.2f}"
+            f" {result['lag']:>6.3f} {result['limit'] or 'never':>13}"
         )
 
 

@@ -5,9 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from crawlproject import network_options, options, seen_options
+from crawlproject import network_options, options, robots_options, seen_options
+from crawlproject.monitor import options as monitor_options
 
-DEFAULTS = {**options.DEFAULTS, **seen_options.DEFAULTS, **network_options.DEFAULTS}
+DEFAULTS = {
+    **options.DEFAULTS,
+    **seen_options.DEFAULTS,
+    **network_options.DEFAULTS,
+    **robots_options.DEFAULTS,
+    **monitor_options.DEFAULTS,
+}
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "crawlproject").rglob("*.py"))
@@ -26,15 +33,14 @@ def test_every_setting_is_documented_with_its_default(name: str) -> None:
 
 def test_documented_settings_exist() -> None:
     """No row for a setting that nothing reads."""
-    for name in re.findall(
-        r"^\| `(FRONTIER_\w+|SEEN_\w+|URL_\w+|LINKS_\w+|SERVER_\w+|ALLOWED_\w+|DNS\w+)`", SETTINGS, re.MULTILINE
-    ):
+    prefixes = "FRONTIER|SEEN|URL|LINKS|SERVER|ALLOWED|DNS|ROBOTSTXT|MONITOR|METRICS"
+    for name in re.findall(rf"^\| `((?:{prefixes})\w+)`", SETTINGS, re.MULTILINE):
         assert f'"{name}"' in SOURCES, name
 
 
 def test_every_stat_is_documented() -> None:
     """Each literal name of a stat in the sources stands in docs/stats.md."""
-    prefixes = "frontier|seen|web|dns|guard|redirect|charset|httpcompression|robotstxt"
+    prefixes = "frontier|seen|web|dns|guard|redirect|charset|httpcompression|robotstxt|monitor"
     names = set(re.findall(rf'"((?:{prefixes})/[a-z_/]+[a-z_])"', SOURCES))
     assert len(names) > 10
     for name in names:

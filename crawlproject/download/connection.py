@@ -130,6 +130,11 @@ class ConnectionPool:
     def __len__(self) -> int:
         return len(self._connections)
 
+    @property
+    def open(self) -> int:
+        """How many connections are open, or about to be. O(connections)."""
+        return sum(connection.has_place for connection in self._connections.values()) + len(self._closing)
+
     @asynccontextmanager
     async def use(self, server_key: str, *, keep: bool) -> AsyncIterator[Connection]:
         """The connection to a server, for one request; waits for its turn and for a free place.

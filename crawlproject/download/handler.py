@@ -75,9 +75,14 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             on_lost=self._lost,
         )
         crawler.signals.connect(self._session_closed, signals.session_closed)
+        crawler.signals.connect(self._load, signals.load_asked)
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)
+
+    def _load(self) -> dict[str, int]:
+        resolver = getattr(self, "_resolver", None)
+        return {"connections": self._pool.open, "dns_lookups": getattr(resolver, "in_flight", 0)}
 
     def _lost(self, server_key: str) -> None:
         self.crawler.signals.send_catch_log(signals.connection_lost, server_key=server_key)

@@ -32,6 +32,7 @@ class Start(NamedTuple):
 class Dispatcher:
     """Runs the sessions of a frontier, at most ``max_sessions`` at a time, each with one request at a time.
 
+    ``max_sessions`` may be set at any time; sessions above it close when their request has ended.
     ``next``, ``ended`` and ``wake_at`` are O(log n) amortised.
     """
 
@@ -110,7 +111,8 @@ class Dispatcher:
     def _serve(self, session: Session, now: float) -> Start | None:
         """Start the session's next request, hold it, or close it."""
         frontier = self.frontier
-        if session.requests and len(self._open) >= self.max_sessions and not frontier.is_worth_more(session, now):
+        surplus = len(self._open) - self.max_sessions  # above 0 when the limit has been lowered
+        if session.requests and (surplus > 0 or (surplus == 0 and not frontier.is_worth_more(session, now))):
             self._close(session, now)
             return None
         entry = frontier.next_url(session, now)

@@ -179,13 +179,17 @@ class Frontier:
         """Learn from a request that ended: estimates, politeness, back-off. O(log servers)."""
         server = self._servers.learn(measurement)
         self._expect_afresh()
-        if server.failures >= self._max_failures > 0 and not server.given_up:
-            self._give_up(server)
+        if server.failures >= self._max_failures > 0:
+            self.give_up(server.key)
         self._servers.move(server)
 
     def rest(self, key: str, now: float, fetch_time: float) -> None:
         """The server ``key`` has answered: the polite wait begins, whether or not this is recorded. O(log n)."""
         self._servers.rest(key, now, fetch_time)
+
+    def back_off(self, key: str, now: float, failures: int, retry_after: float | None = None) -> float:
+        """End the server's session, have it rest as after ``failures`` in a row; returns until when. O(log servers)."""
+        return self._servers.back_off(key, now, failures, retry_after)
 
     def set_crawl_delay(self, key: str, delay: float) -> None:
         """Keep ``delay`` seconds between any two requests to the server ``key`` (robots.txt). O(log servers)."""
@@ -245,6 +249,16 @@ class Frontier:
         refilled, self._refilled = self._refilled, []
         return refilled
 
+    def give_up(self, key: str) -> None:
+        """Drop the URLs of the server ``key``, and those still to come. O(URLs)."""
+        server = self._servers.meet(key)
+        if not server.given_up:
+            server.given_up = True
+            self._urls -= len(server.urls)
+            self._dropped += server.urls.drain(key)
+            self._expectations.sitemaps.dropped(self._dropped)
+            self._servers.move(server)
+
     # Looking in
 
     @property
@@ -292,12 +306,6 @@ class Frontier:
         if session is not None and session.waits:
             session.waits = False
             self._refilled.append(session)
-
-    def _give_up(self, server: Server) -> None:
-        server.given_up = True
-        self._urls -= len(server.urls)
-        self._dropped += server.urls.drain(server.key)
-        self._expectations.sitemaps.dropped(self._dropped)
 
     def check(self) -> None:
         """Assert every invariant. O(n log n); for tests."""

@@ -111,6 +111,17 @@ class ServerTable:
             server.session.last_end = now
         self.move(server)
 
+    def back_off(self, key: str, now: float, failures: int, retry_after: float | None) -> float:
+        """See ``Frontier.back_off``."""
+        server = self.meet(key)
+        self.queue.tick(now)
+        server.ready_at = max(server.ready_at, now + self._politeness.backoff(failures, retry_after))
+        if server.session is not None:
+            server.session.ready_at = server.ready_at
+            server.session.ending = True
+        self.move(server)
+        return server.ready_at
+
     def set_crawl_delay(self, key: str, delay: float) -> None:
         """See ``Frontier.set_crawl_delay``."""
         server = self.meet(key)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MAX_SIZE = 6_000_000
 MAX_REDIRECTS = 3
 MAX_FAILURES = 5
+MAX_ROBOTS_FAILURES = 2
 
 HTML = page("/linked").encode()
 GARBAGE = b"\x00garbage" * 99
@@ -29,13 +30,15 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 
 @dataclass(frozen=True)
 class Nasty:
-    """A broken server; its page is /bad, every other one is fine."""
+    """A broken server; its pages are /bad and, which is fine, /after."""
 
     answers: Answers
     #: What it adds to the stats of the crawl.
     stats: Mapping[str, int] = field(default_factory=dict)
     #: Whether /bad is read nevertheless, so that the page it links to is fetched.
     linked: bool = False
+    #: Whether its robots.txt cannot be had, so that no page is fetched.
+    closed: bool = False
 
 
 class Endless:
@@ -77,6 +80,18 @@ def to(location: str) -> Answers:
 def counted(*stats: str, linked: bool = False, **sites: Answers) -> dict[str, Nasty]:
     """Servers that add 1 to each of ``stats``."""
     return {name: Nasty(answers, dict.fromkeys(stats, 1), linked) for name, answers in sites.items()}
+
+
+def unreachable(exception: str, kind: str, **sites: Answers) -> dict[str, Nasty]:
+    """Servers whose robots.txt cannot be had: it is asked for again, then both pages are given up."""
+    stats = {
+        f"robotstxt/exception_count/<class 'scrapy.exceptions.{exception}'>": MAX_ROBOTS_FAILURES,
+        f"frontier/failures/{kind}": MAX_ROBOTS_FAILURES,
+        "robotstxt/unreachable": MAX_ROBOTS_FAILURES,
+        "robotstxt/given_up": 1,
+        "frontier/dropped/server_given_up": 2,
+    }
+    return {name: Nasty(answers, stats, closed=True) for name, answers in sites.items()}
 
 
 def bomb(size: int) -> bytes:
@@ -127,6 +142,9 @@ EMPTY = counted(
     robots_binary=robots(response(bytes(range(256)) * 500)),
     robots_html=robots(response(HTML)),
     robots_delay=robots(response("User-agent: *\nCrawl-delay: inf\nCrawl-delay: nan\nCrawl-delay: -1e999\n")),
+    robots_loop={"/robots.txt": redirect("/robots.txt")},
+    robots_redirect_ipv6={"/robots.txt": redirect("http://[::1")},
+    robots_redirect_to_file={"/robots.txt": redirect("file:///etc/passwd")},
     redirect_latin1=to("/caf\xe9"),
 )
 
@@ -182,11 +200,7 @@ BROKEN_RESPONSE = counted(
     status_garbage=bad(b"HTTP/1.1 \xff\xfe banana\r\n\r\n", CLOSE),
     no_answer=bad(CLOSE),
     reset=bad(RESET),
-) | counted(
-    "robotstxt/exception_count/<class 'scrapy.exceptions.DownloadFailedError'>",
-    "frontier/failures/broken_response",
-    robots_reset=robots(RESET),
-)
+) | unreachable("DownloadFailedError", "broken_response", robots_reset=robots(RESET))
 
 TIMED_OUT = counted(
     "frontier/failures/timeout",
@@ -195,11 +209,7 @@ TIMED_OUT = counted(
     missing_body=bad(HEAD + b"Content-Length: 500\r\n\r\n", HANG),
     slow_loris={"/bad": list(slowly(response(HTML)))},
     endless_1xx={"/bad": Endless(b"", b"HTTP/1.1 102 Processing\r\n\r\n" * 100, 0.01)},
-) | counted(
-    "robotstxt/exception_count/<class 'scrapy.exceptions.DownloadTimeoutError'>",
-    "frontier/failures/timeout",
-    robots_hang=robots(HANG),
-)
+) | unreachable("DownloadTimeoutError", "timeout", robots_hang=robots(HANG))
 
 BAD_STATUS = (
     counted("httperror/response_ignored_status_count/999", status_999=html(HTML, status="999 Go Away"))
@@ -227,7 +237,6 @@ REDIRECTS = (
     | counted(
         "redirect/max_reached",
         redirect_chain={"/bad": redirect("/1"), **{f"/{n}": redirect(f"/{n + 1}") for n in range(1, 9)}},
-        robots_loop={"/robots.txt": redirect("/robots.txt")},
     )
     | counted("frontier/malformed", redirect_space=to("http://a b/"), redirect_no_host=to("http://:80/"))
     | counted(
@@ -254,7 +263,11 @@ CUT = (
             {"frontier/links/skipped/extension": MAX_LINKS, "web/truncated_pages": 1},
         )
     }
-    | counted("robotstxt/truncated", robots_5mb=robots(response(b"User-agent: *\nDisallow: /private/\n" * 150_000)))
+    | counted(
+        "robotstxt/truncated",
+        robots_5mb=robots(response(b"User-agent: *\nDisallow: /private/\n" * 150_000)),
+        robots_endless={"/robots.txt": Endless(HEAD + b"\r\n", b"# and again\n" * 10_000)},
+    )
 )
 
 CASES = (

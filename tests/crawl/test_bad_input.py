@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.crawl.crawling import IMPOLITE, crawl
-from tests.crawl.nasty_answers import CASES, MAX_FAILURES, MAX_REDIRECTS, MAX_SIZE, Nasty
+from tests.crawl.nasty_answers import (
+    CASES,
+    MAX_FAILURES,
+    MAX_REDIRECTS,
+    MAX_ROBOTS_FAILURES,
+    MAX_SIZE,
+    Nasty,
+    unreachable,
+)
 from tests.crawl.nasty_server import CLOSE, deaf_server, page, response, running
 
 if TYPE_CHECKING:
@@ -32,6 +41,7 @@ SETTINGS = {
     "MEMUSAGE_CHECK_INTERVAL_SECONDS": 0.5,
     "REDIRECT_MAX_TIMES": MAX_REDIRECTS,
     "RETRY_TIMES": 0,
+    "ROBOTSTXT_MAX_FAILURES": MAX_ROBOTS_FAILURES,
     "ROBOTSTXT_OBEY": True,
 }
 
@@ -72,22 +82,19 @@ ODD = {
 FAILING = [f"/{number}" for number in range(20)]
 
 ALWAYS_FAILS = Nasty(
-    dict.fromkeys(("/robots.txt", "/bad", "/after", *FAILING), (CLOSE,)),
     {
-        "robotstxt/exception_count/<class 'scrapy.exceptions.DownloadFailedError'>": 1,
+        "/robots.txt": (response(b"", "Connection: close", status="404 Not Found"), CLOSE),
+        **dict.fromkeys(("/bad", "/after", *FAILING), (CLOSE,)),
+    },
+    {
         "frontier/failures/broken_response": MAX_FAILURES,
-        # All but those that failed; its first failure was its robots.txt.
-        "frontier/dropped/server_given_up": len(FAILING) + 2 - (MAX_FAILURES - 1),
+        "frontier/dropped/server_given_up": len(FAILING) + 2 - MAX_FAILURES,
     },
+    closed=True,
 )
-#: Asked for its robots.txt and for a page.
-DEAF = Nasty(
-    {},
-    {
-        "robotstxt/exception_count/<class 'scrapy.exceptions.DownloadTimeoutError'>": 1,
-        "frontier/failures/timeout": 2,
-    },
-)
+#: Asked for its robots.txt only; one page links to it.
+(_deaf,) = unreachable("DownloadTimeoutError", "timeout", deaf={}).values()
+DEAF = replace(_deaf, stats={**_deaf.stats, "frontier/dropped/server_given_up": 1})
 LINKS = Nasty(
     {},
     {
@@ -157,9 +164,12 @@ def test_nothing_but_http_is_read(crawled: Crawled) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_bad_page_costs_no_other(crawled: Crawled, name: str) -> None:
-    """The next page of the same server is fetched, and the page that the bad one links to where that can be read."""
+    """The next page of the same server is fetched, and the page that the bad one links to where that can be read.
+
+    Where robots.txt cannot be had, none is.
+    """
     paths = crawled.paths(name)
-    assert "/after" in paths
+    assert ("/after" in paths) != CASES[name].closed
     assert ("/linked" in paths) == CASES[name].linked
 
 

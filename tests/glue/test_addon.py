@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 
 import pytest
 from scrapy import Spider
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.settings import Settings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
@@ -24,6 +26,7 @@ from crawlproject.middlewares import (
     PolitenessMiddleware,
     ServerTimingMiddleware,
 )
+from crawlproject.monitor import LoadMonitor
 from crawlproject.scheduler import FrontierScheduler
 
 ADDONS = {"crawlproject.addon.FrontierAddon": 300}
@@ -62,7 +65,7 @@ def test_places_of_the_downloader_middlewares() -> None:
     names = [component.__name__ for component in found]
     stock = components(Settings(), "DOWNLOADER_MIDDLEWARES")
     assert [cls for component in found for cls in stock if issubclass(component, cls)] == stock
-    expected = ["Admission", "RobotsTxt", "Politeness", "Retry", "HttpCache", "ServerTiming"]
+    expected = ["Admission", "Robots", "Politeness", "Retry", "HttpCache", "ServerTiming"]
     assert sorted((f"{name}Middleware" for name in expected), key=names.index) == [f"{n}Middleware" for n in expected]
 
 
@@ -71,6 +74,12 @@ def test_place_of_the_spider_middleware() -> None:
     names = [component.__name__ for component in components(with_addon(), "SPIDER_MIDDLEWARES")]
     for name in ("HttpErrorMiddleware", "RefererMiddleware", "UrlLengthMiddleware", "DepthMiddleware"):
         assert names.index(name) < names.index(LinksMiddleware.__name__)
+
+
+def test_monitor_is_an_extension() -> None:
+    """Beside Scrapy's own, and gone where the project says so."""
+    assert LoadMonitor in components(with_addon(), "EXTENSIONS")
+    assert LoadMonitor not in components(with_addon({"EXTENSIONS": {LoadMonitor: None}}), "EXTENSIONS")
 
 
 def test_log_tells_what_was_overridden(caplog: pytest.LogCaptureFixture) -> None:
@@ -116,7 +125,9 @@ def test_middleware_orders_of_the_project_win(key: Any, order: int | None, caplo
     assert "same object" not in caplog.text
 
 
-@pytest.mark.parametrize("stock", [HttpCompressionMiddleware, RedirectMiddleware, MetaRefreshMiddleware])
+@pytest.mark.parametrize(
+    "stock", [HttpCompressionMiddleware, RedirectMiddleware, MetaRefreshMiddleware, RobotsTxtMiddleware]
+)
 @pytest.mark.parametrize("by_path", [True, False])
 def test_middleware_that_the_project_switched_off_stays_off(stock: type, by_path: bool) -> None:
     """A middleware of Scrapy's set to None has no successor here either."""
@@ -171,3 +182,13 @@ def test_wrong_setting_stops_the_start() -> None:
     """With the name and the value."""
     with pytest.raises(ValueError, match="FRONTIER_POLICY='fastest'"):
         get_crawler(settings_dict={"ADDONS": ADDONS, "FRONTIER_POLICY": "fastest"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ROBOTSTXT_CACHE_TIME", "a day"), ("ROBOTSTXT_CACHE_SIZE", 0), ("ROBOTSTXT_MAX_FAILURES", -1)],
+)
+def test_wrong_setting_of_robots_stops_the_start(name: str, value: Any) -> None:
+    """With the name and the value, also where robots.txt is not obeyed."""
+    with pytest.raises(ValueError, match=re.escape(f"{name}={value!r}")):
+        get_crawler(settings_dict={"ADDONS": ADDONS, name: value})

@@ -1,0 +1,36 @@
+"""The delay between two requests that a robots.txt asks for."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from crawlproject.urls import server_key
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.robotstxt import RobotParser
+    from scrapy.settings import BaseSettings
+    from scrapy.statscollectors import StatsCollector
+
+    from crawlproject.frontier import Frontier
+
+
+class CrawlDelays:
+    """Passes ``Crawl-delay`` on to the frontier. Stats: ``frontier/crawl_delays``."""
+
+    def __init__(self, frontier: Frontier, stats: StatsCollector, settings: BaseSettings) -> None:
+        self._frontier = frontier
+        self._stats = stats
+        self._agent: str | None = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
+
+    def robots_parsed(self, rules: RobotParser, page: Request) -> None:
+        """The server of ``page`` has these rules now; a delay of older ones holds no longer."""
+        key = server_key(page.url)
+        delay = rules.crawl_delay(self._agent or page.headers.get(b"User-Agent") or b"*")
+        server = self._frontier.server(key)
+        if delay is not None and isfinite(delay) and delay > 0:
+            self._frontier.set_crawl_delay(key, delay)
+            self._stats.inc_value("frontier/crawl_delays")
+        elif server is not None and server.crawl_delay:
+            self._frontier.set_crawl_delay(key, 0.0)

@@ -1,0 +1,170 @@
+"""The extension that watches the crawl."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import psutil
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import create_looping_call
+
+from crawlproject.download.timing import CLOCK
+from crawlproject.middlewares import frontier_scheduler
+from crawlproject.monitor.loop_lag import LoopLag
+from crawlproject.monitor.metrics import MetricsServer
+from crawlproject.monitor.options import MonitorOptions
+from crawlproject.monitor.throttle import Throttle
+from crawlproject.signals import load_asked
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+
+logger = logging.getLogger(__name__)
+
+#: What Scrapy counts, and the rate that is made of it.
+RATES = {"downloader/response_bytes": "bytes_per_second", "response_received_count": "pages_per_second"}
+
+#: What all that answer ``load_asked`` have in common, the one resolver: not added up.
+SHARED = frozenset(("dns_lookups",))
+
+#: States of servers.
+STATES = ("ready", "resting", "leased", "idle")
+
+LINE = (
+    "%(sessions)d of %(session_limit)d sessions, %(connections)d connections, %(dns_lookups)d DNS look-ups open; "
+    "%(pages_per_second).1f pages/s, %(bytes_per_second)d bytes/s; loop lag %(lag).3f s, memory %(memory_mb)d MB; "
+    "%(urls)d URLs queued; servers: %(servers/ready)d ready, %(servers/resting)d resting, %(servers/leased)d leased, "
+    "%(servers/idle)d idle"
+)
+
+
+class LoadMonitor:
+    """Extension: looks at the load every ``MONITOR_INTERVAL`` seconds, writes it into stats and log.
+
+    Where the process is the bottleneck (the event loop lags, or memory is short) it has fewer sessions opened, by
+    ``Throttle``, and more again when it has recovered.
+    Stats: ``monitor/*``, see docs/monitoring.md.
+    """
+
+    def __init__(self, crawler: Crawler, options: MonitorOptions) -> None:
+        assert crawler.stats is not None
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._options = options
+        self._lag = LoopLag()
+        self._process = psutil.Process()
+        self._throttle: Throttle | None = None
+        self._tasks: list[AsyncioLoopingCall | LoopingCall] = []
+        self._last = 0.0
+        self._counts = dict.fromkeys(RATES, 0)
+        self._load: dict[str, float] = {}
+        self._metrics: MetricsServer | None = None
+        if options.metrics_port:
+            self._metrics = MetricsServer(crawler.stats, options.metrics_host, options.metrics_port)
+        crawler.signals.connect(self._opened, signals.spider_opened)
+        crawler.signals.connect(self._closed, signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Reads the settings ``MONITOR_*`` and ``METRICS_*``; raises ValueError where one is wrong."""
+        if not crawler.settings.getbool("MONITOR_ENABLED", True):
+            raise NotConfigured
+        return cls(crawler, MonitorOptions.from_settings(crawler.settings))
+
+    def _opened(self) -> None:
+        scheduler = frontier_scheduler(self._crawler)
+        if scheduler is not None:
+            self._throttle = Throttle(
+                scheduler.dispatcher.max_sessions, self._options.max_lag, self._options.max_memory
+            )
+        self._last = CLOCK()
+        self._lag.start()
+        self._measure()
+        self._repeat(self._look, self._options.interval)
+        if self._options.log_interval:
+            self._repeat(self._tell, self._options.log_interval)
+        if self._metrics is not None:
+            self._metrics.start()
+
+    def _repeat(self, function: object, interval: float) -> None:
+        task = create_looping_call(function)  # type: ignore[arg-type]
+        task.start(interval, now=False)
+        self._tasks.append(task)
+
+    async def _closed(self) -> None:
+        for task in self._tasks:
+            if task.running:
+                task.stop()
+        self._lag.stop()
+        self._measure()
+        if self._metrics is not None:
+            await self._metrics.stop()
+
+    def _look(self) -> None:
+        self._measure()
+        scheduler = frontier_scheduler(self._crawler)
+        throttle = self._throttle
+        if throttle is None or scheduler is None:
+            return
+        before = throttle.limit
+        limit = throttle.look(self._load["lag"], int(self._load["memory"]))
+        if limit == before:
+            return
+        scheduler.dispatcher.max_sessions = limit
+        self._stats.set_value("monitor/session_limit", limit)
+        self._stats.min_value("monitor/session_limit/lowest", limit)
+        if limit < before:
+            self._stats.inc_value("monitor/throttled")
+        if before == throttle.full:
+            load = self._load
+            message = "The process cannot keep up (loop lag %.1f s, memory %d MB): fewer sessions, %d for now"
+            logger.warning(message, load["lag"], load["memory_mb"], limit)
+        elif limit == throttle.full:
+            logger.info("The process keeps up: all %d sessions again", limit)
+
+    def _measure(self) -> None:
+        """Bring the stats up to date."""
+        now = CLOCK()
+        seconds = max(1e-3, now - self._last)
+        self._last = now
+        load = self._frontier_load()
+        for _, answer in self._crawler.signals.send_catch_log(load_asked):
+            if isinstance(answer, dict):
+                for name, number in answer.items():
+                    known = load.get(name, 0)
+                    load[name] = max(known, number) if name in SHARED else known + number
+        load["session_limit"] = self._throttle.limit if self._throttle is not None else 0
+        for stat, rate in RATES.items():
+            count = self._stats.get_value(stat, 0)
+            load[rate] = round((count - self._counts[stat]) / seconds, 1)
+            self._counts[stat] = count
+        load["lag"] = round(self._lag.take_mean(), 4)
+        load["memory"] = self._process.memory_info().rss
+        for name, number in load.items():
+            self._stats.set_value(f"monitor/{name}", number)
+        self._stats.max_value("monitor/memory/max", load["memory"])
+        self._stats.max_value("monitor/lag/max", load["lag"])
+        self._stats.set_value("monitor/lag/longest", round(self._lag.longest, 4))
+        self._load = load | {"memory_mb": load["memory"] / 1024**2}
+
+    def _frontier_load(self) -> dict[str, float]:
+        """What is open and queued; 0 each under another scheduler."""
+        load: dict[str, float] = {"connections": 0, "dns_lookups": 0, "sessions": 0, "urls": 0}
+        load |= {f"servers/{state}": 0 for state in STATES}
+        scheduler = frontier_scheduler(self._crawler)
+        if scheduler is not None:
+            counts = scheduler.dispatcher.frontier.counts()
+            load["sessions"] = scheduler.dispatcher.open_sessions
+            load["urls"] = len(scheduler)
+            load |= {f"servers/{state}": counts[state] for state in STATES}
+        return load
+
+    def _tell(self) -> None:
+        if self._load:
+            logger.info(LINE, self._load)

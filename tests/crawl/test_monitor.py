@@ -1,0 +1,113 @@
+"""The load monitor in real crawls: a loop that is blocked, memory that is short, metrics that are scraped."""
+
+from __future__ import annotations
+
+import socket
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.conftest import free_port
+from tests.crawl.crawling import crawling, read_results
+from tests.crawl.differential import QUICK, run
+from tests.crawl.scripted_site import Answer, page, scripted_site
+
+SPIDERS = "tests.crawl.ordinary_spiders"
+FINE = page(title="fine")
+
+
+class Everywhere(dict[str, Any]):
+    """A site without an end: two links on every page."""
+
+    def get(self, place: str, default: Any = None) -> Answer:
+        return page(*(f"{place.lstrip('0123456789')}{digit}" for digit in (0, 1)))
+
+
+def test_blocked_loop_makes_the_limit_sink_and_rise_again() -> None:
+    """A callback that blocks costs three quarters of the sessions; when it blocks no more, they come back."""
+    settings = {**QUICK, "LOG_LEVEL": "INFO", "FRONTIER_MAX_SESSIONS": 8, "CLOSESPIDER_TIMEOUT": 60}
+    settings |= {"MONITOR_INTERVAL": 0.2, "MONITOR_MAX_LAG": 0.4}
+    start = ",".join(f"{server}/" for server in range(1, 9))
+    spider = "tests.crawl.busy_spiders.BlockingSpider"
+    ours = run(spider, Everywhere(), servers=8, settings=settings, start=start, block="0.6", few="2", every="8")
+    assert ours.reason == "recovered"
+    assert ours.stat("monitor/throttled") >= 2
+    assert ours.stat("monitor/session_limit/lowest") <= 2
+    assert ours.stat("monitor/session_limit") == 8
+    assert ours.stat("monitor/lag/longest") >= 0.4
+    assert ours.crawl.log.count("cannot keep up") == ours.crawl.log.count("all 8 sessions again") == 1
+
+
+def test_short_memory_costs_sessions_and_no_page() -> None:
+    """No process fits in a megabyte: one session is left, and does it all."""
+    settings = {**QUICK, "FRONTIER_MAX_SESSIONS": 4, "MONITOR_INTERVAL": 0.02, "MONITOR_MAX_MEMORY": 1}
+    script = {
+        f"/{number}": Answer(page(f"/{number + 1}").body, headers=FINE.headers, delay=0.02) for number in range(9)
+    }
+    ours = run("StartUrlsSpider", script, servers=2, settings=settings, start="1/0,2/0")
+    assert len(ours.items()) == 18
+    assert ours.stat("monitor/session_limit") == 1
+    assert ours.stat("monitor/memory/max") > 2**20
+    assert ours.reason == "finished"
+
+
+def scrape(host: str, port: int) -> dict[tuple[str, str], float]:
+    """(metric, label) -> value."""
+    with urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=20) as answer:
+        text = answer.read().decode()
+    families = text_string_to_metric_families(text)
+    return {(one.name, one.labels.get("name", "")): one.value for family in families for one in family.samples}
+
+
+def test_metrics_are_scraped_during_the_crawl(tmp_path: Path) -> None:
+    """The monitor's numbers and Scrapy's, as they are while a page is under way; off when the crawl is over."""
+    port = free_port()
+    settings = {**QUICK, "METRICS_HOST": "127.2.0.1", "METRICS_PORT": port, "MONITOR_INTERVAL": 0.1}
+    with scripted_site(1) as site:
+        site.script = {"1/": page("/slow"), "1/slow": Answer(FINE.body, delay=30)}
+        spider = f"{SPIDERS}.StartUrlsSpider"
+        with crawling(spider, tmp_path, settings=settings, sites=site.origins[0]) as process:
+            site.wait_for(2)
+            metrics = scrape("127.2.0.1", port)
+            site.stopping.set()  # no more delays
+            process.wait(30)
+    assert metrics["crawlproject_session_limit", ""] == 64
+    assert metrics["crawlproject_memory", ""] > 2**20
+    assert metrics["scrapy_stat", "downloader/response_status_count/200"] == 1
+    assert metrics["scrapy_stat", "scheduler/dequeued"] == 2
+    assert not any("127.4.0" in label for _, label in metrics)
+    stats = read_results(tmp_path, 0, "").stats
+    assert stats["finish_reason"] == "finished"
+    assert stats["monitor/sessions"] == 0
+    with socket.socket() as client:
+        assert client.connect_ex(("127.2.0.1", port)) != 0
+
+
+def test_port_in_use_costs_the_metrics_only() -> None:
+    """The log names the setting, the crawl goes on."""
+    with socket.create_server(("127.2.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ours = run("StartUrlsSpider", {"/": FINE}, settings={"METRICS_HOST": "127.2.0.1", "METRICS_PORT": port})
+    assert f"METRICS_PORT={port}" in ours.crawl.log
+    assert ours.stat("log_count/ERROR") == 1
+    assert len(ours.items()) == 1
+    assert ours.reason == "finished"
+
+
+def test_switched_off() -> None:
+    """MONITOR_ENABLED = False: no stats of it; another scheduler: no sessions, but stats."""
+    off = run("StartUrlsSpider", {"/": FINE}, settings={"MONITOR_ENABLED": False})
+    stock = run("StartUrlsSpider", {"/": FINE}, settings={"SCHEDULER": "scrapy.core.scheduler.Scheduler"})
+    assert not [name for name in off.crawl.stats if name.startswith("monitor/")]
+    assert stock.stat("monitor/memory") > 2**20
+    assert stock.stat("monitor/session_limit") == 0
+    assert off.reason == stock.reason == "finished"
+
+
+def test_log_has_a_line_of_the_load() -> None:
+    """As often as Scrapy's own line, LOGSTATS_INTERVAL."""
+    settings = {**QUICK, "LOGSTATS_INTERVAL": 0.1, "MONITOR_INTERVAL": 0.1}
+    ours = run("StartUrlsSpider", {"/": Answer(FINE.body, delay=0.5)}, settings=settings)
+    assert "1 of 64 sessions, 1 connections" in ours.crawl.log

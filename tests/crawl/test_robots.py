@@ -1,0 +1,237 @@
+"""robots.txt in real crawls, by RFC 9309: what cannot be had forbids all until it can, by the servers' own log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.crawl.differential import QUICK, Run, run, run_on
+from tests.crawl.scripted_site import Answer, Site, page, redirect, scripted_site
+
+SPIDER = "StartUrlsSpider"
+INLINE = "tests.crawl.inline_spiders"
+FINE = page(title="fine")
+ROBOTS = {**QUICK, "ROBOTSTXT_OBEY": True}
+ALL = Answer("User-agent: *\nDisallow: /private\n")
+
+#: What a server answers for its robots.txt before it gives the rules, once or twice.
+OUTAGES: dict[int, list[Answer]] = {
+    1: [Answer(status=503), Answer(status=503)],
+    2: [Answer(status=500), Answer("User-agent: *\nAllow: /\n", status=502)],
+    3: [Answer(status=429, headers={"Retry-After": "1"})],
+    4: [Answer(reset=True), Answer(reset=True)],
+    5: [Answer(delay=1.0)],
+    6: [Answer("User-agent: *\n", headers={"Content-Length": "99"})],
+    7: [Answer(status=999)],
+}
+
+
+def places(*servers: int) -> str:
+    """Three pages of each server, one of them private."""
+    return ",".join(f"{server}/{name}" for server in servers for name in ("a", "b", "private/c"))
+
+
+def pages(*servers: int) -> dict[str, Answer]:
+    """The answers for them."""
+    return {f"{server}/{name}": FINE for server in servers for name in ("a", "b", "private/c")}
+
+
+def asked_for_rules(run: Run, server: int) -> int:
+    """How often a server's robots.txt was asked for."""
+    return sum(one.path == "/robots.txt" for one in run.site.of(server))
+
+
+@pytest.fixture(scope="module")
+def outages() -> Run:
+    """A crawl of servers whose robots.txt cannot be had at first."""
+    settings = {**ROBOTS, "DOWNLOAD_TIMEOUT": 0.5, "FRONTIER_MIN_BACKOFF": 0.1, "FRONTIER_MAX_BACKOFF": 2}
+    rules = {f"{server}/robots.txt": [*first, ALL] for server, first in OUTAGES.items()}
+    return run(SPIDER, rules | pages(*OUTAGES), servers=len(OUTAGES), settings=settings, start=places(*OUTAGES))
+
+
+@pytest.mark.parametrize("server", OUTAGES)
+def test_no_page_is_fetched_before_robots_txt_can_be_had(outages: Run, server: int) -> None:
+    """Errors of the server, 429, broken and slow answers: first the rules, then all pages that they allow."""
+    paths = [one.path for one in outages.site.of(server)]
+    tries = len(OUTAGES[server]) + 1
+    assert paths[:tries] == ["/robots.txt"] * tries
+    assert sorted(paths[tries:]) == ["/a", "/b"]
+
+
+@pytest.mark.parametrize("server", [1, 4])
+def test_server_rests_longer_each_time(outages: Run, server: int) -> None:
+    """As after any failure: FRONTIER_MIN_BACKOFF, and twice that."""
+    gaps = outages.site.gaps(server)
+    assert gaps[0] >= 0.1
+    assert gaps[1] >= 0.2
+
+
+def test_retry_after_is_kept(outages: Run) -> None:
+    """The server's own wish, for its robots.txt, too."""
+    assert outages.site.gaps(3)[0] >= 1.0
+
+
+def test_outages_are_counted(outages: Run) -> None:
+    """In Scrapy's stats and in ours; no page is lost, and nothing is an error."""
+    assert outages.reason == "finished"
+    assert not outages.has_errors()
+    assert len(outages.items()) == 2 * len(OUTAGES)
+    assert outages.stat("robotstxt/forbidden") == len(OUTAGES)
+    assert outages.stat("robotstxt/unreachable") == sum(map(len, OUTAGES.values()))
+    assert outages.stat("robotstxt/request_count") == sum(map(len, OUTAGES.values())) + len(OUTAGES)
+    assert outages.stat("robotstxt/response_status_count/503") == 2
+    assert outages.stat("robotstxt/response_status_count/200") == len(OUTAGES)
+    assert outages.stat("robotstxt/given_up") == 0
+    assert outages.stat("frontier/urls") == 0
+
+
+def statuses(site: Site) -> dict[str, Any]:
+    """Answers that are no outage."""
+    chain = {f"{server}/hop": redirect(site.url(f"{server + 1}/hop")) for server in range(1, 5)}
+    return (
+        pages(*range(1, 10))
+        | chain
+        | {
+            "1/robots.txt": redirect(site.url("1/hop"), 308),  # five hops: 1/hop to 5/hop
+            "2/robots.txt": redirect("/private/rules"),
+            "2/private/rules": ALL,
+            "3/robots.txt": Answer(status=404),
+            "4/robots.txt": Answer(ALL.body, status=403),
+            "5/robots.txt": redirect(site.url("6/over")),  # and back, on and on
+            "6/over": redirect(site.url("5/robots.txt")),
+            "5/hop": ALL,
+            "6/robots.txt": Answer(ALL.body, status=302),  # to nowhere
+            "7/robots.txt": Answer(f"<html>\n{ALL.body}", headers={"Content-Type": "text/html"}),
+            "8/robots.txt": Answer(status=410),
+            "9/robots.txt": Answer("User-agent: *\nDisallow: /private\n" + "Disallow: /x\n" * 400_000),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def answered() -> Run:
+    """A crawl of servers that answer for their robots.txt, one way or another."""
+    settings = {**ROBOTS, "REDIRECT_MAX_TIMES": 1}
+    return run(SPIDER, statuses, servers=9, settings=settings, start=places(*range(1, 10)))
+
+
+@pytest.mark.parametrize(("server", "forbids"), [(1, True), (2, True), (7, True), (9, True), (3, False), (4, False)])
+def test_rules_hold_at_the_end_of_redirects_and_4xx_have_none(answered: Run, server: int, forbids: bool) -> None:
+    """Five hops across servers, HTML, 5 MB; for the server that was asked first, and not for those on the way."""
+    fetched = answered.asked(server)
+    assert fetched[f"{server}/a"] == fetched[f"{server}/b"] == 1
+    assert fetched[f"{server}/private/c"] == (0 if forbids else 1)
+
+
+@pytest.mark.parametrize("server", [5, 6, 8])
+def test_redirects_without_an_end_have_no_rules(answered: Run, server: int) -> None:
+    """Too many of them, one to nowhere, and a file that is gone for good."""
+    assert answered.asked(server)[f"{server}/private/c"] == 1
+
+
+def test_servers_on_the_way_are_asked_one_request_at_a_time(answered: Run) -> None:
+    """A redirected robots.txt is a request like any other to the server that it leads to."""
+    assert max(answered.site.most_at_once(server) for server in range(1, 10)) == 1
+    assert answered.reason == "finished"
+    assert answered.stat("robotstxt/truncated") == 1
+    assert answered.stat("robotstxt/unreachable") == 0
+
+
+def test_server_is_given_up_in_the_end() -> None:
+    """After ROBOTSTXT_MAX_FAILURES; its pages are counted, and their errbacks called."""
+    settings = {**ROBOTS, "ROBOTSTXT_MAX_FAILURES": 3}
+    with scripted_site(1) as site:
+        site.script = {"/robots.txt": Answer(status=500)}
+        ours = run_on(site, "tests.crawl.spiders.ErrbackSpider", settings=settings, root=site.origins[0], count="5")
+    assert [one.path for one in site.asked] == ["/robots.txt"] * 3
+    assert [item["error"] for item in ours.items()] == ["IgnoreRequest"] * 5
+    assert ours.stat("robotstxt/given_up") == 1
+    assert ours.stat("frontier/dropped/server_given_up") == 5
+    assert ours.reason == "finished"
+
+
+def test_copy_is_used_for_all_pages() -> None:
+    """Asked for once per server, http and https apart."""
+    script = {"/robots.txt": ALL, **pages(1, 2)}
+    with scripted_site(2, tls=(2,)) as site:
+        site.script = script
+        ours = run_on(site, SPIDER, settings=ROBOTS, start=places(1, 2))
+    assert [asked_for_rules(ours, server) for server in (1, 2)] == [1, 1]
+
+
+def test_copy_found_by_a_redirect_is_the_other_servers_too() -> None:
+    """As http leads to https: one request for both, and its sitemaps and delay are those of the second as well."""
+    with scripted_site(2) as site:
+        delayed = Answer("User-agent: *\nDisallow: /private\nCrawl-delay: 0.3\n")
+        site.script = {"1/robots.txt": redirect(site.url("2/robots.txt")), "2/robots.txt": delayed}
+        site.script |= {"1/": page(*(site.url(f"2/{name}") for name in ("a", "b", "private/c")))} | pages(2)
+        ours = run_on(site, SPIDER, settings=ROBOTS)
+    assert [one.path for one in site.of(2)] in (["/robots.txt", "/a", "/b"], ["/robots.txt", "/b", "/a"])
+    assert min(site.gaps(2)) >= 0.3
+    assert ours.stat("robotstxt/forbidden") == 1
+
+
+def test_old_copy_is_used_no_more() -> None:
+    """After ROBOTSTXT_CACHE_TIME the new rules hold, and the old Crawl-delay no longer does."""
+    delayed = Answer("User-agent: *\nCrawl-delay: 1\n")
+    script = {"/robots.txt": [delayed, Answer("User-agent: *\nDisallow: /9\n")], **{f"/{n}": FINE for n in range(10)}}
+    start = ",".join(f"1/{number}" for number in range(10))
+    ours = run(SPIDER, script, settings={**ROBOTS, "ROBOTSTXT_CACHE_TIME": 0.9}, start=start)
+    assert ours.asked() == {f"1/{number}": 1 for number in range(9)}
+    assert asked_for_rules(ours, 1) >= 2
+    assert sum(gap >= 1 for gap in ours.site.gaps(1)) <= 3
+
+
+@pytest.mark.parametrize(("size", "again"), [(1, True), (100, False)])
+def test_number_of_copies_is_bounded(size: int, again: bool) -> None:
+    """The copy used last goes first, and is asked for again when it is needed: pages of two servers in turn."""
+    settings = {**ROBOTS, "ROBOTSTXT_CACHE_SIZE": size, "FRONTIER_MAX_SESSIONS": 1, "FRONTIER_MAX_BATCH": 1}
+    settings |= {"FRONTIER_POLICY": "breadth-first", "FRONTIER_DELAY_FACTOR": 1, "FRONTIER_MAX_DELAY": 0.1}
+    ours = run(SPIDER, {"/robots.txt": ALL, **pages(1, 2)}, servers=2, settings=settings, start=places(1, 2))
+    assert len(ours.items()) == 4
+    assert (asked_for_rules(ours, 1) + asked_for_rules(ours, 2) > 2) == again
+
+
+@pytest.mark.parametrize("status", [200, 503])
+def test_media_pipeline(tmp_path: Path, status: int) -> None:
+    """Five files at once of a server: one robots.txt, and no file where it cannot be had."""
+    settings = {**ROBOTS, "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1}, "FILES_STORE": str(tmp_path)}
+    script = {"1/": FINE, "2/robots.txt": Answer(ALL.body, status, delay=0.3)}
+    script |= {f"2/{number}": Answer("x") for number in range(5)}
+    ours = run(
+        f"{INLINE}.FilesSpider",
+        script,
+        servers=2,
+        settings=settings | {"FRONTIER_MAX_BACKOFF": 2, "FRONTIER_MIN_BACKOFF": 2},
+    )
+    assert asked_for_rules(ours, 2) == 1
+    assert [len(item["files"]) for item in ours.items()] == [5 if status == 200 else 0]
+    assert ours.stat("robotstxt/unsent") == (0 if status == 200 else 5)
+    assert ours.reason == "finished"
+
+
+def test_pages_wait_for_the_next_run(tmp_path: Path) -> None:
+    """A crawl that ends while robots.txt cannot be had has lost nothing: with JOBDIR the next one fetches all."""
+    settings = {**ROBOTS, "JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_TIMEOUT": 1, "FRONTIER_MAX_BACKOFF": 0.5}
+    with scripted_site(1) as site:
+        site.script = {"/robots.txt": Answer(status=503), **pages(1)}
+        first = run_on(site, SPIDER, settings={**settings, "ROBOTSTXT_MAX_FAILURES": 0}, start=places(1))
+        assert site.places() == []
+        site.script = {"/robots.txt": ALL, **pages(1)}
+        second = run_on(site, SPIDER, settings={**settings, "CLOSESPIDER_TIMEOUT": 0}, start=places(1))
+    assert first.reason == "closespider_timeout"
+    assert first.stat("frontier/urls") == 3
+    assert second.stat("frontier/resumed") == 3
+    assert set(second.site.places()) == {"1/a", "1/b"}  # once more by the spider's start, which filters nothing
+
+
+def test_scrapys_own_scheduler() -> None:
+    """There is no frontier to wait in: the page fails, counted, and the crawl ends."""
+    settings = {**ROBOTS, "SCHEDULER": "scrapy.core.scheduler.Scheduler"}
+    script = {"1/robots.txt": Answer(status=503), "2/robots.txt": ALL, **pages(1, 2)}
+    ours = run(SPIDER, script, servers=2, settings=settings, start=places(1, 2))
+    assert ours.asked() == {"2/a": 1, "2/b": 1}
+    assert ours.stat("robotstxt/unsent") == 3
+    assert ours.reason == "finished"
