@@ -15,8 +15,11 @@ from crawlproject.frontier import POLICIES, Policy, Politeness
 from crawlproject.frontier.politeness import Mode
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
 from crawlproject.setting_values import SettingValues
+from crawlproject.urls import RegisteredDomain, host_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.settings import BaseSettings
 
 PolitenessGroup = Literal["server", "domain", "ip"]
@@ -57,6 +60,8 @@ DEFAULTS: dict[str, Any] = {
     # that a spider yields one by one it is the same for all, so that Scrapy's priority orders them.
     "FRONTIER_QUALITY": "in-links",
     "FRONTIER_QUALITY_FILE": None,
+    # What was met elsewhere is worth nothing the second time, and a server that showed copies will show more.
+    "FRONTIER_COPIES_PENALTY": True,
 }
 
 
@@ -72,6 +77,8 @@ class FrontierOptions:
     max_batch: int
     max_failures: int
     connect_timeout: float
+    #: Whether copies count against a server's rank.
+    copies_penalty: bool
     #: ``memory`` or ``disk``.
     backend: str
     #: Where it lives on disk.
@@ -104,10 +111,23 @@ class FrontierOptions:
             max_batch=reader.count("FRONTIER_MAX_BATCH", least=1),
             max_failures=reader.count("FRONTIER_MAX_FAILURES", least=0),
             connect_timeout=reader.number("FRONTIER_CONNECT_TIMEOUT"),
+            copies_penalty=reader.switch("FRONTIER_COPIES_PENALTY"),
             backend=reader.backend(directory),
             directory=directory,
             commit_interval=reader.number("FRONTIER_COMMIT_INTERVAL"),
         )
+
+    @property
+    def group_of(self) -> Callable[[str], str] | None:
+        """Server key -> politeness group, where that is known from the key."""
+        return _domain_of_server if self.group == "domain" else None
+
+
+_registered_domain = RegisteredDomain()
+
+
+def _domain_of_server(key: str) -> str:
+    return _registered_domain(host_of(key))
 
 
 class _Reader(SettingValues):

@@ -21,7 +21,7 @@ from crawlproject.options import FrontierOptions
 from crawlproject.request_entries import RequestEntries
 from crawlproject.signals import connection_lost, session_closed
 from crawlproject.sitemap_intake import SitemapIntake
-from crawlproject.urls import RegisteredDomain, host_of, server_key
+from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
     from typing import Self
@@ -61,8 +61,9 @@ class FrontierScheduler(BaseScheduler):
             options.politeness,
             max_batch=options.max_batch,
             max_failures=options.max_failures,
-            group_of=_domain_of_server if options.group == "domain" else None,
+            group_of=options.group_of,
         )
+        self._frontier.copies_count = options.copies_penalty
         self._dispatcher = Dispatcher(self._frontier, options.max_sessions)
         self._in_flight: dict[Request, Start] = {}
         self._unqueued: deque[tuple[Request, Entry | None]] = deque()  # they will fail: no server, or one given up
@@ -190,6 +191,14 @@ class FrontierScheduler(BaseScheduler):
         self._frontier.record(measurement)
         self._take_dropped()
 
+    def learn_content(self, key: str, *, copy: bool) -> None:
+        """A page of the server ``key`` was looked at; ``copy``: its content was met before."""
+        self._frontier.learn_content(key, copy=copy)
+
+    def demote(self, key: str, factor: float) -> None:
+        """Rank the server ``key`` lower by ``factor``: it is a mirror."""
+        self._frontier.demote(key, factor)
+
     def has_session(self, key: str) -> bool:
         """Whether the server ``key`` has an open session."""
         server = self._frontier.server(key)
@@ -288,10 +297,3 @@ class FrontierScheduler(BaseScheduler):
         where = self._backend.name_of(entry.payload) if entry is not None else "memory"
         self._stats.inc_value(f"scheduler/{what}", count)
         self._stats.inc_value(f"scheduler/{what}/{where}", count)
-
-
-_registered_domain = RegisteredDomain()
-
-
-def _domain_of_server(key: str) -> str:
-    return _registered_domain(host_of(key))

@@ -79,5 +79,5 @@ def _opening(text: str) -> str:
 
 
 def _without_numbers(text: str) -> str:
-    """Its words but for those of digits and punctuation alone: dates, versions and counters are not what a page is about."""
+    """Its words but for those of digits and punctuation alone: dates and counters are not what a page is about."""
     return " ".join(word for word in text.split() if word.strip(_NUMERIC))

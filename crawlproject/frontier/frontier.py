@@ -48,6 +48,7 @@ class Frontier:
     ) -> None:
         self.policy = policy
         self.politeness = politeness or Politeness()
+        self.copies_count = True  # against the rank of servers that show them; set before the first URL is pushed
         self._max_batch = max_batch
         self._max_failures = max_failures
         self._group_of = group_of
@@ -96,7 +97,7 @@ class Frontier:
                     changed[server] = None
                 self._push_url(server, entry, self._arrivals)
                 if look_ahead is not None:
-                    gain += look_ahead.learn_url(entry.quality, self._queue.last_rank, server.page_time)
+                    gain += look_ahead.learn_url(entry.quality * server.worth, self._queue.last_rank, server.page_time)
         finally:
             if look_ahead is not None and found_on is not None:
                 source = self._server(found_on)
@@ -214,6 +215,24 @@ class Frontier:
         if server.session is not None:
             server.ready_at = max(server.ready_at, server.session.last_end + wait)
             server.session.ready_at = max(server.session.ready_at, server.ready_at)
+        self._queue.place(server)
+        self._changed(server)
+
+    def learn_content(self, key: str, *, copy: bool) -> None:
+        """A page of the server ``key`` was looked at; ``copy``: its content was met before. O(log servers)."""
+        server = self._server(key)
+        server.pages += 1
+        server.copies += copy
+        self._weigh(server)
+
+    def demote(self, key: str, factor: float) -> None:
+        """Rank the server ``key`` at ``factor`` (above 0) of what it would be, from now on. O(log servers)."""
+        server = self._server(key)
+        server.demotion = factor
+        self._weigh(server)
+
+    def _weigh(self, server: Server) -> None:
+        server.weigh(by_copies=self.copies_count)
         self._queue.place(server)
         self._changed(server)
 

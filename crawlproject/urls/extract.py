@@ -102,7 +102,7 @@ def _text(parser: LexborHTMLParser) -> str:
     """The text of the body, without scripts and styles, which are taken out of the document."""
     if parser.body is None:
         return ""
-    for node in parser.css(_INVISIBLE):
+    for node in reversed(parser.css(_INVISIBLE)):  # in drawings one may stand in another: the inner one first
         node.decompose()
     return parser.body.text(separator=" ")
 
