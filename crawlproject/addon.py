@@ -9,6 +9,7 @@ from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddlewa
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.utils.misc import load_object
 
+from crawlproject.duplicate_options import DuplicateOptions
 from crawlproject.options import FrontierOptions
 from crawlproject.seen_options import SeenOptions
 from crawlproject.tolerant import (
@@ -42,7 +43,10 @@ REPLACED = {
     MetaRefreshMiddleware: TolerantMetaRefreshMiddleware,
 }
 
-SPIDER_MIDDLEWARES = {"crawlproject.middlewares.LinksMiddleware": 950}  # before all that look at requests
+SPIDER_MIDDLEWARES = {
+    "crawlproject.duplicates.DuplicatesMiddleware": 100,  # after HttpErrorMiddleware (50)
+    "crawlproject.middlewares.LinksMiddleware": 950,  # before all that look at requests
+}
 
 
 class FrontierAddon:
@@ -55,6 +59,7 @@ class FrontierAddon:
         """Called by Scrapy before the crawl."""
         FrontierOptions.from_settings(settings)
         SeenOptions.from_settings(settings)
+        DuplicateOptions.from_settings(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits
