@@ -51,8 +51,10 @@ class ContentFile:
 
     def open(self) -> None:
         """Read what is there. O(contents), 1 us each. ValueError if the file is none of ours; it is left as it is."""
-        temporary = self._path is None
-        self._file = tempfile.TemporaryFile(buffering=0) if temporary else self._open(self._path)  # noqa: SIM115
+        if self._path is None:
+            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - open as long as the crawl
+        else:
+            self._file = self._open(self._path)
         if self._file.seek(0, os.SEEK_END) < len(HEADER):
             self._file.truncate(0)
             self._file.seek(0)

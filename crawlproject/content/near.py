@@ -3,11 +3,12 @@
 Locality-sensitive hashing (Indyk and Motwani 1998) over sketches: 16 bins together are a band, and pages that agree in
 a band meet.  Pages with a Jaccard coefficient of 0.95 agree in one of 16 bands but for once in 8,000 times; of 0.8, in
 36 of 100.  A band's table keeps the newest page of each cell, so that tables do not grow and a look-up compares with at
-most 16 pages.
+most 17 pages.
 
 A likeness of texts is not enough: in documentation made from templates (members of a class, operands of an
 instruction) two pages may differ in nothing but the name of what they describe.  So pages must also say that they are
-the same: have one title and begin alike, numbers aside.  Where all of the text is the same, nothing else is asked.
+the same: have one title and begin alike, numbers aside.  Only such pages share a cell, or pages from a template would
+displace each other.  Where all of the text is the same, which a table of its own tells, nothing else is asked.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from crawlproject.content.sketch import BINS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from crawlproject.content.sketch import Bins, PageSketch
+    from crawlproject.content.sketch import PageSketch
 
 ROWS = 16  # bins of a band
 BANDS = BINS // ROWS
 
 _FACTORS = mixed(np.arange(1, ROWS + 1, dtype=np.uint64)) | np.uint64(1)
-_ALL_BANDS = np.arange(BANDS)
+_TABLES = np.arange(BANDS + 1)  # the last one is by text
 
 
 class NearDuplicates:
@@ -44,7 +45,7 @@ class NearDuplicates:
         self._count = 0  # ever kept
         bits = max(1, (2 * capacity - 1).bit_length())
         self._shift = np.uint64(64 - bits)
-        self._tables = np.zeros((BANDS, 1 << bits), np.uint32)  # slot + 1 of the newest page, 0: none
+        self._tables = np.zeros((BANDS + 1, 1 << bits), np.uint32)  # slot + 1 of the newest page, 0: none
         self._bins = np.zeros((capacity, BINS), np.uint16)
         self._headings = np.zeros(capacity, np.uint64)
         self._texts = np.zeros(capacity, np.uint64)
@@ -58,8 +59,8 @@ class NearDuplicates:
 
         A page is no near-duplicate of itself, whatever has become of it.  Bounded: 0.03 ms.
         """
-        cells = self._cells(sketch.bins)
-        met = self._tables[_ALL_BANDS, cells]
+        cells = self._cells(sketch)
+        met = self._tables[_TABLES, cells]
         slots = np.unique(met[met > 0]).astype(np.intp) - 1
         likeness = self._likeness(slots, sketch)
         best_first = np.argsort(-likeness, kind="stable")
@@ -78,9 +79,12 @@ class NearDuplicates:
         estimates[self._texts[slots] == sketch.text] = 1.0
         return np.asarray(estimates, np.float64)
 
-    def _cells(self, bins: Bins) -> NDArray[np.intp]:
-        """Where in each band's table its pages meet."""
-        keys = (bins.reshape(BANDS, ROWS) * _FACTORS).sum(axis=1, dtype=np.uint64)
+    def _cells(self, sketch: PageSketch) -> NDArray[np.intp]:
+        """Where in each table its pages meet."""
+        keys = np.empty(BANDS + 1, np.uint64)
+        (sketch.bins.reshape(BANDS, ROWS) * _FACTORS).sum(axis=1, out=keys[:BANDS])
+        keys[:BANDS] += np.uint64(sketch.heading)
+        keys[BANDS] = sketch.text
         return (mixed(keys) >> self._shift).astype(np.intp)
 
     def _keep(self, page: str, sketch: PageSketch, cells: NDArray[np.intp]) -> None:
@@ -93,4 +97,4 @@ class NearDuplicates:
         self._bins[slot] = sketch.bins
         self._headings[slot] = sketch.heading
         self._texts[slot] = sketch.text
-        self._tables[_ALL_BANDS, cells] = slot + 1
+        self._tables[_TABLES, cells] = slot + 1
