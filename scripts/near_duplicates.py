@@ -51,6 +51,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threshold", type=float, default=DEFAULTS["DUPLICATES_THRESHOLD"])
     parser.add_argument("--pairs", type=int, default=0)
+    parser.add_argument("--differing", action="store_true", help="draw only pairs whose texts are not the same")
     options = parser.parse_args()
     random = Random(options.seed)
     counts: dict[str, int] = defaultdict(int)
@@ -60,7 +61,10 @@ def main() -> None:
     identical = sum(pages[a].sketch.text == pages[b].sketch.text for b, a in found.items())
     print(f"{len(found)} near-duplicates found, {identical} of them with the same text")
     report_recall(pages, found, options.threshold)
-    for number, later in enumerate(random.sample(sorted(found), min(options.pairs, len(found))), 1):
+    drawn = [
+        b for b, a in sorted(found.items()) if not options.differing or pages[a].sketch.text != pages[b].sketch.text
+    ]
+    for number, later in enumerate(random.sample(drawn, min(options.pairs, len(drawn))), 1):
         show(number, pages[found[later]], pages[later], options.dir)
 
 
@@ -111,7 +115,7 @@ def report_recall(pages: list[Page], found: dict[int, int], threshold: float) ->
 
 
 def similar_pairs(pages: list[Page], threshold: float) -> Iterator[tuple[int, int]]:
-    """All pairs of pages with a Jaccard coefficient of at least ``threshold``: they share one of their rare shingles."""
+    """All pairs of pages with a Jaccard coefficient of at least ``threshold``: they share a rare shingle."""
     hashes, frequencies = np.unique(np.concatenate([page.shingles for page in pages]), return_counts=True)
     index: dict[int, list[int]] = defaultdict(list)
     for number in sorted(range(len(pages)), key=lambda number: len(pages[number].shingles)):
