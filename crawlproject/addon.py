@@ -10,6 +10,7 @@ from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, Redirec
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.misc import load_object
 
+from crawlproject.duplicate_options import DuplicateOptions
 from crawlproject.monitor import MonitorOptions
 from crawlproject.network_options import NetworkOptions
 from crawlproject.options import FrontierOptions
@@ -48,7 +49,10 @@ REPLACED = {
     RobotsTxtMiddleware: RobotsMiddleware,
 }
 
-SPIDER_MIDDLEWARES = {"crawlproject.middlewares.LinksMiddleware": 950}  # before all that look at requests
+SPIDER_MIDDLEWARES = {
+    "crawlproject.duplicates.DuplicatesMiddleware": 100,  # after HttpErrorMiddleware (50)
+    "crawlproject.middlewares.LinksMiddleware": 950,  # before all that look at requests
+}
 
 EXTENSIONS = {"crawlproject.monitor.LoadMonitor": 0}
 
@@ -66,6 +70,7 @@ class FrontierAddon:
         SeenOptions.from_settings(settings)
         RobotsOptions.from_settings(settings)
         MonitorOptions.from_settings(settings)
+        DuplicateOptions.from_settings(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits

@@ -31,6 +31,7 @@ class FrontierReport:
         self._policy: Policy = options.policy()
         self._now = time.time()
         self._frontier = Frontier(self._policy, options.politeness, max_batch=options.max_batch)
+        self._frontier.copies_count = options.copies_penalty
         servers = DiskFrontierStore(self._store, clock_offset=0.0)  # so the frontier's clock is the wall clock
         try:
             servers.load(self._frontier, self._now, options.politeness.longest_wait)
@@ -102,6 +103,9 @@ class FrontierReport:
             "best_quality": urls.best_quality,
             "batch_quality": urls.window_sum,
             "bonus": server.bonus,
+            "pages": server.pages,
+            "copies": server.copies,
+            "worth": server.worth,
             "connect_time": estimates.connect_time,
             "response_time": estimates.response_time,
             "page_time": server.page_time,

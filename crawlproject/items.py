@@ -35,5 +35,9 @@ class Page:
     connection_requests: int | None
     #: Links found on the page, before filtering.
     links: int
+    #: URL of the first page with the same bytes; of such a copy there is no title where its links are not followed.
+    duplicate_of: str | None = None
+    #: URL of the first page with nearly the same text.
+    near_duplicate_of: str | None = None
     #: Text of the page, where asked for.
     body: str | None = None

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
+#: ``response.meta``: its links are those of a page met before, and are dropped (``DUPLICATES_FOLLOW``).
+SKIP_LINKS = "skip_links"
+
 #: What links were found on: a page (or nowhere: seeds), a sitemap, an index of sitemaps.
 Kind: TypeAlias = Literal["page", "sitemap", "sitemap index"]
 

@@ -27,7 +27,7 @@ from crawlproject.download.lookup import NameLookupError
 from crawlproject.download.resolver import crawl_resolver
 from crawlproject.download.timing import CLOCK
 from crawlproject.frontier import Measurement, retry_after_seconds
-from crawlproject.links import Links
+from crawlproject.links import SKIP_LINKS, Links
 from crawlproject.network_options import NetworkOptions
 from crawlproject.scheduler import GIVEN_UP, UNSENT, FrontierScheduler
 from crawlproject.urls import host_of, server_key
@@ -265,7 +265,10 @@ def _keep_alive(value: bytes) -> dict[str, int]:
 
 
 class LinksMiddleware(_CrawlerMiddleware):
-    """Hands the ``Links`` that callbacks yield to the frontier (spider middleware, next to the spider)."""
+    """Hands the ``Links`` that callbacks yield to the frontier (spider middleware, next to the spider).
+
+    Those of a copy whose links are not followed are dropped.  Stat: ``duplicates/links_dropped``.
+    """
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on all but ``Links``: a spider's seeds."""
@@ -295,4 +298,8 @@ class LinksMiddleware(_CrawlerMiddleware):
         scheduler = frontier_scheduler(self._crawler)
         if scheduler is None:
             raise TypeError("Links need FrontierScheduler: ADDONS = {'crawlproject.addon.FrontierAddon': 300}")
+        if links.response is not None and links.response.meta.get(SKIP_LINKS):
+            assert self._crawler.stats is not None
+            self._crawler.stats.inc_value("duplicates/links_dropped", len(links.hrefs))
+            return
         scheduler.push_links(links)

@@ -60,6 +60,8 @@ DEFAULTS: dict[str, Any] = {
     # that a spider yields one by one it is the same for all, so that Scrapy's priority orders them.
     "FRONTIER_QUALITY": "in-links",
     "FRONTIER_QUALITY_FILE": None,
+    # What was met elsewhere is worth nothing the second time, and a server that showed copies will show more.
+    "FRONTIER_COPIES_PENALTY": True,
 }
 
 
@@ -75,6 +77,8 @@ class FrontierOptions:
     max_batch: int
     max_failures: int
     connect_timeout: float
+    #: Whether copies count against a server's rank.
+    copies_penalty: bool
     #: ``memory`` or ``disk``.
     backend: str
     #: Where it lives on disk.
@@ -112,6 +116,7 @@ class FrontierOptions:
             max_batch=reader.count("FRONTIER_MAX_BATCH", least=1),
             max_failures=reader.count("FRONTIER_MAX_FAILURES", least=0),
             connect_timeout=reader.number("FRONTIER_CONNECT_TIMEOUT"),
+            copies_penalty=reader.switch("FRONTIER_COPIES_PENALTY"),
             backend=reader.backend(directory),
             directory=directory,
             commit_interval=reader.number("FRONTIER_COMMIT_INTERVAL"),

@@ -63,6 +63,7 @@ class FrontierScheduler(BaseScheduler):
             max_failures=options.max_failures,
             group_of=options.group_of,
         )
+        self._frontier.copies_count = options.copies_penalty
         self._dispatcher = Dispatcher(self._frontier, options.max_sessions)
         self._in_flight: dict[Request, Start] = {}
         self._unqueued: deque[tuple[Request, Entry | None]] = deque()  # they will fail: no server, or one given up
@@ -189,6 +190,14 @@ class FrontierScheduler(BaseScheduler):
         """Learn from a request that ended."""
         self._frontier.record(measurement)
         self._take_dropped()
+
+    def learn_content(self, key: str, *, copy: bool) -> None:
+        """A page of the server ``key`` was looked at; ``copy``: its content was met before."""
+        self._frontier.learn_content(key, copy=copy)
+
+    def demote(self, key: str, factor: float) -> None:
+        """Rank the server ``key`` lower by ``factor``: it is a mirror."""
+        self._frontier.demote(key, factor)
 
     def has_session(self, key: str) -> bool:
         """Whether the server ``key`` has an open session."""

@@ -30,6 +30,14 @@ class SettingValues:
             raise ValueError(f"{name}={value!r}: must be one of {', '.join(choices)}")
         return str(value)
 
+    def switch(self, name: str) -> bool:
+        """On or off, as Scrapy reads it."""
+        value = self.value(name)
+        spelling = str(value).strip().lower()
+        if spelling not in ("true", "1", "false", "0"):
+            raise ValueError(f"{name}={value!r}: must be True or False")
+        return spelling in ("true", "1")
+
     def number(self, name: str) -> float:
         """Any finite number >= 0."""
         value = self.value(name)

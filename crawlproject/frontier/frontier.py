@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 #: Arrival numbers start here, so that an entry given back can be put before all others of its quality.
 FIRST_ARRIVAL = 1 << 39
 
-#: How many servers a page may cause to be ranked anew, about 20 µs each: no pause, however many servers wait.
-RANKED_PER_PAGE = 32
-
 
 class Frontier:
     """Every discovered, unfetched URL, and which server gets the next connection.
@@ -60,7 +57,15 @@ class Frontier:
         self._returns = FIRST_ARRIVAL
         self._refilled: list[Session] = []
         self._dropped: list[Entry] = []
-        self._outdated: list[Server] = []  # to be ranked anew
+
+    @property
+    def copies_count(self) -> bool:
+        """Whether copies count against the rank of servers that show them; set before the first URL is pushed."""
+        return self._servers.copies_count
+
+    @copies_count.setter
+    def copies_count(self, value: bool) -> None:
+        self._servers.copies_count = value
 
     def keep_in(self, store: FrontierStore, now: float) -> None:
         """Have URLs and servers outlive the process; while there are none yet. Memory then grows with servers only."""
@@ -96,7 +101,7 @@ class Frontier:
                     changed[server] = None
                 self._push_url(server, entry, self._arrivals)
                 if look_ahead is not None:
-                    gain += look_ahead.learn_url(entry.quality, self._queue.last_rank, server.page_time)
+                    gain += look_ahead.learn_url(entry.quality * server.worth, self._queue.last_rank, server.page_time)
         finally:
             if look_ahead is not None and found_on is not None:
                 source = self._servers.meet(found_on)
@@ -111,12 +116,7 @@ class Frontier:
 
     def raise_quality(self, gains: Iterable[tuple[str, float]]) -> None:
         """Add to the quality of URLs, each with its gain > 0; those not queued are left alone. O(log n) each."""
-        changed: dict[Server, None] = {}
-        for server, url, gain in self._servers.of_urls(gains):
-            quality = server.urls.raise_quality(url, server.key, gain)
-            if quality is not None and quality > server.moving_quality:
-                changed[server] = None
-        self._servers.place(changed)
+        self._servers.raise_quality(gains)
 
     def give_back(self, session: Session, entry: Entry) -> None:
         """Queue ``entry`` again, the last handed out by ``next_url``: it was not fetched. O(log n)."""
@@ -178,7 +178,7 @@ class Frontier:
     def record(self, measurement: Measurement) -> None:
         """Learn from a request that ended: estimates, politeness, back-off. O(log servers)."""
         server = self._servers.learn(measurement)
-        self._expect_afresh()
+        self._servers.expect_afresh()
         if server.failures >= self._max_failures > 0:
             self.give_up(server.key)
         self._servers.move(server)
@@ -194,6 +194,14 @@ class Frontier:
     def set_crawl_delay(self, key: str, delay: float) -> None:
         """Keep ``delay`` seconds between any two requests to the server ``key`` (robots.txt). O(log servers)."""
         self._servers.set_crawl_delay(key, delay)
+
+    def learn_content(self, key: str, *, copy: bool) -> None:
+        """A page of the server ``key`` was looked at; ``copy``: its content was met before. O(log servers)."""
+        self._servers.learn_content(key, copy=copy)
+
+    def demote(self, key: str, factor: float) -> None:
+        """Rank the server ``key`` at ``factor`` (above 0) of what it would be, from now on. O(log servers)."""
+        self._servers.demote(key, factor)
 
     def connection_lost(self, key: str, now: float) -> None:
         """The server ``key`` has closed its session's connection: no further request on it. O(batch)."""
@@ -285,16 +293,6 @@ class Frontier:
     def add_server(self, key: str, urls: ServerUrls | None = None) -> Server:
         """A server not met before, with a queue of its own or the one given. O(1)."""
         return self._servers.add(key, urls)
-
-    def _expect_afresh(self) -> None:
-        """Rank the ready servers by what has been learned over all, ``RANKED_PER_PAGE`` of them at a time."""
-        if not self._outdated and self._expectations.is_outdated(len(self._queue.ready)):
-            self.raise_quality(self._expectations.sitemaps.raised())
-            self._outdated = self._queue.ready.values()
-        for server in self._outdated[-RANKED_PER_PAGE:]:
-            self._servers.expect(server)
-            self._queue.place(server)
-        del self._outdated[-RANKED_PER_PAGE:]
 
     def _push_url(self, server: Server, entry: Entry, arrival: int) -> None:
         if server.given_up:

@@ -84,13 +84,16 @@ class PerformanceFirst(PaperPolicy):
 
 
 class QualityFirst(PaperPolicy):
-    """The server with the best URL first, whatever it costs; URLs by quality."""
+    """The server with the best URL first, whatever it costs; URLs by quality.
+
+    Here and below, the URLs of a server count for its ``worth``: less where it has shown many copies.
+    """
 
     by_quality = True
 
     def rank(self, server: Server) -> float:
         """Quality of the server's best URL."""
-        return server.urls.best_quality
+        return server.urls.best_quality * server.worth
 
 
 class CapacityBased(PaperPolicy):
@@ -100,7 +103,7 @@ class CapacityBased(PaperPolicy):
 
     def rank(self, server: Server) -> float:
         """Quality per second expected of the next session."""
-        return server.urls.window_sum / server.expected_time
+        return server.urls.window_sum * server.worth / server.expected_time
 
 
 class BestPrefix:
@@ -120,15 +123,17 @@ class BestPrefix:
 
     def rank(self, server: Server) -> float:
         """Worth per second of the best prefix. O(its length), at most the batch."""
-        return server.urls.best_rate(2 * server.estimates.connect_time, server.page_time, server.bonus)
+        rate = server.urls.best_rate(2 * server.estimates.connect_time, server.page_time, server.bonus)
+        return rate * server.worth
 
     def goes_on(self, server: Server, alternative: float) -> bool:
         """Whether the next URL is worth its time here, the connection being open already."""
-        return server.urls.best_quality + server.bonus >= self.STOP * alternative * server.page_time
+        worth = (server.urls.best_quality + server.bonus) * server.worth
+        return worth >= self.STOP * alternative * server.page_time
 
     def moving_quality(self, server: Server, rank: float) -> float:
         """A URL worth no more per second than the prefix stays behind its end."""
-        return rank * server.page_time - server.bonus
+        return rank / server.worth * server.page_time - server.bonus
 
 
 #: Names of ``FRONTIER_POLICY``.

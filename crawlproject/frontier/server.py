@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 MIN_SESSION_TIME = 1e-6
 
 
+#: A server starts as if it had shown so many pages without a copy: two spellings of a home page must not halve it.
+PRIOR_PAGES = 10
+
+
 class ServerState(Enum):
     """Where a server stands; see the table in the package's docstring."""
 
@@ -43,7 +47,9 @@ class Server:
 
     __slots__ = (
         "bonus",
+        "copies",
         "crawl_delay",
+        "demotion",
         "estimates",
         "failures",
         "found",
@@ -54,11 +60,13 @@ class Server:
         "limit",
         "moving_quality",
         "page_time",
+        "pages",
         "ready_at",
         "request_wait",
         "session",
         "state",
         "urls",
+        "worth",
     )
 
     def __init__(self, key: str, urls: ServerUrls, limit: int) -> None:
@@ -76,6 +84,10 @@ class Server:
         self.crawl_delay = 0.0
         self.failures = 0  # consecutive
         self.given_up = False
+        self.pages = 0  # whose content was looked at
+        self.copies = 0  # of these, with content met before
+        self.demotion = 1.0  # factor on its rank: less for a mirror
+        self.worth = 1.0  # factor on its rank, of demotion and copies
         self.session: Session | None = None
         self.group: Group | None = None
         self.heap_item: HeapItem | None = None
@@ -124,6 +136,12 @@ class Server:
             session.last_end = m.now
             session.carried = m.connection_requests
             session.ending = session.ending or m.server_closed or self.failures > 0
+
+    def weigh(self, *, by_copies: bool) -> None:
+        """Set ``worth``: the smoothed share of distinct content on its pages, where copies count, and its demotion."""
+        self.worth = self.demotion
+        if by_copies:
+            self.worth *= (self.pages - self.copies + PRIOR_PAGES) / (self.pages + PRIOR_PAGES)
 
     def learn_close(self, now: float) -> None:
         """Its session's connection was closed by the server."""

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from crawlproject.frontier.server import Server
     from crawlproject.frontier.server_urls import ServerUrls
 
-SERVER_ATTRIBUTES = ("crawl_delay", "estimates", "failures", "found", "given_up", "ready_at")
+SERVER_ATTRIBUTES = (
+    "copies",
+    "crawl_delay",
+    "demotion",
+    "estimates",
+    "failures",
+    "found",
+    "given_up",
+    "pages",
+    "ready_at",
+)
 
 #: Attributes that are None until something is observed.
 MADE_WHEN_NEEDED: dict[str, type] = {"connects": Observed, "responses": Observed, "found": Yield}
@@ -38,6 +48,7 @@ def restore_server(frontier: Frontier, key: str, urls: ServerUrls, state: dict[s
     server = frontier.add_server(key, urls)
     set_state(server, {name: state[name] for name in SERVER_ATTRIBUTES if name in state})
     frontier._expectations.update(server)
+    server.weigh(by_copies=frontier.copies_count)
     frontier._servers.foresee(server)
     if server.given_up:
         frontier._dropped += urls.drain(key)

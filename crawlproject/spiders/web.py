@@ -6,16 +6,18 @@ import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import Spider
 from scrapy.http import TextResponse
 
+from crawlproject.duplicates import DUPLICATE_OF, NEAR_DUPLICATE_OF
 from crawlproject.items import Page
-from crawlproject.links import Links
+from crawlproject.links import SKIP_LINKS, Links
+from crawlproject.page_reading import is_html, media_type, read_page
 from crawlproject.request_entries import KEEP
 from crawlproject.sitemap_reader import sitemap_links
-from crawlproject.urls import BadSeed, extract, read_seeds, server_key
+from crawlproject.urls import BadSeed, read_seeds, server_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-
-#: Media types whose links are followed.
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 
 class WebSpider(Spider):
@@ -76,16 +75,14 @@ class WebSpider(Spider):
             response.meta[KEEP] = True
             return
         self._count("web/pages")
-        content_type = (response.headers.get(b"Content-Type") or b"").decode("latin-1")
-        media_type = content_type.partition(";")[0].strip().lower()
         title, links = None, None
-        if isinstance(response, TextResponse) and (media_type in HTML_TYPES or not media_type):
-            found = extract(response.text, response.url)
+        if not is_html(response):
+            self._count("web/skipped/content_type")
+        elif not response.meta.get(SKIP_LINKS):
+            found = read_page(cast("TextResponse", response))
             title = found.title
             links = self._links(response, found)
-        else:
-            self._count("web/skipped/content_type")
-        yield self._page(response, media_type or None, title, len(links.hrefs) if links else 0)
+        yield self._page(response, title, len(links.hrefs) if links else 0)
         if links is not None:
             yield links
 
@@ -105,7 +102,7 @@ class WebSpider(Spider):
             hrefs = [*hrefs, found.canonical]
         return Links(response, hrefs, base=found.base)
 
-    def _page(self, response: Response, media_type: str | None, title: str | None, links: int) -> Page:
+    def _page(self, response: Response, title: str | None, links: int) -> Page:
         meta = response.meta
         last_modified = response.headers.get(b"Last-Modified")
         text = response.text if self.with_body and isinstance(response, TextResponse) else None
@@ -115,7 +112,7 @@ class WebSpider(Spider):
             depth=meta.get("depth", 0),
             quality=meta.get("quality", 1.0),
             title=title,
-            content_type=media_type,
+            content_type=media_type(response) or None,
             last_modified=last_modified.decode("latin-1") if last_modified else None,
             length=len(response.body),
             server=server_key(response.url),
@@ -127,6 +124,8 @@ class WebSpider(Spider):
             connection_reused=meta.get("connection_reused"),
             connection_requests=meta.get("connection_requests"),
             links=links,
+            duplicate_of=meta.get(DUPLICATE_OF),
+            near_duplicate_of=meta.get(NEAR_DUPLICATE_OF),
             body=text,
         )
 

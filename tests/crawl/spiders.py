@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 from scrapy import Request, Spider
 
+from crawlproject.links import Links
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
@@ -31,3 +33,34 @@ class ErrbackSpider(Spider):
     def failed(self, failure: Failure) -> Iterator[dict[str, Any]]:
         """A request that failed."""
         yield {"path": urlsplit(failure.request.url).path, "error": failure.type.__name__}
+
+
+class LinksSpider(Spider):
+    """Follows every link by ``Links``; an item for each page."""
+
+    name = "links"
+
+    async def start(self) -> AsyncIterator[Links]:
+        """The seeds."""
+        yield Links(None, self.seeds.split(","))
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        """An item and the links."""
+        yield {"url": response.url}
+        yield Links(response, response.css("a::attr(href)").getall())
+
+
+class AgainSpider(Spider):
+    """Asks for two pages of ``root``, one after the other; an item says what each is an exact copy of."""
+
+    name = "web"  # whose JOBDIR it goes on with
+
+    async def start(self) -> AsyncIterator[Request]:
+        """The first page."""
+        yield Request(f"{self.root}/a", dont_filter=True)
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        """What is known of a page, and the second one."""
+        yield {"url": response.url, "copy_of": response.meta.get("duplicate_of")}
+        if response.url.endswith("/a"):
+            yield Request(f"{self.root}/b", dont_filter=True)

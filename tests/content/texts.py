@@ -1,0 +1,27 @@
+"""Texts for tests, by number: as many different words as wanted, changed here and there."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+from crawlproject.content import PageSketch
+
+
+def words(count: int, seed: int = 0) -> list[str]:
+    """``count`` words, nearly all different, always the same ones for a seed."""
+    return [blake2b(f"{seed} {number}".encode(), digest_size=4).hexdigest() for number in range(count)]
+
+
+def text(count: int = 400, seed: int = 0, changed: tuple[int, ...] = ()) -> str:
+    """A text whose words at the places ``changed`` are others."""
+    result = words(count, seed)
+    for place in changed:
+        result[place] = f"other{place}"
+    return " ".join(result)
+
+
+def page_sketch(body: str, title: str | None = "A page") -> PageSketch:
+    """The sketch of a text long enough to have one."""
+    sketch = PageSketch.of(title, body)
+    assert sketch is not None
+    return sketch
