@@ -10,6 +10,7 @@ from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, Redirec
 from scrapy.utils.misc import load_object
 
 from crawlproject.options import FrontierOptions
+from crawlproject.repository_options import repository_options
 from crawlproject.seen_options import SeenOptions
 from crawlproject.tolerant import (
     TolerantCompressionMiddleware,
@@ -27,6 +28,7 @@ DOWNLOADER_MIDDLEWARES = {
     "crawlproject.middlewares.PolitenessMiddleware": 110,  # after it
     "crawlproject.tolerant.CharsetMiddleware": 585,  # between HttpCompressionMiddleware and MetaRefreshMiddleware
     "crawlproject.middlewares.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900): real answers only
+    "crawlproject.repository_middleware.RepositoryMiddleware": 995,  # what came, before anything else touches it
 }
 
 COMPONENTS = {
@@ -55,6 +57,7 @@ class FrontierAddon:
         """Called by Scrapy before the crawl."""
         FrontierOptions.from_settings(settings)
         SeenOptions.from_settings(settings)
+        repository_options(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits
