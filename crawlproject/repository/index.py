@@ -69,9 +69,9 @@ class Original(NamedTuple):
 
 
 COLUMNS = PageRow._fields
-_REALS = ("fetched_at", "quality", "dns_time", "connect_time", "tls_time", "response_time", "fetch_time")
-_INTEGERS = ("status", "length", "depth", "file", "offset", "record_length")
-_TYPES = {**dict.fromkeys(_REALS, "REAL"), **dict.fromkeys(_INTEGERS, "INTEGER")}
+REALS = ("fetched_at", "quality", "dns_time", "connect_time", "tls_time", "response_time", "fetch_time")
+INTEGERS = ("status", "length", "depth", "offset", "record_length")
+_TYPES = {**dict.fromkeys(REALS, "REAL"), **dict.fromkeys((*INTEGERS, "file"), "INTEGER")}
 
 _SCHEMA = f"""
 CREATE TABLE files (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, complete INTEGER NOT NULL DEFAULT 0);
@@ -101,7 +101,10 @@ class PageIndex:
     def __init__(self, directory: Path, *, read_only: bool = False) -> None:
         self._path = directory / FILE_NAME
         if read_only and not self._path.is_file():
-            raise RepositoryError(directory, f"not a repository: there is no {FILE_NAME}")
+            raise RepositoryError(
+                directory,
+                f"not a repository: there is no {FILE_NAME} (of WARC files, `scrapy repository index` makes one)",
+            )
         self._files: dict[str, int] = {}
         self._waiting: list[PageRow] = []
         self._by_digest: dict[str, Original] = {}
@@ -215,6 +218,12 @@ class PageIndex:
         order = "p.url, p.fetched_at" + (" DESC" if newest_first else "")
         with closing(self._database.execute(f"{_ROWS} WHERE {where or 1} ORDER BY {order}", values)) as found:
             yield from map(PageRow._make, found)
+
+    def original_row(self, digest: str) -> PageRow | None:
+        """Where the body of this digest lies. O(log pages)."""
+        where = "p.digest = ? AND p.record_type = 'response' AND p.truncated IS NULL"
+        row = self._database.execute(f"{_ROWS} WHERE {where} LIMIT 1", (digest,)).fetchone()
+        return None if row is None else PageRow._make(row)
 
     def files(self) -> dict[str, tuple[bool, int]]:
         """Names of the files known: whether complete, number of pages. O(pages)."""

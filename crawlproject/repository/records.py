@@ -100,7 +100,7 @@ def _response(
     headers.append(("WARC-Profile", REVISIT + ("server-not-modified" if not_modified else "identical-payload-digest")))
     if original is not None:
         headers += [
-            ("WARC-Refers-To", f"<urn:{original.record_id}>"),
+            ("WARC-Refers-To", f"<{original.record_id}>"),
             ("WARC-Refers-To-Target-URI", _one_line(original.url)),
             ("WARC-Refers-To-Date", warc_date(original.fetched_at)),
         ]
