@@ -135,10 +135,12 @@ def _capture(request: Request, response: Response, sent: float) -> Capture:
     protocol = response.protocol or "HTTP/1.1"
     if exchange is not None:
         reason = exchange.reason or ""
+        target = exchange.request_info.url.raw_path_qs
         asked: Iterable[tuple[bytes, bytes]] = [(_bytes(name), _bytes(value)) for name, value in exchange.asked()]
         answered: Iterable[tuple[bytes, bytes]] = exchange.answered
     else:
         reason = responses.get(response.status, "")
+        target = _target(request.url)
         asked = [(b"Host", urlsplit(request.url).netloc.encode()), *_pairs(request.headers)]
         answered = _pairs(response.headers)
     headers = response.headers
@@ -146,7 +148,7 @@ def _capture(request: Request, response: Response, sent: float) -> Capture:
         url=response.url,
         fetched_at=round(sent, 6),
         status=response.status,
-        request_head=_head(f"{request.method} {_target(request.url)} HTTP/1.1", asked),
+        request_head=_head(f"{request.method} {target} HTTP/1.1", asked),
         request_body=request.body,
         response_head=_head(f"{protocol} {response.status} {reason}", map(_renamed, answered)),
         body=response.body,
