@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from http.client import responses
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,8 @@ TRUNCATED = {"dataloss": "disconnect", "download_stopped": "unspecified"}
 #: The body is stored without it, so a reader must not undo it again.
 TRANSFER_ENCODING = b"transfer-encoding"
 RENAMED = b"X-Archive-Orig-Transfer-Encoding"
+
+_breaks = re.compile(rb"[\r\n]+").sub
 
 
 class RepositoryMiddleware:
@@ -136,12 +139,12 @@ def _capture(request: Request, response: Response, sent: float) -> Capture:
     if exchange is not None:
         reason = exchange.reason or ""
         target = exchange.request_info.url.raw_path_qs
-        asked: Iterable[tuple[bytes, bytes]] = [(_bytes(name), _bytes(value)) for name, value in exchange.asked()]
+        asked = [f"{name}: {value}".encode("utf-8", "surrogateescape") for name, value in exchange.asked()]
         answered: Iterable[tuple[bytes, bytes]] = exchange.answered
     else:
         reason = responses.get(response.status, "")
         target = _target(request.url)
-        asked = [(b"Host", urlsplit(request.url).netloc.encode()), *_pairs(request.headers)]
+        asked = [b"Host: " + urlsplit(request.url).netloc.encode(), *map(b": ".join, _pairs(request.headers))]
         answered = _pairs(response.headers)
     headers = response.headers
     return Capture(
@@ -188,21 +191,21 @@ def _target(url: str) -> str:
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-def _head(first: str, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    lines = [first.encode("latin-1", "replace"), *(name + b": " + value for name, value in headers)]
-    return b"".join(line.replace(b"\r", b" ").replace(b"\n", b" ") + b"\r\n" for line in lines) + b"\r\n"
+def _head(first: str, headers: Iterable[bytes]) -> bytes:
+    lines = [first.encode("latin-1", "replace"), *headers, b"\r\n"]
+    head = b"\r\n".join(lines)
+    if head.count(b"\n") + head.count(b"\r") != 2 * len(lines):  # a line is not one
+        head = b"\r\n".join([_breaks(b" ", line) for line in lines[:-1]] + lines[-1:])
+    return head
 
 
-def _renamed(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
-    return (RENAMED, header[1]) if header[0].lower() == TRANSFER_ENCODING else header
+def _renamed(header: tuple[bytes, bytes]) -> bytes:
+    name, value = header
+    return (RENAMED if name.lower() == TRANSFER_ENCODING else name) + b": " + value
 
 
 def _pairs(headers: Any) -> Iterable[tuple[bytes, bytes]]:
     return ((name, value) for name, values in headers.items() for value in values)
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 def _text(value: bytes | None) -> str | None:

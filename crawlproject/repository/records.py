@@ -44,7 +44,7 @@ def payload_digest(body: bytes) -> str:
 
 def warc_date(time: float) -> str:
     """Seconds since 1970 as WARC-Date has them, to the microsecond."""
-    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{datetime.fromtimestamp(time, UTC).isoformat(timespec='microseconds')[:26]}Z"
 
 
 def new_id() -> str:
@@ -58,29 +58,21 @@ def page_records(capture: Capture, response_id: str, digest: str, original: Orig
     A revisit holds the headers alone; ``original`` says which earlier page has its body.
     """
     date, url = warc_date(capture.fetched_at), _one_line(capture.url)
-    request_id = new_id()
-    shared = [("WARC-Target-URI", url), ("WARC-Date", date), ("WARC-IP-Address", capture.ip_address)]
+    address = ("WARC-IP-Address", capture.ip_address)
+    shared = [("WARC-Date", date), ("WARC-Target-URI", url)]
+    to_response = ("WARC-Concurrent-To", f"<urn:{response_id}>")  # which holds in both directions (5.7)
     answer = [
         *shared,
+        address,
         *(("WARC-Protocol", protocol) for protocol in capture.protocols),
-        ("WARC-Concurrent-To", f"<urn:{request_id}>"),
         ("WARC-Payload-Digest", digest or None),
     ]
-    to_response = ("WARC-Concurrent-To", f"<urn:{response_id}>")
+    asked = [*shared, address, to_response, ("Content-Type", REQUEST_TYPE)]
+    about = [*shared, to_response, ("WARC-Refers-To", f"<urn:{response_id}>"), ("Content-Type", FIELDS_TYPE)]
     return (
         _response(capture, response_id, answer, original),
-        _record(
-            WarcRecordType.request,
-            request_id,
-            [*shared, to_response, ("Content-Type", REQUEST_TYPE)],
-            capture.request_head + capture.request_body,
-        ),
-        _record(
-            WarcRecordType.metadata,
-            new_id(),
-            [*shared, to_response, ("WARC-Refers-To", f"<urn:{response_id}>"), ("Content-Type", FIELDS_TYPE)],
-            _fields(_metadata(capture)),
-        ),
+        _record(WarcRecordType.request, new_id(), asked, capture.request_head + capture.request_body),
+        _record(WarcRecordType.metadata, new_id(), about, _fields(_metadata(capture))),
     )
 
 
