@@ -52,7 +52,9 @@ def new_id() -> str:
     return f"uuid:{uuid4()}"
 
 
-def page_records(capture: Capture, response_id: str, digest: str, original: Original | None) -> tuple[bytes, ...]:
+def page_records(
+    capture: Capture, response_id: str, digest: str | None, original: Original | None
+) -> tuple[bytes, ...]:
     """The records of one page: response or revisit, request, metadata. O(length of the body).
 
     A revisit holds the headers alone; ``original`` says which earlier page has its body.
@@ -65,7 +67,7 @@ def page_records(capture: Capture, response_id: str, digest: str, original: Orig
         *shared,
         address,
         *(("WARC-Protocol", protocol) for protocol in capture.protocols),
-        ("WARC-Payload-Digest", digest or None),
+        ("WARC-Payload-Digest", digest),
     ]
     asked = [*shared, address, to_response, ("Content-Type", REQUEST_TYPE)]
     about = [*shared, to_response, ("WARC-Refers-To", f"<urn:{response_id}>"), ("Content-Type", FIELDS_TYPE)]

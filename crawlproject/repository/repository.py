@@ -128,10 +128,11 @@ class Repository:
             self._index_failed(error)
             return None
 
-    def _pack(self, capture: Capture, digest: str, original: Original | None) -> _Packed:
+    def _pack(self, capture: Capture, body_digest: str, original: Original | None) -> _Packed:
         is_revisit = original is not None or capture.status == 304
-        if capture.status == 304:
-            digest = original.digest or "" if original is not None else ""
+        digest: str | None = body_digest
+        if capture.status == 304:  # the body is the one that the URL had
+            digest = original.digest if original is not None else None
         response_id = new_id()
         measured = capture.measured
         row = PageRow(
@@ -142,7 +143,7 @@ class Repository:
             content_type=capture.content_type,
             last_modified=capture.last_modified,
             length=len(capture.body),
-            digest=digest if capture.body or (is_revisit and digest) else None,
+            digest=digest if capture.body or is_revisit else None,
             server=measured.server,
             depth=measured.depth,
             quality=measured.quality,
