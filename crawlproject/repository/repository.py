@@ -32,6 +32,9 @@ logger = logging.getLogger(__name__)
 #: for more than some 5 ms (scripts/bench_repository.py).
 LONG_BODY = 262_144
 
+#: Rows found in WARC files that wait in memory at most.
+ROWS_PER_COMMIT = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class RepositoryOptions:
@@ -86,10 +89,7 @@ class Repository:
         self._index.cut(file.name, file.size)
         with self._warc.path(file.name).open("rb") as opened:
             scan = Scan(opened, file.name, self._index.end(file.name))
-            pages = 0
-            for row in scan:
-                self._index.add(row)
-                pages += 1
+            pages = _add_all(self._index, scan)
         damaged = file.size - scan.end
         file.cut(scan.end)
         if scan.end:
@@ -231,6 +231,17 @@ async def _run(in_thread: bool, function: Callable[..., T], *args: object) -> T:
     return await asyncio.to_thread(function, *args) if in_thread else function(*args)
 
 
+def _add_all(index: PageIndex, scan: Scan) -> int:
+    """How many pages there were."""
+    pages = 0
+    for row in scan:
+        index.add(row)
+        pages += 1
+        if pages % ROWS_PER_COMMIT == 0:
+            index.commit()
+    return pages
+
+
 def reindex(directory: Path) -> tuple[int, int]:
     """Add to the index what it does not have of a directory's finished files: (files read, pages found).
 
@@ -245,9 +256,7 @@ def reindex(directory: Path) -> tuple[int, int]:
                     continue
                 with path.open("rb") as opened:
                     scan = Scan(opened, path.name, index.end(path.name))
-                    for row in scan:
-                        index.add(row)
-                        pages += 1
+                    pages += _add_all(index, scan)
                 index.complete(path.name)
                 files += 1
                 if scan.end < path.stat().st_size:
