@@ -22,7 +22,7 @@ class PostingSpider(Spider):
 
     def parse(self, response: Response) -> Any:
         for link in response.css("a::attr(href)").getall():
-            yield response.follow(link, headers={"X-Mine": "caf\xe9"}, callback=self.done)
+            yield response.follow(link, headers={"X-Mine": "a; b=c"}, callback=self.done)
         yield Request(response.url, method="POST", body="posted", callback=self.done, dont_filter=True)
 
     def done(self, response: Response) -> None:

@@ -135,12 +135,14 @@ def test_requests_are_recorded_as_they_were_sent(tmp_path: Path) -> None:
         assert http.statusline == f"{asked.path} HTTP/1.1"
         assert payload.decode() == asked.body
     assert {asked.body for asked in seen.values()} == {"", "posted"}
+    answers = [headers for kind, headers, _, _ in archived(tmp_path) if kind in ("response", "revisit")]
     protocols = {
-        headers["WARC-Target-URI"]: headers["WARC-Protocol"]
-        for kind, headers, _, _ in archived(tmp_path)
-        if kind == "response"
+        (urlsplit(headers["WARC-Target-URI"]).scheme, value.partition(".")[0])
+        for headers in answers
+        for name, value in headers.headers
+        if name == "WARC-Protocol"
     }
-    assert len(protocols) == 4 - 1
+    assert protocols == {("http", "http/1"), ("https", "http/1"), ("https", "tls/1")}
     assert {row.tls_time is not None for row in rows(tmp_path) if row.url.startswith("https")} == {True}
 
 
