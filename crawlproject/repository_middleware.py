@@ -15,7 +15,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import call_later, is_asyncio_available
 
 from crawlproject.download.handler import TIMING
-from crawlproject.download.timing import CLOCK
+from crawlproject.download.timing import CLOCK, Timing
 from crawlproject.repository import Capture, Measured, Repository
 from crawlproject.repository_options import repository_options
 from crawlproject.request_entries import KEEP
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.utils.asyncio import CallLaterResult
 
-    from crawlproject.download.timing import Timing
+    from crawlproject.download.timing import Exchange
     from crawlproject.repository import RepositoryOptions
 
 logger = logging.getLogger(__name__)
@@ -47,6 +47,12 @@ TRUNCATED = {"dataloss": "disconnect", "download_stopped": "unspecified"}
 #: The body is stored without it, so a reader must not undo it again.
 TRANSFER_ENCODING = b"transfer-encoding"
 RENAMED = b"X-Archive-Orig-Transfer-Encoding"
+
+#: Not the server's business.
+PROXY_PASSWORD = b"proxy-authorization"
+
+#: Depths and qualities from here on are none.
+MOST = 2**31
 
 _breaks = re.compile(rb"[\r\n]+").sub
 
@@ -130,35 +136,26 @@ class RepositoryMiddleware:
 
 
 def _capture(request: Request, response: Response, sent: float) -> Capture:
-    """What is known of an answer: as it went over the wire where our download handler saw it, else as Scrapy has it."""
+    """What is known of an answer."""
     timing: Timing | None = request.meta.get(TIMING)
     exchange = timing.exchange if timing is not None else None
     if timing is not None and timing.started:
         sent = time.time() - (CLOCK() - timing.started)
-    protocol = response.protocol or "HTTP/1.1"
-    if exchange is not None:
-        reason = exchange.reason or ""
-        target = exchange.request_info.url.raw_path_qs
-        asked = [f"{name}: {value}".encode("utf-8", "surrogateescape") for name, value in exchange.asked()]
-        answered: Iterable[tuple[bytes, bytes]] = exchange.answered
-    else:
-        reason = responses.get(response.status, "")
-        target = _target(request.url)
-        asked = [b"Host: " + urlsplit(request.url).netloc.encode(), *map(b": ".join, _pairs(request.headers))]
-        answered = _pairs(response.headers)
+    protocol = (response.protocol or "HTTP/1.1").lower()
+    request_head, response_head = _heads(request, response, exchange)
     headers = response.headers
     return Capture(
         url=response.url,
         fetched_at=round(sent, 6),
         status=response.status,
-        request_head=_head(f"{request.method} {target} HTTP/1.1", asked),
+        request_head=request_head,
         request_body=request.body,
-        response_head=_head(f"{protocol} {response.status} {reason}", map(_renamed, answered)),
+        response_head=response_head,
         body=response.body,
         content_type=_text(headers.get(b"Content-Type")),
         last_modified=_text(headers.get(b"Last-Modified")),
         ip_address=str(response.ip_address) if response.ip_address is not None else None,
-        protocols=(protocol.lower(), *(exchange.tls_protocols if exchange is not None else ())),
+        protocols=(protocol, *(exchange.tls_protocols if exchange is not None else ())),
         truncated=next((TRUNCATED[flag] for flag in response.flags if flag in TRUNCATED), None),
         measured=_measured(request, timing),
     )
@@ -167,20 +164,41 @@ def _capture(request: Request, response: Response, sent: float) -> Capture:
 def _measured(request: Request, timing: Timing | None) -> Measured:
     meta = request.meta
     quality, depth = meta.get("quality"), meta.get("depth", 0)
+    known = timing or Timing(fetch_time=meta.get("download_latency", 0.0))
     return Measured(
         server=server_key(request.url),
-        depth=depth if isinstance(depth, int) else None,
-        quality=float(quality) if isinstance(quality, int | float) else None,
+        depth=depth if isinstance(depth, int) and 0 <= depth < MOST else None,
+        quality=float(quality) if isinstance(quality, int | float) and 0 <= quality < MOST else None,
         via=_text(request.headers.get(b"Referer")),
-        dns_time=_rounded(timing.dns_time) if timing is not None else None,
-        connect_time=_rounded(timing.connect_time) if timing is not None else None,
-        tls_time=_rounded(timing.tls_time) if timing is not None else None,
-        response_time=_rounded(timing.response_time) if timing is not None else None,
-        fetch_time=_rounded(timing.fetch_time if timing is not None else meta.get("download_latency")),
+        dns_time=_rounded(known.dns_time),
+        connect_time=_rounded(known.connect_time),
+        tls_time=_rounded(known.tls_time),
+        response_time=_rounded(known.response_time),
+        fetch_time=_rounded(known.fetch_time),
     )
 
 
-def _rounded(seconds: Any) -> float | None:
+def _heads(request: Request, response: Response, exchange: Exchange | None) -> tuple[bytes, bytes]:
+    """First lines and headers: as they went over the wire where our download handler saw it, else as Scrapy has them.
+
+    HTTP/2 is written as HTTP/1.1; WARC-Protocol has what it was.
+    """
+    version = response.protocol if (response.protocol or "").startswith("HTTP/") else "HTTP/1.1"
+    if exchange is not None:
+        target, reason = exchange.request_info.url.raw_path_qs, exchange.reason or ""
+        asked = ((name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in exchange.asked())
+        answered: Iterable[tuple[bytes, bytes]] = exchange.answered
+    else:
+        target, reason = _target(request.url), responses.get(response.status, "")
+        host = (b"Host", urlsplit(request.url).netloc.encode())
+        asked = (header for header in (host, *_pairs(request.headers)))
+        answered = _pairs(response.headers)
+    sent = [name + b": " + value for name, value in asked if name.lower() != PROXY_PASSWORD]
+    came = [(RENAMED if name.lower() == TRANSFER_ENCODING else name) + b": " + value for name, value in answered]
+    return _head(f"{request.method} {target} HTTP/1.1", sent), _head(f"{version} {response.status} {reason}", came)
+
+
+def _rounded(seconds: float | None) -> float | None:
     """To the microsecond, as records have it."""
     return None if seconds is None else round(seconds, 6)
 
@@ -197,11 +215,6 @@ def _head(first: str, headers: Iterable[bytes]) -> bytes:
     if head.count(b"\n") + head.count(b"\r") != 2 * len(lines):  # a line is not one
         head = b"\r\n".join([_breaks(b" ", line) for line in lines[:-1]] + lines[-1:])
     return head
-
-
-def _renamed(header: tuple[bytes, bytes]) -> bytes:
-    name, value = header
-    return (RENAMED if name.lower() == TRANSFER_ENCODING else name) + b": " + value
 
 
 def _pairs(headers: Any) -> Iterable[tuple[bytes, bytes]]:

@@ -15,6 +15,7 @@ from scrapy.utils.log import configure_logging
 from crawlproject.repository import PageIndex, RepositoryError, WarcFiles, reindex
 from crawlproject.repository.export import iso, write_csv, write_parquet
 from crawlproject.repository.reading import decoded, read_message
+from crawlproject.urls import resolve
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -97,7 +98,8 @@ class Command(ScrapyCommand):
             sys.stdout.writelines(_lines(islice(rows, opts.limit)))
 
     def _get(self, index: PageIndex, directory: Path, url: str, opts: Namespace) -> None:
-        row = next(index.rows(url=url, newest_first=True), None)
+        spellings = (url, resolve(url) or url)  # as it was typed, and as a crawl has it
+        row = next((row for one in spellings for row in index.rows(url=one, newest_first=True)), None)
         if row is None:
             self._fail(f"{directory}: no page of {url!r}")
             return

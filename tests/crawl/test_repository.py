@@ -306,3 +306,20 @@ def test_a_directory_that_cannot_be_written_stops_the_start(tmp_path: Path) -> N
     result = crawl(WEB, settings=settings_for(tmp_path), seeds="http://127.4.0.1:1/")
     assert result.exit_code != 0
     assert f"{tmp_path}/repository: " in result.log
+
+
+def test_it_works_with_another_download_handler(tmp_path: Path) -> None:
+    """Headers are as Scrapy has them then; payloads and addresses as ever; a proxy's password is not kept."""
+    handlers = {"http": "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler"}
+    headers = {"Proxy-Authorization": "Basic c2VjcmV0", "X-Mine": "1"}
+    with scripted_site() as site:
+        site.script = {"1/": Answer("<p>x", headers={"X-Theirs": "2", "Content-Type": "text/html"})}
+        more = {"DOWNLOAD_HANDLERS": handlers, "DEFAULT_REQUEST_HEADERS": headers}
+        crawl(WEB, settings=settings_for(tmp_path, **more), seeds=site.url("1/"))
+    (row,) = rows(tmp_path)
+    assert (row.ip_address, row.length) == ("127.4.0.1", 4)
+    (_, _, answer, _), (_, _, request, _) = [each for each in archived(tmp_path) if each[0] in ("response", "request")]
+    assert answer.get_header("X-Theirs") == "2"
+    assert request.get_header("X-Mine") == "1"
+    assert request.get_header("Host") == urlsplit(site.url("1/")).netloc
+    assert request.get_header("Proxy-Authorization") is None

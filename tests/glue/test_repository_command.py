@@ -64,7 +64,7 @@ def test_ls_lists_files(repository: Path) -> None:
 
 def test_get_prints_the_newest_body(repository: Path) -> None:
     """Decoded, or as received; a revisit's is that of the page it repeats."""
-    assert scrapy("get", "http://b.example/copy", repository).stdout == b"new"
+    assert scrapy("get", "HTTP://b.example/x/../copy", repository).stdout == b"new"
     assert gzip.decompress(scrapy("get", "http://b.example/copy", repository, "--raw").stdout) == b"new"
     answer = scrapy("get", "http://a.example/gone", repository, "--headers").stdout
     assert answer == b"HTTP/1.1 404 Status\r\nContent-Type: text/html\r\n\r\ngone"
