@@ -94,7 +94,7 @@ class Command(ScrapyCommand):
         elif opts.files:
             sys.stdout.writelines(_files(index, directory))
         else:
-            rows = index.rows(server=opts.server, status=opts.status)
+            rows = index.rows(server=_server(opts), status=opts.status)
             sys.stdout.writelines(_lines(islice(rows, opts.limit)))
 
     def _get(self, index: PageIndex, directory: Path, url: str, opts: Namespace) -> None:
@@ -131,6 +131,10 @@ def _message(index: PageIndex, directory: Path, row: PageRow) -> Message:
     return message._replace(body=read_message(files.path(original.file), original.offset).body)
 
 
+def _server(opts: Namespace) -> str | None:
+    return opts.server.rstrip("/") if opts.server else None
+
+
 def _lines(rows: Iterator[PageRow]) -> Iterator[str]:
     for row in rows:
         media_type = (row.content_type or "-").partition(";")[0].strip()
@@ -155,7 +159,7 @@ def _export(index: PageIndex, opts: Namespace) -> None:
         raise UsageError("export: expected either --csv FILE or --parquet FILE", print_help=False)
     option, path, write = ("--csv", opts.csv, write_csv) if opts.csv else ("--parquet", opts.parquet, write_parquet)
     try:
-        count = write(index.rows(server=opts.server, status=opts.status), Path(path))
+        count = write(index.rows(server=_server(opts), status=opts.status), Path(path))
     except ImportError as error:
         raise UsageError("--parquet needs pyarrow: pip install pyarrow", print_help=False) from error
     except OSError as error:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: A body longer than this many bytes is compressed in a thread: in the event loop it would hold up everything else
-#: for more than some 5 ms (scripts/bench_repository.py).
-LONG_BODY = 262_144
+#: A body longer than this many bytes is hashed and compressed in a thread: in the event loop that would hold up
+#: everything else for more than 5 ms (scripts/bench_repository.py stalls).
+LONG_BODY = 1_048_576
 
 #: Rows found in WARC files that wait in memory at most.
 ROWS_PER_COMMIT = 10_000
