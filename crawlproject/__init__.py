@@ -8,6 +8,7 @@ One way for the data::
 
 ``frontier/``, ``urls/`` and ``seen/`` are the core: pure, without Scrapy, clock or sockets.  ``scheduler.py``,
 ``dupefilter.py``, ``intake.py``, ``middlewares.py`` and ``download/`` join it to Scrapy, ``addon.py`` switches all on.
+``repository/`` keeps what came over the network.
 """
 
 __version__ = "0.1.0"

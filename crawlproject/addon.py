@@ -14,6 +14,7 @@ from crawlproject.duplicate_options import DuplicateOptions
 from crawlproject.monitor import MonitorOptions
 from crawlproject.network_options import NetworkOptions
 from crawlproject.options import FrontierOptions
+from crawlproject.repository_options import repository_options
 from crawlproject.robots import RobotsMiddleware
 from crawlproject.robots_options import RobotsOptions
 from crawlproject.seen_options import SeenOptions
@@ -33,6 +34,7 @@ DOWNLOADER_MIDDLEWARES = {
     "crawlproject.middlewares.PolitenessMiddleware": 110,  # after it
     "crawlproject.tolerant.CharsetMiddleware": 585,  # between HttpCompressionMiddleware and MetaRefreshMiddleware
     "crawlproject.middlewares.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900): real answers only
+    "crawlproject.repository_middleware.RepositoryMiddleware": 995,  # what came, before anything else touches it
 }
 
 COMPONENTS = {
@@ -71,6 +73,7 @@ class FrontierAddon:
         RobotsOptions.from_settings(settings)
         MonitorOptions.from_settings(settings)
         DuplicateOptions.from_settings(settings)
+        repository_options(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits

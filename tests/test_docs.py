@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crawlproject import duplicate_options, network_options, options, robots_options, seen_options
+from crawlproject import duplicate_options, network_options, options, repository_options, robots_options, seen_options
 from crawlproject.monitor import options as monitor_options
 
 DEFAULTS = {
@@ -15,6 +15,7 @@ DEFAULTS = {
     **robots_options.DEFAULTS,
     **monitor_options.DEFAULTS,
     **duplicate_options.DEFAULTS,
+    **repository_options.DEFAULTS,
 }
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,14 +35,14 @@ def test_every_setting_is_documented_with_its_default(name: str) -> None:
 
 def test_documented_settings_exist() -> None:
     """No row for a setting that nothing reads."""
-    prefixes = "FRONTIER|DUPLICATES|SEEN|URL|LINKS|SERVER|ALLOWED|DNS|ROBOTSTXT|MONITOR|METRICS"
+    prefixes = "FRONTIER|REPOSITORY|DUPLICATES|SEEN|URL|LINKS|SERVER|ALLOWED|DNS|ROBOTSTXT|MONITOR|METRICS"
     for name in re.findall(rf"^\| `((?:{prefixes})\w+)`", SETTINGS, re.MULTILINE):
         assert f'"{name}"' in SOURCES, name
 
 
 def test_every_stat_is_documented() -> None:
     """Each literal name of a stat in the sources stands in docs/stats.md."""
-    prefixes = "frontier|seen|duplicates|web|dns|guard|redirect|charset|httpcompression|robotstxt|monitor"
+    prefixes = "frontier|repository|seen|duplicates|web|dns|guard|redirect|charset|httpcompression|robotstxt|monitor"
     names = set(re.findall(rf'"((?:{prefixes})/[a-z_/]+[a-z_])"', SOURCES))
     assert len(names) > 10
     for name in names:

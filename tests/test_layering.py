@@ -52,6 +52,15 @@ def test_core_imports_neither_scrapy_nor_clock_nor_sockets(path: Path) -> None:
             assert rest.split(".")[0] in allowed, f"{path.name} imports {name}"
 
 
+def test_the_repository_knows_neither_scrapy_nor_the_frontier() -> None:
+    """repository/ does I/O on files alone, and can be used without a crawl; its middleware and options are outside."""
+    for path in sorted((PACKAGE / "repository").rglob("*.py")):
+        for name in imports(path):
+            top, _, rest = name.partition(".")
+            assert top not in {"scrapy", "twisted", "redis", "aiohttp", "socket", "random"}, f"{path.name}: {name}"
+            assert top != "crawlproject" or rest.split(".")[0] in {"repository", "urls"}, f"{path.name}: {name}"
+
+
 def test_nothing_imports_the_settings_module() -> None:
     """Settings come through the crawler."""
     for path in PACKAGE.rglob("*.py"):

@@ -12,6 +12,7 @@ import aiohttp
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Iterable
     from types import SimpleNamespace
 
     from aiohttp.connector import Connection
@@ -25,6 +26,22 @@ _LAST_DATA_SENT, _LAST_DATA_RECV, _RTT = 9, 11, 15
 
 #: The kernel counts in ticks of up to this many seconds: below it the process's clock is the better one.
 KERNEL_TICK = 0.008
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What went over the wire besides the bodies; the transfer coding has been undone."""
+
+    request_info: aiohttp.RequestInfo
+    reason: str | None
+    #: Headers of the answer, as they came.
+    answered: tuple[tuple[bytes, bytes], ...]
+    #: ``tls/1.3``, or nothing.
+    tls_protocols: tuple[str, ...]
+
+    def asked(self) -> Iterable[tuple[str, str]]:
+        """Headers of the request, as they were sent."""
+        return self.request_info.headers.items()
 
 
 @dataclass(slots=True)
@@ -43,6 +60,7 @@ class Timing:
     sent: float = 0.0  # when the request was written
     lag: float = 0.0  # by how much the process saw the answer too late
     connect_started: float = 0.0
+    exchange: Exchange | None = None  # once the headers have come
 
     def end(self, now: float) -> None:
         """The last byte has come."""
@@ -90,6 +108,8 @@ class TimedResponse(aiohttp.ClientResponse):
 
     def correct(self, timing: Timing, now: float) -> None:
         """Take out of ``timing`` what only the event loop's lag put in, now that the headers have come."""
+        tls = (self.ssl_object.version() or "").lower().replace("tlsv", "tls/") if self.ssl_object is not None else ""
+        timing.exchange = Exchange(self.request_info, self.reason, self.raw_headers, (tls,) if tls else ())
         if self.kernel is None:
             return
         first_byte, round_trip = self.kernel

@@ -1,0 +1,167 @@
+"""``scrapy repository``: what a crawl has kept (``REPOSITORY_DIR``); also while it runs."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+from scrapy.utils.log import configure_logging
+
+from crawlproject.repository import PageIndex, RepositoryError, WarcFiles, reindex
+from crawlproject.repository.export import iso, write_csv, write_parquet
+from crawlproject.repository.reading import decoded, read_message
+from crawlproject.urls import resolve
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
+
+    from crawlproject.repository import PageRow
+    from crawlproject.repository.reading import Message
+
+logger = logging.getLogger(__name__)
+
+#: Actions: how many arguments stand before the directory.
+ACTIONS = {"ls": 0, "get": 1, "export": 0, "index": 0}
+
+
+class Command(ScrapyCommand):
+    """Reads only, but for ``index``."""
+
+    requires_crawler_process = False
+
+    def syntax(self) -> str:
+        """What stands behind ``scrapy repository``."""
+        return "[options] <ls [DIR] | get URL [DIR] | export [DIR] | index [DIR]>"
+
+    def short_desc(self) -> str:
+        """One line for the list of commands."""
+        return "List, get and export the pages that a crawl has kept"
+
+    def long_desc(self) -> str:
+        """For ``--help``."""
+        return (
+            "ls: list pages, or files. get URL: print the body of the newest page of this URL, decoded. export: write"
+            " the index as CSV or Parquet. index: make the index of a directory of WARC files, or mend it. DIR is"
+            " REPOSITORY_DIR where that is set."
+        )
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Scrapy's and this command's."""
+        super().add_options(parser)
+        parser.add_argument("--dir", help="the repository's directory")
+        parser.add_argument("--server", help="ls, export: only this server: scheme://host[:port]")
+        parser.add_argument("--status", type=int, help="ls, export: only pages of this HTTP status")
+        parser.add_argument("--limit", type=int, metavar="N", help="ls: most pages")
+        parser.add_argument("--files", action="store_true", help="ls: the WARC files instead of the pages")
+        parser.add_argument("--headers", action="store_true", help="get: print the HTTP headers first")
+        parser.add_argument("--raw", action="store_true", help="get: print the body as received, compressed or not")
+        parser.add_argument("--csv", metavar="FILE", help="export: write CSV there")
+        parser.add_argument("--parquet", metavar="FILE", help="export: write Parquet there (needs pyarrow)")
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        """Do it; UsageError where the arguments are wrong, exit code 1 where there is nothing to be had."""
+        assert self.settings is not None
+        configure_logging(self.settings)
+        action, *rest = args or [""]
+        if action not in ACTIONS:
+            raise UsageError(f"expected {', '.join(ACTIONS)}, got {action or 'nothing'}", print_help=False)
+        if len(rest) < ACTIONS[action] or len(rest) > ACTIONS[action] + 1:
+            raise UsageError(f"{action}: expected {'a URL and ' * ACTIONS[action]}a directory", print_help=False)
+        names = (*rest[ACTIONS[action] :], opts.dir, self.settings.get("REPOSITORY_DIR"))
+        directory = next(filter(None, names), None)
+        if directory is None:
+            raise UsageError("which directory? name it, or set REPOSITORY_DIR", print_help=False)
+        try:
+            if action == "index":
+                logger.info("%d files read, %d pages found", *reindex(Path(directory)))
+                return
+            with PageIndex(Path(directory), read_only=True) as index:
+                self._read(action, index, Path(directory), opts, *rest[: ACTIONS[action]])
+        except RepositoryError as error:
+            self._fail(str(error))
+
+    def _read(self, action: str, index: PageIndex, directory: Path, opts: Namespace, url: str = "") -> None:
+        if action == "get":
+            self._get(index, directory, url, opts)
+        elif action == "export":
+            _export(index, opts)
+        elif opts.files:
+            sys.stdout.writelines(_files(index, directory))
+        else:
+            rows = index.rows(server=_server(opts), status=opts.status)
+            sys.stdout.writelines(_lines(islice(rows, opts.limit)))
+
+    def _get(self, index: PageIndex, directory: Path, url: str, opts: Namespace) -> None:
+        spellings = (url, resolve(url) or url)  # as it was typed, and as a crawl has it
+        row = next((row for one in spellings for row in index.rows(url=one, newest_first=True)), None)
+        if row is None:
+            self._fail(f"{directory}: no page of {url!r}")
+            return
+        try:
+            message = _message(index, directory, row)
+            body = message.body if opts.raw else decoded(message)
+        except (OSError, ValueError) as error:
+            self._fail(f"{url}: {error}")
+            return
+        if opts.headers:
+            sys.stdout.buffer.write(message.head + b"\r\n\r\n")
+        sys.stdout.buffer.write(body)
+        sys.stdout.flush()
+
+    def _fail(self, reason: str) -> None:
+        sys.stderr.write(f"{reason}\n")
+        self.exitcode = 1
+
+
+def _message(index: PageIndex, directory: Path, row: PageRow) -> Message:
+    """A page's answer; a revisit's body is that of the page that it repeats. Raises OSError, ValueError."""
+    files = WarcFiles(directory)
+    message = read_message(files.path(row.file), row.offset)
+    if row.record_type != "revisit":
+        return message
+    original = index.original_row(row.digest) if row.digest is not None else None
+    if original is None:
+        raise ValueError(f"the page of {iso(row.fetched_at)} repeats one that is not in this repository")
+    return message._replace(body=read_message(files.path(original.file), original.offset).body)
+
+
+def _server(opts: Namespace) -> str | None:
+    return opts.server.rstrip("/") if opts.server else None
+
+
+def _lines(rows: Iterator[PageRow]) -> Iterator[str]:
+    for row in rows:
+        media_type = (row.content_type or "-").partition(";")[0].strip()
+        when, status = iso(row.fetched_at)[:19], row.status or "-"
+        yield f"{when}Z {status:>3} {row.record_type:8} {row.length:>9} {media_type} {row.url}\n"
+
+
+def _files(index: PageIndex, directory: Path) -> Iterator[str]:
+    known = index.files()
+    files = WarcFiles(directory)
+    for name in sorted({*known, *(path.name for path in files.finished())}):
+        path = files.path(name)
+        size = path.stat().st_size if path.exists() else 0
+        state = "missing" if not path.exists() else "finished" if path.name == name else "open"
+        complete, pages = known.get(name, (False, 0))
+        note = "" if complete or state == "open" else " (not indexed: scrapy repository index)"
+        yield f"{state:8} {size:>12} bytes {pages:>9} pages {name}{note}\n"
+
+
+def _export(index: PageIndex, opts: Namespace) -> None:
+    if bool(opts.csv) == bool(opts.parquet):
+        raise UsageError("export: expected either --csv FILE or --parquet FILE", print_help=False)
+    option, path, write = ("--csv", opts.csv, write_csv) if opts.csv else ("--parquet", opts.parquet, write_parquet)
+    try:
+        count = write(index.rows(server=_server(opts), status=opts.status), Path(path))
+    except ImportError as error:
+        raise UsageError("--parquet needs pyarrow: pip install pyarrow", print_help=False) from error
+    except OSError as error:
+        raise UsageError(f"{option} {path}: {error.strerror}", print_help=False) from error
+    logger.info("%d pages written to %s", count, path)

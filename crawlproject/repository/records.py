@@ -1,0 +1,139 @@
+"""WARC 1.1 records (ISO 28500:2017), made with FastWARC: what a capture is written as."""
+
+from __future__ import annotations
+
+import re
+from base64 import b32encode
+from datetime import UTC, datetime
+from hashlib import sha1
+from io import BytesIO
+from typing import TYPE_CHECKING, TypeAlias
+from uuid import uuid4
+
+from fastwarc.warc import WarcRecord, WarcRecordType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from crawlproject.repository.capture import Capture
+    from crawlproject.repository.index import Original
+
+REVISIT = "http://netpreserve.org/warc/1.1/revisit/"
+RESPONSE_TYPE = "application/http; msgtype=response"
+REQUEST_TYPE = "application/http; msgtype=request"
+FIELDS_TYPE = "application/warc-fields"
+
+_breaks = re.compile(r"[\x00-\x1f\x7f]+")
+
+#: Times in a metadata record: field, attribute of ``Measured``; milliseconds, as the standard's ``fetchTimeMs`` is.
+TIMES = (
+    ("fetchTimeMs", "fetch_time"),
+    ("dnsTimeMs", "dns_time"),
+    ("connectTimeMs", "connect_time"),
+    ("tlsTimeMs", "tls_time"),
+    ("responseTimeMs", "response_time"),
+)
+
+Headers: TypeAlias = "Iterable[tuple[str, str | None]]"
+
+
+def payload_digest(body: bytes) -> str:
+    """SHA-1 in Base32: what all tools for WARC files compare pages by. 0.6 ms per MB."""
+    return "sha1:" + b32encode(sha1(body, usedforsecurity=False).digest()).decode("ascii")
+
+
+def warc_date(time: float) -> str:
+    """Seconds since 1970 as WARC-Date has them, to the microsecond."""
+    return f"{datetime.fromtimestamp(time, UTC).isoformat(timespec='microseconds')[:26]}Z"
+
+
+def new_id() -> str:
+    """A WARC-Record-ID without its brackets and ``urn:``."""
+    return f"uuid:{uuid4()}"
+
+
+def page_records(
+    capture: Capture, response_id: str, digest: str | None, original: Original | None
+) -> tuple[bytes, ...]:
+    """The records of one page: response or revisit, request, metadata. O(length of the body).
+
+    A revisit holds the headers alone; ``original`` says which earlier page has its body.
+    """
+    date, url = warc_date(capture.fetched_at), _one_line(capture.url)
+    address = ("WARC-IP-Address", capture.ip_address)
+    shared = [("WARC-Date", date), ("WARC-Target-URI", url)]
+    to_response = ("WARC-Concurrent-To", f"<urn:{response_id}>")  # which holds in both directions (5.7)
+    answer = [
+        *shared,
+        address,
+        *(("WARC-Protocol", protocol) for protocol in capture.protocols),
+        ("WARC-Payload-Digest", digest),
+    ]
+    asked = [*shared, address, to_response, ("Content-Type", REQUEST_TYPE)]
+    about = [*shared, to_response, ("WARC-Refers-To", f"<urn:{response_id}>"), ("Content-Type", FIELDS_TYPE)]
+    return (
+        _response(capture, response_id, answer, original),
+        _record(WarcRecordType.request, new_id(), asked, capture.request_head + capture.request_body),
+        _record(WarcRecordType.metadata, new_id(), about, _fields(_metadata(capture))),
+    )
+
+
+def warcinfo_record(file_name: str, time: float, fields: Mapping[str, str | None]) -> bytes:
+    """The record at a file's start."""
+    headers = [("WARC-Date", warc_date(time)), ("WARC-Filename", file_name), ("Content-Type", FIELDS_TYPE)]
+    return _record(WarcRecordType.warcinfo, new_id(), headers, _fields(fields.items()))
+
+
+def _response(
+    capture: Capture, record_id: str, headers: list[tuple[str, str | None]], original: Original | None
+) -> bytes:
+    if original is None and capture.status != 304:
+        headers += [("WARC-Truncated", capture.truncated), ("Content-Type", RESPONSE_TYPE)]
+        return _record(WarcRecordType.response, record_id, headers, capture.response_head + capture.body)
+    not_modified = capture.status == 304
+    headers.append(("WARC-Profile", REVISIT + ("server-not-modified" if not_modified else "identical-payload-digest")))
+    if original is not None:
+        headers += [
+            ("WARC-Refers-To", f"<{original.record_id}>"),
+            ("WARC-Refers-To-Target-URI", _one_line(original.url)),
+            ("WARC-Refers-To-Date", warc_date(original.fetched_at)),
+        ]
+    headers += [("WARC-Truncated", None if not_modified else "length"), ("Content-Type", RESPONSE_TYPE)]
+    return _record(WarcRecordType.revisit, record_id, headers, capture.response_head)
+
+
+def _record(kind: WarcRecordType, record_id: str, headers: Headers, block: bytes) -> bytes:
+    record = WarcRecord()
+    record.init_headers(kind, record_urn=record_id.encode("ascii"))
+    for name, value in headers:
+        if value is None:
+            continue
+        if name == "WARC-Date":  # there is one already: now
+            record.headers[name] = value
+        else:
+            record.headers.append(name, value)
+    record.set_bytes_content(block)
+    written = BytesIO()
+    record.write(written, checksum_data=True)  # with WARC-Block-Digest
+    return written.getvalue()
+
+
+def _metadata(capture: Capture) -> Iterable[tuple[str, str | None]]:
+    measured = capture.measured
+    yield "via", measured.via
+    for field, name in TIMES:
+        seconds = getattr(measured, name)
+        yield field, None if seconds is None else f"{seconds * 1e3:.3f}"
+    yield "length", str(len(capture.body))
+    yield "server", measured.server
+    yield "depth", None if measured.depth is None else str(measured.depth)
+    yield "quality", None if measured.quality is None else repr(float(measured.quality))
+
+
+def _fields(fields: Headers) -> bytes:
+    lines = [f"{name}: {_one_line(value)}\r\n" for name, value in fields if value]
+    return "".join(lines).encode("utf-8", "replace")
+
+
+def _one_line(value: str) -> str:
+    return _breaks.sub(" ", value)

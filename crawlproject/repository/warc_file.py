@@ -1,0 +1,137 @@
+"""The file that is written to: whole records or nothing, locked while it grows, renamed when it is finished."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Self
+
+#: Of a file's name while it is written to.
+OPEN = ".open"
+
+
+class OpenFile:
+    """A file ``NAME.open`` that this process has locked; ``name`` is what it will be called."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path = path
+        self._descriptor = descriptor
+        self.name = path.name.removesuffix(OPEN)
+        self.size = os.fstat(descriptor).st_size
+
+    @classmethod
+    def create(cls, path: Path) -> Self | None:
+        """A new one; None where there is one of that name. Raises OSError."""
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        except FileExistsError:
+            return None
+        if not _lock(descriptor) or os.fstat(descriptor).st_nlink == 0:  # taken for a dead process's, and removed
+            os.close(descriptor)
+            return None
+        return cls(path, descriptor)
+
+    @classmethod
+    def abandoned(cls, path: Path) -> Self | None:
+        """One that a dead process has left; None where its process lives. Raises OSError."""
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        if not _lock(descriptor) or os.fstat(descriptor).st_nlink == 0:
+            os.close(descriptor)
+            return None
+        return cls(path, descriptor)
+
+    def append(self, records: bytes) -> int:
+        """Write at the end and return where that was; with the operating system when this returns.
+
+        Raises OSError where it cannot be written as a whole; then nothing of it is left.
+        """
+        rest = memoryview(records)
+        try:
+            while rest:
+                rest = rest[os.pwrite(self._descriptor, rest, self.size + len(records) - len(rest)) :]
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self.size)
+            raise
+        start = self.size
+        self.size += len(records)
+        return start
+
+    def cut(self, size: int) -> None:
+        """Keep the first ``size`` bytes."""
+        os.ftruncate(self._descriptor, size)
+        self.size = size
+
+    def finish(self) -> None:
+        """To disk, then to its own name; an empty one goes. Raises OSError, and it stays as it is."""
+        if self.size == 0:
+            self._path.unlink()
+        else:
+            os.fsync(self._descriptor)
+            self._path.rename(self._path.with_name(self.name))
+            _sync_directory(self._path.parent)
+        self.release()
+
+    def release(self) -> None:
+        """Leave it as it is, for a later process to finish."""
+        os.close(self._descriptor)
+
+
+class WarcFiles:
+    """The WARC files of a directory, and names for new ones."""
+
+    def __init__(self, directory: Path, prefix: str = "", suffix: str = "") -> None:
+        self.directory = directory
+        self._prefix = prefix
+        self._suffix = f".warc{suffix}"
+        self._serial = 0
+
+    def create(self) -> OpenFile:
+        """A new file, whose name no other has: prefix, UTC, serial number, process. Raises OSError."""
+        while True:
+            now = datetime.now(UTC).strftime("%Y%m%d%H%M%S%f")[:17]  # milliseconds, as annex C has it
+            name = f"{self._prefix}-{now}-{self._serial:05}-{os.getpid()}{self._suffix}{OPEN}"
+            self._serial += 1
+            if (file := OpenFile.create(self.directory / name)) is not None:
+                return file
+
+    def abandoned(self) -> Iterator[OpenFile]:
+        """The files that dead processes have left, in the order of their names; now locked."""
+        for path in sorted(self.directory.glob(f"*.warc.*{OPEN}")):
+            if (file := OpenFile.abandoned(path)) is not None:
+                yield file
+
+    def finished(self) -> list[Path]:
+        """All others, of any software."""
+        return sorted(path for path in self.directory.glob("*.warc.*") if path.suffix in (".gz", ".zst"))
+
+    def path(self, name: str) -> Path:
+        """Where a file lies, finished or not."""
+        path = self.directory / name
+        return path if path.exists() else path.with_name(name + OPEN)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,123 @@
+"""``scrapy repository``, as it is typed."""
+
+import csv
+import gzip
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from crawlproject.repository import Measured
+from tests.repository.captures import HEAD, capture, kept, options
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT.parent / "shared" / "data" / "vectors" / "warc" / "example.warc.gz"
+
+
+def scrapy(*arguments: object) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "scrapy", "repository", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60, check=False)
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two servers; a page that was fetched twice, a copy of it elsewhere, a 404."""
+    path = tmp_path_factory.mktemp("repository")
+    packed = HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
+    pages = [
+        capture(b"old", "http://a.example/p", fetched_at=1_700_000_000.0),
+        capture(gzip.compress(b"new", mtime=0), "http://a.example/p", response_head=packed),
+        capture(
+            gzip.compress(b"new", mtime=0),
+            "http://b.example/copy",
+            response_head=packed,
+            measured=Measured("http://b.example"),
+        ),
+        capture(b"gone", "http://a.example/gone", 404),
+    ]
+    kept(options(path), pages)
+    return path
+
+
+def test_ls_lists_pages(repository: Path) -> None:
+    """In the order of their URLs, all or those of a server or status."""
+    lines = scrapy("ls", repository).stdout.decode().splitlines()
+    assert lines == [
+        "2026-09-21T14:13:20Z 404 response         4 text/html http://a.example/gone",
+        "2023-11-14T22:13:20Z 200 response         3 text/html http://a.example/p",
+        "2026-09-21T14:13:20Z 200 response        23 text/html http://a.example/p",
+        "2026-09-21T14:13:20Z 200 revisit         23 text/html http://b.example/copy",
+    ]
+    assert scrapy("ls", repository, "--server", "http://b.example/").stdout.decode().splitlines() == lines[3:]
+    asked = ("--dir", repository, "--status", 200, "--limit", 2)
+    assert scrapy("ls", *asked).stdout.decode().splitlines() == lines[1:3]
+
+
+def test_ls_lists_files(repository: Path) -> None:
+    """With their state and pages."""
+    (path,) = repository.glob("*.warc.gz")
+    (line,) = scrapy("ls", "--files", repository).stdout.decode().splitlines()
+    assert line.split() == ["finished", str(path.stat().st_size), "bytes", "4", "pages", path.name]
+
+
+def test_get_prints_the_newest_body(repository: Path) -> None:
+    """Decoded, or as received; a revisit's is that of the page it repeats."""
+    assert scrapy("get", "HTTP://b.example/x/../copy", repository).stdout == b"new"
+    assert gzip.decompress(scrapy("get", "http://b.example/copy", repository, "--raw").stdout) == b"new"
+    answer = scrapy("get", "http://a.example/gone", repository, "--headers").stdout
+    assert answer == b"HTTP/1.1 404 Status\r\nContent-Type: text/html\r\n\r\ngone"
+
+
+def test_export_writes_a_table(repository: Path, tmp_path: Path) -> None:
+    """The same rows as CSV and as Parquet."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for option in ("csv", "parquet"):
+        done = scrapy("export", repository, f"--{option}", tmp_path / option)
+        assert done.returncode == 0, done.stderr
+    with (tmp_path / "csv").open(encoding="utf-8", newline="") as lines:
+        read = list(csv.DictReader(lines))
+    table = parquet.read_table(tmp_path / "parquet").to_pylist()
+    assert [row["url"] for row in table] == [row["url"] for row in read]
+    assert [row["quality"] for row in table] == [2.5, 2.5, 2.5, None]
+    assert [float(row["quality"] or "nan") for row in read][:3] == [2.5] * 3
+    assert {row["fetched_at"].isoformat(timespec="milliseconds") for row in table} == {
+        row["fetched_at"] for row in read
+    }
+    assert all(row["file"].endswith(".warc.gz") and row["offset"] > 0 for row in table)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected ls, get, export, index, got nothing"),
+        (["get"], "get: expected a URL and a directory"),
+        (["ls"], "which directory? name it, or set REPOSITORY_DIR"),
+        (["ls", "/nowhere"], "/nowhere: not a repository: there is no index.sqlite"),
+        (["index", "/nowhere"], "/nowhere/index.sqlite: unable to open database file"),
+    ],
+)
+def test_wrong_arguments_are_told(arguments: list[str], message: str) -> None:
+    """And the exit code is not 0."""
+    done = scrapy(*arguments)
+    assert message in done.stderr.decode()
+    assert done.returncode != 0
+
+
+def test_what_is_not_there_is_told(repository: Path, tmp_path: Path) -> None:
+    """A URL that was not fetched, a format that was not named, a place that cannot be written."""
+    done = scrapy("get", "http://a.example/other", repository)
+    assert (done.returncode, b"no page of 'http://a.example/other'" in done.stderr) == (1, True)
+    assert b"expected either --csv FILE or --parquet FILE" in scrapy("export", repository).stderr
+    assert b"--csv /nowhere/x: No such file" in scrapy("export", repository, "--csv", "/nowhere/x").stderr
+
+
+@pytest.mark.skipif(not EXAMPLE.exists(), reason=f"{EXAMPLE} is not there")
+def test_files_of_other_software_are_read(tmp_path: Path) -> None:
+    """A crawl of 2008 by Heritrix, in WARC 0.17."""
+    shutil.copyfile(EXAMPLE, tmp_path / EXAMPLE.name)
+    assert b"1 files read, 261 pages found" in scrapy("index", tmp_path).stderr
+    assert b"0 files read, 0 pages found" in scrapy("index", tmp_path).stderr
+    assert scrapy("get", "http://www.archive.org/robots.txt", tmp_path).stdout.startswith(b"#######")
+    assert len(scrapy("ls", tmp_path).stdout.splitlines()) == 261

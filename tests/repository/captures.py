@@ -1,0 +1,66 @@
+"""Captures for tests, and a repository to keep them in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from crawlproject.repository import COMPRESSIONS, Capture, Measured, Repository, RepositoryOptions
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+
+
+def capture(body: bytes = b"a page", url: str = "http://a.example/", status: int = 200, **more: object) -> Capture:
+    """One answer; all that is not given is usual."""
+    values: dict[str, object] = {
+        "url": url,
+        "fetched_at": 1_790_000_000.25,
+        "status": status,
+        "request_head": b"GET / HTTP/1.1\r\nHost: a.example\r\n\r\n",
+        "request_body": b"",
+        "response_head": HEAD.replace(b"200 OK", str(status).encode() + b" Status"),
+        "body": body,
+        "content_type": "text/html",
+        "last_modified": None,
+        "ip_address": "127.0.0.1",
+        "protocols": ("http/1.1",),
+        "truncated": None,
+        "measured": Measured("http://a.example", 1, 2.5, "http://a.example/from", 0.001, 0.002, None, 0.003, 0.004),
+    }
+    return Capture(**{**values, **more})  # type: ignore[arg-type]
+
+
+def options(directory: Path, compression: str = "gzip", file_size: int = 10**9) -> RepositoryOptions:
+    """A repository in ``directory``."""
+    return RepositoryOptions(directory, COMPRESSIONS[compression], file_size, "test", {"software": "test/1"})
+
+
+class Kept:
+    """A repository under way, with what it has counted; ``close`` is left to the test."""
+
+    def __init__(self, chosen: RepositoryOptions) -> None:
+        self.counts: Counter[str] = Counter()
+        self.repository = Repository(chosen, self._count)
+        self.repository.open()
+
+    def _count(self, name: str, by: int) -> None:
+        self.counts[name] += by
+
+    def keep(self, captures: Iterable[Capture]) -> None:
+        """One after another."""
+
+        async def keep_all() -> None:
+            for one in captures:
+                await self.repository.keep(one)
+
+        asyncio.run(keep_all())
+
+
+def kept(chosen: RepositoryOptions, captures: Iterable[Capture]) -> Counter[str]:
+    """Keep ``captures`` and close; what was counted."""
+    made = Kept(chosen)
+    made.keep(captures)
+    made.repository.close()
+    return made.counts
