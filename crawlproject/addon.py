@@ -16,6 +16,7 @@ from crawlproject.tolerant import (
     TolerantMetaRefreshMiddleware,
     TolerantRedirectMiddleware,
 )
+from crawlproject.trap_options import TrapOptions
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -55,6 +56,7 @@ class FrontierAddon:
         """Called by Scrapy before the crawl."""
         FrontierOptions.from_settings(settings)
         SeenOptions.from_settings(settings)
+        TrapOptions.from_settings(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits

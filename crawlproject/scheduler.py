@@ -21,7 +21,8 @@ from crawlproject.options import FrontierOptions
 from crawlproject.request_entries import RequestEntries
 from crawlproject.signals import connection_lost, session_closed
 from crawlproject.sitemap_intake import SitemapIntake
-from crawlproject.urls import RegisteredDomain, host_of, server_key
+from crawlproject.trap_guard import Around, TrapGuard
+from crawlproject.urls import domain_of_server, server_key
 
 if TYPE_CHECKING:
     from typing import Self
@@ -61,7 +62,7 @@ class FrontierScheduler(BaseScheduler):
             options.politeness,
             max_batch=options.max_batch,
             max_failures=options.max_failures,
-            group_of=_domain_of_server if options.group == "domain" else None,
+            group_of=domain_of_server if options.group == "domain" else None,
         )
         self._dispatcher = Dispatcher(self._frontier, options.max_sessions)
         self._in_flight: dict[Request, Start] = {}
@@ -89,7 +90,10 @@ class FrontierScheduler(BaseScheduler):
         """(1) prepare the intake of links (2) listen for robots.txt and lost connections (3) open the dupefilter."""
         settings = self._crawler.settings
         link_filter = link_filter_from_settings(settings, spider)
+        around = Around(self._frontier, self._seen, self._backend, self._stats)
+        self._guard = TrapGuard.from_settings(settings, around)
         self._intake = LinkIntake(self._seen, link_filter, self._options.quality, self._stats, settings)
+        self._intake.guard = self._guard
         self._sitemaps = SitemapIntake(self._seen, link_filter, self._stats, settings, spider)
         self._robots_agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
         self._crawler.signals.connect(self._robots_parsed, signals.robots_parsed)
@@ -190,6 +194,12 @@ class FrontierScheduler(BaseScheduler):
         self._frontier.record(measurement)
         self._take_dropped()
 
+    def learn_content(self, key: str, *, copy: bool, url: str | None = None) -> None:
+        """A page of the server ``key`` was read; ``copy``: of content met before; ``url``: its own, canonical."""
+        self._frontier.learn_content(key, copy=copy)
+        if self._guard is not None:
+            self._guard.learn_content(key, url, copy=copy)
+
     def has_session(self, key: str) -> bool:
         """Whether the server ``key`` has an open session."""
         server = self._frontier.server(key)
@@ -288,10 +298,3 @@ class FrontierScheduler(BaseScheduler):
         where = self._backend.name_of(entry.payload) if entry is not None else "memory"
         self._stats.inc_value(f"scheduler/{what}", count)
         self._stats.inc_value(f"scheduler/{what}/{where}", count)
-
-
-_registered_domain = RegisteredDomain()
-
-
-def _domain_of_server(key: str) -> str:
-    return _registered_domain(host_of(key))

@@ -11,6 +11,7 @@ from crawlproject.frontier.heap import LazyHeap
 from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES
 
 if TYPE_CHECKING:
+    from crawlproject.frontier.guard import ServerGuard
     from crawlproject.frontier.heap import HeapItem
     from crawlproject.frontier.look_ahead import Yield
     from crawlproject.frontier.politeness import Politeness
@@ -43,17 +44,21 @@ class Server:
 
     __slots__ = (
         "bonus",
+        "copies",
         "crawl_delay",
         "estimates",
         "failures",
         "found",
         "given_up",
         "group",
+        "guard",
+        "guarded",
         "heap_item",
         "key",
         "limit",
         "moving_quality",
         "page_time",
+        "pages",
         "ready_at",
         "request_wait",
         "session",
@@ -75,6 +80,10 @@ class Server:
         self.ready_at = 0.0
         self.crawl_delay = 0.0
         self.failures = 0  # consecutive
+        self.pages = 0  # whose content was judged
+        self.copies = 0  # of these, of pages met before
+        self.guard: ServerGuard | None = None  # what is suspicious about it
+        self.guarded = ""  # why it comes after all others; empty: it does not
         self.given_up = False
         self.session: Session | None = None
         self.group: Group | None = None
