@@ -8,7 +8,6 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.frontier import Entry
-from crawlproject.frontier.guard import DEMOTION
 from crawlproject.frontier.quality import link_gains
 from crawlproject.link_record import LinkRecord
 from crawlproject.trap_options import TrapOptions
@@ -124,9 +123,8 @@ class LinkIntake:
             for url in new
         ]
         if self.guard is not None and guarded is not None:
-            demoted = self.guard.learn(guarded, new)
-            if demoted:
-                entries = [e._replace(quality=e.quality * DEMOTION) if e.url in demoted else e for e in entries]
+            entries = self.guard.judge(guarded, entries)
+            counts["skipped/guard"] += len(new) - len(entries)
         raised = {url: gain for url in wanted if (gain := source.gain(url))}
         for url in new:
             raised.pop(url, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.frontier.guard import Guard, GuardedPage
+from crawlproject.frontier.guard import DEMOTION, Guard, GuardedPage
 from crawlproject.frontier.sift import sift
 from crawlproject.frontier.visit_ids import without
 from crawlproject.trap_options import TrapOptions
@@ -13,7 +13,6 @@ from crawlproject.urls import server_key
 from crawlproject.urls.pattern import pattern_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Self
 
     from scrapy.settings import BaseSettings
@@ -40,8 +39,8 @@ class TrapGuard:
     """Judges links for the intake and pages for the scheduler (docs/traps.md).
 
     Stats: ``guard/demoted`` (URLs), ``guard/servers`` (servers put after all others), ``guard/patterns`` (patterns
-    that brought copies only), ``guard/dropped`` (URLs of these that waited), ``guard/visit_ids`` (parameters found
-    to be ids of visits), ``guard/merged`` (URLs that waited and were another one but for them).
+    that never end or bring copies only), ``guard/dropped`` (URLs of these that waited), ``guard/visit_ids``
+    (parameters found to be ids of visits), ``guard/merged`` (URLs that waited and were another one but for them).
     """
 
     def __init__(self, around: Around, options: TrapOptions) -> None:
@@ -61,23 +60,28 @@ class TrapGuard:
         options = TrapOptions.from_settings(settings)
         return cls(around, options) if options.is_guarded else None
 
-    def page(self, url: str, depth: int, links: Sequence[str | None]) -> tuple[GuardedPage | None, list[str | None]]:
+    def page(self, url: str, depth: int, links: list[str | None]) -> tuple[GuardedPage | None, list[str | None]]:
         """The page at the canonical ``url``, to be asked about its links (None: all are followed), and these, the
         canonical ``links``, without ids of visits."""
         page = self._guard.page(url, depth)
         if page is not None:
-            self._observe(page, url, [link for link in links if link is not None and page.is_own(link)])
+            self._observe(page, url, links)
         if not self._rules:
-            return page, list(links)
+            return page, links
         return page, [None if link is None else self._without_visit_id(link) for link in links]
 
-    def learn(self, page: GuardedPage, new: Sequence[str]) -> set[str]:
-        """Take in the page's links met for the first time; those to be demoted. O(length) each."""
-        demoted = page.learn(new)
-        if demoted:
-            self._stats.inc_value("guard/demoted", len(demoted))
+    def judge(self, page: GuardedPage, entries: list[Entry]) -> list[Entry]:
+        """Take in the page's links met for the first time; what is to be queued of them. O(length) each."""
+        demoted = page.learn([entry.url for entry in entries])
+        spent = page.spent
+        if spent is not None:
+            self._drop(page.server, spent, "never ends")
+            entries = [entry for entry in entries if not (page.is_own(entry.url) and pattern_of(entry.url) == spent)]
         self._judge(page.server)
-        return demoted
+        if not demoted:
+            return entries
+        self._stats.inc_value("guard/demoted", len(demoted))
+        return [e._replace(quality=e.quality * DEMOTION) if e.url in demoted else e for e in entries]
 
     def learn_content(self, key: str, url: str | None, *, copy: bool) -> None:
         """A page of the server ``key`` was read, and the frontier told. O(length), but where a pattern is spent."""
@@ -86,11 +90,15 @@ class TrapGuard:
             return
         spent = None if url is None else self._guard.learn_content(server, url, copy=copy)
         if spent is not None:
-            dropped = sift(self._frontier, server, lambda entry: None if self._is_of(spent, entry) else entry)
-            logger.info("%s%s brings copies only: no longer followed, %d URLs dropped", key, spent, dropped)
-            self._stats.inc_value("guard/patterns")
-            self._stats.inc_value("guard/dropped", dropped)
+            self._drop(server, spent, "brings copies only")
         self._judge(server)
+
+    def _drop(self, server: Server, spent: str, why: str) -> None:
+        """Have the URLs of a pattern no longer wait."""
+        dropped = sift(self._frontier, server, lambda entry: None if self._is_of(spent, entry) else entry)
+        logger.info("%s%s %s: no longer followed, %d URLs dropped", server.key, spent, why, dropped)
+        self._stats.inc_value("guard/patterns")
+        self._stats.inc_value("guard/dropped", dropped)
 
     def _judge(self, server: Server) -> None:
         reason = self._guard.standing_out(server)
@@ -99,7 +107,7 @@ class TrapGuard:
             self._stats.inc_value("guard/servers")
             self._frontier.set_guarded(server.key, reason)
 
-    def _observe(self, page: GuardedPage, url: str, links: list[str]) -> None:
+    def _observe(self, page: GuardedPage, url: str, links: list[str | None]) -> None:
         server = page.server
         pages = page.observe(url, links)
         if not pages or server.guard is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from crawlproject.frontier.guard import GuardLimits
+from crawlproject.frontier.suspects import GuardLimits
 from crawlproject.setting_values import SettingValues
 from crawlproject.urls import host_of
 from crawlproject.urls.traps import MAX_PARAMETERS, MAX_SEGMENTS, TrapRules
@@ -28,6 +28,8 @@ DEFAULTS: dict[str, Any] = {
     # Of 49,569 documentation pages and 10,194 of uic none is lost with 3, by quality or breadth first; twice 4
     # months and where it begins are what a calendar costs.
     "GUARD_MAX_RUN": GuardLimits.max_run,
+    # Every month of a calendar shows two others, and perhaps its days: six are enough to see that nothing else comes.
+    "GUARD_MAX_DATES": GuardLimits.max_dates,
     "GUARD_MAX_OWN_URLS": GuardLimits.max_own_urls,
     "GUARD_PATTERN_COPIES": GuardLimits.pattern_copies,
     "GUARD_SERVER_COPIES": GuardLimits.server_copies,
@@ -62,6 +64,7 @@ class TrapOptions:
             ),
             limits=GuardLimits(
                 max_run=reader.count("GUARD_MAX_RUN", least=0),
+                max_dates=reader.count("GUARD_MAX_DATES", least=0),
                 max_own_urls=reader.count("GUARD_MAX_OWN_URLS", least=0),
                 pattern_copies=reader.share("GUARD_PATTERN_COPIES"),
                 server_copies=reader.share("GUARD_SERVER_COPIES"),

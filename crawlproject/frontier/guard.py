@@ -5,17 +5,15 @@ shows a new address of its own pattern, or one whose numbers are its own or next
 *run* of a page is by how many links it lies behind the last page of its pattern that brought something fresh, or was
 found from outside the pattern.  A list's pages bring items and an item is found from lists, so their runs stay short;
 a calendar's months bring only months, and theirs grows with every page.
-
-Memory: at most ``MAX_PATTERNS`` patterns a server, and only those that lead sideways or to copies.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-from crawlproject.frontier.visit_ids import VisitIds, may_have_id
-from crawlproject.urls.pattern import is_derived, numbers_of, pattern_of
+from crawlproject.frontier.suspects import UNGROUNDED, GuardLimits, ServerGuard
+from crawlproject.frontier.visit_ids import may_have_id
+from crawlproject.urls.pattern import is_derived, is_of_dates, numbers_of, pattern_of
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -23,110 +21,8 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.server import Server
 
-#: Patterns watched of a server; the least suspicious one makes room.
-MAX_PATTERNS = 64
-
 #: What is left of the quality of a URL that is to come last.
 DEMOTION = 1e-9
-
-#: ``Pattern.ground`` where no page of it has led sideways yet.
-UNGROUNDED = -1
-
-
-@dataclass(frozen=True)
-class GuardLimits:
-    """When a pattern's URLs are demoted (they come last) and refused, and when a server is; 0 switches a rule off."""
-
-    #: Shortest run whose sideways links are refused; from half of it on they are demoted.
-    max_run: int = 4
-    #: URLs that a pattern may have found of itself before they are refused, beside 100 for each found elsewhere.
-    max_own_urls: int = 10_000
-    #: Share of copies among a pattern's pages from which it is refused; from half of it on it is demoted.
-    pattern_copies: float = 0.9
-    #: Share of copies among a server's pages from which all its URLs come last.
-    server_copies: float = 0.5
-    #: URLs refused of a server from which all its URLs come last, where that is 20 times its pages.
-    server_refused: int = 1000
-
-    #: Found of itself before a pattern is demoted, and as many more for each of its pages.
-    OWN_URLS: ClassVar[int] = 200
-    OWN_URLS_PER_PAGE: ClassVar[int] = 10
-    OWN_URLS_PER_VOTE: ClassVar[int] = 100
-    REFUSED_PER_PAGE: ClassVar[int] = 20
-    #: Pages before a share of copies says anything.
-    LEAST_PAGES: ClassVar[int] = 10
-    LEAST_SERVER_PAGES: ClassVar[int] = 50
-
-
-class Pattern:
-    """What is known of one pattern of a server."""
-
-    __slots__ = ("copies", "ground", "listed", "own", "pages", "votes")
-
-    def __init__(self, *counts: int) -> None:
-        self.ground, self.own, self.votes, self.listed, self.pages, self.copies = counts or (UNGROUNDED, 0, 0, 0, 0, 0)
-
-    def row(self, name: str) -> list[Any]:
-        """As it is stored: name, ground (depth of the last page that brought something fresh or was found from
-        outside), URLs found of itself, URLs found from outside, pages whose links were judged, pages whose content
-        was, copies among these."""
-        return [name, self.ground, self.own, self.votes, self.listed, self.pages, self.copies]
-
-    def run(self, depth: int) -> int:
-        """Of a page at ``depth``."""
-        return 0 if self.ground == UNGROUNDED else depth - self.ground
-
-    def has_copies(self, share: float) -> bool:
-        """Whether so large a part of its pages were copies."""
-        return share > 0 and self.pages >= GuardLimits.LEAST_PAGES and self.copies >= share * self.pages
-
-    def is_refused(self, depth: int, limits: GuardLimits) -> bool:
-        """Whether sideways links of its page at ``depth`` are."""
-        own = self.own - limits.OWN_URLS_PER_VOTE * self.votes
-        is_long = 0 < limits.max_run <= self.run(depth)
-        return is_long or 0 < limits.max_own_urls <= own or self.has_copies(limits.pattern_copies)
-
-    def is_demoted(self, depth: int, limits: GuardLimits) -> bool:
-        """Whether they are."""
-        own = self.own - limits.OWN_URLS_PER_PAGE * self.listed
-        is_long = 0 < limits.max_run <= 2 * self.run(depth)
-        is_large = limits.max_own_urls > 0 and own > limits.OWN_URLS
-        return is_long or is_large or self.has_copies(limits.pattern_copies / 2)
-
-
-class ServerGuard:
-    """A server's suspicious patterns, its ids of visits, and how many URLs of it were refused."""
-
-    #: What is stored, see ``frontier.snapshot``.
-    KEPT = ("refused", "listed", "rows", "spent", "visit_ids")
-
-    def __init__(self) -> None:
-        self.patterns: dict[str, Pattern] = {}
-        self.refused = 0
-        self.listed = 0  # pages whose links were judged since the first suspicion
-        self.spent: list[str] = []  # patterns that bring copies only
-        self.visit_ids = VisitIds()
-
-    @property
-    def rows(self) -> list[list[Any]]:
-        """The patterns, as plain values."""
-        return [pattern.row(name) for name, pattern in self.patterns.items()]
-
-    @rows.setter
-    def rows(self, rows: list[list[Any]]) -> None:
-        self.patterns = {str(name): Pattern(*map(int, counts)) for name, *counts in rows}
-
-    def watch(self, name: str) -> Pattern:
-        """The pattern ``name``, watched from now on. O(1), O(MAX_PATTERNS) where another one makes room."""
-        pattern = self.patterns.get(name)
-        if pattern is None:
-            if len(self.patterns) >= MAX_PATTERNS:
-                del self.patterns[min(self.patterns, key=self._suspicion)]
-            pattern = self.patterns[name] = Pattern()
-        return pattern
-
-    def _suspicion(self, name: str) -> int:
-        return self.patterns[name].own + 10 * self.patterns[name].copies
 
 
 class Guard:
@@ -173,19 +69,17 @@ class Guard:
             return None
         pattern.pages += 1
         pattern.copies += copy
-        if name in known.spent or not pattern.has_copies(limits.pattern_copies):
-            return None
-        known.spent = [*known.spent, name][-MAX_PATTERNS:]
-        return name
+        return name if pattern.has_copies(limits.pattern_copies) and known.spend(name) else None
 
 
 class GuardedPage:
     """A page whose links are judged: ``refuses`` before they are tested against the seen-set, ``learn`` after."""
 
-    __slots__ = ("_depth", "_guard", "_is_demoted", "_is_refused", "_name", "_numbers", "_pattern", "server")
+    __slots__ = ("_depth", "_guard", "_is_demoted", "_is_refused", "_name", "_numbers", "_pattern", "server", "spent")
 
     def __init__(self, guard: Guard, server: Server, url: str, depth: int) -> None:
         self.server = server
+        self.spent: str | None = None
         self._guard = guard
         self._depth = depth
         self._name = pattern_of(url)
@@ -209,15 +103,19 @@ class GuardedPage:
             return True
         return False
 
-    def observe(self, url: str, links: Iterable[str]) -> list[str]:
-        """Look for ids of visits in the ``links`` to its own server; see ``VisitIds.observe``. O(length)."""
+    def observe(self, url: str, links: Iterable[str | None]) -> list[str]:
+        """Look for ids of visits in those of the ``links`` that lead to its own server; see ``VisitIds``. O(length)."""
         if not may_have_id(url):
             return []
         self.server.guard = self.server.guard or ServerGuard()
-        return self.server.guard.visit_ids.observe(url, links)
+        own = [link for link in links if link is not None and self.is_own(link)]
+        return self.server.guard.visit_ids.observe(url, own)
 
     def learn(self, new: Iterable[str]) -> set[str]:
-        """Take in the page's links that were met for the first time; those to be demoted. O(length) each."""
+        """Take in the page's links that were met for the first time; those to be demoted. O(length) each.
+
+        ``spent`` is then the pattern that by this has turned out to be endless, if one has.
+        """
         sideways: set[str] = set()
         is_fresh = False
         for url in new:
@@ -245,14 +143,20 @@ class GuardedPage:
         if sideways and self._pattern is None and self._name is not None:
             server.guard = server.guard or ServerGuard()
             self._pattern = server.guard.watch(self._name)
-        pattern = self._pattern
-        if pattern is not None:
-            pattern.listed += 1
-            pattern.own += sideways
-            if pattern.ground == UNGROUNDED or is_fresh:
-                pattern.ground = max(pattern.ground, self._depth)
-        if server.guard is not None:
-            server.guard.listed += 1
+        known, pattern = server.guard, self._pattern
+        if known is None:
+            return
+        known.listed += 1
+        if pattern is None or self._name is None:
+            return
+        pattern.listed += 1
+        pattern.own += sideways
+        pattern.barren = 0 if is_fresh else pattern.barren + 1
+        if pattern.ground == UNGROUNDED or is_fresh:
+            pattern.ground = max(pattern.ground, self._depth)
+        is_endless = 0 < self._guard.limits.max_dates <= pattern.barren and pattern.own > pattern.votes
+        if is_endless and is_of_dates(self._name) and known.spend(self._name):
+            self.spent = self._name
 
     def _vote(self, server: Server | None, name: str | None) -> None:
         """A URL was found from outside its pattern."""

@@ -11,13 +11,13 @@ from crawlproject.frontier.heap import LazyHeap
 from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES
 
 if TYPE_CHECKING:
-    from crawlproject.frontier.guard import ServerGuard
     from crawlproject.frontier.heap import HeapItem
     from crawlproject.frontier.look_ahead import Yield
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.prior import Prior
     from crawlproject.frontier.server_urls import ServerUrls
     from crawlproject.frontier.session import Measurement, Session
+    from crawlproject.frontier.suspects import ServerGuard
 
 
 #: No session takes less (seconds): a rank divides by its time, and the clock may have measured 0.

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from crawlproject.frontier.guard import ServerGuard
 from crawlproject.frontier.look_ahead import Yield
 from crawlproject.frontier.prior import Observed
+from crawlproject.frontier.suspects import ServerGuard
 
 if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
