@@ -43,6 +43,8 @@ REPLACED = {
     MetaRefreshMiddleware: TolerantMetaRefreshMiddleware,
 }
 
+EXTENSIONS = {"crawlproject.page_types.PageTypes": 0}
+
 SPIDER_MIDDLEWARES = {"crawlproject.middlewares.LinksMiddleware": 950}  # before all that look at requests
 
 
@@ -63,11 +65,12 @@ class FrontierAddon:
             self._take_over_limits(settings)
         for scheme in ("http", "https"):
             _set_in(settings, "DOWNLOAD_HANDLERS", scheme, HANDLER)
-        for name, middlewares in (
+        for name, components in (
             ("DOWNLOADER_MIDDLEWARES", DOWNLOADER_MIDDLEWARES),
             ("SPIDER_MIDDLEWARES", SPIDER_MIDDLEWARES),
+            ("EXTENSIONS", EXTENSIONS),
         ):
-            for path, order in middlewares.items():
+            for path, order in components.items():
                 settings.setdefault_in_component_priority_dict(name, load_object(path), order)
         self._replace(settings)
 

@@ -47,8 +47,7 @@ UNSENT = "frontier_unsent"
 class FrontierScheduler(BaseScheduler):
     """``SCHEDULER`` on the two-level frontier.
 
-    A request is returned by ``next_request`` only when it may start now, on its session's connection; while
-    none may, a timer wakes the engine when the next server is due.
+    ``next_request`` returns only what may start now; while nothing may, a timer wakes the engine for the next server.
     """
 
     def __init__(self, crawler: Crawler, options: FrontierOptions) -> None:
@@ -70,11 +69,9 @@ class FrontierScheduler(BaseScheduler):
         self._backend = backend_from_options(crawler, options)
         self._entries = RequestEntries(self._backend, options.quality, crawler.settings, crawler.stats)
         self._alarm = EngineAlarm(crawler)
-        seen = self.dupefilter
-        if not isinstance(seen, SeenDupeFilter):  # the project's own filters requests; links need a seen-set, too
-            seen = SeenDupeFilter.from_crawler(crawler)
-        self._seen = seen
-        self._backend.open(self._frontier, seen)
+        is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # else it filters requests; links need a seen-set, too
+        self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
+        self._backend.open(self._frontier, self._seen)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -90,8 +87,7 @@ class FrontierScheduler(BaseScheduler):
         """(1) prepare the intake of links (2) listen for robots.txt and lost connections (3) open the dupefilter."""
         settings = self._crawler.settings
         link_filter = link_filter_from_settings(settings, spider)
-        around = Around(self._frontier, self._seen, self._backend, self._stats)
-        self._guard = TrapGuard.from_settings(settings, around)
+        self._guard = TrapGuard.from_settings(settings, Around(self._frontier, self._seen, self._backend, self._stats))
         self._intake = LinkIntake(self._seen, link_filter, self._options.quality, self._stats, settings)
         self._intake.guard = self._guard
         self._sitemaps = SitemapIntake(self._seen, link_filter, self._stats, settings, spider)
@@ -107,8 +103,7 @@ class FrontierScheduler(BaseScheduler):
         self._alarm.cancel()
         self._dispatcher.close_all(CLOCK())
         self._close_connections()
-        counts = self._frontier.counts()
-        self._stats.set_value("frontier/servers", counts["servers"])
+        self._stats.set_value("frontier/servers", self._frontier.counts()["servers"])
         self._stats.set_value("frontier/urls", len(self._frontier))
         self._intake.close()
         self._backend.close()
@@ -202,8 +197,13 @@ class FrontierScheduler(BaseScheduler):
 
     def has_session(self, key: str) -> bool:
         """Whether the server ``key`` has an open session."""
+        return getattr(self._frontier.server(key), "session", None) is not None
+
+    def end_session(self, key: str) -> None:
+        """Its connection is about to be closed by us: no further request on it, nothing is learned from its end."""
         server = self._frontier.server(key)
-        return server is not None and server.session is not None
+        if server is not None and server.session is not None:
+            self._dispatcher.end(server.session)
 
     def may_start(self, request: Request) -> bool:
         """Whether the server of a request handed out may be contacted still (its robots.txt was not, meanwhile)."""

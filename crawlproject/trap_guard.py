@@ -131,5 +131,5 @@ class TrapGuard:
         return entry._replace(url=url) if self._seen.url_is_new(url) else None
 
     def _without_visit_id(self, url: str) -> str:
-        rules = self._rules.get(server_key(url)) if "?" in url else None
+        rules = self._rules.get(server_key(url)) if "=" in url else None
         return url if rules is None else without(rules, url)

@@ -25,12 +25,13 @@ MAX_NAMES = 16
 
 _name = re.compile(r"[A-Za-z0-9_.~-]+").fullmatch
 _looks_like_id = re.compile(r"(?=[^0-9]*[0-9])[0-9A-Za-z_-]{8,}").fullmatch
-_long_value = re.compile(r"[?&][^=&]+=[0-9A-Za-z_-]{8}").search
+_long_value = re.compile(r"[?&;][^=?&;/]+=[0-9A-Za-z_-]{8}").search
+_parameters = re.compile(r"[?&;]([^=?&;/]+)=([^?&;/]*)").findall
 
 
 def may_have_id(url: str) -> bool:
     """Whether ``url`` has a parameter worth looking at. O(length)."""
-    return "?" in url and _long_value(url) is not None
+    return _long_value(url) is not None
 
 
 class VisitIds:
@@ -63,7 +64,7 @@ class VisitIds:
 
     def rules(self) -> DropRules:
         """What takes the ids learned out of a URL."""
-        return DropRules.compile(self.learned)
+        return DropRules.compile([*self.learned, *(f";{name}" for name in self.learned)])
 
     def _judge(self, name: str, own: str, values: list[str], page: str) -> list[str]:
         if len(set(values)) > 1 or values[0] == own or not _looks_like_id(values[0]):
@@ -80,11 +81,6 @@ class VisitIds:
             return []
         self.learned = [*self.learned, name]
         return list(self._suspects.pop(name).values())
-
-
-def _parameters(url: str) -> Iterable[tuple[str, str]]:
-    """(name, value) of each parameter of the query."""
-    return [(name, value) for name, _, value in (each.partition("=") for each in url.partition("?")[2].split("&"))]
 
 
 def without(rules: DropRules, url: str) -> str:
