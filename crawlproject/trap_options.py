@@ -28,7 +28,7 @@ DEFAULTS: dict[str, Any] = {
     # Of 49,569 documentation pages and 10,194 of uic none is lost with 3, by quality or breadth first; twice 4
     # months and where it begins are what a calendar costs.
     "GUARD_MAX_RUN": GuardLimits.max_run,
-    # Every month of a calendar shows two others, and perhaps its days: six are enough to see that nothing else comes.
+    # Every month of a calendar shows two others, and perhaps its days: five are enough to see that nothing else comes.
     "GUARD_MAX_DATES": GuardLimits.max_dates,
     "GUARD_MAX_OWN_URLS": GuardLimits.max_own_urls,
     "GUARD_PATTERN_COPIES": GuardLimits.pattern_copies,

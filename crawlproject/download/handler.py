@@ -137,7 +137,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
 
     async def _finish(self, key: str, response: TimedResponse) -> None:
         """Read the rest of a body that nobody wants, where that costs less than a connection; else give up this one."""
-        if response.content.at_eof():
+        if response.content.at_eof() or response.content.exception() is not None:
             return
         if response.content_length is not None and response.content_length <= MAX_DRAINED:
             await response.read()

@@ -25,7 +25,7 @@ class GuardLimits:
     #: Shortest run whose sideways links are refused; from half of it on they are demoted.
     max_run: int = 4
     #: Pages of nothing but dates that bring nothing fresh one after another, until the rest is refused.
-    max_dates: int = 6
+    max_dates: int = 5
     #: URLs that a pattern may have found of itself before they are refused, beside 100 for each found elsewhere.
     max_own_urls: int = 10_000
     #: Share of copies among a pattern's pages from which it is refused; from half of it on it is demoted.
