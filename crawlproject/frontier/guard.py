@@ -1,9 +1,10 @@
 """Traps that show only in what a server does from page to page: addresses that lead to nothing but more of their kind.
 
 A *pattern* is what a server's made-up addresses have in common (``urls.pattern``).  A page leads *sideways* where it
-shows a new address of its own pattern, or one whose numbers are its own or next to them; all else is *fresh*.  The
-*run* of a page is by how many links it lies behind the last page of its pattern that brought something fresh, or was
-found from outside the pattern.  A list's pages bring items and an item is found from lists, so their runs stay short;
+shows a new address of its own pattern; all else is *fresh*, though an address whose numbers are the page's own or next
+to them is but *derived* (its print version).  The *run* of a page is by how many links it lies behind the last page of
+its pattern that brought something fresh, or was found from outside the pattern; where only derived addresses came, a
+tenth of that.  A list's pages bring items and an item is found from lists, so their runs stay short;
 a calendar's months bring only months, and theirs grows with every page.
 """
 
@@ -117,17 +118,18 @@ class GuardedPage:
         ``spent`` is then the pattern that by this has turned out to be endless, if one has.
         """
         sideways: set[str] = set()
-        is_fresh = False
+        is_derived_news = is_fresh = False
         for url in new:
             name = pattern_of(url)
             if not self.is_own(url):
                 self._vote(self._guard.server_of(server_key(url)), name)
             elif self._is_sideways(url, name):
                 sideways.add(url)
+                is_derived_news = is_derived_news or name != self._name
             else:
                 is_fresh = True
                 self._vote(self.server, name)
-        self._count(len(sideways), is_fresh=is_fresh)
+        self._count(len(sideways), is_news=is_fresh or is_derived_news, is_fresh=is_fresh)
         return sideways if self._is_demoted else set()
 
     def is_own(self, url: str) -> bool:
@@ -138,7 +140,7 @@ class GuardedPage:
     def _is_sideways(self, url: str, name: str | None) -> bool:
         return self._name is not None and name is not None and (name == self._name or is_derived(url, self._numbers))
 
-    def _count(self, sideways: int, *, is_fresh: bool) -> None:
+    def _count(self, sideways: int, *, is_news: bool, is_fresh: bool) -> None:
         server = self.server
         if sideways and self._pattern is None and self._name is not None:
             server.guard = server.guard or ServerGuard()
@@ -151,9 +153,9 @@ class GuardedPage:
             return
         pattern.listed += 1
         pattern.own += sideways
-        pattern.barren = 0 if is_fresh else pattern.barren + 1
-        if pattern.ground == UNGROUNDED or is_fresh:
-            pattern.ground = max(pattern.ground, self._depth)
+        pattern.barren = 0 if is_news else pattern.barren + 1
+        if pattern.ground == UNGROUNDED or is_news:
+            pattern.ground_at(self._depth, firm=is_fresh)
         is_endless = 0 < self._guard.limits.max_dates <= pattern.barren and pattern.own > pattern.votes
         if is_endless and is_of_dates(self._name) and known.spend(self._name):
             self.spent = self._name
@@ -164,4 +166,4 @@ class GuardedPage:
             pattern = server.guard.patterns.get(name)
             if pattern is not None:
                 pattern.votes += 1
-                pattern.ground = max(pattern.ground, self._depth + 1)
+                pattern.ground_at(self._depth + 1, firm=True)

@@ -35,6 +35,8 @@ class GuardLimits:
     #: URLs refused of a server from which all its URLs come last, where that is 20 times its pages.
     server_refused: int = 1000
 
+    #: How many times as long a run may be whose pages bring derived URLs.
+    DERIVED_RUN: ClassVar[int] = 10
     #: Found of itself before a pattern is demoted, and as many more for each of its pages.
     OWN_URLS: ClassVar[int] = 200
     OWN_URLS_PER_PAGE: ClassVar[int] = 10
@@ -49,8 +51,10 @@ class GuardLimits:
 class Pattern:
     """What is known of one pattern of a server."""
 
-    #: Depth of the last page that brought something fresh, or was found from outside.
+    #: Depth of the last page that brought something fresh, derived or not, or was found from outside.
     ground: int = UNGROUNDED
+    #: The same, derived URLs not counted.
+    firm: int = UNGROUNDED
     #: URLs found of itself, and those of it found from outside.
     own: int = 0
     votes: int = 0
@@ -65,9 +69,17 @@ class Pattern:
         """As it is stored: its name and its counts."""
         return [name, *astuple(self)]
 
-    def run(self, depth: int) -> int:
+    def run(self, depth: int, limits: GuardLimits) -> float:
         """Of a page at ``depth``."""
-        return 0 if self.ground == UNGROUNDED else depth - self.ground
+        if self.ground == UNGROUNDED:
+            return 0
+        return max(depth - self.ground, (depth - self.firm) / limits.DERIVED_RUN)
+
+    def ground_at(self, depth: int, *, firm: bool) -> None:
+        """The run begins anew at ``depth``."""
+        self.ground = max(self.ground, depth)
+        if firm or self.firm == UNGROUNDED:
+            self.firm = max(self.firm, depth)
 
     def has_copies(self, share: float) -> bool:
         """Whether so large a part of its pages were copies."""
@@ -76,13 +88,13 @@ class Pattern:
     def is_refused(self, depth: int, limits: GuardLimits) -> bool:
         """Whether sideways links of its page at ``depth`` are."""
         own = self.own - limits.OWN_URLS_PER_VOTE * self.votes
-        is_long = 0 < limits.max_run <= self.run(depth)
+        is_long = 0 < limits.max_run <= self.run(depth, limits)
         return is_long or 0 < limits.max_own_urls <= own or self.has_copies(limits.pattern_copies)
 
     def is_demoted(self, depth: int, limits: GuardLimits) -> bool:
         """Whether they are."""
         own = self.own - limits.OWN_URLS_PER_PAGE * self.listed
-        is_long = 0 < limits.max_run <= 2 * self.run(depth)
+        is_long = 0 < limits.max_run <= 2 * self.run(depth, limits)
         is_large = limits.max_own_urls > 0 and own > limits.OWN_URLS
         return is_long or is_large or self.has_copies(limits.pattern_copies / 2)
 

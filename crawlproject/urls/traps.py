@@ -117,7 +117,7 @@ def _is_repetitive(segments: list[str]) -> bool:
             row = row + 1 if segments[place] == segments[place - size] else 0
             if row >= max(size, _REPEATED):
                 part = segments[place - size + 1 : place + 1]
-                if not all(segment.isdigit() or not segment for segment in part):
+                if not all(segment.isdigit() for segment in part):
                     return True
     return False
 
