@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from crawlproject import options, seen_options
+from crawlproject import options, seen_options, trap_options
 
-DEFAULTS = {**options.DEFAULTS, **seen_options.DEFAULTS}
+DEFAULTS = {**options.DEFAULTS, **seen_options.DEFAULTS, **trap_options.DEFAULTS}
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "crawlproject").rglob("*.py"))
@@ -26,13 +26,13 @@ def test_every_setting_is_documented_with_its_default(name: str) -> None:
 
 def test_documented_settings_exist() -> None:
     """No row for a setting that nothing reads."""
-    for name in re.findall(r"^\| `(FRONTIER_\w+|SEEN_\w+|URL_\w+|LINKS_\w+|SERVER_\w+)`", SETTINGS, re.MULTILINE):
+    for name in re.findall(r"^\| `(FRONTIER_\w+|SEEN_\w+|URL_\w+|LINKS_\w+|SERVER_\w+|TRAPS_\w+|GUARD_\w+)`", SETTINGS, re.MULTILINE):
         assert f'"{name}"' in SOURCES, name
 
 
 def test_every_stat_is_documented() -> None:
     """Each literal name of a stat in the sources stands in docs/stats.md."""
-    prefixes = "frontier|seen|web|redirect|charset|httpcompression|robotstxt"
+    prefixes = "frontier|guard|seen|web|redirect|charset|httpcompression|robotstxt"
     names = set(re.findall(rf'"((?:{prefixes})/[a-z_/]+[a-z_])"', SOURCES))
     assert len(names) > 10
     for name in names:
