@@ -42,7 +42,7 @@ def restore_server(frontier: Frontier, key: str, urls: ServerUrls, state: dict[s
     server = frontier.add_server(key, urls)
     set_state(server, {name: state[name] for name in SERVER_ATTRIBUTES if name in state})
     frontier._expectations.update(server)
-    server.set_limit(frontier.politeness, frontier._max_batch)
+    frontier._servers.foresee(server)
     if server.given_up:
         frontier._dropped += urls.drain(key)
     frontier._urls += len(urls)
