@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.frontier.guard import DEMOTION, Guard, GuardedPage
-from crawlproject.frontier.sift import sift
+from crawlproject.frontier.sift import set_guarded, sift
 from crawlproject.frontier.visit_ids import without
 from crawlproject.trap_options import TrapOptions
 from crawlproject.urls import server_key
@@ -50,7 +50,7 @@ class TrapGuard:
         self._rules: dict[str, DropRules] = {}  # by server, where ids of visits are known
         for server in frontier.servers():
             if server.guarded and options.is_released(server.key):
-                frontier.set_guarded(server.key, "")
+                set_guarded(frontier, server, "")
             elif server.guard is not None and server.guard.visit_ids.learned:
                 self._rules[server.key] = server.guard.visit_ids.rules()
 
@@ -105,7 +105,7 @@ class TrapGuard:
         if reason and not server.guarded:
             logger.info("%s comes after all other servers: %s (GUARD_RELEASED)", server.key, reason)
             self._stats.inc_value("guard/servers")
-            self._frontier.set_guarded(server.key, reason)
+            set_guarded(self._frontier, server, reason)
 
     def _observe(self, page: GuardedPage, url: str, links: list[str | None]) -> None:
         server = page.server

@@ -191,17 +191,7 @@ class Frontier:
 
     def learn_content(self, key: str, *, copy: bool) -> None:
         """A page of the server ``key`` was read; ``copy``: its content had been met before. O(1)."""
-        server = self._server(key)
-        server.pages += 1
-        server.copies += copy
-        self._changed(server)
-
-    def set_guarded(self, key: str, reason: str) -> None:
-        """Have the server ``key`` come after all others, for this ``reason``; empty: no longer. O(log servers)."""
-        server = self._server(key)
-        server.guarded = reason
-        self._queue.place(server)
-        self._changed(server)
+        self._servers.learn_content(key, copy=copy)
 
     def connection_lost(self, key: str, now: float) -> None:
         """The server ``key`` has closed its session's connection: no further request on it. O(batch)."""

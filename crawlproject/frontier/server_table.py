@@ -113,6 +113,13 @@ class ServerTable:
             server.session.ready_at = max(server.session.ready_at, server.ready_at)
         self.move(server)
 
+    def learn_content(self, key: str, *, copy: bool) -> None:
+        """See ``Frontier.learn_content``."""
+        server = self.meet(key)
+        server.pages += 1
+        server.copies += copy
+        self.changed(server)
+
     def connection_lost(self, key: str, now: float) -> None:
         """See ``Frontier.connection_lost``."""
         server = self.meet(key)

@@ -9,6 +9,7 @@ import pytest
 
 from crawlproject.frontier import Entry, Frontier, QualityFirst
 from crawlproject.frontier.guard import Guard
+from crawlproject.frontier.sift import set_guarded
 from crawlproject.frontier.suspects import MAX_PATTERNS, GuardLimits
 
 SITE = "http://a.example"
@@ -216,7 +217,7 @@ def test_guarded_servers_come_last(policy_rank: float) -> None:
     qualities = {"a": 9.0, "b": 8.0, "c": policy_rank, "d": 2.0}
     frontier.push(Entry(f"http://{name}.example/", quality) for name, quality in qualities.items())
     for name in "ab":
-        frontier.set_guarded(f"http://{name}.example", "copies")
+        set_guarded(frontier, frontier.server(f"http://{name}.example"), "copies")
     order = []
     while (session := frontier.open_session(0.0)) is not None:
         order.append(session.server.key[7])

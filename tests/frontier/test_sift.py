@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier
-from crawlproject.frontier.sift import sift
+from crawlproject.frontier.sift import set_guarded, sift
 from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
 
 A, B = "http://a.example", "http://b.example"
@@ -95,7 +95,7 @@ def test_what_the_guard_knows_outlives_the_process(opened: Callable[[], Frontier
     frontier.server(A).guard.spend("/edit?t")
     frontier.server(A).guard.visit_ids.learned = ["visit"]
     frontier.learn_content(A, copy=True)
-    frontier.set_guarded(A, "copies")
+    set_guarded(frontier, frontier.server(A), "copies")
     known = frontier.server(A).guard.rows
     frontier = opened()
     server = frontier.server(A)

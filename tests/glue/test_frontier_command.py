@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
+from crawlproject.frontier.sift import set_guarded
 from crawlproject.frontier.suspects import ServerGuard
 from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore, StoreLabel
 
@@ -39,7 +40,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trap = frontier.server("http://trap.example")
     trap.guard = ServerGuard()
     trap.guard.spend("/@")
-    frontier.set_guarded("http://trap.example", "copies")
+    set_guarded(frontier, frontier.server("http://trap.example"), "copies")
     store.commit()
     return path
 
