@@ -23,6 +23,7 @@ from crawlproject.tolerant import (
     TolerantMetaRefreshMiddleware,
     TolerantRedirectMiddleware,
 )
+from crawlproject.trap_options import TrapOptions
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -56,7 +57,7 @@ SPIDER_MIDDLEWARES = {
     "crawlproject.middlewares.LinksMiddleware": 950,  # before all that look at requests
 }
 
-EXTENSIONS = {"crawlproject.monitor.LoadMonitor": 0}
+EXTENSIONS = {"crawlproject.monitor.LoadMonitor": 0, "crawlproject.page_types.PageTypes": 0}
 
 
 class FrontierAddon:
@@ -74,6 +75,7 @@ class FrontierAddon:
         MonitorOptions.from_settings(settings)
         DuplicateOptions.from_settings(settings)
         repository_options(settings)
+        TrapOptions.from_settings(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits

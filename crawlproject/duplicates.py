@@ -134,7 +134,7 @@ class DuplicatesMiddleware:
         self._mirrors.met(server, copy=first is not None)
         scheduler = frontier_scheduler(self._crawler)
         if scheduler is not None:
-            scheduler.learn_content(server, copy=first is not None)
+            scheduler.learn_content(server, copy=first is not None, url=url)
         if first is None or server == server_key(first) or _path(url) != _path(first):
             return
         demoted = self._mirrors.met_in_place(server, server_key(first))

@@ -60,6 +60,7 @@ class FrontierReport:
             "servers_resting": counts["resting"],
             "servers_idle": counts["idle"],
             "servers_given_up": sum(server.given_up for server in self._frontier.servers()),
+            "servers_guarded": sum(bool(server.guarded) for server in self._frontier.servers()),
         }
 
     def servers(self, host: str | None = None) -> list[dict[str, Any]]:
@@ -112,4 +113,7 @@ class FrontierReport:
             "session_time": server.expected_time if urls else 0.0,
             "crawl_delay": server.crawl_delay,
             "failures": server.failures,
+            "guarded": server.guarded,
+            "refused": server.guard.refused if server.guard else 0,
+            "traps": server.guard.spent if server.guard else [],
         }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crawlproject.frontier import Entry
 from crawlproject.frontier.quality import link_gains
 from crawlproject.link_record import LinkRecord
+from crawlproject.trap_options import TrapOptions
 from crawlproject.urls import LinkFilter, server_key
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
+    from crawlproject.trap_guard import TrapGuard
 
 #: Whether a reference that has no canonical form is one of another scheme (mailto:, javascript:), not a broken one.
 _OTHER_SCHEME = re.compile(r"\s*(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE).match
@@ -62,6 +64,7 @@ class LinkIntake:
         stats: StatsCollector,
         settings: BaseSettings,
     ) -> None:
+        self.guard: TrapGuard | None = None  # who judges links by the pages they stand on
         self._seen = seen
         self._filter = link_filter
         self._quality = quality
@@ -96,13 +99,19 @@ class LinkIntake:
     def _sift(self, links: Links, depth: int, payload: Any, counts: Counter[str]) -> Found:
         reason_to_skip, worth, quality = self._filter.reason, self._quality.quality, links.quality
         urls = self._canonical(links)
-        source = self._source(links, urls)
+        page = self._page(links)
+        guarded = None
+        if self.guard is not None and page is not None and links.kind == "page":
+            guarded, urls = self.guard.page(page, depth - 1, urls)
+        source = self._source(links, page, urls)
         wanted: list[str] = []
         for href, url in zip(links.hrefs, urls, strict=True):
             if url is None:
                 counts["skipped/scheme" if _OTHER_SCHEME(href) else "skipped/malformed"] += 1
                 continue
             reason = reason_to_skip(url)
+            if reason is None and guarded is not None and guarded.refuses(url):
+                reason = "guard"
             if reason is not None:
                 counts[f"skipped/{reason}"] += 1
             else:
@@ -113,6 +122,9 @@ class LinkIntake:
             Entry(url, worth(url, depth) + source.gain(url) if quality is None else quality, 0, depth, payload)
             for url in new
         ]
+        if self.guard is not None and guarded is not None:
+            entries = self.guard.judge(guarded, entries)
+            counts["skipped/guard"] += len(new) - len(entries)
         raised = {url: gain for url in wanted if (gain := source.gain(url))}
         for url in new:
             raised.pop(url, None)
@@ -126,9 +138,12 @@ class LinkIntake:
         encoding = getattr(links.response, "encoding", "utf-8")
         return canonicalizer.batch(links.hrefs, links.base or links.response.url, encoding)
 
-    def _source(self, links: Links, urls: list[str | None]) -> _Source:
-        """The page of ``links``, whose canonical URLs are ``urls``; it is recorded."""
-        page = None if links.response is None else self._seen.canonicalizer.canonical(links.response.url)
+    def _page(self, links: Links) -> str | None:
+        """The canonical URL of what the links stand on."""
+        return None if links.response is None else self._seen.canonicalizer.canonical(links.response.url)
+
+    def _source(self, links: Links, page: str | None, urls: list[str | None]) -> _Source:
+        """The ``page`` of ``links``, whose canonical URLs are ``urls``; it is recorded."""
         if links.response is None or page is None:
             return _Source(None, 0.0, 0.0)
         if links.kind != "page":  # being listed is no merit
@@ -144,9 +159,9 @@ class LinkIntake:
 
 
 def link_filter_from_settings(settings: BaseSettings, spider: object) -> LinkFilter:
-    """The rules of following: ``LINKS_SKIP_EXTENSIONS``, ``URLLENGTH_LIMIT`` and the spider's ``allowed``
+    """The rules of following: ``LINKS_SKIP_EXTENSIONS``, ``URLLENGTH_LIMIT``, ``TRAPS_*`` and the spider's ``allowed``
     (domains, ports as well) or ``allowed_domains``."""
-    options: dict[str, object] = {}
+    options: dict[str, object] = {"traps": TrapOptions.from_settings(settings).rules}
     if settings.get("LINKS_SKIP_EXTENSIONS") is not None:
         options["extensions"] = frozenset(settings.getlist("LINKS_SKIP_EXTENSIONS"))
     if settings.getint("URLLENGTH_LIMIT") > 0:

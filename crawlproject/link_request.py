@@ -18,6 +18,8 @@ from scrapy.exceptions import (
 )
 from scrapy.spidermiddlewares.httperror import HttpError
 
+from crawlproject.page_types import BY_TYPE
+
 if TYPE_CHECKING:
     from crawlproject.frontier import Entry
 
@@ -42,7 +44,7 @@ def link_request(entry: Entry) -> Request:
         entry.url,
         callback=entry.payload,
         errback=link_failed,
-        meta={"depth": entry.depth, "quality": entry.quality, "verbatim_url": True},
+        meta={"depth": entry.depth, "quality": entry.quality, "verbatim_url": True, BY_TYPE: True},
     )
 
 

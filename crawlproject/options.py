@@ -15,7 +15,7 @@ from crawlproject.frontier import POLICIES, Policy, Politeness
 from crawlproject.frontier.politeness import Mode
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
 from crawlproject.setting_values import SettingValues
-from crawlproject.urls import RegisteredDomain, host_of
+from crawlproject.urls import domain_of_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ class FrontierOptions:
     @property
     def group_of(self) -> Callable[[str], str] | None:
         """Server key -> politeness group; None where every server is one of its own, or addresses are looked up."""
-        return _domain_of_server if self.group == "domain" else None
+        return domain_of_server if self.group == "domain" else None
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> FrontierOptions:
@@ -121,13 +121,6 @@ class FrontierOptions:
             directory=directory,
             commit_interval=reader.number("FRONTIER_COMMIT_INTERVAL"),
         )
-
-
-_registered_domain = RegisteredDomain()
-
-
-def _domain_of_server(key: str) -> str:
-    return _registered_domain(host_of(key))
 
 
 class _Reader(SettingValues):

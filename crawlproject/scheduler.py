@@ -21,6 +21,7 @@ from crawlproject.options import FrontierOptions
 from crawlproject.request_entries import RequestEntries
 from crawlproject.signals import connection_lost, session_closed
 from crawlproject.sitemap_intake import SitemapIntake
+from crawlproject.trap_guard import Around, TrapGuard
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
@@ -46,8 +47,7 @@ UNSENT = "frontier_unsent"
 class FrontierScheduler(BaseScheduler):
     """``SCHEDULER`` on the two-level frontier.
 
-    A request is returned by ``next_request`` only when it may start now, on its session's connection; while
-    none may, a timer wakes the engine when the next server is due.
+    ``next_request`` returns only what may start now; while nothing may, a timer wakes the engine for the next server.
     """
 
     def __init__(self, crawler: Crawler, options: FrontierOptions) -> None:
@@ -70,11 +70,9 @@ class FrontierScheduler(BaseScheduler):
         self._backend = backend_from_options(crawler, options)
         self._entries = RequestEntries(self._backend, options.quality, crawler.settings, crawler.stats)
         self._alarm = EngineAlarm(crawler)
-        seen = self.dupefilter
-        if not isinstance(seen, SeenDupeFilter):  # the project's own filters requests; links need a seen-set, too
-            seen = SeenDupeFilter.from_crawler(crawler)
-        self._seen = seen
-        self._backend.open(self._frontier, seen)
+        is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # else it filters requests; links need a seen-set, too
+        self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
+        self._backend.open(self._frontier, self._seen)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -90,7 +88,9 @@ class FrontierScheduler(BaseScheduler):
         """(1) prepare the intake of links (2) listen for robots.txt and lost connections (3) open the dupefilter."""
         settings = self._crawler.settings
         link_filter = link_filter_from_settings(settings, spider)
+        self._guard = TrapGuard.from_settings(settings, Around(self._frontier, self._seen, self._backend, self._stats))
         self._intake = LinkIntake(self._seen, link_filter, self._options.quality, self._stats, settings)
+        self._intake.guard = self._guard
         self._sitemaps = SitemapIntake(self._seen, link_filter, self._stats, settings, spider)
         self._crawl_delays = CrawlDelays(self._frontier, self._stats, settings)
         self._crawler.signals.connect(self._robots_parsed, signals.robots_parsed)
@@ -191,9 +191,11 @@ class FrontierScheduler(BaseScheduler):
         self._frontier.record(measurement)
         self._take_dropped()
 
-    def learn_content(self, key: str, *, copy: bool) -> None:
-        """A page of the server ``key`` was looked at; ``copy``: its content was met before."""
+    def learn_content(self, key: str, *, copy: bool, url: str | None = None) -> None:
+        """A page of the server ``key`` was looked at; ``copy``: its content was met before; ``url``: its own."""
         self._frontier.learn_content(key, copy=copy)
+        if self._guard is not None:
+            self._guard.learn_content(key, url, copy=copy)
 
     def demote(self, key: str, factor: float) -> None:
         """Rank the server ``key`` lower by ``factor``: it is a mirror."""
@@ -201,8 +203,13 @@ class FrontierScheduler(BaseScheduler):
 
     def has_session(self, key: str) -> bool:
         """Whether the server ``key`` has an open session."""
+        return getattr(self._frontier.server(key), "session", None) is not None
+
+    def end_session(self, key: str) -> None:
+        """Its connection is about to be closed by us: no further request on it, nothing is learned from its end."""
         server = self._frontier.server(key)
-        return server is not None and server.session is not None
+        if server is not None and server.session is not None:
+            self._dispatcher.end(server.session)
 
     def upcoming_servers(self, count: int, until: float) -> list[str]:
         """Keys of the servers that probably get the next ``count`` sessions. O(count log count)."""

@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from crawlproject import duplicate_options, network_options, options, repository_options, robots_options, seen_options
+from crawlproject import (
+    duplicate_options,
+    network_options,
+    options,
+    repository_options,
+    robots_options,
+    seen_options,
+    trap_options,
+)
 from crawlproject.monitor import options as monitor_options
 
 DEFAULTS = {
@@ -16,6 +24,7 @@ DEFAULTS = {
     **monitor_options.DEFAULTS,
     **duplicate_options.DEFAULTS,
     **repository_options.DEFAULTS,
+    **trap_options.DEFAULTS,
 }
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,7 +44,7 @@ def test_every_setting_is_documented_with_its_default(name: str) -> None:
 
 def test_documented_settings_exist() -> None:
     """No row for a setting that nothing reads."""
-    prefixes = "FRONTIER|REPOSITORY|DUPLICATES|SEEN|URL|LINKS|SERVER|ALLOWED|DNS|ROBOTSTXT|MONITOR|METRICS"
+    prefixes = "FRONTIER|REPOSITORY|DUPLICATES|SEEN|URL|LINKS|SERVER|ALLOWED|DNS|ROBOTSTXT|MONITOR|METRICS|TRAPS|GUARD"
     for name in re.findall(rf"^\| `((?:{prefixes})\w+)`", SETTINGS, re.MULTILINE):
         assert f'"{name}"' in SOURCES, name
 

@@ -103,6 +103,8 @@ def _text(answer: dict[str, Any]) -> str:
         lines += ["", " ".join(_title(form, title) for _, title, form in COLUMNS)]
     for server in answer["top_servers"]:
         note = "" if server["state"] == "ready" else f" ({server['state']}, allowed at {server['allowed_at']})"
+        note += f" (guarded: {server['guarded']})" if server["guarded"] else ""
+        note += f" (traps: {', '.join(server['traps'])})" if server["traps"] else ""
         lines.append(" ".join(form.format(server[key]) for key, _, form in COLUMNS) + note)
         lines += [f"{url['quality']:>12.4g}  {url['url']}" for url in server.get("queue", ())]
     return "\n".join(lines) + "\n"

@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 
     from crawlproject.download.connection import Connection
 
+#: Longest body (bytes) that is read although nobody wants it: at 650 kB/s (the median of real servers) as long as
+#: connecting takes.
+MAX_DRAINED = 1 << 16
+
 #: ``Request.meta``: the request is the last of its session, so the server is asked to close the connection.
 LAST_OF_SESSION = "frontier_last"
 
@@ -135,6 +139,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
                     response.correct(timing, CLOCK())
                     self._pool.note(key, connection, timing, response)
                     yield response
+                    await self._finish(key, response)
             except TimeoutError as error:
                 raise DownloadTimeoutError(f"Getting {request.url} took longer than {timeout} seconds.") from error
             except (aiohttp.InvalidUrlClientError, aiohttp.NonHttpUrlClientError) as error:
@@ -149,6 +154,15 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
                 raise  # the body is cut short: the reader above decides what that means
             except aiohttp.ClientError as error:
                 raise DownloadFailedError(str(error)) from error
+
+    async def _finish(self, key: str, response: TimedResponse) -> None:
+        """Read the rest of a body that nobody wants, where that costs less than a connection; else give up this one."""
+        if response.content.at_eof() or response.content.exception() is not None:
+            return
+        if response.content_length is not None and response.content_length <= MAX_DRAINED:
+            await response.read()
+        else:
+            self._ask_scheduler("end_session", key)
 
     def _send(self, connection: Connection, request: Request, timeout: float, *, last: bool) -> Any:
         proxy = self._extract_proxy_url_with_creds(request)

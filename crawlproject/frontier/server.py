@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.prior import Prior
     from crawlproject.frontier.server_urls import ServerUrls
     from crawlproject.frontier.session import Measurement, Session
+    from crawlproject.frontier.suspects import ServerGuard
 
 
 #: No session takes less (seconds): a rank divides by its time, and the clock may have measured 0.
@@ -55,6 +56,8 @@ class Server:
         "found",
         "given_up",
         "group",
+        "guard",
+        "guarded",
         "heap_item",
         "key",
         "limit",
@@ -83,6 +86,10 @@ class Server:
         self.ready_at = 0.0
         self.crawl_delay = 0.0
         self.failures = 0  # consecutive
+        self.pages = 0  # whose content was judged
+        self.copies = 0  # of these, of pages met before
+        self.guard: ServerGuard | None = None  # what is suspicious about it
+        self.guarded = ""  # why it comes after all others; empty: it does not
         self.given_up = False
         self.pages = 0  # whose content was looked at
         self.copies = 0  # of these, with content met before

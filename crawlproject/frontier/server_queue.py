@@ -63,7 +63,7 @@ class ServerQueue:
         self.tick(now)
         self._wake_due(now)
         while (key := self.ready.first_key()) is not None and (server := self.ready.pop()) is not None:
-            self.last_rank = -key
+            self.last_rank = max(0.0, -key)
             group = server.group
             if group is not None and not group.is_free(now):
                 server.state = ServerState.WAITING
@@ -150,6 +150,8 @@ class ServerQueue:
         if server.state is ServerState.RESTING:
             return server.ready_at
         rank = self._policy.rank(server)
+        if server.guarded:  # after all others, which have a rank >= 0
+            rank = rank / (1.0 + rank) - 1.0
         if self._moving_quality is not None:
             server.moving_quality = self._moving_quality(server, rank)
         return -rank

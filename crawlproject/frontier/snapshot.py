@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.look_ahead import Yield
 from crawlproject.frontier.prior import Observed
+from crawlproject.frontier.suspects import ServerGuard
 
 if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
@@ -16,19 +17,12 @@ if TYPE_CHECKING:
     from crawlproject.frontier.server_urls import ServerUrls
 
 SERVER_ATTRIBUTES = (
-    "copies",
-    "crawl_delay",
-    "demotion",
-    "estimates",
-    "failures",
-    "found",
-    "given_up",
-    "pages",
-    "ready_at",
+    *("crawl_delay", "estimates", "failures", "found", "given_up", "ready_at"),
+    *("pages", "copies", "demotion", "guard", "guarded"),
 )
 
 #: Attributes that are None until something is observed.
-MADE_WHEN_NEEDED: dict[str, type] = {"connects": Observed, "responses": Observed, "found": Yield}
+MADE_WHEN_NEEDED: dict[str, type] = {"connects": Observed, "responses": Observed, "found": Yield, "guard": ServerGuard}
 
 
 def frontier_state(frontier: Frontier) -> dict[str, Any]:
@@ -65,7 +59,7 @@ def server_state(server: Server) -> dict[str, Any]:
 
 def state_of(thing: object) -> dict[str, Any]:
     """The attributes of ``thing`` and of those that are objects themselves; without those None or ``NOT_KEPT``."""
-    names = getattr(thing, "__slots__", None) or vars(thing)
+    names = getattr(thing, "KEPT", None) or getattr(thing, "__slots__", None) or vars(thing)
     left_out = getattr(thing, "NOT_KEPT", ())
     state: dict[str, Any] = {}
     for name in names:

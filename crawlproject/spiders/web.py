@@ -114,7 +114,7 @@ class WebSpider(Spider):
             title=title,
             content_type=media_type(response) or None,
             last_modified=last_modified.decode("latin-1") if last_modified else None,
-            length=len(response.body),
+            length=_length(response),
             server=server_key(response.url),
             fetched_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
             dns_time=meta.get("dns_time"),
@@ -149,6 +149,12 @@ class WebSpider(Spider):
     def _count(self, stat: str) -> None:
         assert self.crawler.stats is not None
         self.crawler.stats.inc_value(stat)
+
+
+def _length(response: Response) -> int:
+    """Bytes of the body; where it was not read (``LINKS_TYPES``), what the server says."""
+    stated = response.headers.get(b"Content-Length") or b""
+    return int(stated) if "download_stopped" in response.flags and stated.isdigit() else len(response.body)
 
 
 def _says_nofollow(response: Response) -> bool:

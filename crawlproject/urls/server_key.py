@@ -54,6 +54,16 @@ def host_of(key: str) -> str:
     return netloc.partition(":")[0]
 
 
+def domain_of_server(key: str) -> str:
+    """The registered domain of the server *key*. O(labels); see :class:`RegisteredDomain`."""
+    return _default_domains()(host_of(key))
+
+
+@lru_cache(maxsize=1)
+def _default_domains() -> RegisteredDomain:
+    return RegisteredDomain()
+
+
 def _shortened(url: str, length: int = 80) -> str:
     """*url* cut to *length* characters, for messages."""
     return url if len(url) <= length else f"{url[: length - 3]}..."

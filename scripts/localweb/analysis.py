@@ -172,6 +172,18 @@ def duplicates(records: Iterable[Record]) -> dict[tuple[str, str], int]:
     return {page: count for page, count in counts.items() if count > 1}
 
 
+def into_traps(records: Iterable[Record]) -> list[Record]:
+    """The answered requests for what a trap made up, and for pages that had been served with 200 before. O(n log n)."""
+    seen = set()
+    found = []
+    for each in requests_of(records):
+        if "trap" in each.note.split(",") or (_is_fetch(each) and (each.server, each.page) in seen):
+            found.append(each)
+        elif _is_fetch(each):
+            seen.add((each.server, each.page))
+    return found
+
+
 def page_numbers(records: Iterable[Record], web: Web) -> list[int]:
     """The pages of the web behind these records. Raises `KeyError` where the log is of another web."""
     return [web.pages_by_path[web.servers_by_address[each.server]][each.page] for each in records]

@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import graph
-from .traps import ENTRIES, session_id, trap_links
+from .traps import ENTRIES, WITH_IDS, session_id, trap_links
 
 if TYPE_CHECKING:
     from .population import Server
@@ -107,7 +107,7 @@ def render(web: Web, server: Server, page: int, visit: int) -> bytes:
 def _hrefs(web: Web, server: Server, page: int, visit: int) -> list[str]:
     """The page's links as they are written: paths on its own server, URLs elsewhere, its server's trap last."""
     paths, server_of, own = web.paths, web.server_of, server.index
-    session = session_id(server, visit) if server.trap == "session" else ""
+    session = session_id(server, visit) if server.trap in WITH_IDS else ""
     hrefs = [paths[target] + session if server_of[target] == own else web.url(target) for target in web.links(page)]
     if page == server.first_page and server.trap in ENTRIES:
         hrefs.append(ENTRIES[server.trap])

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 PRIVATE = "/private/"
 SESSION_FORMS = (";jsessionid=", "?PHPSESSID=", "?sid=")
+VISIT_FORM = "?visit="
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Server:
     throttle: str
     """How it says Retry-After: 'seconds', 'date', or '' for a server that never answers 429."""
     trap: str
-    """'calendar', 'session', 'repeat' or ''."""
+    """'calendar', 'diary', 'session', 'visit', 'repeat' or ''."""
     session_form: str
-    """How a session id is attached to its links, where its trap is 'session'."""
+    """How a session id is attached to its links, where its trap is 'session' or 'visit'."""
 
     @property
     def page_range(self) -> range:
@@ -90,7 +91,7 @@ def draw_servers(spec: WebSpec) -> tuple[Server, ...]:
             is_dead=i in manners.dead,
             throttle=manners.throttled.get(i, ""),
             trap=manners.traps.get(i, ""),
-            session_form=SESSION_FORMS[i % len(SESSION_FORMS)],
+            session_form=VISIT_FORM if manners.traps.get(i) == "visit" else SESSION_FORMS[i % len(SESSION_FORMS)],
         )
         for i in range(spec.servers)
     )
@@ -157,7 +158,8 @@ def _draw_traps(spec: WebSpec) -> dict[int, str]:
     """Server -> its trap; no server has two."""
     order = list(range(spec.servers))
     Random(f"{spec.seed}/traps").shuffle(order)
-    shares = {"calendar": spec.calendar_share, "session": spec.session_share, "repeat": spec.repeat_share}
+    kinds_of_traps = ("calendar", "session", "repeat", "visit", "diary")
+    shares = {kind: getattr(spec, f"{kind}_share") for kind in kinds_of_traps}
     kinds = [kind for kind, share in shares.items() for _ in range(round(share * spec.servers))]
     return dict(zip(order, kinds, strict=False))
 

@@ -76,6 +76,8 @@ class WebSpec:
     calendar_share: float = _option(0.0, "share of servers with a calendar that never ends")
     session_share: float = _option(0.0, "share of servers with session ids in their links, new on each visit")
     repeat_share: float = _option(0.0, "share of servers with links /a/b/a/b/... that never end")
+    visit_share: float = _option(0.0, "share of servers with ids in their links under a name that no list has")
+    diary_share: float = _option(0.0, "share of servers with a calendar of months and days, by parameters")
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -93,8 +95,8 @@ class WebSpec:
         self._require("hundred_share", self.single_share + self.hundred_share <= 1, "at most 1 - single_share")
         broken = self.not_found_share + self.server_error_share + self.redirect_share
         self._require("redirect_share", broken <= 0.9, "at most .9 together with the shares of 404 and 500")
-        traps = self.calendar_share + self.session_share + self.repeat_share
-        self._require("repeat_share", traps <= 1, "at most 1 together with the other traps' shares")
+        traps = self.calendar_share + self.session_share + self.repeat_share + self.visit_share + self.diary_share
+        self._require("diary_share", traps <= 1, "at most 1 together with the other traps' shares")
         self._require("idle_timeout", self.idle_timeout > 0, "above 0")
         self._require_loopback()
 

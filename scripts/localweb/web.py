@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from . import graph
 from .population import PRIVATE, Server, draw_servers
 from .quality import pagerank, zipf
-from .traps import without_session
+from .traps import WITH_IDS, without_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +82,7 @@ class Web:
     def find(self, server: int, target: str) -> int | None:
         """The page behind a request target on a server, session ids dropped; None where there is none. O(1)."""
         page = self.pages_by_path[server].get(target)
-        if page is None and self.servers[server].trap == "session":
+        if page is None and self.servers[server].trap in WITH_IDS:
             page = self.pages_by_path[server].get(without_session(target))
         return page
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
+from crawlproject.frontier.sift import set_guarded
+from crawlproject.frontier.suspects import ServerGuard
 from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore, StoreLabel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +36,11 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frontier.push(Entry(f"http://a.example/{i}", i / 10, depth=1) for i in range(30))
     frontier.push(Entry(f"http://b.example:8080/{i}", 0.5) for i in range(2))
     frontier.record(Measurement("http://b.example:8080", 0.0, 503, retry_after=200.0))
+    frontier.push([Entry("http://trap.example/@", 0.5)])
+    trap = frontier.server("http://trap.example")
+    trap.guard = ServerGuard()
+    trap.guard.spend("/@")
+    set_guarded(frontier, frontier.server("http://trap.example"), "copies")
     store.commit()
     return path
 
@@ -45,12 +52,13 @@ def test_it_tells_what_waits_and_why(job: Path) -> None:
     report = json.loads(done.stdout)
     assert {name: report[name] for name in ("urls_seen", "urls_queued", "servers", "servers_ready")} == {
         "urls_seen": 40,
-        "urls_queued": 32,
-        "servers": 3,
-        "servers_ready": 1,
+        "urls_queued": 33,
+        "servers": 4,
+        "servers_ready": 2,
     }
     assert (report["servers_resting"], report["servers_idle"], report["servers_given_up"]) == (1, 1, 0)
-    a, b = report["top_servers"]
+    a, b, trap = report["top_servers"]
+    assert (report["servers_guarded"], trap["guarded"], trap["traps"]) == (1, "copies", ["/@"])
     assert (a["server"], a["urls"], a["best_quality"], a["wait"]) == ("http://a.example", 30, 2.9, 0)
     assert a["rank"] > b["rank"] > 0
     assert (b["state"], b["failures"]) == ("resting", 1)
@@ -60,7 +68,8 @@ def test_it_tells_what_waits_and_why(job: Path) -> None:
 def test_it_prints_a_table(job: Path) -> None:
     """For people."""
     done = scrapy(str(job))
-    assert "urls queued       32\n" in done.stdout
+    assert "urls queued       33\n" in done.stdout
+    assert "http://trap.example (guarded: copies) (traps: /@)" in done.stdout
     assert [line.split()[-1] for line in done.stdout.splitlines() if "a.example" in line] == ["http://a.example"]
     assert "http://b.example:8080 (resting, allowed at 20" in done.stdout
 

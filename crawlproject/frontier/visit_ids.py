@@ -1,0 +1,89 @@
+"""Parameters that a server fills anew on each visit, whatever their name: ids of sessions that no list knows.
+
+The sign is a page that was asked for with one id and hands out links that all have another one.  A parameter that
+leads anywhere (the id of a forum) keeps its value on its own pages, or has several of them on one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from crawlproject.urls.drop_params import DropRules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: Pages that must show the sign before it is believed.
+EVIDENCE = 2
+
+#: Links with the same other id that such a page must have.
+LEAST_LINKS = 2
+
+#: Parameters remembered of a server, those under suspicion and those cleared of it.
+MAX_NAMES = 16
+
+_name = re.compile(r"[A-Za-z0-9_.~-]+").fullmatch
+_looks_like_id = re.compile(r"(?=[^0-9]*[0-9])[0-9A-Za-z_-]{8,}").fullmatch
+_long_value = re.compile(r"[?&;][^=?&;/]+=[0-9A-Za-z_-]{8}").search
+_parameters = re.compile(r"[?&;]([^=?&;/]+)=([^?&;/]*)").findall
+
+
+def may_have_id(url: str) -> bool:
+    """Whether ``url`` has a parameter worth looking at. O(length)."""
+    return _long_value(url) is not None
+
+
+class VisitIds:
+    """What is known of one server's parameters."""
+
+    #: What is stored, see ``frontier.snapshot``.
+    KEPT = ("learned", "cleared")
+
+    def __init__(self) -> None:
+        self.learned: list[str] = []
+        self.cleared: list[str] = []
+        self._suspects: dict[str, dict[str, str]] = {}  # name -> id handed out -> page that did
+
+    def observe(self, page: str, links: Iterable[str]) -> list[str]:
+        """Learn from the canonical ``links`` of a page to its own server; pages that showed a sign now believed.
+
+        Empty where nothing new was learned.  O(length), O(1) for a page without an id in its URL.
+        """
+        names = {name: value for name, value in _parameters(page) if _looks_like_id(value) and _name(name)}
+        found: dict[str, list[str]] = {name: [] for name in names}
+        for link in links:
+            for name, value in _parameters(link):
+                if name in found:
+                    found[name].append(value)
+        pages: list[str] = []
+        for name, values in found.items():
+            if name not in self.cleared and name not in self.learned and values:
+                pages += self._judge(name, names[name], values, page)
+        return pages
+
+    def rules(self) -> DropRules:
+        """What takes the ids learned out of a URL."""
+        return DropRules.compile([*self.learned, *(f";{name}" for name in self.learned)])
+
+    def _judge(self, name: str, own: str, values: list[str], page: str) -> list[str]:
+        if len(set(values)) > 1 or values[0] == own or not _looks_like_id(values[0]):
+            self.cleared = [*self.cleared, name][-MAX_NAMES:]
+            self._suspects.pop(name, None)
+            return []
+        if len(values) < LEAST_LINKS:
+            return []
+        pages = self._suspects.setdefault(name, {})
+        pages[values[0]] = page
+        if len(pages) < EVIDENCE:
+            if len(self._suspects) > MAX_NAMES:
+                del self._suspects[next(iter(self._suspects))]
+            return []
+        self.learned = [*self.learned, name]
+        return list(self._suspects.pop(name).values())
+
+
+def without(rules: DropRules, url: str) -> str:
+    """The canonical ``url`` without what ``rules`` drop. O(length)."""
+    start = url.find("/", 8)
+    return url[:start] + rules.strip(url[start:])

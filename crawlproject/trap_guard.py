@@ -1,0 +1,135 @@
+"""The guard at work: what it judges of a page's links, and what follows for the frontier."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+
+from crawlproject.frontier.guard import DEMOTION, Guard, GuardedPage
+from crawlproject.frontier.sift import set_guarded, sift
+from crawlproject.frontier.visit_ids import without
+from crawlproject.trap_options import TrapOptions
+from crawlproject.urls import server_key
+from crawlproject.urls.pattern import pattern_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.settings import BaseSettings
+    from scrapy.statscollectors import StatsCollector
+
+    from crawlproject.backend import MemoryBackend
+    from crawlproject.dupefilter import SeenDupeFilter
+    from crawlproject.frontier import Entry, Frontier, Server
+    from crawlproject.urls.drop_params import DropRules
+
+logger = logging.getLogger(__name__)
+
+
+class Around(NamedTuple):
+    """What the guard works on."""
+
+    frontier: Frontier
+    seen: SeenDupeFilter
+    backend: MemoryBackend
+    stats: StatsCollector
+
+
+class TrapGuard:
+    """Judges links for the intake and pages for the scheduler (docs/traps.md).
+
+    Stats: ``guard/demoted`` (URLs), ``guard/servers`` (servers put after all others), ``guard/patterns`` (patterns
+    that never end or bring copies only), ``guard/dropped`` (URLs of these that waited), ``guard/visit_ids``
+    (parameters found to be ids of visits), ``guard/merged`` (URLs that waited and were another one but for them).
+    """
+
+    def __init__(self, around: Around, options: TrapOptions) -> None:
+        self._frontier, self._seen, self._backend, self._stats = around
+        frontier = around.frontier
+        self._guard = Guard(options.limits, frontier.server, options.is_released)
+        self._rules: dict[str, DropRules] = {}  # by server, where ids of visits are known
+        for server in frontier.servers():
+            if server.guarded and options.is_released(server.key):
+                set_guarded(frontier, server, "")
+            elif server.guard is not None and server.guard.visit_ids.learned:
+                self._rules[server.key] = server.guard.visit_ids.rules()
+
+    @classmethod
+    def from_settings(cls, settings: BaseSettings, around: Around) -> Self | None:
+        """Settings: ``GUARD_*``; None where there is to be none. Raises ValueError for a wrong one."""
+        options = TrapOptions.from_settings(settings)
+        return cls(around, options) if options.is_guarded else None
+
+    def page(self, url: str, depth: int, links: list[str | None]) -> tuple[GuardedPage | None, list[str | None]]:
+        """The page at the canonical ``url``, to be asked about its links (None: all are followed), and these, the
+        canonical ``links``, without ids of visits."""
+        page = self._guard.page(url, depth)
+        if page is not None:
+            self._observe(page, url, links)
+        if not self._rules:
+            return page, links
+        return page, [None if link is None else self._without_visit_id(link) for link in links]
+
+    def judge(self, page: GuardedPage, entries: list[Entry]) -> list[Entry]:
+        """Take in the page's links met for the first time; what is to be queued of them. O(length) each."""
+        demoted = page.learn([entry.url for entry in entries])
+        spent = page.spent
+        if spent is not None:
+            self._drop(page.server, spent, "never ends")
+            entries = [entry for entry in entries if not (page.is_own(entry.url) and pattern_of(entry.url) == spent)]
+        self._judge(page.server)
+        if not demoted:
+            return entries
+        self._stats.inc_value("guard/demoted", len(demoted))
+        return [e._replace(quality=e.quality * DEMOTION) if e.url in demoted else e for e in entries]
+
+    def learn_content(self, key: str, url: str | None, *, copy: bool) -> None:
+        """A page of the server ``key`` was read, and the frontier told. O(length), but where a pattern is spent."""
+        server = self._frontier.server(key)
+        if server is None:
+            return
+        spent = None if url is None else self._guard.learn_content(server, url, copy=copy)
+        if spent is not None:
+            self._drop(server, spent, "brings copies only")
+        self._judge(server)
+
+    def _drop(self, server: Server, spent: str, why: str) -> None:
+        """Have the URLs of a pattern no longer wait."""
+        dropped = sift(self._frontier, server, lambda entry: None if self._is_of(spent, entry) else entry)
+        logger.info("%s%s %s: no longer followed, %d URLs dropped", server.key, spent, why, dropped)
+        self._stats.inc_value("guard/patterns")
+        self._stats.inc_value("guard/dropped", dropped)
+
+    def _judge(self, server: Server) -> None:
+        reason = self._guard.standing_out(server)
+        if reason and not server.guarded:
+            logger.info("%s comes after all other servers: %s (GUARD_RELEASED)", server.key, reason)
+            self._stats.inc_value("guard/servers")
+            set_guarded(self._frontier, server, reason)
+
+    def _observe(self, page: GuardedPage, url: str, links: list[str | None]) -> None:
+        server = page.server
+        pages = page.observe(url, links)
+        if not pages or server.guard is None:
+            return
+        rules = self._rules[server.key] = server.guard.visit_ids.rules()
+        logger.info(
+            "%s: %s is new on each visit, dropped from its URLs", server.key, server.guard.visit_ids.learned[-1]
+        )
+        self._stats.inc_value("guard/visit_ids")
+        self._seen.urls_are_new([without(rules, fetched) for fetched in pages])
+        merged = sift(self._frontier, server, self._merge)
+        self._stats.inc_value("guard/merged", merged)
+
+    def _is_of(self, pattern: str, entry: Entry) -> bool:
+        return self._backend.is_link(entry) and pattern_of(entry.url) == pattern
+
+    def _merge(self, entry: Entry) -> Entry | None:
+        url = self._without_visit_id(entry.url)
+        if url == entry.url or not self._backend.is_link(entry):
+            return entry
+        return entry._replace(url=url) if self._seen.url_is_new(url) else None
+
+    def _without_visit_id(self, url: str) -> str:
+        rules = self._rules.get(server_key(url)) if "=" in url else None
+        return url if rules is None else without(rules, url)

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Crawls a local web with traps on some of its servers, and counts by the servers' log what went into them.
+
+    scripts/trap_crawl.py [--servers 300] [--pages 10000] [--kinds calendar,session,repeat] [--share 0.1] [--without]
+
+A request went into a trap if its page is one that the trap made up, or a page that was served before.  ``--without``
+also crawls with each guard switched off; those crawls are stopped after ``--timeout`` seconds, as they never end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from scripts.localcrawl import Conditions, crawl
+from scripts.localweb import WebSpec, first_fetches, into_traps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NO_RULES = {"TRAPS_MAX_SEGMENTS": 0, "TRAPS_MAX_PARAMETERS": 0, "TRAPS_YEARS_BACK": 0, "TRAPS_REPEATS": False}
+NO_GUARD = {"GUARD_ENABLED": False}
+NO_LIST = {"URL_DROP_PARAMETERS": ""}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "all guards": {},
+    "no rules on URLs": NO_RULES,
+    "no list of session ids": NO_LIST,
+    "no guard of patterns": NO_GUARD,
+    "none of them": {**NO_RULES, **NO_LIST, **NO_GUARD},
+}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Crawl and print a line for each variant."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--servers", type=int, default=300)
+    parser.add_argument("--pages", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kinds", default="calendar,session,repeat", help="also: visit, diary")
+    parser.add_argument("--share", type=float, default=0.1, help="share of the servers that have one of these traps")
+    parser.add_argument("--without", action="store_true")
+    parser.add_argument("--timeout", type=int, default=120)
+    args = parser.parse_args(argv)
+    kinds = args.kinds.split(",")
+    shares = {f"{kind}_share": args.share / len(kinds) for kind in kinds}
+    spec = WebSpec(servers=args.servers, pages=args.pages, seed=args.seed, time_scale=0, **shares)
+    print(f"{args.servers} servers, {args.pages} pages; on {args.share:.0%} of the servers: {', '.join(kinds)}")
+    print(f"{'':24} {'requests':>9} {'into traps':>16} {'real pages':>15}  ended")
+    for name, settings in VARIANTS.items() if args.without else [("all guards", {})]:
+        print(f"{name:24} {_line(spec, settings, args.timeout)}", flush=True)
+
+
+def _line(spec: WebSpec, settings: dict[str, Any], timeout: int) -> str:
+    timeout = timeout if settings else 0
+    run = crawl("prefix", spec, Conditions(timeout=timeout, settings={"FRONTIER_QUALITY": "in-links", **settings}))
+    requests = [each for each in run.records if each.kind == "request" and "robots" not in each.note]
+    trapped = len(into_traps(run.records))
+    real = len(first_fetches(run.records))
+    ended = "stopped" if timeout and run.records[-1].end - run.records[0].arrival >= timeout - 1 else "by itself"
+    share = trapped / max(1, len(requests))
+    return f"{len(requests):>9,} {trapped:>8,} {share:>7.2%} {real:>7,}/{len(run.web.expected):,}  {ended}"
+
+
+if __name__ == "__main__":
+    main()

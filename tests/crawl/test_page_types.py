@@ -1,0 +1,74 @@
+"""Bodies of other types are not downloaded, and the connections that they came on do no harm."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.crawl.crawling import IMPOLITE, crawl
+from tests.crawl.nasty_server import HANG, page, response, running
+
+WEB = "crawlproject.spiders.web.WebSpider"
+IMAGE = "Content-Type: image/png"
+LONG = response(b"x" * 1000, IMAGE, "Content-Length: 100000000")
+
+SITE = {
+    "/": (response(page("/short", "/a", "/long", "/b", "/endless", "/c", "/json", "/untyped", "/moved")),),
+    "/short": (response(b"x" * 2000, IMAGE),),
+    "/long": (LONG, HANG),
+    "/endless": (b"HTTP/1.1 200 OK\r\nContent-Type: VIDEO/mp4\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n", HANG),
+    "/json": (response(b"{}", "Content-Type: application/ld+json;charset=utf-8"),),
+    "/untyped": (response(page("/d"), "Content-Type:"),),
+    "/moved": (response("", IMAGE, "Location: /e", status="301 Moved"),),
+}
+
+
+def test_bodies_of_other_types_are_not_read() -> None:
+    """Every page behind a stopped body comes, and the item of a stopped one says what the server said of it."""
+    with running({"site": SITE}) as roots:
+        result = crawl(WEB, settings={**IMPOLITE, "DOWNLOAD_TIMEOUT": 20}, seeds=f"{roots['site']}/")
+    items = {item["url"].removeprefix(roots["site"]): item for item in result.items}
+    assert set(items) == {"/", "/short", "/a", "/long", "/b", "/endless", "/c", "/json", "/untyped", "/d", "/e"}
+    assert result.stat("frontier/links/stopped/content_type") == 4
+    assert [items[path]["length"] for path in ("/short", "/long", "/endless", "/json")] == [2000, 100000000, 0, 2]
+    assert result.stat("downloader/response_bytes") < 100_000
+    assert not [name for name in result.stats if name.startswith("frontier/failures")]
+
+
+def test_connection_is_kept_where_the_rest_is_short() -> None:
+    """A small image costs no new connection, an endless one does."""
+    links = [f"/{number}" for number in range(8)]
+    small = {link: (response(b"x" * 2000, IMAGE),) for link in links}
+    with running({"site": {"/": (response(page(*links)),), **small}}) as roots:
+        result = crawl(WEB, settings={**IMPOLITE, "ROBOTSTXT_OBEY": False}, seeds=f"{roots['site']}/")
+    assert result.stat("frontier/sessions") <= 2
+    assert max(item["connection_requests"] for item in result.items) >= 8
+
+
+def test_the_server_is_not_blamed_for_connections_that_we_close() -> None:
+    """After each endless body there is a new connection, but it is not taken for the server's limit."""
+    endless = {f"/{number}": (LONG, HANG) for number in range(3)}
+    pages = [f"/page{number}" for number in range(30)]
+    site = {"/": (response(page(*endless, *pages)),), **endless}
+    with running({"site": site}) as roots:
+        settings = {**IMPOLITE, "ROBOTSTXT_OBEY": False, "FRONTIER_QUALITY": "constant", "DOWNLOAD_TIMEOUT": 20}
+        result = crawl(WEB, settings=settings, seeds=f"{roots['site']}/")
+    assert len(result.items) == 34
+    assert max(item["connection_requests"] for item in result.items) >= 30
+    assert result.stat("frontier/sessions") <= 6
+
+
+@pytest.mark.parametrize(("types", "stopped"), [("image/*,text/html", 0), ("*/*", 0), ("text/html", 1)])
+def test_types_can_be_chosen(types: str, stopped: int) -> None:
+    """Bodies of the types named are read."""
+    with running({"site": {"/": (response(page("/short")),), "/short": (response(b"x" * 2000, IMAGE),)}}) as roots:
+        settings = {**IMPOLITE, "LINKS_TYPES": types, "ROBOTSTXT_OBEY": False}
+        result = crawl(WEB, settings=settings, seeds=f"{roots['site']}/")
+    assert len(result.items) == 2
+    assert result.stat("frontier/links/stopped/content_type") == stopped
+    assert (result.stat("downloader/response_bytes") > 2000) == (not stopped)
+
+
+def test_what_is_no_type_stops_the_start() -> None:
+    """By the setting's name."""
+    result = crawl(WEB, settings={"LINKS_TYPES": "html"}, seeds="http://127.0.0.1:1/")
+    assert "LINKS_TYPES='html'" in result.log

@@ -1,0 +1,79 @@
+"""Whole crawls of a web with traps, judged by the log of its servers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlproject.frontier.suspects import GuardLimits
+from scripts.localweb import WebSpec, into_traps, running_web
+from tests.crawl.crawling import IMPOLITE, crawl
+from tests.crawl.nasty_server import page, response, running
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WEB = "crawlproject.spiders.web.WebSpider"
+
+
+def test_two_requests_in_a_hundred_go_into_traps() -> None:
+    """At most, with traps on a tenth of the servers; every real page is fetched, and the crawl ends by itself."""
+    share = 0.1 / 3
+    spec = WebSpec(*(40, 1500), seed=2, time_scale=0, calendar_share=share, session_share=share, repeat_share=share)
+    with running_web(spec) as web:
+        result = crawl(WEB, settings=IMPOLITE, seeds=",".join(web.seeds))
+        web.keep_records()
+    requests = [record for record in web.records() if record.kind == "request"]
+    assert {server.trap for server in web.web.servers} == {"", "calendar", "session", "repeat"}
+    assert 0 < len(into_traps(web.records())) <= 0.02 * len(requests)
+    fetched = {(record.server, record.page) for record in requests if record.status == 200 and record.page}
+    assert len(fetched) == len(web.web.expected) == 1500
+    assert result.stat("finish_reason") == "finished"
+
+
+def test_ids_under_any_name_and_calendars_by_parameters() -> None:
+    """Each server has a trap that no rule on URLs knows: some ten requests for each at most, and no page is lost."""
+    spec = WebSpec(8, 240, seed=3, time_scale=0, visit_share=0.5, diary_share=0.5)
+    with running_web(spec) as web:
+        result = crawl(WEB, settings=IMPOLITE, seeds=",".join(web.seeds))
+        web.keep_records()
+    requests = [record for record in web.records() if record.kind == "request"]
+    assert 0 < len(into_traps(web.records())) <= 0.15 * len(requests)
+    assert len({(record.server, record.page) for record in requests if record.page}) == 240
+    assert result.stat("guard/visit_ids") == 4
+    assert result.stat("guard/patterns") == 4
+    assert result.stat("guard/merged") > 0
+
+
+def calendar_site() -> dict[str, tuple[bytes, ...]]:
+    """A calendar of sixty months."""
+    site = {"/": (response(page("/calendar/2020/01/", "/about")),)}
+    for number in range(60):
+        around = [f"/calendar/{2020 + n // 12}/{n % 12 + 1:02}/" for n in (number - 1, number + 1) if 0 <= n < 60]
+        site[f"/calendar/{2020 + number // 12}/{number % 12 + 1:02}/"] = (response(page(*around, title=str(number))),)
+    return site
+
+
+def test_the_guard_can_be_switched_off_and_servers_released() -> None:
+    """Then the calendar is fetched to its end."""
+    with running({"site": calendar_site()}) as roots:
+        seeds = f"{roots['site']}/"
+        host = roots["site"].partition("://")[2].partition(":")[0]
+        guarded = crawl(WEB, settings=IMPOLITE, seeds=seeds)
+        unguarded = crawl(WEB, settings={**IMPOLITE, "GUARD_ENABLED": False}, seeds=seeds)
+        released = crawl(WEB, settings={**IMPOLITE, "GUARD_RELEASED": host}, seeds=seeds)
+    assert len(guarded.items) == 2 + GuardLimits.max_dates
+    assert len(unguarded.items) == len(released.items) == 62
+    assert guarded.stat("frontier/links/skipped/guard") > 0
+    assert guarded.stat("finish_reason") == "finished"
+
+
+def test_a_trap_is_remembered_over_a_restart(tmp_path: Path) -> None:
+    """A crawl in two parts goes no further in than one."""
+    settings = {**IMPOLITE, "JOBDIR": str(tmp_path / "job")}
+    with running({"site": calendar_site()}) as roots:
+        seeds = f"{roots['site']}/"
+        first = crawl(WEB, settings=settings, seeds=seeds, max_pages="4")
+        second = crawl(WEB, settings=settings, seeds=seeds)
+        third = crawl(WEB, settings=settings, seeds=seeds)
+    assert len(first.items) + len(second.items) == 2 + GuardLimits.max_dates
+    assert third.items == []

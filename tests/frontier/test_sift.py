@@ -1,0 +1,106 @@
+"""Going through a server's queue, in memory and on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from crawlproject.frontier import BestPrefix, Entry, Frontier
+from crawlproject.frontier.sift import set_guarded, sift
+from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
+
+A, B = "http://a.example", "http://b.example"
+
+
+@pytest.fixture(params=["memory", "disk"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Frontier]]:
+    """A frontier; on disk, it is closed and opened again with each call."""
+    stores: list[DiskStore] = []
+    frontier = Frontier(BestPrefix())
+
+    def reopen() -> Frontier:
+        if request.param == "memory":
+            return frontier
+        while stores:
+            store = stores.pop()
+            store.commit()
+            store.close()
+        stores.append(DiskStore(tmp_path, StoreLabel("web", "quality")))
+        fresh = Frontier(BestPrefix())
+        DiskFrontierStore(stores[0], 0.0, indexed=True).load(fresh, 0.0, 300.0)
+        return fresh
+
+    yield reopen
+    while stores:
+        stores.pop().close()
+
+
+def fetch_all(frontier: Frontier) -> list[tuple[str, float]]:
+    """(URL, quality) in the order of fetching."""
+    fetched = []
+    now = 0.0
+    while (session := frontier.open_session(now)) is not None:
+        while (entry := frontier.next_url(session, now)) is not None:
+            fetched.append((entry.url, entry.quality))
+            frontier.acknowledge(entry)
+        frontier.close_session(session, now)
+        now += 1
+    return fetched
+
+
+def test_urls_are_dropped_replaced_and_kept(opened: Callable[[], Frontier]) -> None:
+    """Odd ones go, the fourth gets another URL; those of other servers, and one handed out, are left alone."""
+    frontier = opened()
+    frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(100)])
+    frontier.push([Entry(f"{B}/1", 1.0)])
+    session = frontier.open_session(0.0)
+    out = frontier.next_url(session, 0.0)
+
+    def judge(entry: Entry) -> Entry | None:
+        number = int(entry.url.rpartition("/")[2])
+        return None if number % 2 else entry._replace(url=f"{A}/four") if number == 4 else entry
+
+    assert sift(frontier, frontier.server(A), judge) == 49
+    frontier.check()
+    frontier.acknowledge(out)
+    frontier.close_session(session, 0.0)
+    assert len(frontier) == 51
+    frontier = opened()
+    assert len(frontier) == 51
+    expected = [(f"{A}/{n}" if n != 4 else f"{A}/four", 10.0 + n) for n in range(98, -1, -2)]
+    assert (out.url, fetch_all(frontier)) == (f"{A}/99", [*expected, (f"{B}/1", 1.0)])
+
+
+def test_a_queue_can_be_emptied(opened: Callable[[], Frontier]) -> None:
+    """Then nothing waits."""
+    frontier = opened()
+    frontier.push([Entry(f"{A}/{n}") for n in range(10)])
+    assert sift(frontier, frontier.server(A), lambda _: None) == 10
+    frontier.check()
+    frontier = opened()
+    assert (len(frontier), frontier.open_session(0.0)) == (0, None)
+
+
+def test_what_the_guard_knows_outlives_the_process(opened: Callable[[], Frontier]) -> None:
+    """Patterns, ids of visits, and which servers come last."""
+    from crawlproject.frontier.guard import Guard
+    from crawlproject.frontier.suspects import GuardLimits
+
+    frontier = opened()
+    frontier.push([Entry(f"{A}/{n}") for n in range(2)] + [Entry(f"{B}/")])
+    guard = Guard(GuardLimits(), frontier.server)
+    guard.page(f"{A}/item/1", 3).learn([f"{A}/item/2", f"{A}/item/3"])
+    frontier.server(A).guard.spend("/edit?t")
+    frontier.server(A).guard.visit_ids.learned = ["visit"]
+    frontier.learn_content(A, copy=True)
+    set_guarded(frontier, frontier.server(A), "copies")
+    known = frontier.server(A).guard.rows
+    frontier = opened()
+    server = frontier.server(A)
+    assert known == server.guard.rows == [["/item/#", 3, 3, 2, 0, 1, 1, 0, 0]]
+    assert (server.guard.spent, server.guard.visit_ids.learned) == (["/edit?t"], ["visit"])
+    assert (server.pages, server.copies, server.guarded) == (1, 1, "copies")
+    assert next(url for url, _ in fetch_all(frontier)) == f"{B}/"
+    assert frontier.server(B).guard is None

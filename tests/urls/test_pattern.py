@@ -1,0 +1,61 @@
+"""What URLs of a family have in common."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from crawlproject.urls import Canonicalizer
+from crawlproject.urls.pattern import is_derived, is_of_dates, numbers_of, pattern_of
+from tests.urls.conftest import PROPERTY, url_like
+
+PATTERNS = {
+    "/": None,
+    "/about/people": None,
+    "/p12.html": "/p#.html",
+    "/d3/P12.html": "/d#/p#.html",
+    "/item/123": "/item/#",
+    "/item/123/5/": "/item/#",
+    "/f/a3f09c2b7d/x": "/f/#/x",
+    "/f/deadbeef/x": None,
+    "/calendar/2003/01/": "/calendar/@",
+    "/calendar/2003/01/31": "/calendar/@",
+    "/calendar/2003-01": "/calendar/@",
+    "/2003/01/31/title": "/#/title",
+    "/diary/day.php?year=2003&month=1&day=31": "/diary/?@",
+    "/diary/month.php?month=1&year=2003": "/diary/?@",
+    "/diary/month.php?month=1&year=2003&room=4": "/diary/?@&room",
+    "/bin/edit/Main/User?t=1;nowysiwyg=1": "/bin/edit/*?nowysiwyg&t",
+    "/bin/edit/Sandbox?nowysiwyg=0;t=2": "/bin/edit/*?nowysiwyg&t",
+    "/list?page=2": "/list?page",
+}
+
+
+@pytest.mark.parametrize("path", PATTERNS)
+def test_pattern(path: str) -> None:
+    """Numbers, dates and values are taken out."""
+    assert pattern_of(f"http://h.example{path}") == PATTERNS[path]
+
+
+def test_dates_alone() -> None:
+    """Only where nothing else varies."""
+    names = ["/calendar/@", "/diary/?@", "/diary/?@&room", "/room#/@", "/@/x", "/item/#"]
+    assert [is_of_dates(name) for name in names] == [True, True, False, False, False, False]
+
+
+def test_derived() -> None:
+    """A link is derived from a page whose numbers it has, or those next to them."""
+    numbers = numbers_of("http://h1/calendar/2003/05?week=20")
+    assert numbers == {2003, 5, 20}
+    urls = ["/print/2003/05", "/2003/06", "/week/21", "/2003/05/31", "/about"]
+    assert [is_derived(f"http://h1{url}", numbers) for url in urls] == [True, True, True, False, False]
+
+
+@PROPERTY
+@given(url_like())
+def test_every_canonical_url_has_a_short_pattern(text: str) -> None:
+    """Or none; never an exception."""
+    url = Canonicalizer().canonical(text)
+    if url is not None:
+        assert len(pattern_of(url) or "") <= 120
+        assert is_derived(url, numbers_of(url)) == bool(numbers_of(url))
