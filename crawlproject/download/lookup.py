@@ -129,7 +129,7 @@ class NameLookup:
 
 
 def _look_at(task: asyncio.Task[Answer]) -> None:
-    """Have asyncio not log that nobody looked at a failure."""
+    """Have asyncio not log that nobody looked at a failure; one may come even after the task was cancelled."""
     if not task.cancelled():
         task.exception()
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import logging
 import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -282,19 +280,6 @@ def test_silence_about_ipv6_does_not_hold_up_ipv4() -> None:
         assert await scene.addresses("a.test") == ["192.0.2.1"]
 
     play({"a.test": Name(("A 192.0.2.1", "AAAA ::1"), lost=50)}, story, has_ipv6=True, timeout=30)
-
-
-def test_failures_for_both_families_leave_no_trace_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    """The question that nobody waits for any more fails in silence."""
-
-    async def story(scene: Scene) -> None:
-        scene.server.asked["a.test", "AAAA"] = 100  # this one is answered
-        assert await scene.failure("a.test") == "timeout"
-        gc.collect()
-
-    with caplog.at_level(logging.WARNING):
-        play({"a.test": Name(rcode="NXDOMAIN", lost=50)}, story, has_ipv6=True, timeout=0.2)
-    assert caplog.records == []
 
 
 def test_hosts_file_and_localhost_come_before_name_servers(tmp_path: Path) -> None:
