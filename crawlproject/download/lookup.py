@@ -100,6 +100,7 @@ class NameLookup:
             found = await self._ask_for(name, "A")
             return [found] if found.addresses else [await self._ask_for(name, "AAAA")]
         ipv6 = asyncio.ensure_future(self._ask_for(name, "AAAA"))
+        ipv6.add_done_callback(_look_at)
         try:
             found = await self._ask_for(name, "A")
             await asyncio.wait([ipv6], timeout=RESOLUTION_DELAY if found.addresses else None)
@@ -108,9 +109,6 @@ class NameLookup:
             return [found, ipv6.result()] if ipv6.done() and ipv6.exception() is None else [found]
         finally:
             ipv6.cancel()
-            with suppress(asyncio.CancelledError):
-                if ipv6.done():
-                    ipv6.exception()  # looked at, or asyncio would log it
 
     async def _ask_for(self, name: str, record: str) -> Answer:
         answer = await self._resolver.resolve(
@@ -128,6 +126,12 @@ class NameLookup:
                 servers,
                 key=lambda server: (server.answer_nameserver(), server.answer_port()) != (address, port),  # type: ignore[union-attr]
             )
+
+
+def _look_at(task: asyncio.Task[Answer]) -> None:
+    """Have asyncio not log that nobody looked at a failure; one may come even after the task was cancelled."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _resolver(servers: Sequence[tuple[str, int]]) -> dns.asyncresolver.Resolver:
