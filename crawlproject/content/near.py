@@ -61,6 +61,9 @@ class NearDuplicates:
         """
         cells = self._cells(sketch)
         met = self._tables[_TABLES, cells]
+        if not met.any():
+            self._keep(page, sketch, cells)
+            return None
         slots = np.unique(met[met > 0]).astype(np.intp) - 1
         likeness = self._likeness(slots, sketch)
         best_first = np.argsort(-likeness, kind="stable")

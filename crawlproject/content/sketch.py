@@ -41,18 +41,17 @@ class PageSketch(NamedTuple):
     bins: Bins
     #: Hash of what the page says it is: title and first words, but for numbers; 0 without a title.
     heading: int
-    #: Hash of the whole visible text, white space aside.
+    #: Hash of the whole visible text, white space aside: the sum over its shingles.
     text: int
 
     @classmethod
     def of(cls, title: str | None, text: str) -> PageSketch | None:
         """The sketch of a page; None where its text is too short to judge. O(length): 0.15 ms for 1,000 words."""
-        words = word_hashes(text)
-        hashes = shingle_hashes(words)
+        hashes = shingle_hashes(word_hashes(text))
         if len(hashes) < LEAST_SHINGLES:
             return None
         heading = f"{_without_numbers(title)}\n{_without_numbers(_opening(text))}" if title else ""
-        return cls(bins_of(hashes), _key(heading.encode("utf-8", "surrogatepass")), _key(words.tobytes()))
+        return cls(bins_of(hashes), _key(heading.encode("utf-8", "surrogatepass")), int(hashes.sum()))
 
 
 def bins_of(hashes: Hashes) -> Bins:
