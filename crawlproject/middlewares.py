@@ -78,7 +78,7 @@ class _CrawlerMiddleware:
 
 
 class AdmissionMiddleware(_CrawlerMiddleware):
-    """Before a server is contacted for the first time, robots.txt included (downloader, before RobotsTxtMiddleware).
+    """Before a server is contacted for the first time, robots.txt included (downloader, before RobotsMiddleware).
 
     A request to a server given up fails without being sent, and so does one to an address that is not allowed
     (``ALLOWED_NETWORKS``; those of names are known later: to the download handler).  Where politeness goes by address,
@@ -94,7 +94,8 @@ class AdmissionMiddleware(_CrawlerMiddleware):
     async def process_request(self, request: Request) -> Request | None:
         """None: go on. The request itself: back to the frontier."""
         if request.meta.pop(GIVEN_UP, False):
-            raise IgnoreRequest("its server was given up: too many failures in a row (FRONTIER_MAX_FAILURES)")
+            limits = "FRONTIER_MAX_FAILURES, ROBOTSTXT_MAX_FAILURES"
+            raise IgnoreRequest(f"its server was given up: too many failures in a row ({limits})")
         self._guard.check_url(request.url)
         if request.url[:4].lower() == "ftp:":  # its handler resolves names by itself
             await self._check_name(request.url)
@@ -137,7 +138,7 @@ class AdmissionMiddleware(_CrawlerMiddleware):
 
 
 class PolitenessMiddleware(_CrawlerMiddleware):
-    """Sends a request back whose server was contacted since it was handed out (downloader, after RobotsTxtMiddleware).
+    """Sends a request back whose server was contacted since it was handed out (downloader, after RobotsMiddleware).
 
     That is what fetching robots.txt does: then the page has to wait for its turn, and it does so in the
     frontier, not in a place of the downloader.
