@@ -103,6 +103,7 @@ class LinkIntake:
         guarded = None
         if self.guard is not None and page is not None and links.kind == "page":
             guarded, urls = self.guard.page(page, depth - 1, urls)
+        refuses = guarded.refuses if guarded is not None and guarded.refuses_some else None
         source = self._source(links, page, urls)
         wanted: list[str] = []
         for href, url in zip(links.hrefs, urls, strict=True):
@@ -110,7 +111,7 @@ class LinkIntake:
                 counts["skipped/scheme" if _OTHER_SCHEME(href) else "skipped/malformed"] += 1
                 continue
             reason = reason_to_skip(url)
-            if reason is None and guarded is not None and guarded.refuses(url):
+            if reason is None and refuses is not None and refuses(url):
                 reason = "guard"
             if reason is not None:
                 counts[f"skipped/{reason}"] += 1

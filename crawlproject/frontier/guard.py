@@ -90,13 +90,19 @@ class GuardedPage:
         self._is_refused = self._pattern is not None and self._pattern.is_refused(depth, guard.limits)
         self._is_demoted = self._pattern is not None and self._pattern.is_demoted(depth, guard.limits)
 
+    @property
+    def refuses_some(self) -> bool:
+        """Whether there may be links that it refuses. O(1)."""
+        known = self.server.guard
+        return known is not None and (self._is_refused or bool(known.spent))
+
     def refuses(self, url: str) -> bool:
         """Whether the link to the canonical ``url`` is not followed, nor remembered as met.
 
         O(1), O(length) where its server is under suspicion.
         """
         known = self.server.guard
-        if known is None or not (self._is_refused or known.spent) or not self.is_own(url):
+        if known is None or not self.is_own(url):
             return False
         name = pattern_of(url)
         if name in known.spent or (self._is_refused and self._is_sideways(url, name)):
@@ -120,15 +126,14 @@ class GuardedPage:
         sideways: set[str] = set()
         is_derived_news = is_fresh = False
         for url in new:
-            name = pattern_of(url)
             if not self.is_own(url):
-                self._vote(self._guard.server_of(server_key(url)), name)
-            elif self._is_sideways(url, name):
+                self._vote(self._guard.server_of(server_key(url)), url)
+            elif self._name is not None and self._is_sideways(url, name := pattern_of(url)):
                 sideways.add(url)
                 is_derived_news = is_derived_news or name != self._name
             else:
                 is_fresh = True
-                self._vote(self.server, name)
+                self._vote(self.server, url)
         self._count(len(sideways), is_news=is_fresh or is_derived_news, is_fresh=is_fresh)
         return sideways if self._is_demoted else set()
 
@@ -160,9 +165,9 @@ class GuardedPage:
         if is_endless and is_of_dates(self._name) and known.spend(self._name):
             self.spent = self._name
 
-    def _vote(self, server: Server | None, name: str | None) -> None:
-        """A URL was found from outside its pattern."""
-        if name is not None and server is not None and server.guard is not None:
+    def _vote(self, server: Server | None, url: str) -> None:
+        """A URL of ``server`` was found from outside its pattern."""
+        if server is not None and server.guard is not None and (name := pattern_of(url)) is not None:
             pattern = server.guard.patterns.get(name)
             if pattern is not None:
                 pattern.votes += 1

@@ -11,6 +11,7 @@ import re
 _number = re.compile(r"(?<![0-9a-z])(?=[a-f]*[0-9])[0-9a-f]{8,}(?![0-9a-z])|[0-9]+")
 _final_date = re.compile(r"/(?:19|20)[0-9]{2}[/-](?:0?[1-9]|1[0-2])(?:[/-](?:0?[1-9]|[12][0-9]|3[01]))?/?\Z")
 _numbers_in_a_row = re.compile(r"#(?:[/,._-]+#)+")
+_digit = re.compile(r"[0-9]").search
 _digits = re.compile(r"[0-9]+").findall
 _is_of_dates = re.compile(r"(?:\A|[_-])(?:year|yr|month|mon|week|day|date|time)\Z|date\Z|month\Z|year\Z").search
 
@@ -29,9 +30,11 @@ def pattern_of(url: str) -> str | None:
 
     Numbers become ``#``, numbers side by side one ``#``, a date at the end of the path ``@``; of parameters the names
     count, those of dates as one, ``@``.  So the pages of a calendar's months, weeks and days are of one pattern.
-    O(length); 2-4 us.
+    O(length); 2-4 us, 0.4 us where nothing varies.
     """
     start = url.find("/", 8)
+    if _digit(url, start) is None and "?" not in url:
+        return None
     path, mark, query = url[start:].lower().partition("?")
     path = _final_date.sub("/@", path)
     pattern = _numbers_in_a_row.sub("#", _number.sub("#", path)).rstrip("/")

@@ -12,6 +12,7 @@ from scripts.localweb import (
     busy_share,
     duplicates,
     gaps,
+    into_traps,
     max_open_connections,
     parallel_connections,
     politeness_violations,
@@ -197,3 +198,16 @@ def test_report_says_it_in_ten_lines() -> None:
 def test_report_of_nothing() -> None:
     """An empty log is no error."""
     assert report([]) == "no requests"
+
+
+def test_requests_into_traps() -> None:
+    """What a trap made up, and pages that had been served before; not what failed."""
+    records = [
+        fetch("a", 1, 0.0, 1.0, "/x"),
+        fetch("a", 1, 1.0, 2.0, "/x")._replace(status=500),
+        fetch("a", 1, 2.0, 3.0, "/x"),
+        fetch("a", 1, 3.0, 4.0, "/made/up")._replace(page="", note="trap"),
+        robots("a", 1, 4.0, 5.0),
+        fetch("b", 2, 5.0, 6.0, "/x"),
+    ]
+    assert [record.arrival for record in into_traps(records)] == [2.0, 3.0]

@@ -252,9 +252,10 @@ def test_quality_is_in_page_and_file(tmp_path: Path) -> None:
     assert f'<meta name="quality" content="{web.quality(web.url(0))!r}">' in body
 
 
-def test_session_ids_are_new_on_each_visit() -> None:
+@pytest.mark.parametrize("kind", ["session", "visit"])
+def test_session_ids_are_new_on_each_visit(kind: str) -> None:
     """The same page shows other links each time, all of which lead to the same pages."""
-    web = build_web(replace(SPEC, session_share=1.0))
+    web = build_web(replace(SPEC, **{f"{kind}_share": 1.0}))
     pages = [answer(web, web.servers[0], "/", visit).body.decode() for visit in (1, 2)]
     first, second = (re.findall(r'href="(/[^"]*)"', body) for body in pages)
     assert first
@@ -272,3 +273,17 @@ def test_traps_never_end() -> None:
     assert trap_links(calendar, "/calendar/2003/12/") == ["/calendar/2003/11/", "/calendar/2004/01/", "/"]
     assert trap_links(repeat, "/a/b/a/b/") == ["a/b/", "/"]
     assert trap_links(calendar, "/a/b/") is trap_links(repeat, "/calendar/2003/01/") is None
+
+
+def test_a_diary_has_months_and_days() -> None:
+    """Months lead to other months and their days, days to their neighbours and their month."""
+    web = build_web(replace(SPEC, diary_share=1.0))
+    server = web.servers[0]
+    month = "/diary/month.php?year=2020&month=12"
+    assert '"/diary/month.php?year=2020&month=6"' in answer(web, server, "/", 1).body.decode()
+    assert answer(web, server, month, 1).note == "trap"
+    links = trap_links(server, month)
+    assert len(links) == 2 + 28 + 1
+    assert "/diary/month.php?year=2021&month=1" in links
+    day = "/diary/day.php?year=2020&month=12&day=1"
+    assert trap_links(server, day) == [month, "/diary/day.php?year=2020&month=12&day=2", "/"]
