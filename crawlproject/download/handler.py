@@ -50,8 +50,8 @@ TIMING = "frontier_timing"
 class FrontierDownloadHandler(AiohttpDownloadHandler):
     """``DOWNLOAD_HANDLERS`` entry for http and https.
 
-    With ``FrontierScheduler`` a server has a connection while it has a session; any other request (under
-    another scheduler, a robots.txt on a third server) has one of its own, closed after it.
+    With ``FrontierScheduler`` a server has a connection while it has a session, open or parked; any other request
+    (under another scheduler, a robots.txt on a third server) has one of its own, closed after it.
     """
 
     lazy = True
@@ -63,13 +63,17 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         self._connect_timeout = crawler.settings.getfloat("FRONTIER_CONNECT_TIMEOUT", 10.0)
         self.resolver = CachingResolver()
         self._pool = ConnectionPool(
-            max(1, crawler.settings.getint("FRONTIER_MAX_SESSIONS", 64)),
+            max(1, crawler.settings.getint("FRONTIER_MAX_SESSIONS", 64)) + self._max_parked(crawler),
             ssl=self._ssl_context,
             resolver=self.resolver,
             local_address=self._bind_address,
             on_lost=self._lost,
         )
         crawler.signals.connect(self._session_closed, signals.session_closed)
+
+    @staticmethod
+    def _max_parked(crawler: Crawler) -> int:
+        return max(0, crawler.settings.getint("FRONTIER_MAX_PARKED", 0))
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)

@@ -120,7 +120,7 @@ class BestPrefix:
 
     def rank(self, server: Server) -> float:
         """Worth per second of the best prefix. O(its length), at most the batch."""
-        return server.urls.best_rate(2 * server.estimates.connect_time, server.page_time, server.bonus)
+        return server.urls.best_rate(server.setup_time, server.page_time, server.bonus)
 
     def goes_on(self, server: Server, alternative: float) -> bool:
         """Whether the next URL is worth its time here, the connection being open already."""
