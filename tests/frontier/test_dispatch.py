@@ -1,6 +1,8 @@
 """Which request may start: sessions within their limit, polite holds, waiting for links."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from crawlproject.frontier import BestPrefix, Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
 from crawlproject.frontier.politeness import PARKING_TIME
@@ -252,3 +254,42 @@ def test_sessions_on_a_parked_connection_share_its_batch() -> None:
         assert dispatcher.next(number * 1.2 + 0.1) is None
     assert [start.is_last for start in starts] == [False, False, True]
     assert dispatcher.take_closed() == [starts[0].session]
+
+
+@given(
+    delays=st.lists(st.sampled_from([0.0, 0.3, 1.0, 4.0, 6.0]), min_size=5, max_size=5),
+    lost=st.sets(st.integers(0, 30)),
+    limits=st.tuples(st.integers(1, 3), st.integers(0, 3)),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_url_comes_in_time_whatever_is_parked(
+    delays: list[float], lost: set[int], limits: tuple[int, int]
+) -> None:
+    """Five servers with delays of their own, connections lost at random: limits and waits hold, nothing is lost."""
+    dispatcher = parking_dispatcher(0.0, max_sessions=limits[0], max_parked=limits[1])
+    frontier = dispatcher.frontier
+    keys = [f"http://{number}.example" for number in range(5)]
+    push(dispatcher, *(f"{key}/{page}" for key in keys for page in range(4)))
+    for key, delay in zip(keys, delays, strict=True):
+        frontier.set_crawl_delay(key, delay)
+    now, fetched, open_now, free_at = 0.0, [], set(), dict.fromkeys(keys, 0.0)
+    while len(fetched) < 20:
+        starts = []
+        while (start := dispatcher.next(now)) is not None:
+            starts.append(start)
+            open_now.add(start.session)
+            assert now >= free_at[start.session.server.key]
+        for start in starts:
+            answer(dispatcher, start, now + 0.1, connection_requests=start.session.carried + 1)
+            free_at[start.session.server.key] = now + 0.1 + delays[keys.index(start.session.server.key)]
+            fetched.append(start.entry.url)
+        frontier.check()
+        open_now -= set(dispatcher.take_closed())
+        parked = [server.parked for server in frontier.servers() if server.parked is not None]
+        assert len(parked) <= limits[1]
+        assert dispatcher.open_sessions <= limits[0]
+        assert len(open_now) == dispatcher.open_sessions + len(parked), "every connection is known"
+        if len(fetched) in lost and parked:
+            dispatcher.connection_lost(parked[0].server.key, now + 0.1)
+        now = max(now + 0.1, dispatcher.wake_at() or now)
+    assert sorted(fetched) == sorted(f"{key}/{page}" for key in keys for page in range(4))
