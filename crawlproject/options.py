@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from scrapy.utils.misc import load_object
 
 from crawlproject.frontier import POLICIES, Policy, Politeness
-from crawlproject.frontier.politeness import Mode
+from crawlproject.frontier.politeness import PARKING_TIME, Mode
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
 from crawlproject.setting_values import SettingValues
 from crawlproject.urls import domain_of_server
@@ -32,6 +32,9 @@ DEFAULTS: dict[str, Any] = {
     "FRONTIER_POLICY": "prefix",
     # Connections open at once: the paper's number; a home connection and a small machine can take it.
     "FRONTIER_MAX_SESSIONS": 64,
+    # Idle connections besides. Worth much where each request is followed by a wait of seconds, next to nothing after
+    # the bursts that are the default (docs/results.md); and not everybody counts on more sockets than sessions.
+    "FRONTIER_MAX_PARKED": 0,
     # Most requests of one session, where the server sets no limit itself: what most servers allow (Cao 2003, figure 3).
     "FRONTIER_MAX_BATCH": 100,
     # On disk where there is a directory to keep it in, else in memory.
@@ -74,6 +77,7 @@ class FrontierOptions:
     politeness: Politeness
     group: PolitenessGroup
     max_sessions: int
+    max_parked: int
     max_batch: int
     max_failures: int
     connect_timeout: float
@@ -95,6 +99,7 @@ class FrontierOptions:
         """Read and check; raises ValueError naming setting, value and choices."""
         reader = _Reader(settings)
         directory = reader.directory()
+        max_parked = reader.count("FRONTIER_MAX_PARKED", least=0)
         politeness = Politeness(
             mode=cast("Mode", reader.choice("FRONTIER_POLITENESS", get_args(Mode))),
             factor=reader.number("FRONTIER_DELAY_FACTOR"),
@@ -104,6 +109,7 @@ class FrontierOptions:
             min_backoff=reader.number("FRONTIER_MIN_BACKOFF"),
             max_backoff=reader.number("FRONTIER_MAX_BACKOFF"),
             max_crawl_delay=reader.number("FRONTIER_MAX_CRAWL_DELAY"),
+            parking_time=PARKING_TIME if max_parked else 0.0,
         )
         reader.ordered("FRONTIER_MIN_DELAY", "FRONTIER_MAX_DELAY")
         reader.ordered("FRONTIER_MIN_BACKOFF", "FRONTIER_MAX_BACKOFF")
@@ -113,6 +119,7 @@ class FrontierOptions:
             politeness=politeness,
             group=cast("PolitenessGroup", reader.choice("FRONTIER_POLITENESS_GROUP", get_args(PolitenessGroup))),
             max_sessions=reader.count("FRONTIER_MAX_SESSIONS", least=1),
+            max_parked=max_parked,
             max_batch=reader.count("FRONTIER_MAX_BATCH", least=1),
             max_failures=reader.count("FRONTIER_MAX_FAILURES", least=0),
             connect_timeout=reader.number("FRONTIER_CONNECT_TIMEOUT"),

@@ -64,7 +64,7 @@ class FrontierScheduler(BaseScheduler):
             group_of=options.group_of,
         )
         self._frontier.copies_count = options.copies_penalty
-        self._dispatcher = Dispatcher(self._frontier, options.max_sessions)
+        self._dispatcher = Dispatcher(self._frontier, options.max_sessions, max_parked=options.max_parked)
         self._in_flight: dict[Request, Start] = {}
         self._unqueued: deque[tuple[Request, Entry | None]] = deque()  # they will fail: no server, or one given up
         self._backend = backend_from_options(crawler, options)
@@ -162,6 +162,7 @@ class FrontierScheduler(BaseScheduler):
             self._in_flight[request] = start
             if start.session.requests == 1:
                 self._stats.set_value("frontier/sessions", self._dispatcher.opened)
+                self._stats.set_value("frontier/sessions/resumed", self._dispatcher.resumed)
                 self._stats.max_value("frontier/sessions/max_open", self._dispatcher.open_sessions)
             return self._hand_out(request, start.entry)
         self._close_connections()
@@ -297,7 +298,8 @@ class FrontierScheduler(BaseScheduler):
         self._alarm.ring()
 
     def _connection_lost(self, server_key: str) -> None:
-        self._frontier.connection_lost(server_key, CLOCK())
+        self._dispatcher.connection_lost(server_key, CLOCK())
+        self._close_connections()
 
     def _robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         self._crawl_delays.robots_parsed(robotparser, request)

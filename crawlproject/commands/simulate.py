@@ -16,6 +16,7 @@ from scrapy.exceptions import UsageError
 # What needs numpy is imported when the command runs: Scrapy imports this module for any command.
 from crawlproject.frontier import POLICIES, Politeness
 from crawlproject.frontier.dispatch import LINGER
+from crawlproject.frontier.politeness import PARKING_TIME
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace, _ArgumentGroup
@@ -102,6 +103,7 @@ def _add_web(group: _ArgumentGroup) -> None:
 
 def _add_crawl(group: _ArgumentGroup) -> None:
     group.add_argument("--sessions", type=_count, metavar="N", default=64, help="connections at a time (64)")
+    group.add_argument("--parked", type=_natural, metavar="N", default=0, help="idle connections kept besides (0)")
     group.add_argument("--politeness", choices=("session", "request"), default="session")
     group.add_argument("--delay-factor", type=_number, metavar="X", default=0.0, help="wait X times as long (0)")
     group.add_argument("--min-delay", type=_number, metavar="SECONDS", default=0.0, help="shortest wait (0)")
@@ -125,7 +127,14 @@ def _experiment(opts: Namespace) -> Experiment:
         policies=policies,
         options=CrawlOptions(
             sessions=opts.sessions,
-            politeness=Politeness(opts.politeness, opts.delay_factor, opts.min_delay, opts.max_delay),
+            parked=opts.parked,
+            politeness=Politeness(
+                opts.politeness,
+                opts.delay_factor,
+                opts.min_delay,
+                opts.max_delay,
+                parking_time=PARKING_TIME if opts.parked else 0.0,
+            ),
             parse_delay=opts.parse_delay,
             linger=LINGER if opts.parse_delay else 0.0,
         ),

@@ -107,10 +107,10 @@ class Opening:
 class ConnectionPool:
     """Connections by server key; at most ``limit`` are open at any moment.
 
-    ``on_lost`` is called with the server's key when a server closes the connection of a session.
+    ``on_lost`` is called with the server's key when a server closes the connection of a session, parked or not.
 
-    A connection lives until ``close`` names its server (its session has ended), or, where there is no session, while
-    requests use it.
+    A connection lives until ``close`` names its server (its session has ended, and is not parked), or, where there is
+    no session, while requests use it.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class ConnectionPool:
         self._places = asyncio.Semaphore(limit)
         self._opening = opening
         self._connections: dict[str, Connection] = {}
-        self._closing: set[asyncio.Task[None]] = set()
+        self._closing: dict[str, asyncio.Task[None]] = {}  # the last one of each server
         self._strangers = 0  # requests without a session that wait for a place
 
     def __len__(self) -> int:
@@ -149,6 +149,8 @@ class ConnectionPool:
         try:
             async with connection.turn:
                 if not connection.has_place:
+                    if closing := self._closing.get(server_key):
+                        await asyncio.wait([closing])  # a server sees one connection at a time
                     await self._take_place(connection)
                 yield connection
         finally:
@@ -173,7 +175,7 @@ class ConnectionPool:
         for key, connection in list(self._connections.items()):
             self._drop(key, connection)
         if self._closing:
-            await asyncio.wait(self._closing)
+            await asyncio.wait(self._closing.values())
 
     async def _take_place(self, connection: Connection) -> None:
         if connection.is_kept:  # one per session: a place comes free, or has, as a closed connection goes
@@ -208,17 +210,18 @@ class ConnectionPool:
     def _drop(self, server_key: str, connection: Connection) -> None:
         if self._connections.get(server_key) is connection:
             del self._connections[server_key]
-            self._spawn_close(connection)
+            before = self._closing.get(server_key)
+            closing = self._close(server_key, connection, before)
+            self._closing[server_key] = asyncio.get_running_loop().create_task(closing)
 
-    def _spawn_close(self, connection: Connection) -> None:
-        task = asyncio.get_running_loop().create_task(self._close(connection))
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
-
-    async def _close(self, connection: Connection) -> None:
+    async def _close(self, server_key: str, connection: Connection, before: asyncio.Task[None] | None) -> None:
         try:
+            if before is not None:
+                await asyncio.wait([before])
             await connection.close()
         finally:
             if connection.has_place:
                 connection.has_place = False
                 self._places.release()
+            if self._closing.get(server_key) is asyncio.current_task():
+                del self._closing[server_key]

@@ -58,8 +58,8 @@ TIMING = "frontier_timing"
 class FrontierDownloadHandler(AiohttpDownloadHandler):
     """``DOWNLOAD_HANDLERS`` entry for http and https.
 
-    With ``FrontierScheduler`` a server has a connection while it has a session; any other request (under
-    another scheduler, a robots.txt on a third server) has one of its own, closed after it.
+    With ``FrontierScheduler`` a server has a connection while it has a session, open or parked; any other request
+    (under another scheduler, a robots.txt on a third server) has one of its own, closed after it.
     """
 
     lazy = True
@@ -74,12 +74,16 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         self._resolver = crawl_resolver(crawler)
         self._prefetch = DnsPrefetch(self._resolver, partial(self._ask_scheduler, "upcoming_servers"), options.prefetch)
         self._pool = ConnectionPool(
-            max(1, crawler.settings.getint("FRONTIER_MAX_SESSIONS", 64)),
+            max(1, crawler.settings.getint("FRONTIER_MAX_SESSIONS", 64)) + self._max_parked(crawler),
             Opening(self._ssl_context, self._resolver, self._guard, self._bind_address),
             on_lost=self._lost,
         )
         crawler.signals.connect(self._session_closed, signals.session_closed)
         crawler.signals.connect(self._load, signals.load_asked)
+
+    @staticmethod
+    def _max_parked(crawler: Crawler) -> int:
+        return max(0, crawler.settings.getint("FRONTIER_MAX_PARKED", 0))
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)

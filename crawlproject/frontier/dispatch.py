@@ -33,18 +33,25 @@ class Dispatcher:
     """Runs the sessions of a frontier, at most ``max_sessions`` at a time, each with one request at a time.
 
     ``max_sessions`` may be set at any time; sessions above it close when their request has ended.
+
+    A session that gives up its place may leave its connection open, idle: it is parked.  At most ``max_parked`` are,
+    and only where the frontier's politeness has a ``parking_time``.
+
     ``next``, ``ended`` and ``wake_at`` are O(log n) amortised.
     """
 
-    def __init__(self, frontier: Frontier, max_sessions: int, linger: float = LINGER) -> None:
+    def __init__(self, frontier: Frontier, max_sessions: int, linger: float = LINGER, max_parked: int = 0) -> None:
         self.frontier = frontier
         self.max_sessions = max_sessions
+        self.max_parked = max_parked
         self._linger = linger
         self._open: set[Session] = set()
         self._free: deque[Session] = deque()  # no request under way, to be looked at
         self._held: LazyHeap[Session] = LazyHeap()  # waiting politely, or for URLs, by the time it ends
+        self._parked: LazyHeap[Session] = LazyHeap()  # by the time it ends
         self._closed: list[Session] = []
         self.opened = 0  # sessions, ever
+        self.resumed = 0  # how often a parked one went on
 
     @property
     def open_sessions(self) -> int:
@@ -59,6 +66,8 @@ class Dispatcher:
                 self._free.append(session)
         while (held := self._held.pop_due(now)) is not None:
             self._free.append(held)
+        while (parked := self._parked.pop_due(now)) is not None:
+            self._unpark(parked, now)
         while self._free:
             start = self._serve(self._free.popleft(), now)
             if start is not None:
@@ -68,7 +77,11 @@ class Dispatcher:
             if opened is None:
                 break
             self._open.add(opened)
-            self.opened += 1
+            if opened.heap_item is not None:
+                self._parked.remove(opened)
+                self.resumed += 1
+            else:
+                self.opened += 1
             start = self._serve(opened, now)
             if start is not None:
                 return start
@@ -78,6 +91,14 @@ class Dispatcher:
         """The session's request is over, whatever became of it."""
         if session in self._open:
             self._free.append(session)
+
+    def connection_lost(self, key: str, now: float) -> None:
+        """The server ``key`` has closed the connection of its session, open or parked."""
+        self.frontier.connection_lost(key, now)
+        server = self.frontier.server(key)
+        if server is not None and server.parked is not None:
+            self._parked.remove(server.parked)
+            self._unpark(server.parked, now)
 
     def give_back(self, start: Start) -> None:
         """The request may not start after all: its URL goes back to the queue; ``ended`` must still follow."""
@@ -91,9 +112,9 @@ class Dispatcher:
         """When ``next`` can next return something, unless something else happens first; None if never."""
         if self._free:
             return self.frontier.now
-        held = self._held.first_key()
+        held, parked = self._held.first_key(), self._parked.first_key()
         due = self.frontier.next_due() if len(self._open) < self.max_sessions else None
-        times = [time for time in (held, due) if time is not None]
+        times = [time for time in (held, parked, due) if time is not None]
         return min(times) if times else None
 
     def take_closed(self) -> list[Session]:
@@ -107,13 +128,18 @@ class Dispatcher:
             self._close(session, now)
         self._free.clear()
         self._held = LazyHeap()
+        while (parked := self._parked.pop()) is not None:
+            self._unpark(parked, now)
 
     def _serve(self, session: Session, now: float) -> Start | None:
         """Start the session's next request, hold it, or close it."""
         frontier = self.frontier
-        surplus = len(self._open) - self.max_sessions  # above 0 when the limit has been lowered
-        if session.requests and (surplus > 0 or (surplus == 0 and not frontier.is_worth_more(session, now))):
+        surplus = len(self._open) - self.max_sessions
+        if session.requests and surplus > 0:  # the limit has been lowered
             self._close(session, now)
+            return None
+        if session.requests and surplus == 0 and not frontier.is_worth_more(session, now):
+            self._park(session, now)
             return None
         entry = frontier.next_url(session, now)
         if entry is not None:
@@ -124,13 +150,25 @@ class Dispatcher:
             if frontier.politeness.holds(session.ready_at - now, session.server.estimates):
                 self._held.push(session, session.ready_at)
             else:
-                self._close(session, now)
+                self._park(session, now)
         elif now < session.last_end + self._linger:
             session.waits = True
             self._held.push(session, session.last_end + self._linger)
         else:
             self._close(session, now)
         return None
+
+    def _park(self, session: Session, now: float) -> None:
+        """Give up the session's place, but leave its connection open if it may be of use."""
+        if len(self._parked) < self.max_parked and self.frontier.park_session(session, now):
+            self._open.discard(session)
+            self._parked.push(session, session.parked_until)
+        else:
+            self._close(session, now)
+
+    def _unpark(self, session: Session, now: float) -> None:
+        self.frontier.unpark(session, now)
+        self._closed.append(session)
 
     def _close(self, session: Session, now: float) -> None:
         self._open.discard(session)

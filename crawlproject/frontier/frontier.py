@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.server_table import ServerTable
-from crawlproject.frontier.session import Session
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.server import Server
     from crawlproject.frontier.server_urls import FrontierStore, ServerUrls
-    from crawlproject.frontier.session import Measurement
+    from crawlproject.frontier.session import Measurement, Session
     from crawlproject.frontier.url_queue import Entry
 
 #: Arrival numbers start here, so that an entry given back can be put before all others of its quality.
@@ -146,7 +145,7 @@ class Frontier:
         server = self._queue.lease(now)
         if server is None:
             return None
-        server.session = Session(server, now, server.limit if server.limit == 1 else self._max_batch)
+        server.take_session(now, self._max_batch)
         return server.session
 
     def next_url(self, session: Session, now: float) -> Entry | None:
@@ -212,17 +211,19 @@ class Frontier:
 
         Raises ValueError if the session is not open.
         """
-        server = session.server
-        if server.session is not session:
-            raise ValueError(f"session is not open: {session!r}")
-        self._queue.tick(now)
-        server.session = None
-        self._expectations.update(server)
-        if session.carried and session.busy_since is not None:  # a session answered from a cache never began
-            rest = self.politeness.session_rest(session.last_end - session.busy_since, server.crawl_delay)
-            server.ready_at = max(server.ready_at, session.last_end + rest)
-        self._queue.release(server)
-        self._servers.changed(server)
+        self._servers.release(session, now)
+
+    def park_session(self, session: Session, now: float) -> bool:
+        """``close_session``, but its connection stays open: the server's next session is this one. O(log servers).
+
+        That lasts until ``session.parked_until``, when ``unpark`` must be called.  False, and nothing is done, where
+        no request could follow on the connection, or not in time.
+        """
+        return self._servers.release(session, now, park=True)
+
+    def unpark(self, session: Session, now: float) -> None:
+        """The connection of a parked session is closed. O(log servers)."""
+        self._servers.unpark(session, now)
 
     def next_due(self) -> float | None:
         """The earliest time at which ``open_session`` can succeed; None if no server waits. O(1) amortised.

@@ -22,6 +22,7 @@ def check(frontier: Frontier) -> None:
         by_state[server.state].append(server)
         assert server.urls.window == server.limit
         assert (server.session is not None) == (server.state is ServerState.LEASED), server
+        assert server.session is None or server.parked is None, f"two connections: {server!r}"
         if server.state not in (ServerState.IDLE, ServerState.LEASED):
             assert server.urls, f"a server without URLs must be idle: {server!r}"
         if server.state is ServerState.IDLE:

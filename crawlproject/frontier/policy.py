@@ -123,8 +123,7 @@ class BestPrefix:
 
     def rank(self, server: Server) -> float:
         """Worth per second of the best prefix. O(its length), at most the batch."""
-        rate = server.urls.best_rate(2 * server.estimates.connect_time, server.page_time, server.bonus)
-        return rate * server.worth
+        return server.urls.best_rate(server.setup_time, server.page_time, server.bonus) * server.worth
 
     def goes_on(self, server: Server, alternative: float) -> bool:
         """Whether the next URL is worth its time here, the connection being open already."""

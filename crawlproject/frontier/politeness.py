@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 Mode = Literal["request", "session"]
 
+#: ``parking_time`` where connections are parked: as long as Apache, the most impatient of the usual servers, keeps one.
+PARKING_TIME = 5.0
+
+#: A parked connection is closed so long (seconds) before the server is thought to do it.
+KEEP_ALIVE_MARGIN = 0.5
+
 #: Statuses by which a server says "slower": RFC 6585 §4, RFC 9110 §15.6.4.
 SLOW_DOWN_STATUSES = frozenset({429, 503})
 
@@ -44,6 +50,8 @@ class Politeness:
     max_backoff: float = 300.0
     #: Longest Crawl-delay that is believed.
     max_crawl_delay: float = 300.0
+    #: Longest time that a connection is left open, idle, while its server has no session. 0: not at all.
+    parking_time: float = 0.0
 
     @property
     def longest_wait(self) -> float:
@@ -72,6 +80,12 @@ class Politeness:
         server keeps an idle connection.
         """
         return wait <= min(2 * estimates.connect_time, estimates.keep_alive_time)
+
+    def idle_time(self, estimates: Estimates) -> float:
+        """How long to leave a connection open, idle, for the server's next session: not until the server closes it."""
+        if not self.parking_time or not estimates.persistent:
+            return 0.0
+        return max(0.0, min(self.parking_time, estimates.keep_alive_time - KEEP_ALIVE_MARGIN))
 
     def _bounded(self, time: float) -> float:
         return max(self.min_delay, min(self.max_delay, self.factor * time))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from crawlproject.frontier.estimate import Estimates
 from crawlproject.frontier.heap import LazyHeap
 from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES
+from crawlproject.frontier.session import Session
 
 if TYPE_CHECKING:
     from crawlproject.frontier.heap import HeapItem
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.prior import Prior
     from crawlproject.frontier.server_urls import ServerUrls
-    from crawlproject.frontier.session import Measurement, Session
+    from crawlproject.frontier.session import Measurement
     from crawlproject.frontier.suspects import ServerGuard
 
 
@@ -64,6 +65,7 @@ class Server:
         "moving_quality",
         "page_time",
         "pages",
+        "parked",
         "ready_at",
         "request_wait",
         "session",
@@ -86,8 +88,6 @@ class Server:
         self.ready_at = 0.0
         self.crawl_delay = 0.0
         self.failures = 0  # consecutive
-        self.pages = 0  # whose content was judged
-        self.copies = 0  # of these, of pages met before
         self.guard: ServerGuard | None = None  # what is suspicious about it
         self.guarded = ""  # why it comes after all others; empty: it does not
         self.given_up = False
@@ -96,6 +96,7 @@ class Server:
         self.demotion = 1.0  # factor on its rank: less for a mirror
         self.worth = 1.0  # factor on its rank, of demotion and copies
         self.session: Session | None = None
+        self.parked: Session | None = None  # its connection is open, idle
         self.group: Group | None = None
         self.heap_item: HeapItem | None = None
 
@@ -109,14 +110,40 @@ class Server:
         """T(s,i): seconds the next session should take, polite waits inside it included."""
         return max(MIN_SESSION_TIME, self.estimates.session_time(self.expected_pages, self.request_wait))
 
+    @property
+    def setup_time(self) -> float:
+        """Seconds to open the next session's connection and to close it; 0 where it is open."""
+        return 0.0 if self.parked is not None else 2 * self.estimates.connect_time
+
+    def take_session(self, now: float, max_batch: int) -> None:
+        """Open a session, or go on with the parked one."""
+        limit = 1 if self.limit == 1 else max_batch
+        if self.parked is not None:
+            self.parked.resume(now, limit)
+        self.session, self.parked = self.parked or Session(self, now, limit), None
+
+    def rest_after(self, session: Session, politeness: Politeness) -> None:
+        """The session ends: the polite wait in proportion to it begins."""
+        if session.carried and session.busy_since is not None:  # a session answered from a cache never began
+            rest = politeness.session_rest(session.last_end - session.busy_since, self.crawl_delay)
+            self.ready_at = max(self.ready_at, session.last_end + rest)
+
+    def idle_time(self, politeness: Politeness) -> float:
+        """How long a connection may be left open without a session; 0 if not at all.
+
+        Not in a group: while another of its servers is asked, no connection to this one should be open.
+        """
+        return politeness.idle_time(self.estimates) if self.group is None else 0.0
+
     def set_limit(self, politeness: Politeness, max_batch: int) -> None:
         """Foresee what the next session carries, and how fast: one request, where reconnecting beats a polite wait."""
         estimates = self.estimates
         wait = politeness.request_wait(estimates.response_time, self.crawl_delay)
+        self.limit, self.request_wait = min(estimates.requests_per_connection, max_batch), wait
         if wait and not politeness.holds(wait, estimates):
-            self.limit, self.request_wait = 1, 0.0
-        else:
-            self.limit, self.request_wait = min(estimates.requests_per_connection, max_batch), wait
+            self.request_wait = 0.0  # it is spent parked or not connected
+            if wait >= self.idle_time(politeness):
+                self.limit = 1
         self.page_time = max(MIN_SESSION_TIME, estimates.response_time + self.request_wait)
         self.urls.set_window(self.limit)
 
@@ -152,7 +179,7 @@ class Server:
 
     def learn_close(self, now: float) -> None:
         """Its session's connection was closed by the server."""
-        session = self.session
+        session = self.session or self.parked
         if session is not None and not session.ending:
             session.ending = True
             self.estimates.learn_close(session.carried, now - session.last_end)

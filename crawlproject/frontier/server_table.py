@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.server_urls import FrontierStore, ServerUrls
-    from crawlproject.frontier.session import Measurement
+    from crawlproject.frontier.session import Measurement, Session
 
 #: How many servers a page may cause to be ranked anew, about 20 µs each: no pause, however many servers wait.
 RANKED_PER_PAGE = 32
@@ -114,6 +114,33 @@ class ServerTable:
         """Put it where it belongs now, and have the store keep it. O(log servers)."""
         self.queue.place(server)
         self.changed(server)
+
+    # Sessions
+
+    def release(self, session: Session, now: float, *, park: bool = False) -> bool:
+        """See ``Frontier.close_session``, ``Frontier.park_session``."""
+        server = session.server
+        if server.session is not session:
+            raise ValueError(f"session is not open: {session!r}")
+        self.queue.tick(now)
+        server.rest_after(session, self._politeness)
+        if park:
+            idle_time = 0.0 if session.is_spent or not session.carried else server.idle_time(self._politeness)
+            session.parked_until = session.last_end + idle_time
+            if session.parked_until <= max(now, server.ready_at):
+                return False
+            server.parked = session
+        server.session = None
+        self.expectations.update(server)
+        self.queue.release(server)
+        self.changed(server)
+        return True
+
+    def unpark(self, session: Session, now: float) -> None:
+        """See ``Frontier.unpark``."""
+        self.queue.tick(now)
+        session.server.parked = None
+        self.queue.place(session.server)
 
     # What a server did and said
 

@@ -54,6 +54,7 @@ class Session:
         "heap_item",
         "last_end",
         "limit",
+        "parked_until",
         "ready_at",
         "requests",
         "server",
@@ -70,7 +71,15 @@ class Session:
         self.last_end = now  # when its last response ended
         self.ending = False  # the server closes it, or failed
         self.waits = False  # for its server's queue to be filled again
+        self.parked_until = now
         self.heap_item: HeapItem | None = None
+
+    def resume(self, now: float, limit: int) -> None:
+        """Take up to ``limit`` requests more, as far as there are any left, on the connection that was parked."""
+        self.limit = min(self.limit - self.requests, limit)
+        self.requests = 0
+        self.ready_at = now
+        self.busy_since = None
 
     @property
     def is_spent(self) -> bool:

@@ -42,6 +42,7 @@ class CrawlOptions:
     parse_delay: float = 0.0
     #: What the crawler's one thread computes for each response, one response after another.
     cpu_time: float = 0.0
+    parked: int = 0  # idle connections kept besides, where ``politeness`` has a ``parking_time``
     #: How long a session without URLs waits for its last page's links.
     linger: float = 0.0
     #: Most requests of a session.
@@ -103,6 +104,7 @@ class _Run:
         self._options = options
         self._frontier = Frontier(policy, options.politeness, max_batch=options.max_batch)
         self._dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger)
+        self._dispatcher.max_parked = options.parked
         # Lists: a crawl looks at single elements, which numpy is slow at.
         # A sitemap is number web.pages + its server: it differs from a page only in what is done when it has come.
         has_sitemap = len(web.sitemap_time) > 0
@@ -145,8 +147,6 @@ class _Run:
 
     def _result(self) -> Crawl:
         pages, started, ended = zip(*self._log, strict=True) if self._log else ((), (), ())
-        full_time = ended[-1] if ended else 0.0
-        available = full_time * self._options.sessions
         return Crawl(
             web=self._web,
             pages=np.array(pages, dtype=np.int64),
@@ -154,7 +154,7 @@ class _Run:
             ended=np.array(ended, dtype=np.float64),
             connections=self._dispatcher.opened,
             failures=self._failures,
-            busy_share=min(1.0, self._dispatcher.busy / available) if available else 0.0,
+            busy_share=min(1.0, self._dispatcher.busy / (ended[-1] * self._options.sessions)) if ended else 0.0,
         )
 
     def _start(self, start: Start, now: float) -> None:
@@ -246,8 +246,8 @@ class _Run:
     def _fail(self, start: Start, now: float) -> None:
         """A server did not answer."""
         self._failures += 1
-        key = start.session.server.key
-        self._frontier.record(Measurement(key, now, failed=True, fetch_time=self._options.timeout))
+        timeout = self._options.timeout
+        self._frontier.record(Measurement(start.session.server.key, now, failed=True, fetch_time=timeout))
         self._frontier.take_dropped()
         self._dispatcher.ended(start.session)
 
@@ -257,8 +257,8 @@ class _Run:
         if entry.payload >= self._web.pages:
             self._discover_listed(entry)
             return
-        links = self._targets[self._indptr[entry.payload] : self._indptr[entry.payload + 1]]
-        self._discover(links, entry.depth + 1, entry)
+        first, end = self._indptr[entry.payload : entry.payload + 2]
+        self._discover(self._targets[first:end], entry.depth + 1, entry)
 
     def _discover(self, links: Sequence[int], depth: int, page: Entry | None = None) -> None:
         """Queue the new ones among the ``links`` of ``page``, and raise the quality of those that wait."""

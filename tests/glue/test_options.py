@@ -157,3 +157,12 @@ def test_crawl_with_a_wrong_setting_does_not_start() -> None:
     assert done.returncode != 0
     assert "ValueError: FRONTIER_POLICY='fastest': must be one of breadth-first, " in done.stderr
     assert "Spider opened" not in done.stderr
+
+
+def test_parking_is_off_by_default() -> None:
+    """Idle connections besides the sessions are kept only where a number of them is set."""
+    settings = Settings({"FRONTIER_MAX_PARKED": "8"})
+    on, off = FrontierOptions.from_settings(settings), FrontierOptions.from_settings(Settings())
+    assert (on.max_parked, on.politeness.parking_time) == (8, 5.0)
+    assert (off.max_parked, off.politeness.parking_time) == (0, 0.0)
+    assert refusal(FRONTIER_MAX_PARKED=-1) == "FRONTIER_MAX_PARKED=-1: must be a whole number >= 0"

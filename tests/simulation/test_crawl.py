@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.frontier import POLICIES, CapacityBased, Politeness
+from crawlproject.frontier import POLICIES, BestPrefix, CapacityBased, Politeness
+from crawlproject.frontier.politeness import PARKING_TIME
 from crawlproject.frontier.quality import QUALITIES
 from crawlproject.simulation.crawl import Crawl, CrawlOptions, simulate
 from crawlproject.simulation.synthetic import SyntheticSpec, build
@@ -172,3 +173,16 @@ def test_thirty_thousand_pages_take_seconds() -> None:
     crawl = simulate(web, POLICIES["prefix"](), KnownWorth(web))
     assert len(crawl.pages) == 30_000
     assert process_time() - start < 20
+
+
+def test_parked_connections_save_connections() -> None:
+    """With a wait of 1 s after each request nearly every page needs a connection, unless they are parked."""
+    web = build(SyntheticSpec(servers=20, pages=300))
+    rules = Politeness("request", 0.0, 1.0, 1.0, parking_time=PARKING_TIME)
+    without, parked = (
+        simulate(web, BestPrefix(), KnownWorth(web), CrawlOptions(sessions=4, politeness=rules, parked=number))
+        for number in (0, 20)
+    )
+    assert sorted(without.pages.tolist()) == sorted(parked.pages.tolist())
+    assert parked.connections < without.connections / 2
+    assert parked.full_time < without.full_time

@@ -1,0 +1,91 @@
+"""Parked connections, as the servers see them."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from scripts.localweb import (
+    PolitenessRule,
+    WebSpec,
+    duplicates,
+    max_open_connections,
+    parallel_connections,
+    politeness_violations,
+    running_web,
+)
+from tests.crawl import scripted_site as scripted
+from tests.crawl.crawling import crawl, crawling
+from tests.crawl.differential import SPIDERS, run
+from tests.crawl.scripted_site import Answer, page, scripted_site
+
+#: A wait of 0.3 s between any two requests to a server: longer than connecting again takes.
+WAITING = {"FRONTIER_POLITENESS": "request", "FRONTIER_MIN_DELAY": 0.3, "FRONTIER_MAX_DELAY": 0.3}
+
+
+def test_parked_connections_are_used_again_within_the_limit() -> None:
+    """By the servers' log: every page once, 3 sessions and 6 idle connections at most, most requests on an old one."""
+    spec = WebSpec(servers=9, pages=70, seed=3, time_scale=0)
+    with running_web(spec) as web:
+        settings = {**WAITING, "FRONTIER_MAX_SESSIONS": 3, "FRONTIER_MAX_PARKED": 6}
+        result = crawl("crawlproject.spiders.web.WebSpider", settings=settings, seeds=",".join(web.seeds))
+        web.keep_records()
+    records = web.records()
+    assert result.urls() == sorted(web.web.expected_urls())
+    assert duplicates(records) == {}
+    assert max_open_connections(records) <= 9
+    assert max(parallel_connections(records).values()) == 1
+    assert politeness_violations(records, PolitenessRule("request", 5.0, 0.3, 0.3)) == []
+    assert result.stat("frontier/sessions/resumed") > 20
+    assert result.stat("frontier/sessions/max_open") <= 3
+
+
+@pytest.mark.parametrize(("parked", "connections"), [(0, 3), (2, 1)])
+def test_connection_is_parked_only_where_it_is_allowed(parked: int, connections: int) -> None:
+    """Three pages of one server, 0.3 s apart: a connection for each, or one for all."""
+    script = {"1/0": page("/1"), "1/1": page("/2"), "1/2": page()}
+    ours = run("StartUrlsSpider", script, settings={**WAITING, "FRONTIER_MAX_PARKED": parked}, start="1/0")
+    assert ours.site.places() == ["1/0", "1/1", "1/2"]
+    assert len({one.connection for one in ours.site.asked}) == connections
+    assert min(ours.site.gaps(1)) >= 0.3
+
+
+def test_server_that_closes_a_parked_connection_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is patient for 0.1 s only: each page comes at the first try, nothing has failed."""
+    monkeypatch.setattr(scripted._Handler, "timeout", 0.1)
+    script = {f"1/{number}": page(f"/{number + 1}") for number in range(3)} | {"1/3": page()}
+    ours = run("StartUrlsSpider", script, settings={**WAITING, "FRONTIER_MAX_PARKED": 2}, start="1/0")
+    assert ours.site.places() == ["1/0", "1/1", "1/2", "1/3"]
+    assert len({one.connection for one in ours.site.asked}) == 4
+    assert ours.stat("retry/count") == 0
+    assert not [name for name in ours.crawl.stats if name.startswith("frontier/failures")]
+
+
+@pytest.mark.parametrize(("seconds", "connections"), [(1, 2), (30, 1)])
+def test_parked_connection_is_closed_before_the_server_does_it(seconds: int, connections: int) -> None:
+    """While the only session is at another server for 1 s: where it says ``timeout=1``, 0.5 s are waited."""
+    keep = {"Content-Type": "text/html", "Keep-Alive": f"timeout={seconds}"}
+    script = {
+        "1/0": lambda asked: Answer(f'<a href="/1">1</a><a href="{other}/slow">2</a>', headers=keep),
+        "1/1": page(),
+        "2/slow": Answer("slow", delay=1.0),
+    }
+    settings = {**WAITING, "FRONTIER_MAX_SESSIONS": 1, "FRONTIER_MAX_PARKED": 2}
+    with scripted_site(2) as site:
+        other, site.script = site.origins[1], script
+        crawl(f"{SPIDERS}.StartUrlsSpider", settings=settings, sites=",".join(site.origins), start="1/0")
+    assert site.places() == ["1/0", "2/slow", "1/1"]
+    assert len({one.connection for one in site.of(1)}) == connections
+
+
+def test_interrupt_closes_parked_connections(tmp_path: Path) -> None:
+    """Ctrl-C while all that is left is parked: the crawl ends cleanly."""
+    settings = {"FRONTIER_POLITENESS": "request", "FRONTIER_MIN_DELAY": 3, "FRONTIER_MAX_PARKED": 2}
+    with scripted_site(1) as site:
+        site.script = {"1/0": page("/1"), "1/1": page()}
+        arguments = {"sites": ",".join(site.origins), "start": "1/0"}
+        with crawling(f"{SPIDERS}.StartUrlsSpider", tmp_path, settings=settings, **arguments) as process:
+            site.wait_for(1)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=20) == 0
+    assert site.places() == ["1/0"]
