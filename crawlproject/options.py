@@ -36,6 +36,8 @@ DEFAULTS: dict[str, Any] = {
     "FRONTIER_DIR": None,
     # What a crash costs: pages of at most so many seconds are fetched again. One fsync each.
     "FRONTIER_COMMIT_INTERVAL": 1.0,
+    # Nothing is fetched twice unless it is asked for.
+    "FRONTIER_RECRAWL_AGE": None,
     # Bursts on one connection and a rest in proportion: the same average load as waiting after each request,
     # without the cost of a new connection for each.
     "FRONTIER_POLITENESS": "session",
@@ -77,6 +79,8 @@ class FrontierOptions:
     #: Where it lives on disk.
     directory: Path | None
     commit_interval: float
+    #: Pages fetched so many seconds ago or earlier are fetched again; None: no page is.
+    recrawl_age: float | None
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> FrontierOptions:
@@ -107,6 +111,7 @@ class FrontierOptions:
             backend=reader.backend(directory),
             directory=directory,
             commit_interval=reader.number("FRONTIER_COMMIT_INTERVAL"),
+            recrawl_age=reader.age("FRONTIER_RECRAWL_AGE"),
         )
 
 

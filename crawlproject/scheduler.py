@@ -126,6 +126,7 @@ class FrontierScheduler(BaseScheduler):
         """
         if request.meta.pop(UNSENT, False) and request in self._in_flight:
             self._dispatcher.give_back(self._in_flight[request])
+            self._backend.given_back(request)
             self._stats.inc_value("frontier/given_back")
             self._count("dequeued", -1, self._in_flight[request].entry)
             return True

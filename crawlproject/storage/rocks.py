@@ -1,4 +1,4 @@
-"""RocksDB as the store needs it: five tables, atomic batches, errors of its own. See docs/stores.md for why.
+"""RocksDB as the store needs it: six tables, atomic batches, errors of its own. See docs/stores.md for why.
 
 Keys and values are bytes (rocksdict's raw mode: nothing is pickled).
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Tables, and whether each is read by single keys only (then bloom filters and small blocks pay).
-TABLES = {"urls": False, "places": True, "seen": True, "servers": False, "state": False}
+TABLES = {"urls": False, "places": True, "seen": True, "servers": False, "state": False, "fetched": False}
 
 MEMORY = 1 << 20
 BLOCK_CACHE = 64 * MEMORY
@@ -69,9 +69,12 @@ class Rocks:
         tables = {name: _table_options(cache, points=points) for name, points in TABLES.items()}
         access = AccessType.read_only() if read_only else AccessType.read_write()
         with self._errors("cannot be opened"):
+            if read_only:  # what an older version had no table for is not made by looking
+                present = Rdict.list_cf(str(path), _options())
+                tables = {name: options for name, options in tables.items() if name in present}
             self._db = Rdict(str(path), _options(), tables, access)
-            self._tables = {name: self._db.get_column_family(name) for name in TABLES}
-            self.handles = {name: self._db.get_column_family_handle(name) for name in TABLES}
+            self._tables = {name: self._db.get_column_family(name) for name in tables}
+            self.handles = {name: self._db.get_column_family_handle(name) for name in tables}
 
     def get(self, table: str, key: bytes) -> bytes | None:
         """The value of ``key``. A few microseconds, or one read of the disk."""
