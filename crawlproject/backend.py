@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
 from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import deferred_from_coro
 
 from crawlproject.download.timing import CLOCK
 from crawlproject.engine_alarm import unfinished_requests
@@ -203,17 +204,19 @@ class DiskBackend(MemoryBackend):
                 self._stats.inc_value("frontier/commits")
                 self._stats.max_value("frontier/commit_time", round(CLOCK() - start, 3))
         except StoreError as error:
-            logger.critical("The frontier cannot be stored, the crawl ends: %s", error)
             self._stats.inc_value("frontier/commit_errors")
-            self._stop()
+            if not self._has_failed:
+                self._has_failed = True
+                logger.critical("The frontier cannot be stored, the crawl ends: %s", error)
+                logger.critical("What was committed is safe in %s; start the crawl again to go on", self._directory)
+                self._stop()
             return False
         return True
 
     def _stop(self) -> None:
         engine = self._crawler.engine
-        if not self._has_failed and engine is not None and engine.spider is not None:
-            self._has_failed = True
-            engine.close_spider(engine.spider, "store_failed")
+        if engine is not None and engine.spider is not None:
+            deferred_from_coro(engine.close_spider_async(reason="store_failed"))
 
     def _acknowledge(self) -> None:
         """Forget the entries whose requests the engine is through with. O(requests under way)."""

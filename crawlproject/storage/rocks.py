@@ -5,7 +5,7 @@ Keys and values are bytes (rocksdict's raw mode: nothing is pickled).
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from rocksdict import (
@@ -65,6 +65,8 @@ class Rocks:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
+        #: The first error there was: a database that has failed is not to be written to until it is opened again.
+        self.failure: StoreError | None = None
         cache = Cache(BLOCK_CACHE)
         tables = {name: _table_options(cache, points=points) for name, points in TABLES.items()}
         access = AccessType.read_only() if read_only else AccessType.read_write()
@@ -110,13 +112,12 @@ class Rocks:
                 table.flush()
 
     def close(self) -> None:
-        """Release the database; nothing is lost without it."""
-        with self._errors("cannot be closed"):
-            self.handles.clear()
-            for table in self._tables.values():
+        """Release the database; nothing is lost without it. After a failure that cannot but fail, too."""
+        self.handles.clear()
+        for table in (*self._tables.values(), self._db):
+            with suppress(StoreError) if self.failure else nullcontext(), self._errors("cannot be closed"):
                 table.close()
-            self._tables.clear()
-            self._db.close()
+        self._tables.clear()
 
     @contextmanager
     def _errors(self, what: str) -> Iterator[None]:
@@ -125,7 +126,9 @@ class Rocks:
         except (GeneratorExit, StoreError):
             raise
         except Exception as error:  # rocksdict knows no other class
-            raise StoreError(self._path, f"{what}: {error}") from error
+            failure = StoreError(self._path, f"{what}: {error}")
+            self.failure = self.failure or failure
+            raise failure from error
 
 
 def _options() -> Options:

@@ -2,10 +2,12 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,9 @@ SPIDERS = "tests.crawl.resumable_spiders"
 #: How often the crash test kills the crawl; by hand: CRASHES=50 pytest tests/crawl/test_resume.py -k crash
 CRASHES = int(os.environ.get("CRASHES", "4"))
 COMMIT_INTERVAL = 0.2
+
+#: Bytes left on the disk that fills up.
+ROOM = 300_000
 
 
 def fetched(records: Iterable[Any]) -> set[tuple[str, str]]:
@@ -147,6 +152,46 @@ def test_full_disk_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
         again = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
     assert again.stat("frontier/resumed") > 0
     assert len(fetched(web.records())) == 1500
+
+
+@contextmanager
+def small_disk(folder: Path, size: int) -> Iterator[Path]:
+    """A file system of its own, of ``size`` bytes."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    try:
+        subprocess.run(mount, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"a small disk cannot be mounted here: {error}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_without_room_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
+    """A real one: the log names the directory, the process ends by itself; with room again every page is fetched."""
+    spec = WebSpec(servers=10, pages=600, seed=7, time_scale=0, links_per_page=40)
+    with running_web(spec) as web, small_disk(tmp_path / "disk", 32 << 20) as disk:
+        settings = settings_for(disk, FRONTIER_COMMIT_INTERVAL=0.05, FRONTIER_MAX_SESSIONS=4)
+        seeds = ",".join(web.seeds)
+        first = crawl(WEB, settings=settings, seeds=seeds, max_pages="200")
+        assert first.stat("finish_reason") == "closespider_pagecount"
+        ballast = disk / "ballast"
+        ballast.write_bytes(bytes(shutil.disk_usage(disk).free - ROOM))
+        full = crawl(WEB, settings=settings, seeds=seeds)
+        assert full.exit_code == 0
+        assert full.stat("finish_reason") == "store_failed"
+        assert f"The frontier cannot be stored, the crawl ends: {disk / 'job' / 'frontier'}" in full.log
+        assert "No space left on device" in full.log
+        assert "Traceback" not in full.log
+        assert full.stat("frontier/commits") > 0
+
+        ballast.unlink()
+        last = crawl(WEB, settings=settings, seeds=seeds)
+        assert last.stat("finish_reason") == "finished"
+        assert len(fetched(web.records())) == 600
+    assert len(duplicates(web.records())) < len(full.items), "what was committed is not fetched again"
 
 
 @pytest.mark.parametrize("stop", ["", "1"])
