@@ -103,11 +103,12 @@ class FrontierScheduler(BaseScheduler):
         self._alarm.cancel()
         self._dispatcher.close_all(CLOCK())
         self._close_connections()
-        counts = self._frontier.counts()
-        self._stats.set_value("frontier/servers", counts["servers"])
+        self._stats.set_value("frontier/servers", self._frontier.counts()["servers"])
         self._stats.set_value("frontier/urls", len(self._frontier))
         self._intake.close()
         self._backend.close()
+        if self._seen is not self.dupefilter:
+            self._seen.close(reason)
         closed: Deferred[None] | None = self.dupefilter.close(reason)
         return closed
 

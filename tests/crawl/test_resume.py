@@ -1,7 +1,5 @@
 """Crawls that end before they are done, by whatever, and go on later: judged by the log of the web's servers."""
 
-import os
-import random
 import shutil
 import signal
 import subprocess
@@ -14,24 +12,23 @@ from typing import Any
 import pytest
 
 from crawlproject.storage import DiskStore
-from scripts.localweb import WebSpec, duplicates, running_web
-from scripts.localweb.analysis import _is_fetch
+from scripts.crash_test import PAGES_PER_KILL, crash_crawl, crash_spec
+from scripts.localweb import WebSpec, duplicates, fetches, running_web
 from tests.crawl.crawling import IMPOLITE, crawl, crawling
 from tests.crawl.scripted_site import page, scripted_site
 
 WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.resumable_spiders"
 
-#: How often the crash test kills the crawl; by hand: CRASHES=50 pytest tests/crawl/test_resume.py -k crash
-CRASHES = int(os.environ.get("CRASHES", "4"))
-COMMIT_INTERVAL = 0.2
+#: How often the crash test kills the crawl; by hand, more often: scripts/crash_test.py
+CRASHES = 4
 
 #: Bytes left on the disk that fills up.
 ROOM = 300_000
 
 
 def fetched(records: Iterable[Any]) -> set[tuple[str, str]]:
-    return {(record.server, record.page) for record in records if _is_fetch(record)}
+    return {(record.server, record.page) for record in fetches(records)}
 
 
 def settings_for(folder: Path, **more: object) -> dict[str, object]:
@@ -76,42 +73,11 @@ def wait_for_fetches(web: Any, count: int) -> None:
 
 def test_crashes_lose_no_page(tmp_path: Path) -> None:
     """kill -9 again and again: every page is fetched, twice only what was under way or not yet committed."""
-    chance = random.Random(CRASHES)
-    spec = WebSpec(
-        servers=20, pages=max(400, 60 * CRASHES), seed=5, time_scale=0.05, redirect_share=0.05, server_error_share=0.02
-    )
-    more = {"FRONTIER_COMMIT_INTERVAL": COMMIT_INTERVAL, "FRONTIER_MAX_SESSIONS": 4, "RETRY_TIMES": 1}
-    settings = settings_for(tmp_path, **more, FRONTIER_MIN_BACKOFF=0.01, FRONTIER_MAX_BACKOFF=0.1)
-    kills = []
-    with running_web(spec) as web:
-        for _ in range(CRASHES):
-            with crawling(WEB, tmp_path, settings=settings, seeds=",".join(web.seeds)) as process:
-                try:
-                    process.wait(chance.uniform(0.7, 2.5))
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    kills.append(time.monotonic())
-        result = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
-    assert kills
-    assert result.stat("finish_reason") == "finished", result.log[-3000:]
-    expected = {web.web.url(page) for page in web.web.expected}
-    assert {f"http://{server}:{web.port}{page}" for server, page in fetched(web.records())} == expected
-    assert unexplained(web.records(), kills) == []
-
-
-def unexplained(records: Iterable[Any], kills: list[float]) -> list[Any]:
-    """Fetches that were repeated although they had ended long before the crawl was killed."""
-    last: dict[tuple[str, str], Any] = {}
-    found = []
-    for record in sorted(filter(_is_fetch, records), key=lambda record: record.arrival):
-        before = last.get((record.server, record.page))
-        last[record.server, record.page] = record
-        if before is None:
-            continue
-        kill = next((kill for kill in kills if kill > before.arrival), 0.0)
-        if not (before.end > kill - COMMIT_INTERVAL - 0.5 and record.arrival > kill):
-            found.append((before, record, kills))
-    return found
+    crashes = crash_crawl(crash_spec(pages=max(400, PAGES_PER_KILL * CRASHES), seed=5), CRASHES, tmp_path)
+    assert crashes.kills
+    assert "finished" in crashes.log
+    assert crashes.fetched == crashes.expected
+    assert crashes.unexplained() == []
 
 
 def test_two_crawls_at_once(tmp_path: Path) -> None:
