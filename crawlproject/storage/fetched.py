@@ -1,6 +1,6 @@
 """The pages that have been fetched, for recrawls: key = server number, path; value = when, validators, how to fetch it.
 
-A page costs its path and 19 bytes before compression, and its validators.
+A page costs its path and 21 bytes before compression, and its validators.
 """
 
 from __future__ import annotations
