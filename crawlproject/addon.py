@@ -34,6 +34,7 @@ DOWNLOADER_MIDDLEWARES = {
     "crawlproject.middlewares.AdmissionMiddleware": 90,  # before RobotsMiddleware (100)
     "crawlproject.middlewares.PolitenessMiddleware": 110,  # after it
     "crawlproject.tolerant.CharsetMiddleware": 585,  # between HttpCompressionMiddleware and MetaRefreshMiddleware
+    "crawlproject.conditional.RecrawlMiddleware": 950,  # inside HttpCacheMiddleware (900), which has its own conditions
     "crawlproject.middlewares.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900): real answers only
     "crawlproject.repository_middleware.RepositoryMiddleware": 995,  # what came, before anything else touches it
 }

@@ -42,6 +42,8 @@ DEFAULTS: dict[str, Any] = {
     "FRONTIER_DIR": None,
     # What a crash costs: pages of at most so many seconds are fetched again. One fsync each.
     "FRONTIER_COMMIT_INTERVAL": 1.0,
+    # Nothing is fetched twice unless it is asked for.
+    "FRONTIER_RECRAWL_AGE": None,
     # Bursts on one connection and a rest in proportion: the same average load as waiting after each request,
     # without the cost of a new connection for each.
     "FRONTIER_POLITENESS": "session",
@@ -88,6 +90,8 @@ class FrontierOptions:
     #: Where it lives on disk.
     directory: Path | None
     commit_interval: float
+    #: Pages fetched so many seconds ago or earlier are fetched again; None: no page is.
+    recrawl_age: float | None
 
     @property
     def group_of(self) -> Callable[[str], str] | None:
@@ -127,6 +131,7 @@ class FrontierOptions:
             backend=reader.backend(directory),
             directory=directory,
             commit_interval=reader.number("FRONTIER_COMMIT_INTERVAL"),
+            recrawl_age=reader.age("FRONTIER_RECRAWL_AGE"),
         )
 
 

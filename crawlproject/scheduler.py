@@ -108,6 +108,8 @@ class FrontierScheduler(BaseScheduler):
         self._stats.set_value("frontier/urls", len(self._frontier))
         self._intake.close()
         self._backend.close()
+        if self._seen is not self.dupefilter:
+            self._seen.close(reason)
         closed: Deferred[None] | None = self.dupefilter.close(reason)
         return closed
 
@@ -126,6 +128,7 @@ class FrontierScheduler(BaseScheduler):
         """
         if request.meta.pop(UNSENT, False) and request in self._in_flight:
             self._dispatcher.give_back(self._in_flight[request])
+            self._backend.given_back(request)
             self._stats.inc_value("frontier/given_back")
             self._count("dequeued", -1, self._in_flight[request].entry)
             self._take_dropped()

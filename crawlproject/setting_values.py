@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrapy.settings import BaseSettings
+
+#: Seconds of the units of ages.
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def age_seconds(name: str, value: Any) -> float:
+    """An age in seconds: a number of them, or one with its unit, as ``90s``, ``30m``, ``12h``, ``7d``.
+
+    Raises ValueError naming ``name`` for anything else.
+    """
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smhd]?)", str(value).strip())
+    if match is None or isinstance(value, bool):
+        raise ValueError(f"{name}={value!r}: must be an age as 7d, 12h, 30m, 90s, or a number of seconds")
+    return float(match[1]) * UNITS[match[2]]
 
 
 class SettingValues:
@@ -64,3 +79,8 @@ class SettingValues:
         """Two numbers, the first not above the second."""
         if self.number(low) > self.number(high):
             raise ValueError(f"{low}={self.value(low)!r}: must not be above {high}={self.value(high)!r}")
+
+    def age(self, name: str) -> float | None:
+        """An age in seconds (``age_seconds``), None where there is none."""
+        value = self.value(name)
+        return None if value is None or value == "" else age_seconds(name, value)

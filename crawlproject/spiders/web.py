@@ -31,7 +31,8 @@ class WebSpider(Spider):
     """``scrapy crawl web -a seeds=URL[,URL...]``, ``-a seeds=FILE`` or ``-a seeds=-`` (standard input).
 
     ``-a allowed=DOMAIN[,DOMAIN...]`` stays within these domains, ``-a max_pages=N`` stops after N pages (and sitemaps),
-    ``-a body=1`` puts the text of each page into its item.  Yields a ``Page`` for each page fetched.
+    ``-a body=1`` puts the text of each page into its item; ``-a recrawl=AGE``, as for any spider, has pages fetched so
+    long ago fetched again (``FRONTIER_RECRAWL_AGE``).  Yields a ``Page`` for each page fetched.
     Stats: ``web/pages``, ``web/nofollow_pages``, ``web/truncated_pages`` (with more links than are looked at),
     ``web/skipped/content_type``, ``web/bad_seeds``.
     """

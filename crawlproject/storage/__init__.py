@@ -3,15 +3,18 @@
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.errors import StoreError
+from crawlproject.storage.fetched import DiskFetchedPages, FetchedPage
 from crawlproject.storage.frontier_state import DiskFrontierStore, ServerRecord
 from crawlproject.storage.seen import DiskSeenStore
 from crawlproject.storage.urls import DiskUrlRows
 
 __all__ = [
+    "DiskFetchedPages",
     "DiskFrontierStore",
     "DiskSeenStore",
     "DiskStore",
     "DiskUrlRows",
+    "FetchedPage",
     "ServerRecord",
     "StoreError",
     "StoreLabel",

@@ -1,8 +1,8 @@
 """The directory of a store: what it is, whose it is, and that one process at a time writes to it.
 
-``store.json`` is written once, when the store is made::
+``store.json`` is written when the store is made, or taken over from an older version::
 
-    {"kind": "crawlproject-frontier", "format": 1, "spider": "web", "order": "quality"}
+    {"kind": "crawlproject-frontier", "format": 2, "spider": "web", "order": "quality"}
 
 ``lock`` is locked (flock) by the process that writes, and holds its number.  The lock ends with the process.
 """
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KIND = "crawlproject-frontier"
-#: Raised with every change after which older code would misread a store.
-FORMAT = 1
+#: Raised with every change after which older code could not read a store.  2: with the pages fetched.
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class StoreDirectory:
         self.database = path / "db"
         self._label_file = path / "store.json"
         self._lock: int | None = None
+        self._format = FORMAT
 
     def read_label(self) -> StoreLabel | None:
         """The label; None if there is no store yet.
@@ -67,6 +68,7 @@ class StoreDirectory:
                 reason = f"was written by a newer version (format {version}, this one reads up to {FORMAT})"
                 raise StoreError(self.path, reason)
             label = StoreLabel(str(values["spider"]), str(values["order"]))
+            self._format = version
         except (ValueError, TypeError, KeyError) as error:
             raise StoreError(self.path, f"damaged: store.json is not a label of a store: {error!r}") from error
         if kind != KIND:
@@ -76,13 +78,15 @@ class StoreDirectory:
     def claim(self, label: StoreLabel) -> None:
         """Make this process the one that writes, the store with ``label`` if there is none yet.
 
+        A store of an older format becomes one of this.
+
         Raises StoreError, and changes nothing, where the store is another spider's or in use.
         """
         self._compare(label)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._take_lock()
-            if self._compare(label) is None:
+            if self._compare(label) is None or self._format < FORMAT:
                 self._write_label(label)
         except OSError as error:
             self.release()

@@ -82,8 +82,11 @@ class DiskStore:
     def commit(self) -> bool:
         """Write all changes, durably and all at once; whether there were any. One fsync, O(changes).
 
-        Raises StoreError where that fails (disk full): then the changes stay in memory, the store as it was.
+        Raises StoreError where that fails (disk full), or anything has failed before (what was read since may be
+        incomplete): then the changes stay in memory, the store as it was.
         """
+        if self.rocks.failure is not None:
+            raise self.rocks.failure
         batch = Batch(self.rocks)
         for part in self._parts:
             part.write_to(batch)

@@ -98,6 +98,15 @@ class DiskFrontierStore:
         """How many servers there are."""
         return len(self._servers)
 
+    def server(self, number: int) -> Server | None:
+        """The server that is stored under ``number``. O(1)."""
+        return self._servers[number] if number < len(self._servers) else None
+
+    def number(self, key: str) -> int | None:
+        """The number under which the server ``key`` is stored. O(1)."""
+        server = None if self._frontier is None else self._frontier.server(key)
+        return None if server is None else cast("StoredUrlQueue", server.urls).number
+
     def load(self, frontier: Frontier, now: float, longest_wait: float) -> None:
         """Fill ``frontier``, which must be new, with what is stored; about 20 µs a server.
 

@@ -1,11 +1,11 @@
-"""RocksDB as the store needs it: five tables, atomic batches, errors of its own. See docs/stores.md for why.
+"""RocksDB as the store needs it: six tables, atomic batches, errors of its own. See docs/stores.md for why.
 
 Keys and values are bytes (rocksdict's raw mode: nothing is pickled).
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from rocksdict import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Tables, and whether each is read by single keys only (then bloom filters and small blocks pay).
-TABLES = {"urls": False, "places": True, "seen": True, "servers": False, "state": False}
+TABLES = {"urls": False, "places": True, "seen": True, "servers": False, "state": False, "fetched": False}
 
 MEMORY = 1 << 20
 BLOCK_CACHE = 64 * MEMORY
@@ -65,13 +65,18 @@ class Rocks:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
+        #: The first error there was: a database that has failed is not to be written to until it is opened again.
+        self.failure: StoreError | None = None
         cache = Cache(BLOCK_CACHE)
         tables = {name: _table_options(cache, points=points) for name, points in TABLES.items()}
         access = AccessType.read_only() if read_only else AccessType.read_write()
         with self._errors("cannot be opened"):
+            if read_only:  # what an older version had no table for is not made by looking
+                present = Rdict.list_cf(str(path), _options())
+                tables = {name: options for name, options in tables.items() if name in present}
             self._db = Rdict(str(path), _options(), tables, access)
-            self._tables = {name: self._db.get_column_family(name) for name in TABLES}
-            self.handles = {name: self._db.get_column_family_handle(name) for name in TABLES}
+            self._tables = {name: self._db.get_column_family(name) for name in tables}
+            self.handles = {name: self._db.get_column_family_handle(name) for name in tables}
 
     def get(self, table: str, key: bytes) -> bytes | None:
         """The value of ``key``. A few microseconds, or one read of the disk."""
@@ -107,13 +112,12 @@ class Rocks:
                 table.flush()
 
     def close(self) -> None:
-        """Release the database; nothing is lost without it."""
-        with self._errors("cannot be closed"):
-            self.handles.clear()
-            for table in self._tables.values():
+        """Release the database; nothing is lost without it. After a failure that cannot but fail, too."""
+        self.handles.clear()
+        for table in (*self._tables.values(), self._db):
+            with suppress(StoreError) if self.failure else nullcontext(), self._errors("cannot be closed"):
                 table.close()
-            self._tables.clear()
-            self._db.close()
+        self._tables.clear()
 
     @contextmanager
     def _errors(self, what: str) -> Iterator[None]:
@@ -122,7 +126,9 @@ class Rocks:
         except (GeneratorExit, StoreError):
             raise
         except Exception as error:  # rocksdict knows no other class
-            raise StoreError(self._path, f"{what}: {error}") from error
+            failure = StoreError(self._path, f"{what}: {error}")
+            self.failure = self.failure or failure
+            raise failure from error
 
 
 def _options() -> Options:

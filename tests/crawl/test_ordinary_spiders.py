@@ -225,6 +225,8 @@ def test_dupefilter_of_the_project() -> None:
     ours, stock = both("SpellingsSpider", spellings, settings=settings)
     assert ours.asked() == stock.asked()
     assert len(ours.items()) == len(stock.items()) == 6
+    assert ours.stat("seen/urls") == 0  # links have a seen-set of their own; there were none
+    assert "seen/store_lookups" in ours.crawl.stats
 
 
 def test_spellings_of_one_page_are_one() -> None:

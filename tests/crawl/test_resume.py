@@ -1,32 +1,34 @@
 """Crawls that end before they are done, by whatever, and go on later: judged by the log of the web's servers."""
 
-import os
-import random
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crawlproject.storage import DiskStore
-from scripts.localweb import WebSpec, duplicates, running_web
-from scripts.localweb.analysis import _is_fetch
+from scripts.crash_test import PAGES_PER_KILL, crash_crawl, crash_spec
+from scripts.localweb import WebSpec, duplicates, fetches, running_web
 from tests.crawl.crawling import IMPOLITE, crawl, crawling
 from tests.crawl.scripted_site import page, scripted_site
 
 WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.resumable_spiders"
 
-#: How often the crash test kills the crawl; by hand: CRASHES=50 pytest tests/crawl/test_resume.py -k crash
-CRASHES = int(os.environ.get("CRASHES", "4"))
-COMMIT_INTERVAL = 0.2
+#: How often the crash test kills the crawl; by hand, more often: scripts/crash_test.py
+CRASHES = 4
+
+#: Bytes left on the disk that fills up.
+ROOM = 300_000
 
 
 def fetched(records: Iterable[Any]) -> set[tuple[str, str]]:
-    return {(record.server, record.page) for record in records if _is_fetch(record)}
+    return {(record.server, record.page) for record in fetches(records)}
 
 
 def settings_for(folder: Path, **more: object) -> dict[str, object]:
@@ -71,42 +73,11 @@ def wait_for_fetches(web: Any, count: int) -> None:
 
 def test_crashes_lose_no_page(tmp_path: Path) -> None:
     """kill -9 again and again: every page is fetched, twice only what was under way or not yet committed."""
-    chance = random.Random(CRASHES)
-    spec = WebSpec(
-        servers=20, pages=max(400, 60 * CRASHES), seed=5, time_scale=0.05, redirect_share=0.05, server_error_share=0.02
-    )
-    more = {"FRONTIER_COMMIT_INTERVAL": COMMIT_INTERVAL, "FRONTIER_MAX_SESSIONS": 4, "RETRY_TIMES": 1}
-    settings = settings_for(tmp_path, **more, FRONTIER_MIN_BACKOFF=0.01, FRONTIER_MAX_BACKOFF=0.1)
-    kills = []
-    with running_web(spec) as web:
-        for _ in range(CRASHES):
-            with crawling(WEB, tmp_path, settings=settings, seeds=",".join(web.seeds)) as process:
-                try:
-                    process.wait(chance.uniform(0.7, 2.5))
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    kills.append(time.monotonic())
-        result = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
-    assert kills
-    assert result.stat("finish_reason") == "finished", result.log[-3000:]
-    expected = {web.web.url(page) for page in web.web.expected}
-    assert {f"http://{server}:{web.port}{page}" for server, page in fetched(web.records())} == expected
-    assert unexplained(web.records(), kills) == []
-
-
-def unexplained(records: Iterable[Any], kills: list[float]) -> list[Any]:
-    """Fetches that were repeated although they had ended long before the crawl was killed."""
-    last: dict[tuple[str, str], Any] = {}
-    found = []
-    for record in sorted(filter(_is_fetch, records), key=lambda record: record.arrival):
-        before = last.get((record.server, record.page))
-        last[record.server, record.page] = record
-        if before is None:
-            continue
-        kill = next((kill for kill in kills if kill > before.arrival), 0.0)
-        if not (before.end > kill - COMMIT_INTERVAL - 0.5 and record.arrival > kill):
-            found.append((before, record, kills))
-    return found
+    crashes = crash_crawl(crash_spec(pages=max(400, PAGES_PER_KILL * CRASHES), seed=5), CRASHES, tmp_path)
+    assert crashes.kills
+    assert "finished" in crashes.log
+    assert crashes.fetched == crashes.expected
+    assert crashes.unexplained() == []
 
 
 def test_two_crawls_at_once(tmp_path: Path) -> None:
@@ -147,6 +118,46 @@ def test_full_disk_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
         again = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
     assert again.stat("frontier/resumed") > 0
     assert len(fetched(web.records())) == 1500
+
+
+@contextmanager
+def small_disk(folder: Path, size: int) -> Iterator[Path]:
+    """A file system of its own, of ``size`` bytes."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    try:
+        subprocess.run(mount, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"a small disk cannot be mounted here: {error}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_without_room_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
+    """A real one: the log names the directory, the process ends by itself; with room again every page is fetched."""
+    spec = WebSpec(servers=10, pages=600, seed=7, time_scale=0, links_per_page=40)
+    with running_web(spec) as web, small_disk(tmp_path / "disk", 32 << 20) as disk:
+        settings = settings_for(disk, FRONTIER_COMMIT_INTERVAL=0.05, FRONTIER_MAX_SESSIONS=4)
+        seeds = ",".join(web.seeds)
+        first = crawl(WEB, settings=settings, seeds=seeds, max_pages="200")
+        assert first.stat("finish_reason") == "closespider_pagecount"
+        ballast = disk / "ballast"
+        ballast.write_bytes(bytes(shutil.disk_usage(disk).free - ROOM))
+        full = crawl(WEB, settings=settings, seeds=seeds)
+        assert full.exit_code == 0
+        assert full.stat("finish_reason") == "store_failed"
+        assert f"The frontier cannot be stored, the crawl ends: {disk / 'job' / 'frontier'}" in full.log
+        assert "No space left on device" in full.log
+        assert "Traceback" not in full.log
+        assert full.stat("frontier/commits") > 0
+
+        ballast.unlink()
+        last = crawl(WEB, settings=settings, seeds=seeds)
+        assert last.stat("finish_reason") == "finished"
+        assert len(fetched(web.records())) == 600
+    assert len(duplicates(web.records())) < len(full.items), "what was committed is not fetched again"
 
 
 @pytest.mark.parametrize("stop", ["", "1"])

@@ -11,6 +11,7 @@ from scrapy.utils.test import get_crawler
 from crawlproject.dupefilter import STATS, SeenDupeFilter
 from crawlproject.scheduler import FrontierScheduler
 from crawlproject.seen import url_key
+from crawlproject.storage import DiskSeenStore, DiskStore, StoreLabel
 from tests.seen.stores import ListStore
 
 A, B = "http://a.example/", "http://b.example/"
@@ -111,7 +112,7 @@ def test_jobdir_keeps_what_was_met(tmp_path: Path, kind: str) -> None:
 
 
 def test_jobdir_is_left_to_a_scheduler_with_a_store(tmp_path: Path) -> None:
-    """No file, with a store or with None; a bloom alone has nowhere else to be."""
+    """No file, with a store or with None, whatever the kind."""
     for name, store, kind in (
         ("none", None, "exact"),
         ("store", ListStore(), "exact"),
@@ -122,7 +123,25 @@ def test_jobdir_is_left_to_a_scheduler_with_a_store(tmp_path: Path) -> None:
         seen.open()
         seen.url_is_new(A)
         seen.close("finished")
-        assert (tmp_path / name / "seen.keys").exists() == (name == "bloom")
+        assert not (tmp_path / name / "seen.keys").exists()
+
+
+@pytest.mark.parametrize(("first", "second"), [("bloom", "bloom"), ("bloom", "exact"), ("exact", "bloom")])
+def test_a_bloom_has_met_what_was_committed(tmp_path: Path, first: str, second: str) -> None:
+    """After a crash no URL is met that is not queued: both stand in one commit. The kind may change."""
+    label = StoreLabel("web", "quality")
+    with DiskStore(tmp_path, label) as store:
+        seen = dupefilter(SEEN_SET=first, SEEN_BLOOM_CAPACITY=100)
+        seen.use_store(DiskSeenStore(store))
+        seen.open()
+        assert seen.urls_are_new([A, A]) == [True, False]
+        store.commit()
+        assert seen.urls_are_new([A, B]) == [False, True]
+    with DiskStore(tmp_path, label) as store:
+        seen = dupefilter(SEEN_SET=second, SEEN_BLOOM_CAPACITY=100)
+        seen.use_store(DiskSeenStore(store))
+        seen.open()
+        assert seen.urls_are_new([B, A]) == [True, False]
 
 
 def test_frontier_in_memory_leaves_no_file(tmp_path: Path) -> None:

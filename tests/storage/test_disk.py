@@ -129,6 +129,25 @@ def test_a_damaged_database_is_an_error(path: Path, pattern: str) -> None:
     assert {file: file.read_bytes() for file in (path / "db").glob("*.sst")} == tables
 
 
+def test_after_a_failed_read_nothing_is_written(path: Path) -> None:
+    """Who met the error may have gone on without what could not be read; closing is quiet, and the store as it was."""
+    with DiskStore(path, LABEL) as store:
+        store.rocks.flush()
+    tables = {file: file.read_bytes() for file in database_files(path, "*.sst")}
+    for file, content in tables.items():
+        file.write_bytes(bytes(30) + content[30:])  # the first block of data, which opening does not read
+    with DiskStore(path, LABEL) as store:
+        rows = DiskUrlRows(store)
+        with pytest.raises(StoreError, match="cannot be read"):
+            store.rocks.get_many("seen", [KEYS[0].to_bytes(12, "big")])
+        rows.put(7, b"1", b"row")
+        with pytest.raises(StoreError, match="cannot be read"):
+            store.commit()
+    for file, content in tables.items():
+        file.write_bytes(content)
+    assert seen_in(path) == KEYS[:3]
+
+
 def test_read_only_needs_a_store(tmp_path: Path) -> None:
     """Looking does not make one."""
     with pytest.raises(StoreError, match="no frontier is stored here"):

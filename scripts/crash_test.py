@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Kill a crawl of the emulated web with kill -9, again and again, and count what that cost. By hand; minutes.
+
+    scripts/crash_test.py [--kills 55] [--pages 5000] [--seed 1]
+
+The crawl is started again on the same JOBDIR after every kill, and once more to its end.  By the log of the emulated
+servers every page must have been fetched, and twice only what was under way when the crawl was killed, or had ended
+less than a commit interval (and half a second for a busy machine) before.  Exit code 1 where that is not so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.localweb import Record, RunningWeb, WebSpec, duplicates, fetches, running_web
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Seconds between two commits of the crawl, and what a busy machine may add to it.
+COMMIT_INTERVAL, DELAY = 0.2, 0.5
+#: Pages per kill that keep the crawl going long enough.
+PAGES_PER_KILL = 90
+#: Seconds that the last run may take.
+TIMEOUT = 600.0
+
+SETTINGS = {
+    "FRONTIER_COMMIT_INTERVAL": COMMIT_INTERVAL,
+    "FRONTIER_MAX_SESSIONS": 4,
+    "FRONTIER_DELAY_FACTOR": 0,
+    "FRONTIER_MIN_DELAY": 0,
+    "FRONTIER_MIN_BACKOFF": 0.01,
+    "FRONTIER_MAX_BACKOFF": 0.1,
+    "FRONTIER_MAX_FAILURES": 0,
+    "RETRY_TIMES": 1,
+    "LOG_LEVEL": "INFO",
+}
+
+
+def crash_spec(pages: int, seed: int) -> WebSpec:
+    """A web with redirects and errors."""
+    return WebSpec(servers=20, pages=pages, seed=seed, time_scale=0.05, redirect_share=0.05, server_error_share=0.02)
+
+
+@dataclass
+class Crashes:
+    """What came of a crawl that was killed."""
+
+    #: Times of the kills (``time.monotonic``, the clock of the servers' log), and runs that ended by themselves.
+    kills: list[float] = field(default_factory=list)
+    ended: int = 0
+    records: list[Record] = field(default_factory=list)
+    #: URLs of the pages that a crawl can reach, and of those that were fetched.
+    expected: set[str] = field(default_factory=set)
+    fetched: set[str] = field(default_factory=set)
+    #: The end of the last run's log.
+    log: str = ""
+
+    @property
+    def allowed(self) -> int:
+        """Fetches that a kill may have cost: under way then, or not committed."""
+        return sum(any(_is_uncommitted(record, kill) for kill in self.kills) for record in fetches(self.records))
+
+    @property
+    def repeated(self) -> int:
+        """Fetches of a page that had been fetched."""
+        return sum(count - 1 for count in duplicates(self.records).values())
+
+    def unexplained(self) -> list[tuple[Record, Record]]:
+        """Repeated fetches, with the one before, that no kill explains."""
+        last: dict[tuple[str, str], Record] = {}
+        found = []
+        for record in sorted(fetches(self.records), key=lambda record: record.arrival):
+            before = last.get((record.server, record.page))
+            last[record.server, record.page] = record
+            if before is None:
+                continue
+            kill = next((kill for kill in self.kills if kill > before.arrival), None)
+            if kill is None or record.arrival <= kill or not _is_uncommitted(before, kill):
+                found.append((before, record))
+        return found
+
+
+def _is_uncommitted(record: Record, kill: float) -> bool:
+    return record.arrival < kill and record.end > kill - COMMIT_INTERVAL - DELAY
+
+
+def crash_crawl(spec: WebSpec, kills: int, folder: Path) -> Crashes:
+    """Crawl the web of ``spec`` with a JOBDIR in ``folder``, killed ``kills`` times, and once to its end."""
+    chance = random.Random(spec.seed)
+    crashes = Crashes()
+    with running_web(spec) as web:
+        while len(crashes.kills) < kills and not crashes.ended:
+            process = subprocess.Popen(_command(web, folder), cwd=ROOT, stderr=subprocess.DEVNULL)
+            try:
+                _wait_for_moment(process, web, chance)
+            finally:
+                process.kill()
+            if process.wait() >= 0:
+                crashes.ended += 1
+            else:
+                crashes.kills.append(time.monotonic())
+        last = subprocess.run(
+            _command(web, folder), cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=False
+        )
+        crashes.log = last.stderr[-5000:]
+        crashes.expected = {web.web.url(page) for page in web.web.expected}
+        crashes.records = web.records()
+        port = web.port
+    crashes.fetched = {f"http://{record.server}:{port}{record.page}" for record in fetches(crashes.records)}
+    return crashes
+
+
+def _command(web: RunningWeb, folder: Path) -> list[str]:
+    command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(web.seeds)}"]
+    settings = {**SETTINGS, "JOBDIR": str(folder / "job")}
+    return command + [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+
+
+def _wait_for_moment(process: subprocess.Popen[bytes], web: RunningWeb, chance: random.Random) -> None:
+    """A random one: while the crawl starts, in one of five cases; else within its first second of fetching."""
+    starts = chance.random() < 0.2
+    if not starts:
+        size = _log_size(web)
+        while _log_size(web) == size and process.poll() is None:
+            time.sleep(0.02)  # the log is a file: nothing to wait for but its growth
+    try:
+        process.wait(chance.uniform(0.0, 1.5 if starts else 1.0))
+    except subprocess.TimeoutExpired:
+        return
+
+
+def _log_size(web: RunningWeb) -> int:
+    web.flush()
+    return web.log_path.stat().st_size
+
+
+def report(crashes: Crashes) -> Iterator[str]:
+    """Lines for a person."""
+    missing, unexplained = crashes.expected - crashes.fetched, crashes.unexplained()
+    yield f"kills            {len(crashes.kills)}"
+    yield f"pages            {len(crashes.fetched & crashes.expected)} of {len(crashes.expected)} fetched"
+    yield f"fetched twice    {crashes.repeated}, allowed: {crashes.allowed} (under way or not yet committed at a kill)"
+    yield f"unexplained      {len(unexplained)}"
+    yield from (f"never fetched    {url}" for url in sorted(missing)[:10])
+    yield from (f"fetched again    {again.server}{again.page}" for _, again in unexplained[:10])
+
+
+def main() -> int:
+    """Crash, tell; 0 where nothing was lost."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=55)
+    parser.add_argument("--pages", type=int, default=0, help=f"default: {PAGES_PER_KILL} for each kill")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    spec = crash_spec(arguments.pages or max(400, PAGES_PER_KILL * arguments.kills), arguments.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        crashes = crash_crawl(spec, arguments.kills, Path(folder))
+    print("\n".join(report(crashes)))
+    if len(crashes.kills) < arguments.kills:
+        print("the crawl ended before it was killed as often: more --pages are needed")
+    is_right = crashes.fetched >= crashes.expected and not crashes.unexplained()
+    return 0 if is_right and len(crashes.kills) >= arguments.kills else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

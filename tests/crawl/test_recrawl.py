@@ -1,0 +1,275 @@
+"""Pages are fetched again when they are old, with the validators they came with; judged by the log of the servers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawlproject.storage import DiskFetchedPages, DiskStore, StoreLabel
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling
+from tests.crawl.scripted_site import Answer, Asked, Site, page, redirect, scripted_site
+
+WEB = "crawlproject.spiders.web.WebSpider"
+SPIDERS = "tests.crawl.recrawl_spiders"
+OLD = "Tue, 03 Jan 2023 10:00:00 GMT"
+
+
+def settings_for(folder: Path, **more: object) -> dict[str, object]:
+    return {"LOG_LEVEL": "INFO", **IMPOLITE, "JOBDIR": str(folder / "job"), "ROBOTSTXT_OBEY": False, **more}
+
+
+def tagged(version: str, *links: str) -> Callable[[Asked], Answer]:
+    """A page that answers 304 to the ETag of its version."""
+    return validated("ETag", f'"{version}"', "if-none-match", links)
+
+
+def dated(date: str, *links: str) -> Callable[[Asked], Answer]:
+    """One that does by Last-Modified."""
+    return validated("Last-Modified", date, "if-modified-since", links)
+
+
+def validated(name: str, value: str, condition: str, links: tuple[str, ...]) -> Callable[[Asked], Answer]:
+    whole = page(*links)
+
+    def answer(asked: Asked) -> Answer:
+        if asked.headers.get(condition) == value:
+            return Answer(status=304, headers={name: value})
+        return Answer(whole.body, headers={**whole.headers, name: value})
+
+    return answer
+
+
+def web() -> dict[str, Any]:
+    return {
+        "1/": tagged("home", "/dated", "/plain", "/gone", "/fails"),
+        "1/dated": dated(OLD),
+        "1/plain": page(),
+        "1/gone": tagged("gone"),
+        "1/fails": tagged("fails"),
+    }
+
+
+def run(site: Site, folder: Path, spider: str = WEB, settings: dict[str, Any] | None = None, **arguments: str) -> Crawl:
+    """One crawl; what earlier ones asked is forgotten."""
+    site.asked.clear()
+    seeds = {"seeds": site.url("1/")} if spider == WEB else {"site": site.url("1/")}
+    result = crawl(spider, settings=settings_for(folder, **(settings or {})), **seeds, **arguments)
+    assert "Traceback" not in result.log, result.log[-4000:]
+    return result
+
+
+def counts(result: Crawl) -> dict[str, int]:
+    return {name[8:]: count for name, count in result.stats.items() if name.startswith("recrawl/")}
+
+
+def test_what_has_not_changed_costs_a_304(tmp_path: Path) -> None:
+    """Each page is asked for once, with what it came with, and yields no item; without `recrawl` nothing is."""
+    with scripted_site() as site:
+        site.script = web()
+        first = run(site, tmp_path)
+        assert sorted(site.places()) == sorted(web())
+        assert not any("if-none-match" in asked.headers for asked in site.asked)
+        assert run(site, tmp_path).items == []
+        assert site.asked == []
+        for _ in range(2):
+            again = run(site, tmp_path, recrawl="0")
+            assert sorted(site.places()) == sorted(web())
+            conditions = {
+                asked.path: (asked.headers.get("if-none-match"), asked.headers.get("if-modified-since"))
+                for asked in site.asked
+            }
+            assert conditions == {
+                "/": ('"home"', None),
+                "/dated": (None, OLD),
+                "/plain": (None, None),
+                "/gone": ('"gone"', None),
+                "/fails": ('"fails"', None),
+            }
+            assert counts(again) == {"queued": 5, "unchanged": 4, "changed": 1}
+            assert again.urls() == [site.url("1/plain")]
+    assert len(first.items) == 5
+
+
+def test_what_has_changed_is_fetched_and_its_new_links_followed(tmp_path: Path) -> None:
+    """Pages that are gone are forgotten, pages that fail are not, and what is asked for next are the new validators."""
+    with scripted_site() as site:
+        site.script = web()
+        run(site, tmp_path)
+        site.script = web() | {
+            "1/": tagged("home 2", "/dated", "/plain", "/new"),
+            "1/new": tagged("new"),
+            "1/gone": Answer(status=410),
+            "1/fails": Answer(status=500),
+        }
+        again = run(site, tmp_path, settings={"FRONTIER_MIN_BACKOFF": 0.01, "RETRY_TIMES": 1}, recrawl="0s")
+        assert again.urls() == sorted(site.url(place) for place in ("1/", "1/plain", "1/new"))
+        assert counts(again) == {"queued": 5, "unchanged": 1, "changed": 2, "gone": 1, "failed": 1}
+        tries = [asked.headers.get("if-none-match") for asked in site.asked if asked.path == "/fails"]
+        assert tries == ['"fails"', '"fails"']
+
+        site.script |= {"1/fails": tagged("fails")}
+        third = run(site, tmp_path, recrawl="0s")
+        assert counts(third) == {"queued": 5, "unchanged": 4, "changed": 1}
+        assert sorted(site.places()) == ["1/", "1/dated", "1/fails", "1/new", "1/plain"]
+
+
+def test_only_pages_of_that_age(tmp_path: Path) -> None:
+    """A page that was fetched a moment ago is left alone, by argument or by setting."""
+    with scripted_site() as site:
+        site.script = web()
+        run(site, tmp_path)
+        assert counts(run(site, tmp_path, recrawl="1h")) == {"queued": 0}
+        assert counts(run(site, tmp_path, settings={"FRONTIER_RECRAWL_AGE": "7d"})) == {"queued": 0}
+        assert site.asked == []
+
+
+def test_redirects_are_asked_again(tmp_path: Path) -> None:
+    """A page that redirects leads to where it redirects now; the conditions of one page are not sent to another."""
+    with scripted_site(servers=2) as site:
+        script: dict[str, Any] = {
+            "1/": tagged("home", "/moves", "/stays", "/slash"),
+            "1/moves": redirect("/one"),
+            "1/stays": redirect(site.url("2/there")),
+            "1/slash": redirect("/slash?utm_source=x"),
+            "1/slash?utm_source=x": tagged("slash"),
+            "1/one": tagged("one"),
+            "2/there": tagged("there"),
+        }
+        site.script = script
+        run(site, tmp_path)
+        assert sorted(site.places()) == sorted(script)
+        site.script = script | {"1/moves": redirect("/two"), "1/two": tagged("two"), "1/one": redirect("/two")}
+        again = run(site, tmp_path, recrawl="0")
+        assert sorted(site.places()) == sorted(site.script)
+        assert again.urls() == sorted(site.url(place) for place in ("1/two", "1/slash?utm_source=x"))
+        assert counts(again) == {"queued": 6, "unchanged": 2, "redirected": 4}
+        sent = {asked.place: asked.headers.get("if-none-match") for asked in site.asked}
+        assert {place: tag for place, tag in sent.items() if tag} == {
+            "1/": '"home"',
+            "1/one": '"one"',
+            "2/there": '"there"',
+        }
+
+
+@pytest.mark.parametrize("handles", ["", "304"])
+def test_ordinary_requests_are_made_again_as_they_were(tmp_path: Path, handles: str) -> None:
+    """Callback, arguments and headers; POST and `dont_filter` are the spider's own affair; a 304 it handles is its."""
+    script: dict[str, Any] = {
+        "1/": page("/one", "/two"),
+        "1/one": tagged("one"),
+        "1/two": page(),
+        "1/form": page(),
+    }
+    with scripted_site() as site:
+        site.script = script
+        first = run(site, tmp_path, f"{SPIDERS}.OrdinarySpider")
+        assert sorted(site.places()) == ["1/", "1/form", "1/one", "1/two"]
+        again = run(site, tmp_path, f"{SPIDERS}.OrdinarySpider", recrawl="0", handles=handles)
+        assert sorted(site.places()) == ["1/", "1/one", "1/two"]  # the start request is made in each run
+        assert {asked.path: asked.headers.get("x-number") for asked in site.asked} == {
+            "/": None,
+            "/one": "0",
+            "/two": "1",
+        }
+    seen = {(item["url"], item["number"], item["tag"], item["status"]) for item in again.items}
+    expected = {(item["url"], item["number"], item["tag"], 200) for item in first.items if item["url"].endswith("two")}
+    if handles:
+        expected.add((site.url("1/one"), 0, "t", 304))
+    assert seen == expected
+    assert counts(again) == {"queued": 2, "unchanged": 1, "changed": 1}
+
+
+def test_a_page_that_the_spider_failed_on_is_fetched_whole(tmp_path: Path) -> None:
+    """Else a 304 would hide it for ever."""
+    with scripted_site() as site:
+        site.script = {"1/": tagged("home")}
+        crawl(f"{SPIDERS}.FailingSpider", settings=settings_for(tmp_path), seeds=site.url("1/"), fail="1")
+        again = crawl(f"{SPIDERS}.FailingSpider", settings=settings_for(tmp_path), seeds=site.url("1/"), recrawl="0")
+        assert [asked.headers.get("if-none-match") for asked in site.asked] == [None, None]
+    assert len(again.items) == 1
+
+
+@pytest.mark.parametrize("policy", ["DummyPolicy", "RFC2616Policy"])
+def test_where_the_cache_answers_nothing_is_sent(tmp_path: Path, policy: str) -> None:
+    """A page in HttpCacheMiddleware is asked for by that; one that is not there by us, and a 304 is no page to keep."""
+    cache = {
+        "HTTPCACHE_ENABLED": True,
+        "HTTPCACHE_DIR": str(tmp_path / "cache"),
+        "HTTPCACHE_POLICY": f"scrapy.extensions.httpcache.{policy}",
+    }
+    with scripted_site() as site:
+        site.script = {"1/": tagged("home")}
+        run(site, tmp_path)
+        again = run(site, tmp_path, settings=cache, recrawl="0")
+        assert [asked.headers.get("if-none-match") for asked in site.asked] == ['"home"']
+        assert counts(again) == {"queued": 1, "unchanged": 1}
+        site.script = {"1/": tagged("home 2")}
+        assert len(run(site, tmp_path, settings=cache, recrawl="0").items) == 1
+        cached = run(site, tmp_path, settings=cache, recrawl="0")
+        asked = [asked.headers.get("if-none-match") for asked in site.asked]
+        assert asked == ([] if policy == "DummyPolicy" else ['"home 2"'])
+        assert len(cached.items) == 1
+
+
+def make_old(folder: Path, seconds: int) -> None:
+    """Have the pages been fetched so much earlier."""
+    with DiskStore(folder / "job" / "frontier", StoreLabel("web", "quality")) as store:
+        pages = DiskFetchedPages(store)
+        for server, path, fetched in pages.stored():
+            pages.put(server, path, fetched._replace(fetched=fetched.fetched - seconds))
+        store.commit()
+
+
+def test_killed_in_a_recrawl(tmp_path: Path) -> None:
+    """What was put back and is not done is still queued, once; what is done is not asked for again."""
+    paths = [f"/{number}" for number in range(120)]
+    script: dict[str, Any] = {"1/": tagged("home", *paths), **{f"1{path}": slow(tagged(path)) for path in paths}}
+    settings = settings_for(tmp_path, FRONTIER_COMMIT_INTERVAL=0.05)
+    kills = []
+    with scripted_site() as site:
+        site.script = script
+        arguments = {"seeds": site.url("1/"), "recrawl": "1d"}
+        assert len(run(site, tmp_path).items) == 121
+        make_old(tmp_path, 86_400)
+        site.asked.clear()
+        for asked in (60, 90):
+            with crawling(WEB, tmp_path, settings=settings, **arguments) as process:
+                site.wait_for(asked)
+                process.kill()
+                kills.append(time.monotonic())
+        last = crawl(WEB, settings=settings, **arguments)
+        assert set(site.places()) == set(script)
+        assert all(one.headers.get("if-none-match") for one in site.asked)
+    assert last.stat("frontier/resumed") > 0
+    assert last.stat("recrawl/queued") == 0
+    by_place = {one.place: one for one in reversed(site.asked)}
+    for one in site.asked:
+        first = by_place[one.place]
+        if one is not first:
+            assert any(first.ended > kill - 0.5 and one.started > kill for kill in kills), (first, one, kills)
+
+
+def slow(answer: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
+    """An answer that takes 20 ms."""
+    return lambda asked: replace(answer(asked), delay=0.02)
+
+
+@pytest.mark.parametrize(
+    ("settings", "arguments", "reason"),
+    [
+        ({"FRONTIER_RECRAWL_AGE": "soon"}, {}, "FRONTIER_RECRAWL_AGE='soon': must be an age"),
+        ({}, {"recrawl": "-1d"}, "recrawl='-1d': must be an age"),
+        ({"JOBDIR": None}, {"recrawl": "1d"}, "FRONTIER_RECRAWL_AGE"),
+        ({"FRONTIER_BACKEND": "memory", "FRONTIER_RECRAWL_AGE": "1d"}, {}, "JOBDIR or FRONTIER_DIR must name"),
+    ],
+)
+def test_wrong_settings(tmp_path: Path, settings: dict[str, Any], arguments: dict[str, str], reason: str) -> None:
+    """The crawl does not start, and the log says which and why."""
+    result = crawl(WEB, settings=settings_for(tmp_path, **settings), seeds="http://127.4.0.1:9/", **arguments)
+    assert result.exit_code != 0
+    assert reason in result.log
