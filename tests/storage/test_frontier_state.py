@@ -139,7 +139,7 @@ class Both:
         for frontier in self.frontiers:  # a server's bonus is looked up when it is ranked, as a restart does for all
             for server in frontier.servers():
                 frontier._expectations.update(server)
-            frontier._expect_afresh()
+            frontier._servers.expect_afresh()
         old = self.disk.frontier
         self.disk.reopen(now=self.now)
         new = self.disk.frontier
