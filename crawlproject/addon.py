@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
 
 DOWNLOADER_MIDDLEWARES = {
-    "crawlproject.middlewares.AdmissionMiddleware": 90,  # before RobotsMiddleware (100)
+    "crawlproject.admission.AdmissionMiddleware": 90,  # before RobotsMiddleware (100)
     "crawlproject.middlewares.PolitenessMiddleware": 110,  # after it
     "crawlproject.tolerant.CharsetMiddleware": 585,  # between HttpCompressionMiddleware and MetaRefreshMiddleware
     "crawlproject.conditional.RecrawlMiddleware": 950,  # inside HttpCacheMiddleware (900), which has its own conditions

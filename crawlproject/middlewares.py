@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp import ServerDisconnectedError
-from cachetools import LRUCache
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadCancelledError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
-    IgnoreRequest,
     NotConfigured,
     ResponseDataLossError,
 )
-from scrapy.http.request import NO_CALLBACK
 
-from crawlproject.download.address_guard import AddressGuard, AddressRefused
 from crawlproject.download.handler import LAST_OF_SESSION, TIMING
-from crawlproject.download.lookup import NameLookupError
-from crawlproject.download.resolver import crawl_resolver
 from crawlproject.download.timing import CLOCK
 from crawlproject.frontier import Measurement, retry_after_seconds
 from crawlproject.links import SKIP_LINKS, Links
-from crawlproject.network_options import NetworkOptions
-from crawlproject.scheduler import GIVEN_UP, UNSENT, FrontierScheduler
-from crawlproject.urls import host_of, server_key
+from crawlproject.scheduler import UNSENT, FrontierScheduler
+from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -43,9 +35,6 @@ if TYPE_CHECKING:
     from crawlproject.download.timing import Timing
 
 logger = logging.getLogger(__name__)
-
-#: Servers whose refusal is remembered, so that it is logged once.
-REFUSALS_REMEMBERED = 10_000
 
 #: Stat labels of failures: exception -> (label, whether the server could not be reached or did not answer).
 FAILURES: dict[type[Exception], tuple[str, bool]] = {
@@ -65,7 +54,7 @@ def frontier_scheduler(crawler: Crawler) -> FrontierScheduler | None:
     return cast("FrontierScheduler", scheduler) if FrontierScheduler in type(scheduler).__mro__ else None
 
 
-class _CrawlerMiddleware:
+class CrawlerMiddleware:
     """Keeps the crawler; the scheduler is there only once the spider has been opened."""
 
     def __init__(self, crawler: Crawler) -> None:
@@ -77,67 +66,7 @@ class _CrawlerMiddleware:
         return cls(crawler)
 
 
-class AdmissionMiddleware(_CrawlerMiddleware):
-    """Before a server is contacted for the first time, robots.txt included (downloader, before RobotsMiddleware).
-
-    A request to a server given up fails without being sent, and so does one to an address that is not allowed
-    (``ALLOWED_NETWORKS``; those of names are known later: to the download handler).  Where politeness goes by address,
-    the server's is looked up, and the request waits in the frontier while another server there has a connection.
-    Stats: ``guard/refused/<kind>``.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        self._guard = AddressGuard(NetworkOptions.from_settings(crawler.settings).allowed_networks)
-        self._refused: LRUCache[str, bool] = LRUCache(REFUSALS_REMEMBERED)
-
-    async def process_request(self, request: Request) -> Request | None:
-        """None: go on. The request itself: back to the frontier."""
-        if request.meta.pop(GIVEN_UP, False):
-            limits = "FRONTIER_MAX_FAILURES, ROBOTSTXT_MAX_FAILURES"
-            raise IgnoreRequest(f"its server was given up: too many failures in a row ({limits})")
-        self._guard.check_url(request.url)
-        if request.url[:4].lower() == "ftp:":  # its handler resolves names by itself
-            await self._check_name(request.url)
-        scheduler = frontier_scheduler(self._crawler)
-        if scheduler is None or not scheduler.groups_by_ip:
-            return None
-        address = await self._address(host_of(server_key(request.url)))
-        if address is None or scheduler.join_group(request, address):
-            return None
-        request.meta[UNSENT] = True
-        return request
-
-    async def _address(self, host: str) -> str | None:
-        """IP address of ``host``, None if it has none (the download will say so)."""
-        try:
-            return (await crawl_resolver(self._crawler).addresses(host))[0]
-        except OSError:
-            return None
-
-    async def _check_name(self, url: str) -> None:
-        """Raise AddressRefused if the server has an address that may not be contacted."""
-        key = server_key(url)
-        with suppress(NameLookupError):
-            for address in await crawl_resolver(self._crawler).addresses(host_of(key)):
-                refusal = self._guard.refusal(address)
-                if refusal is not None:
-                    raise AddressRefused(key, refusal)
-
-    def process_exception(self, request: Request, exception: Exception) -> None:
-        """Count what was refused, here or in the download handler; a line for each server, an error for a seed's."""
-        if not isinstance(exception, AddressRefused):
-            return
-        assert self._crawler.stats is not None
-        self._crawler.stats.inc_value(f"guard/refused/{exception.kind}")
-        if exception.server not in self._refused:
-            self._refused[exception.server] = True
-            meta = request.meta
-            by_page = meta.get("depth") or "redirect_times" in meta or request.callback is NO_CALLBACK  # robots.txt
-            logger.log(logging.WARNING if by_page else logging.ERROR, "Refused: %s", exception)
-
-
-class PolitenessMiddleware(_CrawlerMiddleware):
+class PolitenessMiddleware(CrawlerMiddleware):
     """Sends a request back whose server was contacted since it was handed out (downloader, after RobotsMiddleware).
 
     That is what fetching robots.txt does: then the page has to wait for its turn, and it does so in the
@@ -153,7 +82,7 @@ class PolitenessMiddleware(_CrawlerMiddleware):
         return request
 
 
-class ServerTimingMiddleware(_CrawlerMiddleware):
+class ServerTimingMiddleware(CrawlerMiddleware):
     """Puts what was measured into ``response.meta`` and into the server's estimates (downloader, innermost).
 
     Keys of ``meta``: ``dns_time``, ``connect_time``, ``tls_time``, ``response_time`` (seconds, None where not
@@ -265,7 +194,7 @@ def _keep_alive(value: bytes) -> dict[str, int]:
     return numbers
 
 
-class LinksMiddleware(_CrawlerMiddleware):
+class LinksMiddleware(CrawlerMiddleware):
     """Hands the ``Links`` that callbacks yield to the frontier (spider middleware, next to the spider).
 
     Those of a copy whose links are not followed are dropped.  Stat: ``duplicates/links_dropped``.

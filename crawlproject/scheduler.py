@@ -11,16 +11,15 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from crawlproject.backend import backend_from_options
-from crawlproject.crawl_delays import CrawlDelays
+from crawlproject.discovery import Discovery
 from crawlproject.download.timing import CLOCK
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine_alarm import EngineAlarm
 from crawlproject.frontier import Dispatcher, Frontier
-from crawlproject.intake import LinkIntake, link_filter_from_settings
+from crawlproject.intake import link_filter_from_settings
 from crawlproject.options import FrontierOptions
 from crawlproject.request_entries import RequestEntries
 from crawlproject.signals import connection_lost, session_closed
-from crawlproject.sitemap_intake import SitemapIntake
 from crawlproject.trap_guard import Around, TrapGuard
 from crawlproject.urls import server_key
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
-    from scrapy.robotstxt import RobotParser
     from twisted.internet.defer import Deferred
 
     from crawlproject.frontier import Entry, Measurement, Start
@@ -86,14 +84,12 @@ class FrontierScheduler(BaseScheduler):
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         """(1) prepare the intake of links (2) listen for robots.txt and lost connections (3) open the dupefilter."""
-        settings = self._crawler.settings
-        link_filter = link_filter_from_settings(settings, spider)
-        self._guard = TrapGuard.from_settings(settings, Around(self._frontier, self._seen, self._backend, self._stats))
-        self._intake = LinkIntake(self._seen, link_filter, self._options.quality, self._stats, settings)
-        self._intake.guard = self._guard
-        self._sitemaps = SitemapIntake(self._seen, link_filter, self._stats, settings, spider)
-        self._crawl_delays = CrawlDelays(self._frontier, self._stats, settings)
-        self._crawler.signals.connect(self._robots_parsed, signals.robots_parsed)
+        around = Around(self._frontier, self._seen, self._backend, self._stats)
+        self._guard = TrapGuard.from_settings(self._crawler.settings, around)
+        link_filter = link_filter_from_settings(self._crawler.settings, spider)
+        self._discovery = Discovery(self._crawler, around, link_filter, self._options.quality, self._queued)
+        self._discovery.guard_by(self._guard)
+        self._crawler.signals.connect(self._discovery.robots_parsed, signals.robots_parsed)
         self._crawler.signals.connect(self._connection_lost, connection_lost)
         self._crawler.signals.connect(self._item_failed, signals.item_error)
         opened: Deferred[None] | None = self.dupefilter.open()
@@ -106,7 +102,7 @@ class FrontierScheduler(BaseScheduler):
         self._close_connections()
         self._stats.set_value("frontier/servers", self._frontier.counts()["servers"])
         self._stats.set_value("frontier/urls", len(self._frontier))
-        self._intake.close()
+        self._discovery.close()
         self._backend.close()
         if self._seen is not self.dupefilter:
             self._seen.close(reason)
@@ -178,17 +174,7 @@ class FrontierScheduler(BaseScheduler):
 
     def push_links(self, links: Links) -> None:
         """Queue the new ones among a page's or sitemap's links, and have the engine look."""
-        if links.kind == "sitemap index":
-            self._push_sitemaps(self._sitemaps.of_index(links))
-            return
-        links = links if links.kind == "page" else self._sitemaps.own(links)
-        found = self._intake.find(links, self._backend.pack_callback(links.callback))
-        self._frontier.push(found.entries, found.found_on, from_sitemap=links.kind == "sitemap")
-        self._frontier.raise_quality(found.raised)
-        if found.entries:
-            self._count("enqueued", len(found.entries), found.entries[0])
-            self._take_dropped()
-            self._alarm.ring()
+        self._discovery.push_links(links)
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a request that ended."""
@@ -304,18 +290,11 @@ class FrontierScheduler(BaseScheduler):
         self._dispatcher.connection_lost(server_key, CLOCK())
         self._close_connections()
 
-    def _robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
-        self._crawl_delays.robots_parsed(robotparser, request)
-        self._push_sitemaps(self._sitemaps.of_robots(getattr(robotparser, "sitemaps", ()), request))
-
-    def _push_sitemaps(self, entries: list[Entry]) -> None:
-        for found in entries:
-            entry = found._replace(payload=self._backend.pack_callback(found.payload))
-            self._frontier.push_sitemap(entry)
-            self._count("enqueued", 1, entry)
-        if entries:
-            self._take_dropped()
-            self._alarm.ring()
+    def _queued(self, count: int, one: Entry) -> None:
+        """So many URLs found have been queued, ``one`` among them."""
+        self._count("enqueued", count, one)
+        self._take_dropped()
+        self._alarm.ring()
 
     def _item_failed(self) -> None:
         self._stats.inc_value("frontier/items_failed")

@@ -18,10 +18,10 @@ from scrapy.utils.python import global_object_name
 from scrapy.utils.test import get_crawler
 
 from crawlproject.addon import FrontierAddon
+from crawlproject.admission import AdmissionMiddleware
 from crawlproject.download.handler import FrontierDownloadHandler
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.middlewares import (
-    AdmissionMiddleware,
     LinksMiddleware,
     PolitenessMiddleware,
     ServerTimingMiddleware,

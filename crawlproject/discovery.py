@@ -1,0 +1,73 @@
+"""What pages, sitemaps and robots.txt files show of the web, on its way into the frontier."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlproject.crawl_delays import CrawlDelays
+from crawlproject.intake import LinkIntake
+from crawlproject.sitemap_intake import SitemapIntake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.robotstxt import RobotParser
+
+    from crawlproject.frontier import Entry
+    from crawlproject.frontier.quality import Quality
+    from crawlproject.links import Links
+    from crawlproject.trap_guard import Around, TrapGuard
+    from crawlproject.urls import LinkFilter
+
+
+class Discovery:
+    """Queues what is new. ``queued`` is told how many URLs each time, and one of them."""
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        around: Around,
+        link_filter: LinkFilter,
+        quality: Quality,
+        queued: Callable[[int, Entry], None],
+    ) -> None:
+        self._frontier, seen, self._backend, stats = around
+        self._queued = queued
+        assert crawler.spider is not None
+        self._intake = LinkIntake(seen, link_filter, quality, stats, crawler.settings)
+        self._sitemaps = SitemapIntake(seen, link_filter, stats, crawler.settings, crawler.spider)
+        self._crawl_delays = CrawlDelays(self._frontier, stats, crawler.settings)
+
+    def guard_by(self, guard: TrapGuard | None) -> None:
+        """Have links judged by ``guard``."""
+        self._intake.guard = guard
+
+    def push_links(self, links: Links) -> None:
+        """A page's or sitemap's links. O(links)."""
+        if links.kind == "sitemap index":
+            self._push_sitemaps(self._sitemaps.of_index(links))
+            return
+        links = links if links.kind == "page" else self._sitemaps.own(links)
+        found = self._intake.find(links, self._backend.pack_callback(links.callback))
+        self._frontier.push(found.entries, found.found_on, from_sitemap=links.kind == "sitemap")
+        self._frontier.raise_quality(found.raised)
+        if found.entries:
+            self._queued(len(found.entries), found.entries[0])
+
+    def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
+        """A robots.txt file's Crawl-delay and sitemaps."""
+        self._crawl_delays.robots_parsed(robotparser, request)
+        self._push_sitemaps(self._sitemaps.of_robots(getattr(robotparser, "sitemaps", ()), request))
+
+    def close(self) -> None:
+        """The crawl ends."""
+        self._intake.close()
+
+    def _push_sitemaps(self, found: list[Entry]) -> None:
+        entries = [entry._replace(payload=self._backend.pack_callback(entry.payload)) for entry in found]
+        for entry in entries:
+            self._frontier.push_sitemap(entry)
+        if entries:
+            self._queued(len(entries), entries[0])
