@@ -9,6 +9,7 @@ process between the opening and the closing of the spider, so that start-up does
 stock      Scrapy as it comes: its scheduler, LinkExtractor, a Request per link
 ordinary   the same spider with only the add-on switched on
 web        this project's spider: selectolax, links in bulk
+no-near    the same without looking for near-duplicates (pages of nothing but text are their worst case)
 """
 
 from __future__ import annotations
@@ -43,10 +44,12 @@ ADDON: dict[str, Any] = {
     "FRONTIER_MAX_DELAY": 0,
 }
 STOCK = "scripts.bench_throughput.StockSpider"
+WEB = "crawlproject.spiders.web.WebSpider"
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "stock": (STOCK, QUIET | {"CONCURRENT_REQUESTS": 64}),
     "ordinary": (STOCK, QUIET | ADDON),
-    "web": ("crawlproject.spiders.web.WebSpider", QUIET | ADDON | {"CONCURRENT_ITEMS": 1}),
+    "web": (WEB, QUIET | ADDON | {"CONCURRENT_ITEMS": 1}),
+    "no-near": (WEB, QUIET | ADDON | {"CONCURRENT_ITEMS": 1, "DUPLICATES_NEAR": False}),
 }
 
 
