@@ -49,5 +49,5 @@ def test_links_between_the_docs_lead_somewhere() -> None:
 def test_scripts_named_in_the_docs_exist() -> None:
     """A reader can run what is named."""
     for page in PAGES:
-        for script in re.findall(r"scripts/[a-z_]+(?:\.py)?", page.read_text(encoding="utf-8")):
+        for script in re.findall(r"scripts/[a-z0-9_]+(?:\.py)?", page.read_text(encoding="utf-8")):
             assert (ROOT / script).exists(), f"{page.name}: {script}"

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.expectation import Expectations
 from crawlproject.frontier.politeness import Politeness
-from crawlproject.frontier.server import Server
-from crawlproject.frontier.server_queue import ServerQueue
+from crawlproject.frontier.server_table import ServerTable
 from crawlproject.frontier.session import Session
-from crawlproject.frontier.url_queue import UrlQueue
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from crawlproject.frontier.policy import Policy
-    from crawlproject.frontier.server_urls import FrontierStore, ServerUrls
+    from crawlproject.frontier.server import Server
+    from crawlproject.frontier.server_urls import FrontierStore
     from crawlproject.frontier.session import Measurement
     from crawlproject.frontier.url_queue import Entry
 
@@ -51,11 +49,9 @@ class Frontier:
         self.copies_count = True  # against the rank of servers that show them; set before the first URL is pushed
         self._max_batch = max_batch
         self._max_failures = max_failures
-        self._group_of = group_of
-        self._store: FrontierStore | None = None
-        self._servers: dict[str, Server] = {}
-        self._queue = ServerQueue(policy)
-        self._expectations = Expectations(policy)
+        self._servers = ServerTable(policy, self.politeness, max_batch, group_of)
+        self._queue = self._servers.queue
+        self._expectations = self._servers.expectations
         self._goes_on = getattr(policy, "goes_on", None)
         self._urls = 0
         self._arrivals = FIRST_ARRIVAL
@@ -65,7 +61,7 @@ class Frontier:
 
     def keep_in(self, store: FrontierStore, now: float) -> None:
         """Have URLs and servers outlive the process; while there are none yet. Memory then grows with servers only."""
-        self._store = store
+        self._servers.store = store
         self._queue.tick(now)
 
     def __len__(self) -> int:
@@ -91,7 +87,7 @@ class Frontier:
                 key = server_key(entry.url)
                 server = met.get(key)
                 if server is None:
-                    server = met[key] = self._server(key)
+                    server = met[key] = self._servers.meet(key)
                 self._arrivals += 1
                 if entry.quality > server.moving_quality:
                     changed[server] = None
@@ -100,11 +96,11 @@ class Frontier:
                     gain += look_ahead.learn_url(entry.quality * server.worth, self._queue.last_rank, server.page_time)
         finally:
             if look_ahead is not None and found_on is not None:
-                source = self._server(found_on)
+                source = self._servers.meet(found_on)
                 self._expectations.learn_source(source, count, gain if from_sitemap else None)
                 changed[source] = None
-                self._changed(source)
-            self._place(changed)
+                self._servers.changed(source)
+            self._servers.place(changed)
 
     def push_sitemap(self, entry: Entry) -> None:
         """Queue the URL of a sitemap; its quality becomes what sitemaps bring, and rises with it. O(log n)."""
@@ -114,16 +110,11 @@ class Frontier:
         """Add to the quality of URLs, each with its gain > 0; those not queued are left alone. O(log n) each."""
         changed: dict[Server, None] = {}
         for url, gain in gains:
-            server = self._servers.get(server_key(url))
+            server = self.server(server_key(url))
             quality = None if server is None else server.urls.raise_quality(url, server.key, gain)
             if server is not None and quality is not None and quality > server.moving_quality:
                 changed[server] = None
-        self._place(changed)
-
-    def _place(self, servers: Iterable[Server]) -> None:
-        for server in servers:
-            self._expectations.update(server)
-            self._queue.place(server)
+        self._servers.place(changed)
 
     def give_back(self, session: Session, entry: Entry) -> None:
         """Queue ``entry`` again, the last handed out by ``next_url``: it was not fetched. O(log n)."""
@@ -140,7 +131,7 @@ class Frontier:
         Until then it is handed out again after a restart.  Where nothing is stored this does nothing. O(log n).
         """
         if entry.place is not None:
-            server = self._servers[server_key(entry.url)]
+            server = self._servers.by_key[server_key(entry.url)]
             server.urls.acknowledge(entry, server.key)
 
     # Sessions
@@ -184,64 +175,32 @@ class Frontier:
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a request that ended: estimates, politeness, back-off. O(log servers)."""
-        self._queue.tick(measurement.now)
-        server = self._server(measurement.server_key)
-        server.learn(measurement, self._expectations.prior, self.politeness)
-        server.set_limit(self.politeness, self._max_batch)
+        server = self._servers.learn(measurement)
         if self._expectations.is_outdated(len(self._queue.ready)):
             self._expect_afresh()
         if server.failures >= self._max_failures > 0 and not server.given_up:
             self._give_up(server)
-        self._queue.place(server)
-        self._changed(server)
+        self._servers.move(server)
 
     def rest(self, key: str, now: float, fetch_time: float) -> None:
         """The server ``key`` has answered: the polite wait begins, whether or not this is recorded. O(log n)."""
-        server = self._server(key)
-        self._queue.tick(now)
-        server.ready_at = max(server.ready_at, now + server.wait_after(fetch_time, self.politeness))
-        if server.session is not None:
-            server.session.ready_at = server.ready_at
-            server.session.last_end = now
-        self._queue.place(server)
-        self._changed(server)
+        self._servers.rest(key, now, fetch_time)
 
     def set_crawl_delay(self, key: str, delay: float) -> None:
         """Keep ``delay`` seconds between any two requests to the server ``key`` (robots.txt). O(log servers)."""
-        server = self._server(key)
-        server.crawl_delay = delay
-        server.set_limit(self.politeness, self._max_batch)
-        wait = self.politeness.request_wait(0.0, delay)
-        if server.session is not None:
-            server.ready_at = max(server.ready_at, server.session.last_end + wait)
-            server.session.ready_at = max(server.session.ready_at, server.ready_at)
-        self._queue.place(server)
-        self._changed(server)
+        self._servers.set_crawl_delay(key, delay)
 
     def learn_content(self, key: str, *, copy: bool) -> None:
         """A page of the server ``key`` was looked at; ``copy``: its content was met before. O(log servers)."""
-        server = self._server(key)
-        server.pages += 1
-        server.copies += copy
-        self._weigh(server)
+        self._servers.learn_content(key, copy=copy, counts=self.copies_count)
 
     def demote(self, key: str, factor: float) -> None:
         """Rank the server ``key`` at ``factor`` (above 0) of what it would be, from now on. O(log servers)."""
-        server = self._server(key)
-        server.demotion = factor
-        self._weigh(server)
-
-    def _weigh(self, server: Server) -> None:
-        server.weigh(by_copies=self.copies_count)
-        self._queue.place(server)
-        self._changed(server)
+        self._servers.demote(key, factor, copies_count=self.copies_count)
 
     def connection_lost(self, key: str, now: float) -> None:
         """The server ``key`` has closed its session's connection: no further request on it. O(batch)."""
-        server = self._server(key)
-        server.learn_close(now)
-        server.set_limit(self.politeness, self._max_batch)
-        self._changed(server)
+        self._servers.connection_lost(key, now)
 
     def close_session(self, session: Session, now: float) -> None:
         """End the lease; the server rests as politeness says. O(log servers).
@@ -258,7 +217,7 @@ class Frontier:
             rest = self.politeness.session_rest(session.last_end - session.busy_since, server.crawl_delay)
             server.ready_at = max(server.ready_at, session.last_end + rest)
         self._queue.release(server)
-        self._changed(server)
+        self._servers.changed(server)
 
     def next_due(self) -> float | None:
         """The earliest time at which ``open_session`` can succeed; None if no server waits. O(1) amortised.
@@ -274,7 +233,7 @@ class Frontier:
 
         False if the group is busy or rests: then its session must be closed without a request.
         """
-        return self._queue.join(self._servers[key], group_key)
+        return self._queue.join(self._servers.by_key[key], group_key)
 
     def take_dropped(self) -> list[Entry]:
         """The entries of servers given up since the last call; they are no longer in the frontier."""
@@ -295,47 +254,25 @@ class Frontier:
 
     def server(self, key: str) -> Server | None:
         """The server ``key``, if a URL of it was ever met. O(1)."""
-        return self._servers.get(key)
+        return self._servers.by_key.get(key)
 
     def servers(self) -> Iterator[Server]:
         """All servers ever met."""
-        return iter(self._servers.values())
+        return iter(self._servers.by_key.values())
 
     def counts(self) -> dict[str, int]:
         """Servers by state, ``servers`` and ``urls`` in all. O(1), or O(groups) where there are groups."""
         counts = self._queue.counts()
-        counts["idle"] = len(self._servers) - sum(counts.values())
-        return counts | {"servers": len(self._servers), "urls": self._urls}
+        counts["idle"] = len(self._servers.by_key) - sum(counts.values())
+        return counts | {"servers": len(self._servers.by_key), "urls": self._urls}
 
     # Inside
-
-    def _server(self, key: str) -> Server:
-        server = self._servers.get(key)
-        if server is None:
-            server = self.add_server(key, None if self._store is None else self._store.open_queue(key))
-            self._changed(server)
-        return server
-
-    def add_server(self, key: str, urls: ServerUrls | None = None) -> Server:
-        """A server not met before, with a queue of its own or the one given. O(1)."""
-        own = UrlQueue(by_quality=self.policy.by_quality, window=1) if urls is None else urls
-        server = self._servers[key] = Server(key, own, limit=1)
-        if self._group_of is not None:
-            server.group = self._queue.group(self._group_of(key))
-        self._expectations.meet(server)
-        server.set_limit(self.politeness, self._max_batch)
-        return server
-
-    def _changed(self, server: Server) -> None:
-        if self._store is not None:
-            self._store.changed(server)
 
     def _expect_afresh(self) -> None:
         """Rank the ready servers by what has been learned since. O(servers), rarer the more there are."""
         self.raise_quality(self._expectations.sitemaps.raised())
         for server in self._queue.ready.values():
-            self._expectations.meet(server)
-            server.set_limit(self.politeness, self._max_batch)
+            self._servers.expect(server)
             self._queue.place(server)
 
     def _push_url(self, server: Server, entry: Entry, arrival: int) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def check(frontier: Frontier) -> None:
     """Assert every invariant of ``frontier``. O(n log n)."""
     queue = frontier._queue
-    servers = list(frontier._servers.values())
+    servers = list(frontier.servers())
     by_state: dict[ServerState, list[Server]] = {state: [] for state in ServerState}
     for server in servers:
         server.urls.check()

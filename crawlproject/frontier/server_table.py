@@ -1,0 +1,136 @@
+"""The servers met: what is learned of each, and by that its place in the server queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlproject.frontier.expectation import Expectations
+from crawlproject.frontier.server import Server
+from crawlproject.frontier.server_queue import ServerQueue
+from crawlproject.frontier.url_queue import UrlQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from crawlproject.frontier.policy import Policy
+    from crawlproject.frontier.politeness import Politeness
+    from crawlproject.frontier.server_urls import FrontierStore, ServerUrls
+    from crawlproject.frontier.session import Measurement
+
+
+class ServerTable:
+    """Servers by key. Whatever is learned here moves the server in ``queue`` and is told the ``store``.
+
+    Arguments as of ``Frontier``.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        politeness: Politeness,
+        max_batch: int,
+        group_of: Callable[[str], str] | None,
+    ) -> None:
+        self.by_key: dict[str, Server] = {}
+        self.queue = ServerQueue(policy)
+        self.expectations = Expectations(policy)
+        self.store: FrontierStore | None = None
+        self._by_quality = policy.by_quality
+        self._politeness = politeness
+        self._max_batch = max_batch
+        self._group_of = group_of
+
+    def meet(self, key: str) -> Server:
+        """The server ``key``, met before or not. O(1)."""
+        server = self.by_key.get(key)
+        if server is None:
+            server = self.add(key, None if self.store is None else self.store.open_queue(key))
+            self.changed(server)
+        return server
+
+    def add(self, key: str, urls: ServerUrls | None = None) -> Server:
+        """A server not met before, with a queue of its own or the one given. O(1)."""
+        own = UrlQueue(by_quality=self._by_quality, window=1) if urls is None else urls
+        server = self.by_key[key] = Server(key, own, limit=1)
+        if self._group_of is not None:
+            server.group = self.queue.group(self._group_of(key))
+        self.expect(server)
+        return server
+
+    def expect(self, server: Server) -> None:
+        """Expect of it what all servers have taught, if it was never contacted, and foresee its next session."""
+        self.expectations.meet(server)
+        self.foresee(server)
+
+    def foresee(self, server: Server) -> None:
+        """What its next session carries. O(1), or O(batch) where that changes."""
+        server.set_limit(self._politeness, self._max_batch)
+
+    def changed(self, server: Server) -> None:
+        """Have the store keep it. O(1)."""
+        if self.store is not None:
+            self.store.changed(server)
+
+    def place(self, servers: Iterable[Server]) -> None:
+        """Put each where its URLs say, after a look ahead from it. O(log servers) each."""
+        for server in servers:
+            self.expectations.update(server)
+            self.queue.place(server)
+
+    def move(self, server: Server) -> None:
+        """Put it where it belongs now, and have the store keep it. O(log servers)."""
+        self.queue.place(server)
+        self.changed(server)
+
+    # What a server did and said
+
+    def learn(self, measurement: Measurement) -> Server:
+        """See ``Frontier.record``; the server must then be moved."""
+        self.queue.tick(measurement.now)
+        server = self.meet(measurement.server_key)
+        server.learn(measurement, self.expectations.prior, self._politeness)
+        self.foresee(server)
+        return server
+
+    def rest(self, key: str, now: float, fetch_time: float) -> None:
+        """See ``Frontier.rest``."""
+        server = self.meet(key)
+        self.queue.tick(now)
+        server.ready_at = max(server.ready_at, now + server.wait_after(fetch_time, self._politeness))
+        if server.session is not None:
+            server.session.ready_at = server.ready_at
+            server.session.last_end = now
+        self.move(server)
+
+    def set_crawl_delay(self, key: str, delay: float) -> None:
+        """See ``Frontier.set_crawl_delay``."""
+        server = self.meet(key)
+        server.crawl_delay = delay
+        self.foresee(server)
+        wait = self._politeness.request_wait(0.0, delay)
+        if server.session is not None:
+            server.ready_at = max(server.ready_at, server.session.last_end + wait)
+            server.session.ready_at = max(server.session.ready_at, server.ready_at)
+        self.move(server)
+
+    def learn_content(self, key: str, *, copy: bool, counts: bool) -> None:
+        """See ``Frontier.learn_content``; ``counts``: whether copies count against a rank."""
+        server = self.meet(key)
+        server.pages += 1
+        server.copies += copy
+        server.weigh(by_copies=counts)
+        self.move(server)
+
+    def demote(self, key: str, factor: float, *, copies_count: bool) -> None:
+        """See ``Frontier.demote``."""
+        server = self.meet(key)
+        server.demotion = factor
+        server.weigh(by_copies=copies_count)
+        self.move(server)
+
+    def connection_lost(self, key: str, now: float) -> None:
+        """See ``Frontier.connection_lost``."""
+        server = self.meet(key)
+        server.learn_close(now)
+        self.foresee(server)
+        self.changed(server)
