@@ -11,6 +11,7 @@ Last columns: the highest mean lag of the event loop in a second, and to how man
 stock      Scrapy as it comes: its scheduler, LinkExtractor, a Request per link
 ordinary   the same spider with only the add-on switched on
 web        this project's spider: selectolax, links in bulk
+no-near    the same without looking for near-duplicates (pages of nothing but text are their worst case)
 """
 
 from __future__ import annotations
@@ -47,10 +48,12 @@ ADDON: dict[str, Any] = {
     "MONITOR_INTERVAL": 1,
 }
 STOCK = "scripts.bench_throughput.StockSpider"
+WEB = "crawlproject.spiders.web.WebSpider"
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "stock": (STOCK, QUIET | {"CONCURRENT_REQUESTS": 64}),
     "ordinary": (STOCK, QUIET | ADDON),
-    "web": ("crawlproject.spiders.web.WebSpider", QUIET | ADDON | {"CONCURRENT_ITEMS": 1}),
+    "web": (WEB, QUIET | ADDON | {"CONCURRENT_ITEMS": 1}),
+    "no-near": (WEB, QUIET | ADDON | {"CONCURRENT_ITEMS": 1, "DUPLICATES_NEAR": False}),
 }
 
 

@@ -27,6 +27,7 @@ COLUMNS = (
     ("bonus", "bonus", "{:>7.3g}"),
     ("connect_time", "connect", "{:>7.3f}"),
     ("response_time", "respond", "{:>7.3f}"),
+    ("worth", "worth", "{:>5.2f}"),
     ("session_time", "session", "{:>7.2f}"),
     ("wait", "wait", "{:>6.1f}"),
     ("server", "server", "{}"),

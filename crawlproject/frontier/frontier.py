@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.server import Server
-    from crawlproject.frontier.server_urls import FrontierStore, ServerUrls
+    from crawlproject.frontier.server_urls import FrontierStore
     from crawlproject.frontier.session import Measurement, Session
     from crawlproject.frontier.url_queue import Entry
 
@@ -45,6 +45,7 @@ class Frontier:
     ) -> None:
         self.policy = policy
         self.politeness = politeness or Politeness()
+        self.copies_count = True  # against the rank of servers that show them; set before the first URL is pushed
         self._max_batch = max_batch
         self._max_failures = max_failures
         self._servers = ServerTable(policy, self.politeness, max_batch, group_of)
@@ -56,15 +57,6 @@ class Frontier:
         self._returns = FIRST_ARRIVAL
         self._refilled: list[Session] = []
         self._dropped: list[Entry] = []
-
-    @property
-    def copies_count(self) -> bool:
-        """Whether copies count against the rank of servers that show them; set before the first URL is pushed."""
-        return self._servers.copies_count
-
-    @copies_count.setter
-    def copies_count(self, value: bool) -> None:
-        self._servers.copies_count = value
 
     def keep_in(self, store: FrontierStore, now: float) -> None:
         """Have URLs and servers outlive the process; while there are none yet. Memory then grows with servers only."""
@@ -196,11 +188,11 @@ class Frontier:
 
     def learn_content(self, key: str, *, copy: bool) -> None:
         """A page of the server ``key`` was looked at; ``copy``: its content was met before. O(log servers)."""
-        self._servers.learn_content(key, copy=copy)
+        self._servers.learn_content(key, copy=copy, counts=self.copies_count)
 
     def demote(self, key: str, factor: float) -> None:
         """Rank the server ``key`` at ``factor`` (above 0) of what it would be, from now on. O(log servers)."""
-        self._servers.demote(key, factor)
+        self._servers.demote(key, factor, copies_count=self.copies_count)
 
     def connection_lost(self, key: str, now: float) -> None:
         """The server ``key`` has closed its session's connection: no further request on it. O(batch)."""
@@ -290,10 +282,6 @@ class Frontier:
         return counts | {"servers": len(self._servers.by_key), "urls": self._urls}
 
     # Inside
-
-    def add_server(self, key: str, urls: ServerUrls | None = None) -> Server:
-        """A server not met before, with a queue of its own or the one given. O(1)."""
-        return self._servers.add(key, urls)
 
     def _push_url(self, server: Server, entry: Entry, arrival: int) -> None:
         if server.given_up:

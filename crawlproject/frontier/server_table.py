@@ -39,7 +39,6 @@ class ServerTable:
         self.queue = ServerQueue(policy)
         self.expectations = Expectations(policy)
         self.store: FrontierStore | None = None
-        self.copies_count = True
         self._outdated: list[Server] = []  # to be ranked anew
         self._by_quality = policy.by_quality
         self._politeness = politeness
@@ -184,21 +183,19 @@ class ServerTable:
             server.session.ready_at = max(server.session.ready_at, server.ready_at)
         self.move(server)
 
-    def learn_content(self, key: str, *, copy: bool) -> None:
-        """See ``Frontier.learn_content``."""
+    def learn_content(self, key: str, *, copy: bool, counts: bool) -> None:
+        """See ``Frontier.learn_content``; ``counts``: whether copies count against a rank."""
         server = self.meet(key)
         server.pages += 1
         server.copies += copy
-        self._weigh(server)
+        server.weigh(by_copies=counts)
+        self.move(server)
 
-    def demote(self, key: str, factor: float) -> None:
+    def demote(self, key: str, factor: float, *, copies_count: bool) -> None:
         """See ``Frontier.demote``."""
         server = self.meet(key)
         server.demotion = factor
-        self._weigh(server)
-
-    def _weigh(self, server: Server) -> None:
-        server.weigh(by_copies=self.copies_count)
+        server.weigh(by_copies=copies_count)
         self.move(server)
 
     def connection_lost(self, key: str, now: float) -> None:

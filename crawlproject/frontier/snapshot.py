@@ -39,7 +39,7 @@ def restore_frontier(frontier: Frontier, state: dict[str, Any]) -> None:
 
 def restore_server(frontier: Frontier, key: str, urls: ServerUrls, state: dict[str, Any]) -> Server:
     """Take back a server with its queue and what ``server_state`` kept of it. O(log servers)."""
-    server = frontier.add_server(key, urls)
+    server = frontier._servers.add(key, urls)
     set_state(server, {name: state[name] for name in SERVER_ATTRIBUTES if name in state})
     frontier._expectations.update(server)
     server.weigh(by_copies=frontier.copies_count)

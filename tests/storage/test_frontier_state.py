@@ -235,3 +235,19 @@ def test_servers_keep_their_numbers(disk: OnDisk) -> None:
     assert len(disk.frontier) == 30
     disk.frontier.check()
     disk.store.close()
+
+
+def test_copies_and_demotion_survive_a_restart(tmp_path: Path) -> None:
+    """Counts, factor and so the rank are what they were."""
+    disk = OnDisk(tmp_path / "frontier")
+    disk.frontier.push([Entry(f"{SERVERS[0]}/1", 1.0)])
+    for copy in (True, True, False):
+        disk.frontier.learn_content(SERVERS[0], copy=copy)
+    disk.frontier.demote(SERVERS[0], 0.5)
+    disk.store.commit()
+    before = disk.frontier.server(SERVERS[0])
+    disk.reopen()
+    server = disk.frontier.server(SERVERS[0])
+    assert (server.pages, server.copies, server.demotion, server.worth) == (3, 2, 0.5, before.worth)
+    assert server.worth == pytest.approx(0.5 * 11 / 13)
+    disk.store.close()
