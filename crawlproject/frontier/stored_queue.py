@@ -160,6 +160,8 @@ class StoredUrlQueue:
 
     def saved(self) -> tuple[int, bytes]:
         """(stored URLs, places of the best of them), those handed out included: what ``restore`` needs."""
+        if not self._leased and not self._volatile:
+            return self._length, bytes(self._head)
         volatile = len(self._volatile) - sum(place in self._volatile for place in self._leased)
         leased = [place for place in self._leased if place not in self._volatile]
         head = [place for place in self._places() if place not in self._volatile]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from crawlproject.storage.rocks import Batch
 
 _number = Struct(">I")
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class ServerRecord(NamedTuple):
@@ -41,7 +42,7 @@ class ServerRecord(NamedTuple):
 
     def encode(self) -> bytes:
         """As bytes. O(size)."""
-        text = json.dumps({"key": self.key, "urls": self.urls, **self.state}, separators=(",", ":")).encode("ascii")
+        text = _to_json({"key": self.key, "urls": self.urls, **self.state}).encode("ascii")
         return _number.pack(len(text)) + text + self.head
 
     @classmethod
