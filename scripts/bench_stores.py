@@ -1,116 +1,85 @@
 #!/usr/bin/env python3
-"""Embedded stores under the frontier's load: links/s, pops/s, bytes per URL, memory, stalls, time to open.
+"""Embedded stores under the frontier's load: us per link and pop, bytes per URL, memory, stalls.
 
     scripts/bench_stores.py [--urls 100000,1000000] [--servers 10000] [--stores rocksdict,lmdb,sqlite]
 
 Each store is filled with N queued and N seen URLs, then measured: pages of 60 links, 12 of them new (seen key, URL row
 and the records of the servers touched in one transaction), then sessions of 10 URLs, leased (read in order) and
 acknowledged (deleted).  Committed and synced once a second.  "no cache": all 48 old links are looked up; else only the
-10 of them that a URL cache would miss.  Each store runs in a process of its own; run it on an idle machine.
-``lmdb`` is not among the requirements.
+10 of them that a URL cache would miss.  Times by the clock / CPU time of all threads.  Each store runs in a process of
+its own.  ``lmdb`` is not among the requirements.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
-import shutil
 import sqlite3
 import struct
-import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from hashlib import blake2b
+from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from crawlproject.storage.rocks import Batch, Rocks
 
 NEW_LINKS, OLD_LINKS, CACHE_MISSES = 12, 48, 10
 SESSION = 10
 RECORD = 300  # bytes of a server's record
 COMMIT_INTERVAL = 1.0
+PAGES, SESSIONS = 5000, 3000
 
 Row = tuple[bytes, bytes]
 
 
 class RocksStore:
-    """Column families with LZ4 above and ZSTD below; WAL written with each page, synced at commit."""
+    """The project's own tables (``crawlproject.storage.rocks``): changes wait in memory, and are synced at commit."""
 
     def __init__(self, path: Path) -> None:
-        import rocksdict as r
-
-        def options(*, points: bool) -> r.Options:
-            o = r.Options(raw_mode=True)
-            o.set_write_buffer_size(32 << 20)
-            o.set_compression_type(r.DBCompressionType.lz4())
-            o.set_bottommost_compression_type(r.DBCompressionType.zstd())
-            o.set_level_compaction_dynamic_level_bytes(True)
-            table = r.BlockBasedOptions()
-            table.set_block_cache(cache)
-            table.set_cache_index_and_filter_blocks(True)
-            table.set_index_type(r.BlockBasedIndexType.two_level_index_search())
-            table.set_partition_filters(True)
-            table.set_pin_top_level_index_and_filter(True)
-            table.set_format_version(5)
-            if points:
-                table.set_bloom_filter(10, False)
-            table.set_block_size(4 << 10 if points else 16 << 10)
-            o.set_block_based_table_factory(table)
-            return o
-
-        cache = r.Cache(128 << 20)
-        top = r.Options(raw_mode=True)
-        top.create_if_missing(True)
-        top.create_missing_column_families(True)
-        top.set_max_background_jobs(2)
-        families = {"urls": options(points=False), "seen": options(points=True), "servers": options(points=False)}
-        self._r = r
-        self._db = r.Rdict(str(path), top, families)
-        self._urls, self._seen_db, self._servers = map(self._db.get_column_family, ("urls", "seen", "servers"))
-        self._handles = [self._db.get_column_family_handle(n) for n in ("urls", "seen", "servers")]
+        self._rocks = Rocks(path)
+        self._fresh: set[bytes] = set()
+        self._gone: set[bytes] = set()
+        self._batch = Batch(self._rocks)
 
     def new(self, keys: list[bytes]) -> list[bool]:
-        return [value is None for value in self._seen_db.get(keys)]
+        stored = self._rocks.get_many("seen", keys)
+        return [value is None and key not in self._fresh for key, value in zip(keys, stored, strict=True)]
 
     def write(self, rows: list[Row], seen: list[bytes], gone: list[bytes]) -> None:
-        batch = self._r.WriteBatch(raw_mode=True)
-        urls, seen_handle, _ = self._handles
         for key, value in rows:
-            batch.put(key, value, urls)
+            self._batch.put("urls", key, value)
         for key in seen:
-            batch.put(key, b"", seen_handle)
+            self._batch.put("seen", key, b"")
         for key in gone:
-            batch.delete(key, urls)
-        self._db.write(batch)
+            self._batch.delete("urls", key)
+        self._fresh.update(seen)
+        self._gone.update(gone)
 
     def records(self, rows: list[Row]) -> None:
-        batch = self._r.WriteBatch(raw_mode=True)
         for key, value in rows:
-            batch.put(key, value, self._handles[2])
-        self._db.write(batch)
+            self._batch.put("servers", key, value)
 
     def head(self, prefix: bytes, n: int) -> list[Row]:
-        rows = []
-        for row in self._urls.items(from_key=prefix):
-            if len(rows) == n or not row[0].startswith(prefix):
-                break
-            rows.append(row)
-        return rows
-
-    def all_records(self) -> int:
-        return sum(1 for _ in self._servers.items())
+        rows = self._rocks.rows("urls", prefix, prefix + b"\xff" * 18)
+        return list(islice((row for row in rows if row[0] not in self._gone), n))
 
     def commit(self) -> None:
-        self._db.flush_wal(True)
+        self._rocks.write(self._batch)
+        self._batch = Batch(self._rocks)
+        self._fresh.clear()
+        self._gone.clear()
 
     def close(self) -> None:
-        for family in (self._urls, self._seen_db, self._servers):
-            family.flush()
-            family.close()
-        self._handles.clear()  # they keep the database open
-        self._db.close()
+        self._rocks.flush()
+        self._rocks.close()
 
 
 class LmdbStore:
@@ -149,10 +118,6 @@ class LmdbStore:
                         break
                     rows.append((key, value))
         return rows
-
-    def all_records(self) -> int:
-        with self._txn.cursor(self._dbs[2]) as cursor:
-            return sum(1 for _ in cursor)
 
     def commit(self) -> None:
         self._txn.commit()
@@ -194,9 +159,6 @@ class SqliteStore:
     def head(self, prefix: bytes, n: int) -> list[Row]:
         query = "SELECT k,v FROM urls WHERE k>=? AND k<? ORDER BY k LIMIT ?"
         return self._db.execute(query, (prefix, prefix + b"\xff" * 18, n)).fetchall()
-
-    def all_records(self) -> int:
-        return len(self._db.execute("SELECT k,v FROM servers").fetchall())
 
     def commit(self) -> None:
         self._db.execute("COMMIT")
@@ -254,6 +216,7 @@ class Load:
         return len(rows)
 
     def commit(self) -> None:
+        """Write the servers touched, and sync."""
         record = os.urandom(RECORD // 4) * 4
         self._store.records([(struct.pack(">I", server), record) for server in self._touched])
         self._touched.clear()
@@ -272,45 +235,45 @@ def _seen_key(serial: int) -> bytes:
 
 def memory(kind: str) -> int:
     """Bytes of this process's resident memory of this kind (RssAnon, RssFile)."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(kind):
-            return int(line.split()[1]) * 1024
-    return 0
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(kind))
 
 
-def measure(name: str, size: int, servers: int, folder: Path) -> dict[str, float]:
+class Clock:
+    """Microseconds per event since it was made."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def per(self, events: int) -> str:
+        """By the clock / CPU time of all threads."""
+        wall, cpu = time.perf_counter() - self._wall, time.process_time() - self._cpu
+        return f"{1e6 * wall / events:.1f}/{1e6 * cpu / events:.1f}"
+
+
+def measure(name: str, size: int, servers: int, folder: Path) -> dict[str, Any]:
     """Fill one store to ``size`` and measure it."""
     store = STORES[name](folder / name)
     load = Load(store, servers)
-    start = time.perf_counter()
+    clock = Clock()
     while load.serial < size:
         load.page(0)
     load.commit()
-    filled = time.perf_counter() - start
-    result = {"urls": size, "fill/s": size / filled}
-    pages = 5000
-    for label, old in (("links/s", CACHE_MISSES), ("links/s no cache", OLD_LINKS)):
-        load.stall = 0.0
-        start = time.perf_counter()
-        for _ in range(pages):
+    result: dict[str, Any] = {"urls": size, "us/fill": clock.per(size)}
+    for label, old in (("us/link", CACHE_MISSES), ("us/link no cache", OLD_LINKS)):
+        clock = Clock()
+        for _ in range(PAGES):
             load.page(old)
         load.commit()
-        result[label] = pages * (NEW_LINKS + OLD_LINKS) / (time.perf_counter() - start)
-        result["stall s"] = max(result.get("stall s", 0.0), load.stall)
-    start = time.perf_counter()
-    pops = sum(load.session() for _ in range(3000))
+        result[label] = clock.per(PAGES * (NEW_LINKS + OLD_LINKS))
+    clock = Clock()
+    pops = sum(load.session() for _ in range(SESSIONS))
     load.commit()
-    result["pops/s"] = pops / (time.perf_counter() - start)
-    result["RSS MB"] = memory("RssAnon") / 1e6
-    result["mapped MB"] = memory("RssFile") / 1e6
+    result |= {"us/pop": clock.per(pops), "stall s": f"{load.stall:.2f}"}
+    result |= {"RSS MB": f"{memory('RssAnon') / 1e6:.0f}", "mapped MB": f"{memory('RssFile') / 1e6:.0f}"}
     store.close()
-    files = [path for path in (folder / name).rglob("*") if path.is_file()]
-    result["bytes/URL"] = sum(path.stat().st_blocks * 512 for path in files) / (load.serial - pops)
-    start = time.perf_counter()
-    store = STORES[name](folder / name)
-    result["servers"] = store.all_records()
-    result["open s"] = time.perf_counter() - start
-    store.close()
+    on_disk = sum(path.stat().st_blocks * 512 for path in (folder / name).rglob("*") if path.is_file())
+    result["bytes/URL"] = f"{on_disk / (load.serial - pops):.0f}"
     return result
 
 
@@ -321,23 +284,15 @@ def main() -> None:
     parser.add_argument("--servers", type=int, default=10_000)
     parser.add_argument("--stores", default="rocksdict,sqlite")
     parser.add_argument("--folder", type=Path, help="where the stores are made (and removed); default: a temporary one")
-    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.one:
-        print(json.dumps(measure(args.one[0], int(args.one[1]), args.servers, args.folder)))
-        return
-    for size in args.urls.split(","):
+    for size in map(int, args.urls.split(",")):
         for name in args.stores.split(","):
-            folder = Path(tempfile.mkdtemp(dir=args.folder))
-            options = ["--servers", str(args.servers), "--folder", str(folder)]
-            try:
-                run = subprocess.run(
-                    [sys.executable, __file__, *options, "--one", name, size], stdout=subprocess.PIPE, check=True
-                )
-            finally:
-                shutil.rmtree(folder)
-            figures = json.loads(run.stdout)
-            print(f"{name:10}", *(f"{key} {value:.4g} |" for key, value in figures.items()), flush=True)
+            with (
+                tempfile.TemporaryDirectory(dir=args.folder) as folder,
+                ProcessPoolExecutor(1, get_context("spawn")) as process,
+            ):
+                figures = process.submit(measure, name, size, args.servers, Path(folder)).result()
+            print(f"{name:10}", *(f"{key} {value} |" for key, value in figures.items()), flush=True)
 
 
 if __name__ == "__main__":

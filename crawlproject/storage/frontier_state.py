@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from crawlproject.storage.rocks import Batch
 
 _number = Struct(">I")
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class ServerRecord(NamedTuple):
@@ -48,7 +49,7 @@ class ServerRecord(NamedTuple):
     @staticmethod
     def describe(key: str, state: dict[str, Any]) -> bytes:
         """The part of a record that pushing and popping do not change. O(size)."""
-        return json.dumps({"key": key, **state}, separators=(",", ":")).encode("ascii")[1:]
+        return _to_json({"key": key, **state}).encode("ascii")[1:]
 
     @classmethod
     def decode(cls, number: int, data: bytes) -> ServerRecord:

@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""The frontier on disk: links/s through seen-set and push, pops/s, bytes per URL, memory, stalls, time to reopen.
+
+    scripts/bench_disk.py [--urls 1000000,10000000] [--servers 100000] [--rounds 3] [--dir FOLDER] [--scrapy 20000]
+
+One store grows to each of ``--urls`` queued and seen URLs; there it is measured, the best of ``--rounds``: pages of 60
+links, 48 of them seen before (``links``: three of four of these among 30,000 popular URLs; ``uniform``: any, so that
+the URL cache does not help; ``gains``: as ``links``, and the 48 raise the quality of what waits, as ``in-links``
+does), then sessions of ten pages (``pops``: lease, pop, measurement, acknowledgement).  A commit (fsync) each second.
+A rate is three: by the clock / by CPU time of all threads, RocksDB's too / by that of the crawl's thread.
+At the end the store is opened again in a new process (``--open``: only that, of the store in ``--dir``).
+
+``--scrapy N``: N links of the same kind, of 500 servers, through Scrapy's RFPDupeFilter, DownloaderAwarePriorityQueue
+and disk queues (its default and SQLite's): it keeps a file open for each server, and looks at all of them for a pop.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from scrapy import Request
+from scrapy.dupefilters import RFPDupeFilter
+from scrapy.pqueues import DownloaderAwarePriorityQueue
+from scrapy.squeues import PickleLifoDiskQueue, PickleLifoSQLiteQueue
+from scrapy.utils.test import get_crawler
+
+from crawlproject.dupefilter import SeenDupeFilter
+from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measurement, Politeness
+from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore, StoreLabel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NEW_LINKS, OLD_LINKS, POPULAR = 12, 48, 30_000
+NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
+COMMIT_INTERVAL = 1.0
+PAGES, POPS = 400, 4000  # of a round
+SCRAPY_QUEUES = {"disk": PickleLifoDiskQueue, "SQLite": PickleLifoSQLiteQueue}
+
+
+def link(serial: int, servers: int) -> str:
+    """URL number ``serial``: three quarters of a page's are of one server."""
+    page = serial // NEW_LINKS if serial % 4 else serial
+    server = page * 2_654_435_761 % 2**32 % servers
+    return f"http://host{server}.example/dir/section-{serial % 17}/page-{serial}.html"
+
+
+class Rate:
+    """Events per second, by the clock and by CPU time of process and thread; the best of several rounds."""
+
+    def __init__(self) -> None:
+        self.best = [0.0, 0.0, 0.0]
+
+    def run(self, step: Callable[[], int]) -> int:
+        """Time ``step``, which returns how many events there were."""
+        start = self._times()
+        count = step()
+        spent = [now - then for now, then in zip(self._times(), start, strict=True)]
+        self.best = [max(best, count / time) for best, time in zip(self.best, spent, strict=True)]
+        return count
+
+    def _times(self) -> tuple[float, float, float]:
+        return time.perf_counter(), time.process_time(), time.thread_time()
+
+    def __str__(self) -> str:
+        return "/".join(f"{rate:.0f}" for rate in self.best)
+
+
+class DiskCrawl:
+    """A frontier in a directory as the ``disk`` backend makes it with the default settings, and the load of a crawl."""
+
+    def __init__(self, path: Path, servers: int) -> None:
+        self.store = DiskStore(path, StoreLabel("bench", "quality"))
+        self.frontier = Frontier(POLICIES["prefix"](), NO_WAIT)
+        DiskFrontierStore(self.store, 0.0, indexed=True).load(self.frontier, 0.0, 60.0)
+        self.seen = SeenDupeFilter.from_crawler(_crawler())
+        self.seen.use_store(DiskSeenStore(self.store))
+        self.seen.open()
+        self.dispatcher = Dispatcher(self.frontier, max_sessions=1, linger=0.0)
+        self.servers = servers
+        self.serial = len(self.seen.seen)
+        self.chance = random.Random(self.serial)
+        self.stall = self.now = 0.0
+        self._committed = time.perf_counter()
+
+    def grow(self, urls: int) -> int:
+        """Queue new URLs until ``urls`` have been met; returns how many those were."""
+        first = self.serial
+        while self.serial < urls:
+            self.page([])
+        self.commit()
+        return self.serial - first
+
+    def pages(self, *, popular: float, gains: bool = False) -> int:
+        """``PAGES`` pages, ``popular`` of their old links among the popular ones; returns how many links."""
+        chance, serial = self.chance, self.serial
+        for _ in range(PAGES):
+            old = [chance.randrange(POPULAR if chance.random() < popular else serial) for _ in range(OLD_LINKS)]
+            self.page([link(number, self.servers) for number in old], gains=gains)
+        self.commit()
+        return PAGES * (NEW_LINKS + OLD_LINKS)
+
+    def page(self, old: list[str], *, gains: bool = False) -> None:
+        """The links of a page: through the seen-set, the new ones into the frontier."""
+        fresh = [link(serial, self.servers) for serial in range(self.serial, self.serial + NEW_LINKS)]
+        self.serial += NEW_LINKS
+        start = time.perf_counter()
+        urls = [*old, *fresh]
+        new = [url for url, is_new in zip(urls, self.seen.urls_are_new(urls), strict=True) if is_new]
+        assert len(new) == NEW_LINKS
+        self.frontier.push([Entry(url, self.chance.random(), 0, 3) for url in new], new[0][: new[0].index("/", 8)])
+        if gains:
+            self.frontier.raise_quality([(url, 0.1) for url in old])
+        self._tick(start)
+
+    def pops(self) -> int:
+        """``POPS`` pages fetched, in sessions of ten at most; returns how many."""
+        count = 0
+        while count < POPS and (started := self.dispatcher.next(self.now)) is not None:
+            start = time.perf_counter()
+            session, entry, _ = started
+            count += 1
+            self.now += 0.25
+            measurement = Measurement(session.server.key, self.now, 200, connect_time=0.05, response_time=0.2)
+            self.frontier.record(measurement)
+            self.frontier.acknowledge(entry)
+            if session.requests == 10:
+                self.dispatcher.end(session)
+            self.dispatcher.ended(session)
+            self._tick(start)
+        self.commit()
+        return count
+
+    def commit(self) -> None:
+        """Now."""
+        self.store.commit()
+        self._committed = time.perf_counter()
+
+    def _tick(self, start: float) -> None:
+        """Commit when it is time, and note how long all that took."""
+        if start - self._committed > COMMIT_INTERVAL:
+            self.commit()
+        self.stall = max(self.stall, time.perf_counter() - start)
+
+
+def _crawler() -> Any:
+    crawler: Any = get_crawler()
+    slots = SimpleNamespace(slots={}, get_slot_key=lambda request: request.url.split("/")[2])
+    crawler.engine = SimpleNamespace(downloader=slots)
+    crawler.spider = crawler._create_spider("bench")
+    crawler.request_fingerprinter = crawler.request_fingerprinter or RFPDupeFilter().fingerprinter
+    return crawler
+
+
+def memory() -> str:
+    """Resident memory of this process, MB, and that of it which no file backs."""
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return "/".join(f"{int(lines[name].split()[0]) / 1000:.0f}" for name in ("VmRSS", "RssAnon"))
+
+
+def disk_bytes(path: Path) -> int:
+    """Bytes of disk that the files under ``path`` occupy."""
+    return sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())
+
+
+def show(title: str, figures: dict[str, object]) -> None:
+    """A line."""
+    print(f"{title} |", *(f"{key} {value} |" for key, value in figures.items()), flush=True)
+
+
+def measure(crawl: DiskCrawl, urls: int, rounds: int) -> None:
+    """Grow to ``urls``, measure and print."""
+    rates = {name: Rate() for name in ("fill", "links", "uniform", "gains", "pops")}
+    crawl.stall = 0.0
+    rates["fill"].run(lambda: crawl.grow(urls))
+    figures: dict[str, object] = {"queued": len(crawl.frontier), "servers": crawl.frontier.counts()["servers"]}
+    crawl.store.rocks.flush()
+    figures["bytes/URL"] = f"{disk_bytes(crawl.store.path) / len(crawl.frontier):.0f}"
+    crawl.pages(popular=0.75)  # what the cache is to know
+    warm_up = Rate()
+    warm_up.run(crawl.pops)  # what is learned of all servers changes fast at first, and ranks them anew
+    figures |= {"first pops": warm_up, "stall s": f"{crawl.stall:.2f}"}
+    crawl.stall = 0.0
+    for _ in range(rounds):
+        rates["links"].run(lambda: crawl.pages(popular=0.75))
+        rates["uniform"].run(lambda: crawl.pages(popular=0.0))
+        rates["gains"].run(lambda: crawl.pages(popular=0.75, gains=True))
+        rates["pops"].run(crawl.pops)
+    show("disk  ", figures | rates | {"then": f"{crawl.stall:.2f}", "MB": memory()})
+
+
+def reopen(path: Path, servers: int) -> None:
+    """How long it takes to go on, in how much memory, and how fast it then is."""
+    before = memory()
+    links, start, used = Rate(), time.perf_counter(), time.process_time()
+    crawl = DiskCrawl(path, servers)
+    figures = {"queued": len(crawl.frontier), "open s": f"{time.perf_counter() - start:.1f}"}
+    figures |= {"CPU s": f"{time.process_time() - used:.1f}", "MB before": before, "MB": memory()}
+    links.run(lambda: crawl.pages(popular=0.75))
+    show("reopen", figures | {"links": links})
+    crawl.store.close()
+
+
+def scrapy_on_disk(links: int, folder: Path, kind: type, name: str) -> None:
+    """Scrapy's dupefilter and disk queue with the same pages, 500 servers."""
+    crawler = _crawler()
+    (folder / "queue").mkdir(parents=True)
+    queue = DownloaderAwarePriorityQueue.from_crawler(crawler, kind, key=str(folder / "queue"))
+    seen = RFPDupeFilter(str(folder), fingerprinter=crawler.request_fingerprinter)
+    chance = random.Random(1)
+    pushed = 0
+
+    def push() -> int:
+        nonlocal pushed
+        for number in range(links):
+            is_old = number % 5 and pushed > NEW_LINKS
+            request = Request(link(chance.randrange(pushed) if is_old else pushed, 500))
+            if not seen.request_seen(request):
+                queue.push(request)
+                pushed += 1
+        return links
+
+    def pop() -> int:
+        return sum(queue.pop() is not None for _ in range(min(pushed, 2000)))
+
+    pushes, pops = Rate(), Rate()
+    pushes.run(push)
+    size = disk_bytes(folder) / pushed
+    pops.run(pop)
+    show("Scrapy", {"queue": name, "urls": pushed, "links": pushes, "pops": pops, "bytes/URL": f"{size:.0f}"})
+    seen.close("finished")
+    queue.close()
+
+
+def main() -> None:
+    """Print a line per size, and of Scrapy's."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--urls", default="1000000", help="sizes to grow to; empty: none")
+    parser.add_argument("--servers", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--scrapy", type=int, default=0, metavar="LINKS")
+    parser.add_argument("--dir", type=Path, help="where a store is made and kept; default: a temporary one")
+    parser.add_argument("--open", action="store_true", help="only open the store in --dir")
+    args = parser.parse_args()
+    folder = args.dir or Path(tempfile.mkdtemp())
+    try:
+        if args.open:
+            reopen(folder / "store", args.servers)
+            return
+        for name, kind in SCRAPY_QUEUES.items() if args.scrapy else ():
+            scrapy_on_disk(args.scrapy, folder / name, kind, name)
+            shutil.rmtree(folder / name)
+        if not args.urls:
+            return
+        crawl = DiskCrawl(folder / "store", args.servers)
+        for urls in map(int, args.urls.split(",")):
+            measure(crawl, urls, args.rounds)
+        crawl.store.close()
+        again = [sys.executable, __file__, "--open", "--dir", str(folder), "--servers", str(args.servers)]
+        subprocess.run(again, check=True)
+    finally:
+        if args.dir is None:
+            shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
