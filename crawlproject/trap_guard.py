@@ -39,7 +39,7 @@ class TrapGuard:
     """Judges links for the intake and pages for the scheduler (docs/traps.md).
 
     Stats: ``guard/demoted`` (URLs), ``guard/servers`` (servers put after all others), ``guard/patterns`` (patterns
-    that never end or bring copies only), ``guard/dropped`` (URLs of these that waited), ``guard/visit_ids``
+    that never end), ``guard/dropped`` (URLs of these that waited), ``guard/visit_ids``
     (parameters found to be ids of visits), ``guard/merged`` (URLs that waited and were another one but for them).
     """
 
@@ -75,7 +75,7 @@ class TrapGuard:
         demoted = page.learn([entry.url for entry in entries])
         spent = page.spent
         if spent is not None:
-            self._drop(page.server, spent, "never ends")
+            self._drop(page.server, spent)
             entries = [entry for entry in entries if not (page.is_own(entry.url) and pattern_of(entry.url) == spent)]
         self._judge(page.server)
         if not demoted:
@@ -84,19 +84,18 @@ class TrapGuard:
         return [e._replace(quality=e.quality * DEMOTION) if e.url in demoted else e for e in entries]
 
     def learn_content(self, key: str, url: str | None, *, copy: bool) -> None:
-        """A page of the server ``key`` was read, and the frontier told. O(length), but where a pattern is spent."""
+        """A page of the server ``key`` was read, and the frontier told. O(length)."""
         server = self._frontier.server(key)
         if server is None:
             return
-        spent = None if url is None else self._guard.learn_content(server, url, copy=copy)
-        if spent is not None:
-            self._drop(server, spent, "brings copies only")
+        if url is not None:
+            self._guard.learn_content(server, url, copy=copy)
         self._judge(server)
 
-    def _drop(self, server: Server, spent: str, why: str) -> None:
+    def _drop(self, server: Server, spent: str) -> None:
         """Have the URLs of a pattern no longer wait."""
         dropped = sift(self._frontier, server, lambda entry: None if self._is_of(spent, entry) else entry)
-        logger.info("%s%s %s: no longer followed, %d URLs dropped", server.key, spent, why, dropped)
+        logger.info("%s%s never ends: no longer followed, %d URLs dropped", server.key, spent, dropped)
         self._stats.inc_value("guard/patterns")
         self._stats.inc_value("guard/dropped", dropped)
 

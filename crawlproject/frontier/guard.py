@@ -59,18 +59,16 @@ class Guard:
             return ""
         return "refused" if known.refused >= limits.REFUSED_PER_PAGE * known.listed else ""
 
-    def learn_content(self, server: Server, url: str, *, copy: bool) -> str | None:
-        """A page was read.  The pattern that by this has turned out to bring copies only, if one has. O(length)."""
-        limits, name = self.limits, pattern_of(url)
+    def learn_content(self, server: Server, url: str, *, copy: bool) -> None:
+        """A page was read. O(length)."""
+        name = pattern_of(url)
         if name is None or (server.guard is None and not copy) or self.is_released(server.key):
-            return None
+            return
         known = server.guard = server.guard or ServerGuard()
         pattern = known.watch(name) if copy else known.patterns.get(name)
-        if pattern is None:
-            return None
-        pattern.pages += 1
-        pattern.copies += copy
-        return name if pattern.has_copies(limits.pattern_copies) and known.spend(name) else None
+        if pattern is not None:
+            pattern.pages += 1
+            pattern.copies += copy
 
 
 class GuardedPage:

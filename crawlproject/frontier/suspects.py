@@ -28,8 +28,8 @@ class GuardLimits:
     max_dates: int = 5
     #: URLs that a pattern may have found of itself before they are refused, beside 100 for each found elsewhere.
     max_own_urls: int = 10_000
-    #: Share of copies among a pattern's pages from which it is refused; from half of it on it is demoted.
-    pattern_copies: float = 0.9
+    #: Share of copies among a pattern's pages from which it is demoted.
+    pattern_copies: float = 0.5
     #: Share of copies among a server's pages from which all its URLs come last.
     server_copies: float = 0.5
     #: URLs refused of a server from which all its URLs come last, where that is 20 times its pages.
@@ -89,14 +89,14 @@ class Pattern:
         """Whether sideways links of its page at ``depth`` are."""
         own = self.own - limits.OWN_URLS_PER_VOTE * self.votes
         is_long = 0 < limits.max_run <= self.run(depth, limits)
-        return is_long or 0 < limits.max_own_urls <= own or self.has_copies(limits.pattern_copies)
+        return is_long or 0 < limits.max_own_urls <= own
 
     def is_demoted(self, depth: int, limits: GuardLimits) -> bool:
         """Whether they are."""
         own = self.own - limits.OWN_URLS_PER_PAGE * self.listed
         is_long = 0 < limits.max_run <= 2 * self.run(depth, limits)
         is_large = limits.max_own_urls > 0 and own > limits.OWN_URLS
-        return is_long or is_large or self.has_copies(limits.pattern_copies / 2)
+        return is_long or is_large or self.has_copies(limits.pattern_copies)
 
 
 class ServerGuard:

@@ -166,15 +166,18 @@ def test_a_pattern_that_finds_too_much_of_itself_is_refused() -> None:
     assert 300 <= len(walk.fetched) <= 2500
 
 
-def test_a_pattern_of_copies_is_spent() -> None:
-    """Nine of ten pages: none of its URLs is followed from then on, wherever found; others are."""
+def test_what_a_pattern_of_copies_finds_of_itself_comes_last() -> None:
+    """Half of ten pages or more; nothing is refused for it, and what is found elsewhere is worth what it was."""
     walk = Walk(lambda _: [])
     for number in range(9):
-        assert walk.guard.learn_content(walk.server, f"{SITE}/edit?t={number}", copy=True) is None
-    assert walk.guard.learn_content(walk.server, f"{SITE}/edit?t=9", copy=True) == "/edit?t"
-    assert walk.guard.learn_content(walk.server, f"{SITE}/edit?t=10", copy=True) is None
-    page = walk.guard.page(SITE + "/", 0)
-    assert [page.refuses(SITE + path) for path in ("/edit?t=11", "/view?t=11")] == [True, False]
+        walk.guard.learn_content(walk.server, f"{SITE}/edit?t={number}", copy=True)
+    own, other = f"{SITE}/edit?t=11", f"{SITE}/view?t=11"
+    assert walk.guard.page(f"{SITE}/edit?t=0", 0).learn([own, other]) == set()
+    walk.guard.learn_content(walk.server, f"{SITE}/edit?t=9", copy=False)
+    page = walk.guard.page(f"{SITE}/edit?t=1", 0)
+    assert page.learn([own, other]) == {own}
+    assert not page.refuses(own)
+    assert walk.guard.page(SITE + "/", 0).learn([own]) == set()
 
 
 def test_a_server_of_copies_stands_out() -> None:
