@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _server_key = Struct(">I").pack
 
+#: Rows read where one is asked for: a session asks for several, which lie together.
+ROWS_AT_ONCE = 8
+
 #: What has not been committed: place (or hash) -> row (or place); None where it is to be removed.
 Changes = dict[bytes, bytes | None]
 
@@ -47,18 +50,24 @@ class DiskUrlRows:
             self._changes(server)[place] = None
 
     def get(self, server: int, place: bytes) -> bytes | None:
-        """The row at ``place``. O(log n) of the disk."""
+        """The row at ``place``. O(log n) of the disk; the rows behind it are read as well."""
         changes = self._rows.get(server)
         if changes is not None and place in changes:
             return changes[place]
-        return self._read("urls", _server_key(server) + place)
+        key, ahead = _server_key(server) + place, self._ahead["urls"]
+        if key not in ahead:
+            ahead.update(islice(self._rocks.rows("urls", key, _server_key(server + 1)), ROWS_AT_ONCE))
+        return ahead.get(key)
 
     def read_ahead(self, names: Sequence[tuple[int, bytes]]) -> None:
         """Read places and rows of the URLs named (server, digest) all at once: half the cost of one by one."""
-        asked = [key for server, digest in names if (key := _server_key(server) + digest) not in self._places]
-        places = dict(zip(asked, self._rocks.get_many("places", asked), strict=True))
-        keys = [key[:4] + place for key, place in places.items() if place is not None]
-        self._ahead = {"places": places, "urls": dict(zip(keys, self._rocks.get_many("urls", keys), strict=True))}
+        places, rows = self._ahead["places"], self._ahead["urls"]
+        keys = [_server_key(server) + digest for server, digest in names]
+        asked = [key for key in keys if key not in places and key not in self._places]
+        found = dict(zip(asked, self._rocks.get_many("places", asked), strict=True))
+        places.update(found)
+        keys = [key[:4] + place for key, place in found.items() if place is not None]
+        rows.update(zip(keys, self._rocks.get_many("urls", keys), strict=True))
 
     def after(self, server: int, place: bytes, count: int) -> list[bytes]:
         """The first ``count`` places behind ``place``, in order. O(count), and O(n log n) in uncommitted changes."""
@@ -85,7 +94,10 @@ class DiskUrlRows:
     def get_place(self, server: int, digest: bytes) -> bytes | None:
         """Where the URL of ``digest`` waits; None if it does not. O(log n) of the disk."""
         key = _server_key(server) + digest
-        return self._places[key] if key in self._places else self._read("places", key)
+        if key in self._places:
+            return self._places[key]
+        ahead = self._ahead["places"]
+        return ahead[key] if key in ahead else self._rocks.get("places", key)
 
     def touched(self) -> set[int]:
         """Servers with rows that have not been committed."""
@@ -106,10 +118,6 @@ class DiskUrlRows:
         self._places.clear()
         self._fresh.clear()
         self._ahead = {"places": {}, "urls": {}}
-
-    def _read(self, table: str, key: bytes) -> bytes | None:
-        ahead = self._ahead[table]
-        return ahead[key] if key in ahead else self._rocks.get(table, key)
 
     def _changes(self, server: int) -> Changes:
         changes = self._rows.get(server)
