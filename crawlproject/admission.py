@@ -15,7 +15,7 @@ from crawlproject.download.lookup import NameLookupError
 from crawlproject.download.resolver import crawl_resolver
 from crawlproject.middlewares import CrawlerMiddleware, frontier_scheduler
 from crawlproject.network_options import NetworkOptions
-from crawlproject.scheduler import GIVEN_UP, UNSENT
+from crawlproject.request_entries import GIVEN_UP, UNSENT
 from crawlproject.urls import host_of, server_key
 
 if TYPE_CHECKING:

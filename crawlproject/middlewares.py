@@ -21,7 +21,8 @@ from crawlproject.download.handler import LAST_OF_SESSION, TIMING
 from crawlproject.download.timing import CLOCK
 from crawlproject.frontier import Measurement, retry_after_seconds
 from crawlproject.links import SKIP_LINKS, Links
-from crawlproject.scheduler import UNSENT, FrontierScheduler
+from crawlproject.request_entries import UNSENT
+from crawlproject.scheduler import FrontierScheduler
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:

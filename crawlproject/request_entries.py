@@ -28,6 +28,12 @@ OWN_SLOT = "frontier_slot"
 #: queued for the next run.
 KEEP = "frontier_keep"
 
+#: ``Request.meta``: its server was given up, so it fails without being sent.
+GIVEN_UP = "frontier_given_up"
+
+#: ``Request.meta``: it comes back unsent, because its server must be left alone for now.
+UNSENT = "frontier_unsent"
+
 
 class RequestEntries:
     """Converts both ways; O(size of the request)."""

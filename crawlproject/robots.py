@@ -21,8 +21,8 @@ from w3lib.url import safe_url_string
 from crawlproject.download.timing import CLOCK
 from crawlproject.frontier import retry_after_seconds
 from crawlproject.middlewares import frontier_scheduler
+from crawlproject.request_entries import UNSENT
 from crawlproject.robots_options import RobotsOptions
-from crawlproject.scheduler import UNSENT
 from crawlproject.tolerant import MAX_ROBOTS_TXT
 from crawlproject.urls import server_key
 

@@ -18,7 +18,7 @@ from crawlproject.engine_alarm import EngineAlarm
 from crawlproject.frontier import Dispatcher, Frontier
 from crawlproject.intake import link_filter_from_settings
 from crawlproject.options import FrontierOptions
-from crawlproject.request_entries import RequestEntries
+from crawlproject.request_entries import GIVEN_UP, UNSENT, RequestEntries
 from crawlproject.signals import connection_lost, session_closed
 from crawlproject.trap_guard import Around, TrapGuard
 from crawlproject.urls import server_key
@@ -34,12 +34,6 @@ if TYPE_CHECKING:
     from crawlproject.links import Links
 
 logger = logging.getLogger(__name__)
-
-#: ``Request.meta``: its server was given up, so it fails without being sent.
-GIVEN_UP = "frontier_given_up"
-
-#: ``Request.meta``: it comes back unsent, because its server must be left alone for now.
-UNSENT = "frontier_unsent"
 
 
 class FrontierScheduler(BaseScheduler):

@@ -218,10 +218,7 @@ class Frontier:
         self._servers.unpark(session, now)
 
     def next_due(self) -> float | None:
-        """The earliest time at which ``open_session`` can succeed; None if no server waits. O(1) amortised.
-
-        A time that has passed means now.
-        """
+        """When ``open_session`` can next succeed, now if that has passed; None if no server waits. O(1) amortised."""
         return self._queue.first_due()
 
     def upcoming(self, count: int, until: float) -> list[str]:
