@@ -61,6 +61,7 @@ class Server:
         "guarded",
         "heap_item",
         "key",
+        "last_end",
         "limit",
         "moving_quality",
         "page_time",
@@ -86,6 +87,7 @@ class Server:
         self.request_wait = 0.0
         self.page_time = self.estimates.response_time
         self.ready_at = 0.0
+        self.last_end = -inf  # when its last response ended, in this run
         self.crawl_delay = 0.0
         self.failures = 0  # consecutive
         self.guard: ServerGuard | None = None  # what is suspicious about it

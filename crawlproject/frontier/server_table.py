@@ -156,6 +156,7 @@ class ServerTable:
         server = self.meet(key)
         self.queue.tick(now)
         server.ready_at = max(server.ready_at, now + server.wait_after(fetch_time, self._politeness))
+        server.last_end = now
         if server.session is not None:
             server.session.ready_at = server.ready_at
             server.session.last_end = now
@@ -177,9 +178,9 @@ class ServerTable:
         server = self.meet(key)
         server.crawl_delay = delay
         self.foresee(server)
-        wait = self._politeness.request_wait(0.0, delay)
+        last_end = server.last_end if server.session is None else server.session.last_end
+        server.ready_at = max(server.ready_at, last_end + self._politeness.request_wait(0.0, delay))
         if server.session is not None:
-            server.ready_at = max(server.ready_at, server.session.last_end + wait)
             server.session.ready_at = max(server.session.ready_at, server.ready_at)
         self.move(server)
 

@@ -163,6 +163,16 @@ def test_session_mode_rests_after_the_burst() -> None:
     assert frontier.next_due() == pytest.approx(1.8)
 
 
+def test_crawl_delay_holds_after_a_request_without_a_session() -> None:
+    """Its robots.txt was fetched for another server, which redirected there: its first page waits as well."""
+    frontier = frontier_of()
+    push(frontier, f"{A}/1")
+    frontier.rest(A, 5.0, 0.1)
+    frontier.set_crawl_delay(A, 10.0)
+    assert frontier.open_session(14.9) is None
+    assert frontier.open_session(15.0) is not None
+
+
 def test_crawl_delay_holds_in_session_mode() -> None:
     """robots.txt asks for 10 s: one request per session, ten seconds apart."""
     frontier = frontier_of()
