@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 #: Whether a reference that has no canonical form is one of another scheme (mailto:, javascript:), not a broken one.
 _OTHER_SCHEME = re.compile(r"\s*(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE).match
 
+#: Links whose refusal or not is remembered, since a site's pages share most of theirs: some 4 MB.
+KNOWN_LINKS = 16_384
+
 
 class Found(NamedTuple):
     """What a page's links mean to the frontier."""
@@ -44,10 +48,13 @@ class _Source(NamedTuple):
     internal: float
     external: float
 
-    def gain(self, url: str) -> float:
-        if self.internal == self.external:
-            return self.internal
-        return self.internal if server_key(url) == self.server_key else self.external
+    def gains(self, urls: list[str]) -> list[float]:
+        """What it adds to each of the canonical ``urls``."""
+        internal, external = self.internal, self.external
+        if internal == external or self.server_key is None:
+            return [external] * len(urls)
+        start = self.server_key + "/"
+        return [internal if url.startswith(start) else external for url in urls]
 
 
 class LinkIntake:
@@ -66,7 +73,7 @@ class LinkIntake:
     ) -> None:
         self.guard: TrapGuard | None = None  # who judges links by the pages they stand on
         self._seen = seen
-        self._filter = link_filter
+        self._filter = lru_cache(KNOWN_LINKS)(link_filter.reason)
         self._quality = quality
         self._stats = stats
         self._depth_limit = settings.getint("DEPTH_LIMIT")
@@ -97,7 +104,7 @@ class LinkIntake:
             self._record.close()
 
     def _sift(self, links: Links, depth: int, payload: Any, counts: Counter[str]) -> Found:
-        reason_to_skip, worth, quality = self._filter.reason, self._quality.quality, links.quality
+        reason_to_skip, worth, quality = self._filter, self._quality.quality, links.quality
         urls = self._canonical(links)
         page = self._page(links)
         guarded = None
@@ -119,17 +126,16 @@ class LinkIntake:
                 wanted.append(url)
         new = list(compress(wanted, self._seen.urls_are_new(wanted)))
         counts["seen"] = len(wanted) - len(new)
+        raised = dict(zip(wanted, source.gains(wanted), strict=True))
+        gains = [raised.pop(url) for url in new]
         entries = [
-            Entry(url, worth(url, depth) + source.gain(url) if quality is None else quality, 0, depth, payload)
-            for url in new
+            Entry(url, worth(url, depth) + gain if quality is None else quality, 0, depth, payload)
+            for url, gain in zip(new, gains, strict=True)
         ]
         if self.guard is not None and guarded is not None:
             entries = self.guard.judge(guarded, entries)
             counts["skipped/guard"] += len(new) - len(entries)
-        raised = {url: gain for url in wanted if (gain := source.gain(url))}
-        for url in new:
-            raised.pop(url, None)
-        return Found(entries, list(raised.items()), source.server_key)
+        return Found(entries, [item for item in raised.items() if item[1]], source.server_key)
 
     def _canonical(self, links: Links) -> list[str | None]:
         """The canonical URL of each link; None where there is none."""

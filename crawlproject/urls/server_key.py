@@ -10,6 +10,7 @@ import tldextract
 from crawlproject.urls.canonical import origin_of, resolve
 
 _other_scheme = re.compile(r"(?!https?:)([a-z][a-z0-9+.-]*:)(?://([^/?#\\\s]*))?", re.IGNORECASE).match
+_HTTP = ("http://", "https://")
 
 #: A prefix that is its own canonical form: lower case, no port, no number that could be an address, no IDNA.
 _plain_prefix = re.compile(r"https?://(?:(?!xn--)[a-z0-9-]+\.)+(?!xn--)[a-z]{2,63}(?=/)").match
@@ -29,7 +30,7 @@ def server_key(url: str) -> str:
     """
     if plain := _plain_prefix(url):
         return plain[0]
-    if match := _other_scheme(url):
+    if not url.startswith(_HTTP) and (match := _other_scheme(url)):
         host = match[2]
         return match[1].lower() + ("" if host is None else "//" + host.rpartition("@")[2].lower())
     end = url.find("/", 8)  # the shortest "https://" ends there; an empty http host is malformed anyway

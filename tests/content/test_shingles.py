@@ -1,0 +1,45 @@
+"""Words and their hashes: where a text is cut, and what a word's hash depends on."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawlproject.content.shingles import PIECE, word_hashes
+
+from .texts import words
+
+BLANKS = st.text(" \t\r\n\f\x00", min_size=1, max_size=3)
+WORDS = st.text(st.characters(min_codepoint=33, exclude_categories=["Cs"]), min_size=1, max_size=12)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(WORDS, BLANKS), max_size=40), BLANKS)
+def test_a_words_hash_is_its_own(parts: list[tuple[str, str]], start: str) -> None:
+    """The same wherever it stands and whatever parts it from others; one for each word, in order."""
+    text = start + "".join(word + blank for word, blank in parts)
+    alone = [int(word_hashes(word)[0]) for word, _ in parts]
+    assert word_hashes(text).tolist() == alone
+    assert word_hashes(text.strip()).tolist() == alone
+
+
+def test_a_long_text_is_hashed_in_pieces_that_end_between_words() -> None:
+    """No word is cut, so that long pages are compared as short ones are."""
+    parts = words(40_000, 1)
+    text = " ".join(parts)
+    assert len(text) > 3 * PIECE
+    hashes = word_hashes(text)
+    assert len(hashes) == len(parts)
+    assert hashes[-100:].tolist() == word_hashes(" ".join(parts[-100:])).tolist()
+
+
+def test_different_words_have_different_hashes() -> None:
+    """But for chance: two of 30,000 have one hash in every tenth set of them."""
+    parts = {f"{word}{number}" for number, word in enumerate(words(30_000, 2))}
+    assert len(np.unique(word_hashes(" ".join(sorted(parts))))) >= len(parts) - 2
+
+
+def test_a_word_beyond_all_bounds_costs_no_more_than_its_length() -> None:
+    """What has no end within a piece is not a word to compare by, and nothing fails."""
+    assert len(word_hashes("x" * (3 * PIECE) + " y")) <= 2
+    assert not len(word_hashes(""))
+    assert not len(word_hashes(" \n\t "))
