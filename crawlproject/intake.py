@@ -109,7 +109,8 @@ class LinkIntake:
         page = self._page(links)
         guarded = None
         if self.guard is not None and page is not None and links.kind == "page":
-            guarded, urls = self.guard.page(page, depth - 1, urls)
+            assert links.response is not None
+            guarded, urls = self.guard.page(page, links.response.meta, urls)
         refuses = guarded.refuses if guarded is not None and guarded.refuses_some else None
         source = self._source(links, page, urls)
         wanted: list[str] = []

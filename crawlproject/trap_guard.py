@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.frontier.guard import DEMOTION, Guard, GuardedPage
 from crawlproject.frontier.sift import set_guarded, sift
@@ -60,11 +60,16 @@ class TrapGuard:
         options = TrapOptions.from_settings(settings)
         return cls(around, options) if options.is_guarded else None
 
-    def page(self, url: str, depth: int, links: list[str | None]) -> tuple[GuardedPage | None, list[str | None]]:
+    def page(
+        self, url: str, meta: dict[str, Any], links: list[str | None]
+    ) -> tuple[GuardedPage | None, list[str | None]]:
         """The page at the canonical ``url``, to be asked about its links (None: all are followed), and these, the
-        canonical ``links``, without ids of visits."""
+        canonical ``links``, without ids of visits. ``meta``: of its response."""
+        depth, response_time = meta.get("depth", 0), meta.get("response_time")
         page = self._guard.page(url, depth)
         if page is not None:
+            if response_time is not None:
+                self._guard.learn_time(page.server, depth, response_time)
             self._observe(page, url, links)
         if not self._rules:
             return page, links

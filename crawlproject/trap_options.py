@@ -34,6 +34,7 @@ DEFAULTS: dict[str, Any] = {
     "GUARD_PATTERN_COPIES": GuardLimits.pattern_copies,
     "GUARD_SERVER_COPIES": GuardLimits.server_copies,
     "GUARD_SERVER_REFUSED": GuardLimits.server_refused,
+    "GUARD_SERVER_SLOWER": GuardLimits.server_slower,
     "GUARD_RELEASED": None,
 }
 
@@ -69,6 +70,7 @@ class TrapOptions:
                 pattern_copies=reader.share("GUARD_PATTERN_COPIES"),
                 server_copies=reader.share("GUARD_SERVER_COPIES"),
                 server_refused=reader.count("GUARD_SERVER_REFUSED", least=0),
+                server_slower=reader.factor("GUARD_SERVER_SLOWER"),
             ),
             is_guarded=reader.flag("GUARD_ENABLED"),
             released=frozenset(settings.getlist("GUARD_RELEASED")),
@@ -88,6 +90,13 @@ class _Reader(SettingValues):
             return self._settings.getbool(name, self._defaults[name])
         except ValueError as error:
             raise ValueError(f"{name}={self.value(name)!r}: must be True or False") from error
+
+    def factor(self, name: str) -> float:
+        """0, or above 1."""
+        factor = self.number(name)
+        if 0 < factor <= 1:
+            raise ValueError(f"{name}={self.value(name)!r}: must be 0 or above 1")
+        return factor
 
     def share(self, name: str) -> float:
         """Between 0 and 1."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.depth_times import DEEP, DepthTimes
 from crawlproject.frontier.suspects import UNGROUNDED, GuardLimits, ServerGuard
 from crawlproject.frontier.visit_ids import may_have_id
 from crawlproject.urls.pattern import is_derived, is_of_dates, numbers_of, pattern_of
@@ -42,6 +43,13 @@ class Guard:
         self.server_of = server_of
         self.is_released = is_released
 
+    def learn_time(self, server: Server, depth: int, response_time: float) -> None:
+        """A page at ``depth`` took so many seconds to come. O(1)."""
+        if server.depth_times is None and depth >= DEEP:
+            server.depth_times = DepthTimes()
+        if server.depth_times is not None:
+            server.depth_times.observe(depth, response_time)
+
     def page(self, url: str, depth: int) -> GuardedPage | None:
         """The page at the canonical ``url``, whose links are to be judged; None where they are not. O(length)."""
         key = server_key(url)
@@ -49,12 +57,14 @@ class Guard:
         return None if server is None or self.is_released(key) else GuardedPage(self, server, url, depth)
 
     def standing_out(self, server: Server) -> str:
-        """Why all URLs of ``server`` are to come last: copies, refused; empty where they are not. O(1)."""
+        """Why all URLs of ``server`` are to come last: copies, refused, slower; empty where they are not. O(1)."""
         limits, known = self.limits, server.guard
         if self.is_released(server.key):
             return ""
         if server.pages >= limits.LEAST_SERVER_PAGES and 0 < limits.server_copies * server.pages <= server.copies:
             return "copies"
+        if server.depth_times is not None and 0 < limits.server_slower <= server.depth_times.growth:
+            return "slower"
         if known is None or not 0 < limits.server_refused <= known.refused:
             return ""
         return "refused" if known.refused >= limits.REFUSED_PER_PAGE * known.listed else ""

@@ -34,6 +34,8 @@ class GuardLimits:
     server_copies: float = 0.5
     #: URLs refused of a server from which all its URLs come last, where that is 20 times its pages.
     server_refused: int = 1000
+    #: How many times as long its deepest pages take as its least deep ones, from which all its URLs come last.
+    server_slower: float = 10
 
     #: How many times as long a run may be whose pages bring derived URLs.
     DERIVED_RUN: ClassVar[int] = 10

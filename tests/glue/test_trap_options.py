@@ -47,6 +47,8 @@ def test_settings_are_read_as_text_too() -> None:
         ("GUARD_PATTERN_COPIES", 1.5),
         ("GUARD_SERVER_COPIES", -0.1),
         ("GUARD_SERVER_REFUSED", "x"),
+        ("GUARD_SERVER_SLOWER", 0.5),
+        ("GUARD_SERVER_SLOWER", "x"),
     ],
 )
 def test_wrong_value_is_refused(name: str, value: object) -> None:
