@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scrapy.exceptions import NotConfigured
+
+from crawlproject.options import FrontierOptions
 from crawlproject.recrawl import RECRAWL, SENT, UNCHANGED
 
 if TYPE_CHECKING:
@@ -28,7 +31,9 @@ class RecrawlMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Built by Scrapy."""
+        """Built by Scrapy; not for a frontier in memory, which remembers no pages to fetch again."""
+        if FrontierOptions.from_settings(crawler.settings).backend != "disk":
+            raise NotConfigured
         return cls(crawler)
 
     def process_request(self, request: Request) -> None:
