@@ -71,8 +71,10 @@ class Guard:
 
     def learn_content(self, server: Server, url: str, *, copy: bool) -> None:
         """A page was read. O(length)."""
+        if (server.guard is None and not copy) or self.is_released(server.key):
+            return
         name = pattern_of(url)
-        if name is None or (server.guard is None and not copy) or self.is_released(server.key):
+        if name is None:
             return
         known = server.guard = server.guard or ServerGuard()
         pattern = known.watch(name) if copy else known.patterns.get(name)
