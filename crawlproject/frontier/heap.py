@@ -57,7 +57,8 @@ class LazyHeap(Generic[T]):
         if item[0] != key:
             del self._values[item[1]]
             self.push(value, key)
-            self._sweep()
+            if len(self._heap) > 2 * len(self._values) + STALE_SLACK:
+                self._sweep()
 
     def remove(self, value: T) -> None:
         """Take ``value``, which must be in this heap, out of it."""
@@ -65,7 +66,8 @@ class LazyHeap(Generic[T]):
         assert item is not None
         del self._values[item[1]]
         value.heap_item = None
-        self._sweep()
+        if len(self._heap) > 2 * len(self._values) + STALE_SLACK:
+            self._sweep()
 
     def peek(self) -> T | None:
         """The value with the smallest key, or None."""
@@ -91,8 +93,7 @@ class LazyHeap(Generic[T]):
 
     def pop_due(self, now: float) -> T | None:
         """``pop`` if the smallest key is not above ``now``, else None."""
-        key = self.first_key()
-        return self.pop() if key is not None and key <= now else None
+        return self.pop() if self.peek() is not None and self._heap[0][0] <= now else None
 
     def first(self, count: int) -> list[T]:
         """The ``count`` values with the smallest keys, in order. O(n log n) in those and the stale items among them."""
@@ -113,8 +114,5 @@ class LazyHeap(Generic[T]):
         return [self._values[item[1]] for item in self._heap if item[1] in self._values]
 
     def _sweep(self) -> None:
-        """Drop the stale items where they are many."""
-        heap, values = self._heap, self._values
-        if len(heap) > 2 * len(values) + STALE_SLACK:
-            self._heap = [item for item in heap if item[1] in values]
-            heapify(self._heap)
+        self._heap = [item for item in self._heap if item[1] in self._values]
+        heapify(self._heap)

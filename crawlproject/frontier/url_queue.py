@@ -112,16 +112,15 @@ class UrlQueue:
 
         Its URL is kept without ``prefix``, the server key, where a path follows that.
         """
-        order = arrival - (entry.priority << PRIORITY_SHIFT) if entry.priority else arrival
-        path = path_of(entry.url, prefix)
+        url, quality, priority, depth, payload, _ = entry
+        order = arrival - (priority << PRIORITY_SHIFT) if priority else arrival
+        path = path_of(url, prefix)
         item: Item = (
-            (-entry.quality, order, path, entry.depth, entry.payload)
-            if self._by_quality
-            else (order, -entry.quality, path, entry.depth, entry.payload)
+            (-quality, order, path, depth, payload) if self._by_quality else (order, -quality, path, depth, payload)
         )
         if self._by_path is not None:
             self._by_path[path] = item
-        self._insert(item, entry.quality)
+        self._insert(item, quality)
 
     def raise_quality(self, url: str, prefix: str, gain: float) -> float | None:
         """Add ``gain`` > 0 to the quality of ``url``; its new quality, or None if it is not queued. O(log n).
@@ -141,15 +140,30 @@ class UrlQueue:
         sort_key = (-quality, old[1]) if self._by_quality else (old[0], -quality)
         item: Item = (*sort_key, *old[2:])
         self._by_path[path] = item
-        if self._rest and self._top[-1][:2] < old[:2]:
+        if self._rest and self._top[-1] < old:
             self._stale.add(old[:2])
             if len(self._stale) * 2 > len(self._rest):
                 self._sweep()
             self._insert(item, quality)
         else:
-            self._take_out(self._place_of(old, before))
-            self._insert_on_top(item, quality)
+            self._move_up(self._place_of(old, before), item, gain)
         return quality
+
+    def _move_up(self, place: int, item: Item, gain: float) -> None:
+        """Have ``item`` stand for the sorted one at ``place``, which was worth ``gain`` less."""
+        top, losses, window = self._top, self._losses, self._window
+        loss = losses[place] - gain
+        better = self._place_of(item, -loss)
+        if place < window:
+            self._sum += gain
+        elif better < window:
+            self._sum -= loss - losses[window - 1]
+        if better == place:
+            top[place], losses[place] = item, loss
+        else:
+            del top[place], losses[place]
+            top.insert(better, item)
+            losses.insert(better, loss)
 
     def _insert(self, item: Item, quality: float) -> None:
         if self._rest and item > self._top[-1]:
@@ -274,8 +288,8 @@ class UrlQueue:
 
 def path_of(url: str, prefix: str) -> str:
     """``url`` without the server key ``prefix`` where a path follows that; else as it is."""
-    length = len(prefix)
-    return url[length:] if url[length : length + 1] == "/" and url.startswith(prefix) else url
+    path = url.removeprefix(prefix)
+    return path if path.startswith("/") else url
 
 
 def best_rate(qualities: Iterable[float], setup: float, page_time: float, bonus: float) -> float:
