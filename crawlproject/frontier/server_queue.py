@@ -39,7 +39,8 @@ class ServerQueue:
 
     def tick(self, now: float) -> None:
         """Time has passed."""
-        self.now = max(self.now, now)
+        if now > self.now:
+            self.now = now
 
     def place(self, server: Server) -> None:
         """Put the server where its URLs, its time and its rank say, unless it is leased. O(log servers)."""

@@ -59,7 +59,8 @@ class ServerTable:
         server = self.by_key[key] = Server(key, own, limit=1)
         if self._group_of is not None:
             server.group = self.queue.group(self._group_of(key))
-        self.expect(server)
+        self.expectations.meet(server)
+        self.foresee(server)
         return server
 
     def raise_quality(self, gains: Iterable[tuple[str, float]]) -> None:
@@ -81,8 +82,8 @@ class ServerTable:
 
     def expect(self, server: Server) -> None:
         """Expect of it what all servers have taught, if it was never contacted, and foresee its next session."""
-        self.expectations.meet(server)
-        self.foresee(server)
+        if self.expectations.meet(server):
+            self.foresee(server)
 
     def expect_afresh(self) -> None:
         """Rank the ready servers by what has been learned over all, ``RANKED_PER_PAGE`` of them at a time."""
@@ -105,9 +106,10 @@ class ServerTable:
 
     def place(self, servers: Iterable[Server]) -> None:
         """Put each where its URLs say, after a look ahead from it. O(log servers) each."""
+        update, place = self.expectations.update, self.queue.place
         for server in servers:
-            self.expectations.update(server)
-            self.queue.place(server)
+            update(server)
+            place(server)
 
     def move(self, server: Server) -> None:
         """Put it where it belongs now, and have the store keep it. O(log servers)."""

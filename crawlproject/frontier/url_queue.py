@@ -133,12 +133,12 @@ class UrlQueue:
         old = self._by_path.get(path)
         if old is None:
             return None
-        before = self._quality(old)
+        first, second, path, depth, payload = old
+        before = -first if self._by_quality else -second
         quality = before + gain
         if quality <= before:
             return quality
-        sort_key = (-quality, old[1]) if self._by_quality else (old[0], -quality)
-        item: Item = (*sort_key, *old[2:])
+        item = (-quality, second, path, depth, payload) if self._by_quality else (first, -quality, path, depth, payload)
         self._by_path[path] = item
         if self._rest and self._top[-1] < old:
             self._stale.add(old[:2])
