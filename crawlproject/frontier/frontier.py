@@ -77,14 +77,13 @@ class Frontier:
         Raises ValueError for a URL without a server; entries before it are queued.
         """
         changed: dict[Server, None] = {}
-        by_key, rate = self._servers.by_key, self._queue.last_rank
+        server_of, rate = self._servers.of_url, self._queue.last_rank
         look_ahead = None if found_on is None else self._expectations.look_ahead
         count, gain = 0, 0.0
         try:
             for entry in entries:
                 count += 1
-                key, quality = server_key(entry.url), entry.quality
-                server = by_key.get(key) or self._servers.meet(key)
+                server, quality = server_of(entry.url), entry.quality
                 self._arrivals += 1
                 if quality > server.moving_quality:
                     changed[server] = None

@@ -84,8 +84,10 @@ class LookAhead:
 
     def is_outdated(self, servers: int) -> bool:
         """Whether g has drifted since it last said so, and so many servers' ranking has been earned by pages."""
+        if self._pages < servers:
+            return False
         gain = self.gain
-        if self._pages < servers or self._last / DRIFT <= gain <= self._last * DRIFT:
+        if self._last / DRIFT <= gain <= self._last * DRIFT:
             return False
         self._last, self._pages = gain, 0
         return True

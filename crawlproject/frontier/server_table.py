@@ -53,6 +53,17 @@ class ServerTable:
             self.changed(server)
         return server
 
+    def of_url(self, url: str) -> Server:
+        """The server of ``url``, met before or not. O(length of the host). Raises ValueError where there is none."""
+        return self._known(url) or self.meet(server_key(url))
+
+    def _known(self, url: str) -> Server | None:
+        """The server of ``url``, if it was met before."""
+        end = url.find("/", 8)  # the shortest "https://" ends there
+        # a URL that starts with a key and a slash, as all canonical ones do, is of that server: no need to parse it
+        server = self.by_key.get(url[:end]) if end > 0 else None
+        return server or self.by_key.get(server_key(url))
+
     def add(self, key: str, urls: ServerUrls | None = None) -> Server:
         """A server not met before, with a queue of its own or the one given. O(1)."""
         own = UrlQueue(by_quality=self._by_quality, window=1) if urls is None else urls
@@ -74,8 +85,7 @@ class ServerTable:
 
     def _of_urls(self, gains: Iterable[tuple[str, float]]) -> list[tuple[Server, str, float]]:
         """The servers of URLs, those that were met, with what the URLs gain; a store reads the URLs all at once."""
-        by_key = self.by_key
-        found = [(server, url, gain) for url, gain in gains if (server := by_key.get(server_key(url))) is not None]
+        found = [(server, url, gain) for url, gain in gains if (server := self._known(url)) is not None]
         if self.store is not None:
             self.store.read_ahead([(server, url) for server, url, _ in found])
         return found

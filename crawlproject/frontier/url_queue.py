@@ -166,13 +166,10 @@ class UrlQueue:
             losses.insert(better, loss)
 
     def _insert(self, item: Item, quality: float) -> None:
-        if self._rest and item > self._top[-1]:
-            heappush(self._rest, item)
-        else:
-            self._insert_on_top(item, quality)
-
-    def _insert_on_top(self, item: Item, quality: float) -> None:
         top, losses, window = self._top, self._losses, self._window
+        if self._rest and item > top[-1]:
+            heappush(self._rest, item)
+            return
         place = self._place_of(item, quality)
         top.insert(place, item)
         losses.insert(place, -quality)
