@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from math import isclose
+from operator import neg
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -90,15 +91,7 @@ class UrlQueue:
 
         O(k).
         """
-        time = setup
-        worth = best = 0.0
-        for loss in islice(self._losses, self._window):
-            worth += bonus - loss
-            time += page_time
-            if worth <= best * time:
-                break
-            best = worth / time
-        return best
+        return best_rate(map(neg, islice(self._losses, self._window)), setup, page_time, bonus)
 
     def set_window(self, window: int) -> None:
         """Change the number of URLs that ``window_sum`` adds up. O(window log n)."""
