@@ -22,12 +22,15 @@ class Expectations:
         self.look_ahead = LookAhead() if getattr(policy, "looks_ahead", False) else None
         self.sitemaps = Sitemaps(self.look_ahead)
 
-    def meet(self, server: Server) -> None:
-        """Expect of a server never contacted what all others have taught. O(1)."""
-        estimates = server.estimates
-        if self.prior is not None and estimates.responses is None and estimates.connects is None:
-            estimates.connect_time, estimates.response_time = self.prior.unmet
+    def meet(self, server: Server) -> bool:
+        """Expect of a server never contacted what all others have taught; whether its times are others now. O(1)."""
         self.update(server)
+        estimates, prior = server.estimates, self.prior
+        if prior is None or estimates.responses is not None or estimates.connects is not None:
+            return False
+        before = estimates.connect_time, estimates.response_time
+        estimates.connect_time, estimates.response_time = prior.unmet
+        return before != prior.unmet
 
     def update(self, server: Server) -> None:
         """Look ahead afresh from ``server``. O(1)."""

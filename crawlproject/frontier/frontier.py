@@ -76,23 +76,20 @@ class Frontier:
         bring is learned from that, so also from a page without new URLs; ``from_sitemap``: what sitemaps bring is.
         Raises ValueError for a URL without a server; entries before it are queued.
         """
-        met: dict[str, Server] = {}
         changed: dict[Server, None] = {}
+        server_of, rate = self._servers.of_url, self._queue.last_rank
         look_ahead = None if found_on is None else self._expectations.look_ahead
         count, gain = 0, 0.0
         try:
             for entry in entries:
                 count += 1
-                key = server_key(entry.url)
-                server = met.get(key)
-                if server is None:
-                    server = met[key] = self._servers.meet(key)
+                server, quality = server_of(entry.url), entry.quality
                 self._arrivals += 1
-                if entry.quality > server.moving_quality:
+                if quality > server.moving_quality:
                     changed[server] = None
                 self._push_url(server, entry, self._arrivals)
                 if look_ahead is not None:
-                    gain += look_ahead.learn_url(entry.quality * server.worth, self._queue.last_rank, server.page_time)
+                    gain += look_ahead.learn_url(quality * server.worth, rate, server.page_time)
         finally:
             if look_ahead is not None and found_on is not None:
                 source = self._servers.meet(found_on)

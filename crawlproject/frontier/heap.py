@@ -5,8 +5,8 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import Generic, Protocol, TypeVar
 
-#: (key, arrival, object): the smallest key comes first, ties in order of arrival.
-HeapItem = tuple[float, int, object]
+#: (key, arrival): the smallest key comes first, ties in order of arrival.
+HeapItem = tuple[float, int]
 
 
 class HasHeapItem(Protocol):
@@ -27,45 +27,55 @@ class LazyHeap(Generic[T]):
     An object is in one heap at a time.  ``push``, ``pop``, ``peek`` and ``remove`` are O(log n) amortised:
     a removed or moved object leaves a stale item behind, skipped when it comes to the top and swept
     away when half of the heap is stale.
+
+    Items hold numbers only, and a dict the objects: Python's garbage collector does not watch tuples of numbers. Those
+    that hold an object it does, and each one that outlives its youngest generation brings the next walk through all
+    URLs nearer.
     """
 
-    __slots__ = ("_arrivals", "_heap", "_live")
+    __slots__ = ("_arrivals", "_heap", "_values")
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, int, T]] = []
-        self._live = 0
+        self._heap: list[HeapItem] = []
+        self._values: dict[int, T] = {}  # by arrival; those of stale items are not in it
         self._arrivals = 0
 
     def __len__(self) -> int:
-        return self._live
+        return len(self._values)
 
     def push(self, value: T, key: float) -> None:
         """Queue ``value``, which must not be queued anywhere."""
-        self._insert(value, key)
-        self._live += 1
+        self._arrivals = arrival = self._arrivals + 1  # unique, so that equal keys leave in the order they came
+        value.heap_item = item = (key, arrival)
+        self._values[arrival] = value
+        heappush(self._heap, item)
 
     def rekey(self, value: T, key: float) -> None:
         """Move ``value``, which must be in this heap, to ``key``; an unchanged key keeps its place among equals."""
         item = value.heap_item
         assert item is not None
         if item[0] != key:
-            self._insert(value, key)
-            if len(self._heap) > 2 * self._live + STALE_SLACK:
+            del self._values[item[1]]
+            self.push(value, key)
+            if len(self._heap) > 2 * len(self._values) + STALE_SLACK:
                 self._sweep()
 
     def remove(self, value: T) -> None:
         """Take ``value``, which must be in this heap, out of it."""
+        item = value.heap_item
+        assert item is not None
+        del self._values[item[1]]
         value.heap_item = None
-        self._live -= 1
-        if len(self._heap) > 2 * self._live + STALE_SLACK:
+        if len(self._heap) > 2 * len(self._values) + STALE_SLACK:
             self._sweep()
 
     def peek(self) -> T | None:
         """The value with the smallest key, or None."""
-        heap = self._heap
+        heap, values = self._heap, self._values
         while heap:
-            if heap[0][2].heap_item is heap[0]:
-                return heap[0][2]
+            value = values.get(heap[0][1])
+            if value is not None:
+                return value
             heappop(heap)
         return None
 
@@ -77,15 +87,13 @@ class LazyHeap(Generic[T]):
         """Remove and return the value with the smallest key, or None."""
         value = self.peek()
         if value is not None:
-            heappop(self._heap)
+            del self._values[heappop(self._heap)[1]]
             value.heap_item = None
-            self._live -= 1
         return value
 
     def pop_due(self, now: float) -> T | None:
         """``pop`` if the smallest key is not above ``now``, else None."""
-        key = self.first_key()
-        return self.pop() if key is not None and key <= now else None
+        return self.pop() if self.peek() is not None and self._heap[0][0] <= now else None
 
     def first(self, count: int) -> list[T]:
         """The ``count`` values with the smallest keys, in order. O(n log n) in those and the stale items among them."""
@@ -94,22 +102,17 @@ class LazyHeap(Generic[T]):
         near = [(heap[0], 0)] if heap else []  # items whose parents have been seen
         while near and len(found) < count:
             item, at = heappop(near)
-            if item[2].heap_item is item:
-                found.append(item[2])
+            value = self._values.get(item[1])
+            if value is not None:
+                found.append(value)
             for child in range(2 * at + 1, min(2 * at + 3, len(heap))):
                 heappush(near, (heap[child], child))
         return found
 
-    def _insert(self, value: T, key: float) -> None:
-        self._arrivals += 1  # unique, so that values are never compared
-        item = (key, self._arrivals, value)
-        value.heap_item = item
-        heappush(self._heap, item)
+    def values(self) -> list[T]:
+        """The values in no order. O(n)."""
+        return [self._values[item[1]] for item in self._heap if item[1] in self._values]
 
     def _sweep(self) -> None:
-        self._heap = [item for item in self._heap if item[2].heap_item is item]
+        self._heap = [item for item in self._heap if item[1] in self._values]
         heapify(self._heap)
-
-    def values(self) -> list[T]:
-        """The values in no order. O(n); for reports and tests."""
-        return [item[2] for item in self._heap if item[2].heap_item is item]

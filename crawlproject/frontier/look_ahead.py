@@ -74,18 +74,20 @@ class LookAhead:
 
     def bonus(self, found: Yield | None) -> float:
         """a_s: what the links of a server's next page are expected to be worth. O(1)."""
-        visits, new, pages = (found.visits, found.new, found.pages) if found is not None else (0, 0.0, 0.0)
-        bucket = min(visits.bit_length(), len(self._buckets) - 1)
-        if bucket < 0:
+        buckets = self._buckets
+        if not buckets or not self._weight:
             return 0.0
-        totals = self._buckets[bucket]
-        mean = totals[0] / totals[1] if totals[1] else 0.0
-        return self.gain * (new + POPULATION_WEIGHT * mean) / (pages + POPULATION_WEIGHT)
+        bucket, new, pages = (found.visits.bit_length(), found.new, found.pages) if found is not None else (0, 0.0, 0.0)
+        all_new, all_pages = buckets[bucket] if bucket < len(buckets) else buckets[-1]
+        mean = all_new / all_pages if all_pages else 0.0
+        return self._gain / self._weight * (new + POPULATION_WEIGHT * mean) / (pages + POPULATION_WEIGHT)
 
     def is_outdated(self, servers: int) -> bool:
         """Whether g has drifted since it last said so, and so many servers' ranking has been earned by pages."""
+        if self._pages < servers:
+            return False
         gain = self.gain
-        if self._pages < servers or self._last / DRIFT <= gain <= self._last * DRIFT:
+        if self._last / DRIFT <= gain <= self._last * DRIFT:
             return False
         self._last, self._pages = gain, 0
         return True

@@ -33,6 +33,8 @@ class Observed:
 class Population:
     """One kind of time (to connect, to answer) over all servers."""
 
+    NOT_KEPT = ("_moments", "_moments_of")
+
     def __init__(self, typical: float) -> None:
         self._first_mean = log(typical)
         self.observations = 0
@@ -41,6 +43,8 @@ class Population:
         self._squares = 0.0  # of their squares
         self._inverse_counts = 0.0  # sum of 1/n over servers
         self._within = 0.0  # summed squares around the servers' own means
+        self._moments = (0.0, 0.0, 0.0)
+        self._moments_of = -1  # so many observations
 
     def observe(self, observed: Observed, time: float) -> None:
         """Add one ``time`` (seconds) of the server that ``observed`` belongs to. O(1)."""
@@ -64,6 +68,19 @@ class Population:
 
     def moments(self) -> tuple[float, float, float]:
         """(M, V, W): mean of the servers' means, variance between servers, variance within one. O(1)."""
+        if self._moments_of != self.observations:
+            self._moments, self._moments_of = self._add_up(), self.observations
+        return self._moments
+
+    def expected(self, observed: Observed | None) -> float:
+        """Seconds that the next request (or connection) of a server should take; None: of one never met. O(1)."""
+        mean, between, within = self._moments if self._moments_of == self.observations else self.moments()
+        n, total = (observed.n, observed.total) if observed is not None else (0, 0.0)
+        precision = 1 / between + n / within
+        estimate = (mean / between + total / within) / precision
+        return exp(estimate + 0.5 * sqrt(1 / precision) + within / 2)
+
+    def _add_up(self) -> tuple[float, float, float]:
         servers, weight = self._servers, FIRST_WEIGHT
         mean = (self._means + weight * self._first_mean) / (servers + weight)
         degrees = self.observations - servers
@@ -71,14 +88,6 @@ class Population:
         spread = self._squares - 2 * mean * self._means + servers * mean * mean - within * self._inverse_counts
         between = (max(0.0, spread) + weight * FIRST_VARIANCE_BETWEEN) / (servers + weight)
         return mean, max(between, 0.01), max(within, 0.01)
-
-    def expected(self, observed: Observed | None) -> float:
-        """Seconds that the next request (or connection) of a server should take; None: of one never met. O(1)."""
-        mean, between, within = self.moments()
-        n, total = (observed.n, observed.total) if observed is not None else (0, 0.0)
-        precision = 1 / between + n / within
-        estimate = (mean / between + total / within) / precision
-        return exp(estimate + 0.5 * sqrt(1 / precision) + within / 2)
 
 
 class Prior:

@@ -53,13 +53,25 @@ class ServerTable:
             self.changed(server)
         return server
 
+    def of_url(self, url: str) -> Server:
+        """The server of ``url``, met before or not. O(length of the host). Raises ValueError where there is none."""
+        return self._known(url) or self.meet(server_key(url))
+
+    def _known(self, url: str) -> Server | None:
+        """The server of ``url``, if it was met before."""
+        end = url.find("/", 8)  # the shortest "https://" ends there
+        # a URL that starts with a key and a slash, as all canonical ones do, is of that server: no need to parse it
+        server = self.by_key.get(url[:end]) if end > 0 else None
+        return server or self.by_key.get(server_key(url))
+
     def add(self, key: str, urls: ServerUrls | None = None) -> Server:
         """A server not met before, with a queue of its own or the one given. O(1)."""
         own = UrlQueue(by_quality=self._by_quality, window=1) if urls is None else urls
         server = self.by_key[key] = Server(key, own, limit=1)
         if self._group_of is not None:
             server.group = self.queue.group(self._group_of(key))
-        self.expect(server)
+        self.expectations.meet(server)
+        self.foresee(server)
         return server
 
     def raise_quality(self, gains: Iterable[tuple[str, float]]) -> None:
@@ -73,16 +85,15 @@ class ServerTable:
 
     def _of_urls(self, gains: Iterable[tuple[str, float]]) -> list[tuple[Server, str, float]]:
         """The servers of URLs, those that were met, with what the URLs gain; a store reads the URLs all at once."""
-        by_key = self.by_key
-        found = [(server, url, gain) for url, gain in gains if (server := by_key.get(server_key(url))) is not None]
+        found = [(server, url, gain) for url, gain in gains if (server := self._known(url)) is not None]
         if self.store is not None:
             self.store.read_ahead([(server, url) for server, url, _ in found])
         return found
 
     def expect(self, server: Server) -> None:
         """Expect of it what all servers have taught, if it was never contacted, and foresee its next session."""
-        self.expectations.meet(server)
-        self.foresee(server)
+        if self.expectations.meet(server):
+            self.foresee(server)
 
     def expect_afresh(self) -> None:
         """Rank the ready servers by what has been learned over all, ``RANKED_PER_PAGE`` of them at a time."""
@@ -105,9 +116,10 @@ class ServerTable:
 
     def place(self, servers: Iterable[Server]) -> None:
         """Put each where its URLs say, after a look ahead from it. O(log servers) each."""
+        update, place = self.expectations.update, self.queue.place
         for server in servers:
-            self.expectations.update(server)
-            self.queue.place(server)
+            update(server)
+            place(server)
 
     def move(self, server: Server) -> None:
         """Put it where it belongs now, and have the store keep it. O(log servers)."""

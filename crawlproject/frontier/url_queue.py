@@ -2,14 +2,18 @@
 
 A policy wants more than the best URL: it wants the summed quality of the best P of them (Cao 2003, the
 numerator of the capacity), after every push and pop.  So the queue keeps its best few items in a short
-sorted list, where the P-th best is an index away, and the rest in a heap.
+sorted list, where the P-th best is an index away, and the rest in a heap.  The qualities of the sorted ones lie beside
+them, packed: with millions of URLs, what costs is the memory far away that every single item would be read from.
 """
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from heapq import heapify, heappop, heappush
+from itertools import islice
 from math import isclose
+from operator import neg
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -52,12 +56,13 @@ class UrlQueue:
     Items raised while in the heap leave a stale one behind, skipped when it comes up.
     """
 
-    __slots__ = ("_by_path", "_by_quality", "_rest", "_stale", "_sum", "_top", "_window")
+    __slots__ = ("_by_path", "_by_quality", "_losses", "_rest", "_stale", "_sum", "_top", "_window")
 
     def __init__(self, *, by_quality: bool, window: int) -> None:
         self._by_quality = by_quality
         self._window = window
         self._top: list[Item] = []  # the best items, best first
+        self._losses = array("d")  # their qualities, negated: ascending where they are sorted by quality
         self._rest: list[Item] | None = None  # a heap; no item in it is better than any in _top
         self._sum = 0.0  # quality of the first `window` items of _top
         self._by_path: dict[str, Item] | None = None  # the queued item of each path, from the first raise on
@@ -79,14 +84,14 @@ class UrlQueue:
     @property
     def best_quality(self) -> float:
         """Quality of the URL that ``pop`` would return; 0.0 when empty. O(1)."""
-        return self._quality(self._top[0]) if self._top else 0.0
+        return -self._losses[0] if self._losses else 0.0
 
     def best_rate(self, setup: float, page_time: float, bonus: float) -> float:
         """Most worth per second of any k ≤ window best URLs: max of Σ (quality + bonus) / (setup + k · page_time).
 
         O(k).
         """
-        return best_rate(map(self._quality, self._top[: self._window]), setup, page_time, bonus)
+        return best_rate(map(neg, islice(self._losses, self._window)), setup, page_time, bonus)
 
     def set_window(self, window: int) -> None:
         """Change the number of URLs that ``window_sum`` adds up. O(window log n)."""
@@ -100,16 +105,15 @@ class UrlQueue:
 
         Its URL is kept without ``prefix``, the server key, where a path follows that.
         """
-        order = arrival - (entry.priority << PRIORITY_SHIFT) if entry.priority else arrival
-        path = path_of(entry.url, prefix)
+        url, quality, priority, depth, payload, _ = entry
+        order = arrival - (priority << PRIORITY_SHIFT) if priority else arrival
+        path = path_of(url, prefix)
         item: Item = (
-            (-entry.quality, order, path, entry.depth, entry.payload)
-            if self._by_quality
-            else (order, -entry.quality, path, entry.depth, entry.payload)
+            (-quality, order, path, depth, payload) if self._by_quality else (order, -quality, path, depth, payload)
         )
         if self._by_path is not None:
             self._by_path[path] = item
-        self._insert(item, entry.quality)
+        self._insert(item, quality)
 
     def raise_quality(self, url: str, prefix: str, gain: float) -> float | None:
         """Add ``gain`` > 0 to the quality of ``url``; its new quality, or None if it is not queued. O(log n).
@@ -122,40 +126,62 @@ class UrlQueue:
         old = self._by_path.get(path)
         if old is None:
             return None
-        before = self._quality(old)
+        first, second, path, depth, payload = old
+        before = -first if self._by_quality else -second
         quality = before + gain
         if quality <= before:
             return quality
-        sort_key = (-quality, old[1]) if self._by_quality else (old[0], -quality)
-        item: Item = (*sort_key, *old[2:])
+        item = (-quality, second, path, depth, payload) if self._by_quality else (first, -quality, path, depth, payload)
         self._by_path[path] = item
-        if self._rest and self._top[-1][:2] < old[:2]:
+        if self._rest and self._top[-1] < old:
             self._stale.add(old[:2])
             if len(self._stale) * 2 > len(self._rest):
                 self._sweep()
             self._insert(item, quality)
         else:
-            self._take_out(bisect_left(self._top, old[:2]))
-            self._insert_on_top(item, quality)
+            self._move_up(self._place_of(old, before), item, gain)
         return quality
 
-    def _insert(self, item: Item, quality: float) -> None:
-        if self._rest and item > self._top[-1]:
-            heappush(self._rest, item)
+    def _move_up(self, place: int, item: Item, gain: float) -> None:
+        """Have ``item`` stand for the sorted one at ``place``, which was worth ``gain`` less."""
+        top, losses, window = self._top, self._losses, self._window
+        loss = losses[place] - gain
+        better = self._place_of(item, -loss)
+        if place < window:
+            self._sum += gain
+        elif better < window:
+            self._sum -= loss - losses[window - 1]
+        if better == place:
+            top[place], losses[place] = item, loss
         else:
-            self._insert_on_top(item, quality)
+            del top[place], losses[place]
+            top.insert(better, item)
+            losses.insert(better, loss)
 
-    def _insert_on_top(self, item: Item, quality: float) -> None:
-        top = self._top
-        place = bisect_right(top, item)
+    def _insert(self, item: Item, quality: float) -> None:
+        top, losses, window = self._top, self._losses, self._window
+        if self._rest and item > top[-1]:
+            heappush(self._rest, item)
+            return
+        place = self._place_of(item, quality)
         top.insert(place, item)
-        window = self._window
+        losses.insert(place, -quality)
         if place < window:
             self._sum += quality
-            if len(top) > window:
-                self._sum -= self._quality(top[window])
-        if len(top) > 2 * max(SORTED_ITEMS, window):
+            if len(losses) > window:
+                self._sum += losses[window]
+        if len(losses) > 2 * SORTED_ITEMS and len(losses) > 2 * window:
             self._spill()
+
+    def _place_of(self, item: Item, quality: float) -> int:
+        """Where ``item`` is, or would be, among the sorted ones. O(log n), most of it in packed memory."""
+        if not self._by_quality:
+            return bisect_left(self._top, item)
+        losses = self._losses
+        first = bisect_left(losses, -quality)
+        if first == len(losses) or losses[first] != -quality:
+            return first
+        return bisect_left(self._top, item, first, bisect_right(losses, -quality, first))
 
     def pop(self, prefix: str) -> Entry:
         """Remove and return the best entry, its URL starting with ``prefix``. O(log n) amortised.
@@ -182,28 +208,29 @@ class UrlQueue:
 
     def _take_out(self, place: int) -> Item:
         """Remove the item at ``place`` of the sorted ones."""
-        top, window = self._top, self._window
-        item = top.pop(place)
-        if not top:
+        losses, window = self._losses, self._window
+        loss = losses.pop(place)
+        if not losses:
             self._sum = 0.0
         elif place < window:
-            self._sum -= self._quality(item)
-            if len(top) >= window:
-                self._sum += self._quality(top[window - 1])
-        return item
+            self._sum += loss
+            if len(losses) >= window:
+                self._sum -= losses[window - 1]
+        return self._top.pop(place)
 
     def _quality(self, item: Item) -> float:
         return -item[0] if self._by_quality else -item[1]
 
     def _sum_up(self) -> None:
         """Add up afresh, also so that rounding errors do not pile up."""
-        self._sum = sum(map(self._quality, self._top[: self._window]))
+        self._sum = -sum(self._losses[: self._window])
 
     def _spill(self) -> None:
         """Move the worse half of the sorted items into the heap."""
         keep = max(SORTED_ITEMS, self._window)
         worse = self._top[keep:]
         del self._top[keep:]
+        del self._losses[keep:]
         if not self._rest:
             self._rest = worse  # sorted, so a heap already
         elif len(worse) * 8 > len(self._rest):
@@ -222,6 +249,7 @@ class UrlQueue:
                 self._stale.discard(item[:2])
             else:
                 self._top.append(item)
+                self._losses.append(-self._quality(item))
 
     def _sweep(self) -> None:
         """Drop the stale items of the heap. O(n)."""
@@ -236,6 +264,7 @@ class UrlQueue:
         rest = self._rest or []
         assert self._stale <= {item[:2] for item in rest}
         assert top == sorted(top)
+        assert list(self._losses) == [-self._quality(item) for item in top]
         assert not rest or len(top) >= self._window, "the window must be covered"
         assert not rest or top[-1] < min(rest)
         assert all(rest[(i - 1) // 2] < rest[i] for i in range(1, len(rest))), "not a heap"
@@ -249,8 +278,8 @@ class UrlQueue:
 
 def path_of(url: str, prefix: str) -> str:
     """``url`` without the server key ``prefix`` where a path follows that; else as it is."""
-    length = len(prefix)
-    return url[length:] if url[length : length + 1] == "/" and url.startswith(prefix) else url
+    path = url.removeprefix(prefix)
+    return path if path.startswith("/") else url
 
 
 def best_rate(qualities: Iterable[float], setup: float, page_time: float, bonus: float) -> float:
