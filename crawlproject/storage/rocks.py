@@ -1,4 +1,4 @@
-"""RocksDB as the store needs it: six tables, atomic batches, errors of its own. See docs/stores.md for why.
+"""RocksDB as the store needs it: seven tables, atomic batches, errors of its own. See docs/stores.md for why.
 
 Keys and values are bytes (rocksdict's raw mode: nothing is pickled).
 """
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Tables, and whether each is read by single keys only (then bloom filters and small blocks pay).
-TABLES = {"urls": False, "places": True, "seen": True, "servers": False, "state": False, "fetched": False}
+TABLES = {
+    **{"urls": False, "places": True, "seen": True, "servers": False, "lengths": False},
+    **{"state": False, "fetched": False},
+}
 
 MEMORY = 1 << 20
 BLOCK_CACHE = 64 * MEMORY
@@ -93,7 +96,9 @@ class Rocks:
         return list(values)
 
     def rows(self, table: str, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Keys and values in the order of keys, from ``start`` to before ``end``."""
+        """Keys and values in the order of keys, from ``start`` to before ``end``; none of a table that is not there."""
+        if table not in self._tables:
+            return
         options = ReadOptions()
         if end is not None:
             options.set_iterate_upper_bound(end)
