@@ -7,6 +7,7 @@ a link without payload.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from operator import itemgetter
 from struct import Struct
@@ -79,6 +80,11 @@ def encode_row(row: Row) -> bytes:
     return head + row.path.encode("utf-8", "surrogatepass")
 
 
+def is_row_of(data: bytes, path: str) -> bool:
+    """Whether a row found by the digest of ``path`` is its own: its path is the end of it. O(length)."""
+    return data.endswith(path.encode("utf-8", "surrogatepass"))
+
+
 def decode_row(data: bytes) -> Row:
     """What ``encode_row`` wrote. O(length)."""
     depth, at = _read_varint(data, 0)
@@ -87,8 +93,9 @@ def decode_row(data: bytes) -> Row:
     return Row(data[end:].decode("utf-8", "surrogatepass"), depth, data[at:end] if length else None)
 
 
+@lru_cache(maxsize=256)
 def url_digest(path: str) -> bytes:
-    """8 bytes that stand for a URL of a server (a row found by them is compared). O(length)."""
+    """8 bytes that stand for a URL of a server; those of a page's links are asked for several times. O(length)."""
     return blake2b(path.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 

@@ -77,6 +77,10 @@ class UrlRows(Protocol):
         """Remove the row at ``place``, which is there, and that ``digest`` finds it, if it does."""
         ...
 
+    def move(self, server: int, digest: bytes, old: bytes, place: bytes, row: bytes) -> None:
+        """Keep the ``row`` that is at ``old`` at ``place`` instead, where ``digest`` finds it."""
+        ...
+
     def get(self, server: int, place: bytes) -> bytes | None:
         """The row at ``place``."""
         ...

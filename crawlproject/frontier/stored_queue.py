@@ -17,6 +17,7 @@ from crawlproject.frontier.place import (
     decode_row,
     encode_place,
     encode_row,
+    is_row_of,
     qualities,
     url_digest,
     with_quality,
@@ -142,7 +143,7 @@ class StoredUrlQueue:
         of = self._of
         path = path_of(url, prefix)
         found = of.rows.find(self.number, url_digest(path)) if of.indexed else None
-        if found is None or found[0] in self._leased or decode_row(found[1]).path != path:
+        if found is None or found[0] in self._leased or not is_row_of(found[1], path):
             return None
         old, row = found
         quality = next(qualities(old, by_quality=of.by_quality))
@@ -150,13 +151,11 @@ class StoredUrlQueue:
         if raised <= quality:
             return raised
         place = with_quality(old, raised, by_quality=of.by_quality)
-        of.rows.delete(self.number, old, None)
-        of.rows.put(self.number, place, row, url_digest(path))
+        of.rows.move(self.number, url_digest(path), old, place, row)
         head = self._head
         if old <= head[-SIZE:]:
-            at = self._find(old) * SIZE
-            self._head = head[:at] + head[at + SIZE :]
-            self._put(place)
+            at, end = self._find(place) * SIZE, self._find(old) * SIZE
+            self._head = b"".join((head[:at], place, head[at:end], head[end + SIZE :]))
         else:
             self._insert(place)
         return raised
@@ -189,12 +188,9 @@ class StoredUrlQueue:
     def _insert(self, place: bytes) -> None:
         """Put a place into the head, if it belongs there."""
         if self._length * SIZE <= len(self._head) or place < self._head[-SIZE:]:
-            self._put(place)
+            head, at = self._head, self._find(place) * SIZE
+            self._head = head[:at] + place + head[at:]
             self._cut()
-
-    def _put(self, place: bytes) -> None:
-        head, at = self._head, self._find(place) * SIZE
-        self._head = head[:at] + place + head[at:]
 
     def _cut(self) -> None:
         """Keep the head short; what is cut off is in the store."""

@@ -25,7 +25,7 @@ from rocksdict import (
 from crawlproject.storage.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 #: Tables, and whether each is read by single keys only (then bloom filters and small blocks pay).
@@ -55,6 +55,15 @@ class Batch:
     def delete(self, table: str, key: bytes) -> None:
         """Remove a key, there or not. O(size)."""
         self.raw.delete(key, self._handles[table])
+
+    def change(self, table: str, changes: Mapping[bytes, bytes | None], prefix: bytes = b"") -> None:
+        """Set keys, each behind ``prefix``, and remove those whose value is None. O(size)."""
+        put, delete, handle = self.raw.put, self.raw.delete, self._handles[table]
+        for key, value in changes.items():
+            if value is None:
+                delete(prefix + key, handle)
+            else:
+                put(prefix + key, value, handle)
 
     def __len__(self) -> int:
         return self.raw.len()
@@ -149,6 +158,7 @@ def _options() -> Options:
     options.set_keep_log_file_num(2)
     options.set_max_log_file_size(MEMORY)
     options.set_max_open_files(512)
+    options.set_allow_concurrent_memtable_write(False)  # one thread writes
     return options
 
 

@@ -45,22 +45,27 @@ class DiskUrlRows:
 
     def put(self, server: int, place: bytes, row: bytes, digest: bytes | None = None) -> None:
         """Keep ``row`` at ``place``, which no row had before; ``digest`` (8 bytes) finds it. O(1)."""
+        self._more[server] = self._more.get(server, 0) + 1
         self._changes(server)[place] = row
         self._fresh.add(place)
-        self._more[server] = self._more.get(server, 0) + 1
         if digest is not None:
             key = _server_key(server) + digest
             self._places[key] = place
             self._recent.replace(key, place + row)
 
+    def move(self, server: int, digest: bytes, old: bytes, place: bytes, row: bytes) -> None:
+        """Keep the ``row`` that is at ``old`` at ``place`` instead, where ``digest`` finds it. O(1)."""
+        changes = self._remove(server, old)
+        changes[place] = row
+        self._fresh.add(place)
+        key = _server_key(server) + digest
+        self._places[key] = place
+        self._recent.replace(key, place + row)
+
     def delete(self, server: int, place: bytes, digest: bytes | None = None) -> None:
         """Remove the row at ``place``, and that ``digest`` finds it, if it does. O(1), O(log n) of the disk."""
         self._more[server] = self._more.get(server, 0) - 1
-        if place in self._fresh:  # the store has not heard of it
-            self._fresh.discard(place)
-            del self._rows[server][place]
-        else:
-            self._changes(server)[place] = None
+        self._remove(server, place)
         if digest is not None and self._place(key := _server_key(server) + digest) == place:
             self._places[key] = None
             self._recent.replace(key, b"")
@@ -124,11 +129,8 @@ class DiskUrlRows:
     def write_to(self, batch: Batch) -> None:
         """See ``Part``."""
         for server, changes in self._rows.items():
-            prefix = _server_key(server)
-            for place, row in changes.items():
-                _write(batch, "urls", prefix + place, row)
-        for key, place_or_none in self._places.items():
-            _write(batch, "places", key, place_or_none)
+            batch.change("urls", changes, _server_key(server))
+        batch.change("places", self._places)
 
     def written(self) -> None:
         """See ``Part``."""
@@ -144,6 +146,15 @@ class DiskUrlRows:
             return self._places[key]
         found = self._recent.get(key)
         return self._rocks.get("places", key) if found is None else found[:PLACE_BYTES]
+
+    def _remove(self, server: int, place: bytes) -> Changes:
+        changes = self._changes(server)
+        if place in self._fresh:  # the store has not heard of it
+            self._fresh.discard(place)
+            del changes[place]
+        else:
+            changes[place] = None
+        return changes
 
     def _changes(self, server: int) -> Changes:
         changes = self._rows.get(server)
@@ -185,10 +196,3 @@ class Recent:
             self._young[key] = value
         elif key in self._old:
             self._old[key] = value
-
-
-def _write(batch: Batch, table: str, key: bytes, value: bytes | None) -> None:
-    if value is None:
-        batch.delete(table, key)
-    else:
-        batch.put(table, key, value)

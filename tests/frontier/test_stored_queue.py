@@ -27,6 +27,10 @@ class DictRows:
         if digest is not None:
             self.places[digest] = place
 
+    def move(self, server: int, digest: bytes, old: bytes, place: bytes, row: bytes) -> None:
+        assert self.rows.pop(old) == row
+        self.put(server, place, row, digest)
+
     def delete(self, server: int, place: bytes, digest: bytes | None) -> None:
         del self.rows[place]
         if digest is not None and self.places.get(digest) == place:
