@@ -190,7 +190,7 @@ def measure(crawl: DiskCrawl, urls: int, rounds: int) -> None:
     figures: dict[str, object] = {"queued": len(crawl.frontier), "servers": crawl.frontier.counts()["servers"]}
     crawl.store.rocks.flush()
     figures["bytes/URL"] = f"{disk_bytes(crawl.store.path) / len(crawl.frontier):.0f}"
-    crawl.pages(popular=0.75)  # what the cache is to know
+    crawl.pages(popular=0.75, gains=True)  # what the caches are to know
     warm_up = Rate()
     warm_up.run(crawl.pops)  # what is learned of all servers changes fast at first, and ranks them anew
     figures |= {"first pops": warm_up, "stall s": f"{crawl.stall:.2f}"}

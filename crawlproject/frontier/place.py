@@ -7,7 +7,6 @@ a link without payload.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from hashlib import blake2b
 from operator import itemgetter
 from struct import Struct
@@ -47,12 +46,18 @@ def encode_place(place: Place, *, by_quality: bool) -> bytes:
 def decode_place(place: bytes, *, by_quality: bool) -> Place:
     """What ``encode_place`` wrote. O(1)."""
     priority, high, low = _order.unpack_from(place, _float.size if by_quality else 0)
-    return Place(next(qualities(place, by_quality=by_quality)), MAX_PRIORITY - priority, high << 32 | low)
+    return Place(quality_of(place, by_quality=by_quality), MAX_PRIORITY - priority, high << 32 | low)
 
 
 def with_quality(place: bytes, quality: float, *, by_quality: bool) -> bytes:
     """``place`` for another quality. O(1)."""
     return _worth(quality) + place[_float.size :] if by_quality else place[: _order.size] + _worth(quality)
+
+
+def quality_of(place: bytes, *, by_quality: bool) -> float:
+    """The quality of a place. O(1)."""
+    quality: float = _floats[by_quality].unpack(place.translate(_INVERTED))[0]
+    return quality
 
 
 def qualities(places: bytes, *, by_quality: bool) -> Iterator[float]:
@@ -93,9 +98,8 @@ def decode_row(data: bytes) -> Row:
     return Row(data[end:].decode("utf-8", "surrogatepass"), depth, data[at:end] if length else None)
 
 
-@lru_cache(maxsize=256)
 def url_digest(path: str) -> bytes:
-    """8 bytes that stand for a URL of a server; those of a page's links are asked for several times. O(length)."""
+    """8 bytes that stand for a URL of a server. O(length)."""
     return blake2b(path.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 

@@ -7,6 +7,7 @@ in the store until it is acknowledged: after a restart it is queued again.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.frontier.place import PLACE_BYTES as SIZE
@@ -19,6 +20,7 @@ from crawlproject.frontier.place import (
     encode_row,
     is_row_of,
     qualities,
+    quality_of,
     url_digest,
     with_quality,
 )
@@ -141,20 +143,22 @@ class StoredUrlQueue:
     def raise_quality(self, url: str, prefix: str, gain: float) -> float | None:
         """See ``ServerUrls``; URLs that cannot be stored keep their quality, as do those of an index not kept."""
         of = self._of
-        path = path_of(url, prefix)
-        found = of.rows.find(self.number, url_digest(path)) if of.indexed else None
+        path, digest = _path_and_digest(url, prefix)
+        found = of.rows.find(self.number, digest) if of.indexed else None
         if found is None or found[0] in self._leased or not is_row_of(found[1], path):
             return None
         old, row = found
-        quality = next(qualities(old, by_quality=of.by_quality))
+        quality = quality_of(old, by_quality=of.by_quality)
         raised = quality + gain
         if raised <= quality:
             return raised
         place = with_quality(old, raised, by_quality=of.by_quality)
-        of.rows.move(self.number, url_digest(path), old, place, row)
+        of.rows.move(self.number, digest, old, place, row)
         head = self._head
         if old <= head[-SIZE:]:
-            at, end = self._find(place) * SIZE, self._find(old) * SIZE
+            end = self._find(old, len(head) // SIZE)
+            at = self._find(place, end) * SIZE
+            end *= SIZE
             self._head = b"".join((head[:at], place, head[at:end], head[end + SIZE :]))
         else:
             self._insert(place)
@@ -168,7 +172,7 @@ class StoredUrlQueue:
 
     def name_of(self, url: str, prefix: str) -> tuple[int, bytes]:
         """(number of the server, digest of ``url``): by what the store finds it. O(length)."""
-        return self.number, url_digest(path_of(url, prefix))
+        return self.number, _path_and_digest(url, prefix)[1]
 
     @property
     def stored(self) -> int:
@@ -188,7 +192,7 @@ class StoredUrlQueue:
     def _insert(self, place: bytes) -> None:
         """Put a place into the head, if it belongs there."""
         if self._length * SIZE <= len(self._head) or place < self._head[-SIZE:]:
-            head, at = self._head, self._find(place) * SIZE
+            head, at = self._head, self._find(place, len(self._head) // SIZE) * SIZE
             self._head = head[:at] + place + head[at:]
             self._cut()
 
@@ -197,10 +201,12 @@ class StoredUrlQueue:
         if len(self._head) > (self._window + 2 * SPARE) * SIZE:
             self._head = self._head[: (self._window + SPARE) * SIZE]
 
-    def _find(self, place: bytes) -> int:
-        """How many places of the head are before ``place``. O(log head)."""
-        head = self._head
-        low, high = 0, len(head) // SIZE
+    def _find(self, place: bytes, high: int) -> int:
+        """How many places of the head are before ``place``, which is no further than behind ``high`` of them.
+
+        O(log head).
+        """
+        head, low = self._head, 0
         while low < high:
             middle = (low + high) // 2
             if head[middle * SIZE : (middle + 1) * SIZE] < place:
@@ -242,3 +248,10 @@ class StoredUrlQueue:
         assert places == sorted(set(places))
         assert not self._leased & set(places)
         assert min(self._window, self._length) <= len(places) <= min(self._length, self._window + 2 * SPARE)
+
+
+@lru_cache(maxsize=256)
+def _path_and_digest(url: str, prefix: str) -> tuple[str, bytes]:
+    """What is stored of ``url``, and what it is found by: asked for twice, to read it ahead and to raise it."""
+    path = path_of(url, prefix)
+    return path, url_digest(path)
