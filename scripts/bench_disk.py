@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The frontier on disk: links/s through seen-set and push, pops/s, bytes per URL, memory, stalls, time to reopen.
 
-    scripts/bench_disk.py [--urls 1000000,10000000] [--servers 100000] [--rounds 3] [--dir FOLDER] [--scrapy 20000]
+    scripts/bench_disk.py [--urls 1000000,10000000] [--servers 100000] [--rounds 3] [--scrapy 20000] [--dir FOLDER]
 
 One store grows to each of ``--urls`` queued and seen URLs; there it is measured, the best of ``--rounds``: pages of 60
 links, 48 of them seen before (``links``: three of four of these among 30,000 popular URLs; ``uniform``: any, so that
@@ -10,8 +10,9 @@ does), then sessions of ten pages (``pops``: lease, pop, measurement, acknowledg
 A rate is three: by the clock / by CPU time of all threads, RocksDB's too / by that of the crawl's thread.
 At the end the store is opened again in a new process (``--open``: only that, of the store in ``--dir``).
 
-``--scrapy N``: N links of the same kind, of 500 servers, through Scrapy's RFPDupeFilter, DownloaderAwarePriorityQueue
-and disk queues (its default and SQLite's): it keeps a file open for each server, and looks at all of them for a pop.
+First ``--scrapy N`` (0: not): N links of the same kind, of 500 servers, and 2,000 pops, through the same and through
+Scrapy's RFPDupeFilter, DownloaderAwarePriorityQueue and disk queues (its default and SQLite's).  So few, because it
+keeps a file open for each server, and looks at all of them for a pop.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ NEW_LINKS, OLD_LINKS, POPULAR = 12, 48, 30_000
 NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
 COMMIT_INTERVAL = 1.0
 PAGES, POPS = 400, 4000  # of a round
+SCRAPY_SERVERS, SCRAPY_POPS = 500, 2000
 SCRAPY_QUEUES = {"disk": PickleLifoDiskQueue, "SQLite": PickleLifoSQLiteQueue}
 
 
@@ -102,14 +104,15 @@ class DiskCrawl:
         self.commit()
         return self.serial - first
 
-    def pages(self, *, popular: float, gains: bool = False) -> int:
-        """``PAGES`` pages, ``popular`` of their old links among the popular ones; returns how many links."""
-        chance, serial = self.chance, self.serial
-        for _ in range(PAGES):
+    def pages(self, *, popular: float, gains: bool = False, count: int = PAGES) -> int:
+        """So many pages, ``popular`` of their old links among the popular ones; returns how many links."""
+        chance = self.chance
+        for _ in range(count):
+            serial = max(1, self.serial)
             old = [chance.randrange(POPULAR if chance.random() < popular else serial) for _ in range(OLD_LINKS)]
             self.page([link(number, self.servers) for number in old], gains=gains)
         self.commit()
-        return PAGES * (NEW_LINKS + OLD_LINKS)
+        return count * (NEW_LINKS + OLD_LINKS)
 
     def page(self, old: list[str], *, gains: bool = False) -> None:
         """The links of a page: through the seen-set, the new ones into the frontier."""
@@ -124,10 +127,10 @@ class DiskCrawl:
             self.frontier.raise_quality([(url, 0.1) for url in old])
         self._tick(start)
 
-    def pops(self) -> int:
-        """``POPS`` pages fetched, in sessions of ten at most; returns how many."""
+    def pops(self, most: int = POPS) -> int:
+        """So many pages fetched, in sessions of ten at most; returns how many."""
         count = 0
-        while count < POPS and (started := self.dispatcher.next(self.now)) is not None:
+        while count < most and (started := self.dispatcher.next(self.now)) is not None:
             start = time.perf_counter()
             session, entry, _ = started
             count += 1
@@ -187,7 +190,7 @@ def measure(crawl: DiskCrawl, urls: int, rounds: int) -> None:
     figures: dict[str, object] = {"queued": len(crawl.frontier), "servers": crawl.frontier.counts()["servers"]}
     crawl.store.rocks.flush()
     figures["bytes/URL"] = f"{disk_bytes(crawl.store.path) / len(crawl.frontier):.0f}"
-    crawl.pages(popular=0.75)  # what the cache is to know
+    crawl.pages(popular=0.75, gains=True)  # what the caches are to know
     warm_up = Rate()
     warm_up.run(crawl.pops)  # what is learned of all servers changes fast at first, and ranks them anew
     figures |= {"first pops": warm_up, "stall s": f"{crawl.stall:.2f}"}
@@ -212,6 +215,19 @@ def reopen(path: Path, servers: int) -> None:
     crawl.store.close()
 
 
+def ours(links: int, folder: Path) -> None:
+    """What follows with our own, by the clock with its commits."""
+    crawl = DiskCrawl(folder, SCRAPY_SERVERS)
+    pushes, pops = Rate(), Rate()
+    pushes.run(lambda: crawl.pages(popular=0.0, count=links // (NEW_LINKS + OLD_LINKS)))
+    urls = len(crawl.frontier)
+    crawl.store.rocks.flush()
+    size = disk_bytes(folder) / urls
+    pops.run(lambda: crawl.pops(SCRAPY_POPS))
+    show("ours  ", {"urls": urls, "links": pushes, "pops": pops, "bytes/URL": f"{size:.0f}"})
+    crawl.store.close()
+
+
 def scrapy_on_disk(links: int, folder: Path, kind: type, name: str) -> None:
     """Scrapy's dupefilter and disk queue with the same pages, 500 servers."""
     crawler = _crawler()
@@ -225,14 +241,14 @@ def scrapy_on_disk(links: int, folder: Path, kind: type, name: str) -> None:
         nonlocal pushed
         for number in range(links):
             is_old = number % 5 and pushed > NEW_LINKS
-            request = Request(link(chance.randrange(pushed) if is_old else pushed, 500))
+            request = Request(link(chance.randrange(pushed) if is_old else pushed, SCRAPY_SERVERS))
             if not seen.request_seen(request):
                 queue.push(request)
                 pushed += 1
         return links
 
     def pop() -> int:
-        return sum(queue.pop() is not None for _ in range(min(pushed, 2000)))
+        return sum(queue.pop() is not None for _ in range(min(pushed, SCRAPY_POPS)))
 
     pushes, pops = Rate(), Rate()
     pushes.run(push)
@@ -249,7 +265,7 @@ def main() -> None:
     parser.add_argument("--urls", default="1000000", help="sizes to grow to; empty: none")
     parser.add_argument("--servers", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--scrapy", type=int, default=0, metavar="LINKS")
+    parser.add_argument("--scrapy", type=int, default=20_000, metavar="LINKS")
     parser.add_argument("--dir", type=Path, help="where a store is made and kept; default: a temporary one")
     parser.add_argument("--open", action="store_true", help="only open the store in --dir")
     args = parser.parse_args()
@@ -258,6 +274,9 @@ def main() -> None:
         if args.open:
             reopen(folder / "store", args.servers)
             return
+        if args.scrapy:
+            ours(args.scrapy, folder / "ours")
+            shutil.rmtree(folder / "ours")
         for name, kind in SCRAPY_QUEUES.items() if args.scrapy else ():
             scrapy_on_disk(args.scrapy, folder / name, kind, name)
             shutil.rmtree(folder / name)

@@ -8,18 +8,22 @@ a link without payload.
 from __future__ import annotations
 
 from hashlib import blake2b
+from operator import itemgetter
 from struct import Struct
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PLACE_BYTES = 17
 DIGEST_BYTES = 8
 #: Priorities beyond do not fit.
 MAX_PRIORITY = (1 << 31) - 1
 
-_INVERT = (1 << 64) - 1
+_INVERTED = bytes(range(255, -1, -1))
 _float = Struct(">d")
-_by_quality = Struct(">QIBI")
-_by_arrival = Struct(">IBIQ")
+_order = Struct(">IBI")
+_floats = {True: Struct(f">d{_order.size}x"), False: Struct(f">{_order.size}xd")}  # in places, by quality or not
 
 
 class Place(NamedTuple):
@@ -35,19 +39,35 @@ def encode_place(place: Place, *, by_quality: bool) -> bytes:
     quality, priority, arrival = place
     if not -MAX_PRIORITY <= priority <= MAX_PRIORITY:
         raise ValueError(f"priority={priority}: must be within ±{MAX_PRIORITY}")
-    worth = _INVERT - int.from_bytes(_float.pack(quality + 0.0), "big")  # -0.0 + 0.0 is 0.0
-    order = (MAX_PRIORITY - priority, arrival >> 32, arrival & 0xFFFFFFFF)
-    return _by_quality.pack(worth, *order) if by_quality else _by_arrival.pack(*order, worth)
+    order = _order.pack(MAX_PRIORITY - priority, arrival >> 32, arrival & 0xFFFFFFFF)
+    return _worth(quality) + order if by_quality else order + _worth(quality)
 
 
 def decode_place(place: bytes, *, by_quality: bool) -> Place:
     """What ``encode_place`` wrote. O(1)."""
-    if by_quality:
-        worth, priority, high, low = _by_quality.unpack(place)
-    else:
-        priority, high, low, worth = _by_arrival.unpack(place)
-    quality: float = _float.unpack((_INVERT - worth).to_bytes(8, "big"))[0]
-    return Place(quality, MAX_PRIORITY - priority, high << 32 | low)
+    priority, high, low = _order.unpack_from(place, _float.size if by_quality else 0)
+    return Place(quality_of(place, by_quality=by_quality), MAX_PRIORITY - priority, high << 32 | low)
+
+
+def with_quality(place: bytes, quality: float, *, by_quality: bool) -> bytes:
+    """``place`` for another quality. O(1)."""
+    return _worth(quality) + place[_float.size :] if by_quality else place[: _order.size] + _worth(quality)
+
+
+def quality_of(place: bytes, *, by_quality: bool) -> float:
+    """The quality of a place. O(1)."""
+    quality: float = _floats[by_quality].unpack(place.translate(_INVERTED))[0]
+    return quality
+
+
+def qualities(places: bytes, *, by_quality: bool) -> Iterator[float]:
+    """The qualities of places that lie one behind the other. O(length)."""
+    return map(itemgetter(0), _floats[by_quality].iter_unpack(places.translate(_INVERTED)))
+
+
+def _worth(quality: float) -> bytes:
+    """Bytes that sort the higher quality first, as floats >= 0 sort like their bits."""
+    return _float.pack(quality + 0.0).translate(_INVERTED)  # -0.0 + 0.0 is 0.0
 
 
 class Row(NamedTuple):
@@ -65,6 +85,11 @@ def encode_row(row: Row) -> bytes:
     return head + row.path.encode("utf-8", "surrogatepass")
 
 
+def is_row_of(data: bytes, path: str) -> bool:
+    """Whether a row found by the digest of ``path`` is its own: its path is the end of it. O(length)."""
+    return data.endswith(path.encode("utf-8", "surrogatepass"))
+
+
 def decode_row(data: bytes) -> Row:
     """What ``encode_row`` wrote. O(length)."""
     depth, at = _read_varint(data, 0)
@@ -74,7 +99,7 @@ def decode_row(data: bytes) -> Row:
 
 
 def url_digest(path: str) -> bytes:
-    """8 bytes that stand for a URL of a server (a row found by them is compared). O(length)."""
+    """8 bytes that stand for a URL of a server. O(length)."""
     return blake2b(path.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 

@@ -69,32 +69,28 @@ class ServerUrls(Protocol):
 class UrlRows(Protocol):
     """Rows of URLs in a store: sorted within a server, which goes by a number. Implemented in ``storage``."""
 
-    def put(self, server: int, place: bytes, row: bytes) -> None:
-        """Keep ``row`` at ``place``."""
+    def put(self, server: int, place: bytes, row: bytes, digest: bytes | None) -> None:
+        """Keep ``row`` at ``place``; ``digest``, unless None, finds it there from now on."""
         ...
 
-    def delete(self, server: int, place: bytes) -> None:
-        """Remove the row at ``place``, there or not."""
+    def delete(self, server: int, place: bytes, digest: bytes | None) -> None:
+        """Remove the row at ``place``, which is there, and that ``digest`` finds it, if it does."""
+        ...
+
+    def move(self, server: int, digest: bytes, old: bytes, place: bytes, row: bytes) -> None:
+        """Keep the ``row`` that is at ``old`` at ``place`` instead, where ``digest`` finds it."""
         ...
 
     def get(self, server: int, place: bytes) -> bytes | None:
         """The row at ``place``."""
         ...
 
+    def find(self, server: int, digest: bytes) -> tuple[bytes, bytes] | None:
+        """Place and row of the URL of ``digest``."""
+        ...
+
     def after(self, server: int, place: bytes, count: int) -> list[bytes]:
         """The first ``count`` places behind ``place``, in order."""
-        ...
-
-    def put_place(self, server: int, digest: bytes, place: bytes) -> None:
-        """Remember at which ``place`` the URL of ``digest`` waits."""
-        ...
-
-    def delete_place(self, server: int, digest: bytes) -> None:
-        """Forget where the URL of ``digest`` waited."""
-        ...
-
-    def get_place(self, server: int, digest: bytes) -> bytes | None:
-        """Where the URL of ``digest`` waits."""
         ...
 
 

@@ -40,7 +40,7 @@ class DiskStore:
     """A store in the directory ``path``; the only one of its kind that may write there.
 
     Raises StoreError where the store is in use, another spider's, of a newer format or damaged; then nothing has
-    been changed.  Memory: some 100 MB, whatever it holds, and what has not been committed.
+    been changed.  Memory: up to some 300 MB, whatever it holds, and what has not been committed.
     """
 
     def __init__(self, path: Path, label: StoreLabel) -> None:

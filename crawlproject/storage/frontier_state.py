@@ -1,8 +1,10 @@
-"""Servers on disk: what the frontier knows of each, and its queue's length and best places, in one record.
+"""Servers on disk: what the frontier knows of each, and how many URLs of it there are.
 
-Tables ``servers`` (number -> record) and ``state`` (``frontier`` -> what was learned over all).  A record is JSON, its
-length (4 bytes) before it, and the queue's head behind it (17 bytes a place), so that opening reads no URL.  Times
-are stored by the wall clock.
+Tables ``servers`` (number -> JSON), ``lengths`` (number -> URLs stored) and ``state`` (``frontier`` -> what was learned
+over all).  Times are stored by the wall clock.
+
+Stores of format 2 had the number of URLs in the record, and the places of the best of them behind it: what is not in
+``lengths`` is taken from there.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from crawlproject.storage.rocks import Batch
 
 _number = Struct(">I")
+#: In ``lengths``.
+LENGTH_BYTES = 5
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -35,28 +39,19 @@ class ServerRecord(NamedTuple):
     key: str
     #: See ``frontier.snapshot``; ``ready_at`` by the wall clock.
     state: dict[str, Any]
-    #: Stored URLs, those handed out and not acknowledged included.
-    urls: int
-    #: Places of the best of them.
-    head: bytes
 
     @staticmethod
-    def encode(described: bytes, urls: int, head: bytes) -> bytes:
-        """As bytes; ``described`` is what ``describe`` says. O(size)."""
-        text = b'{"urls":%d,%b' % (urls, described)
-        return _number.pack(len(text)) + text + head
-
-    @staticmethod
-    def describe(key: str, state: dict[str, Any]) -> bytes:
-        """The part of a record that pushing and popping do not change. O(size)."""
-        return _to_json({"key": key, **state}).encode("ascii")[1:]
+    def encode(key: str, state: dict[str, Any]) -> bytes:
+        """As bytes. O(size)."""
+        return _to_json({"key": key, **state}).encode("ascii")
 
     @classmethod
     def decode(cls, number: int, data: bytes) -> ServerRecord:
         """What ``encode`` wrote. Raises ValueError, KeyError or TypeError where it is something else."""
-        end = 4 + int.from_bytes(data[:4], "big")
-        state: dict[str, Any] = json.loads(data[4:end])
-        return cls(number, str(state.pop("key")), state, int(state.pop("urls")), data[end:])
+        if not data.startswith(b"{"):  # format 2: its length comes first
+            data = data[4 : 4 + int.from_bytes(data[:4], "big")]
+        state: dict[str, Any] = json.loads(data)
+        return cls(number, str(state.pop("key")), state)
 
 
 class DiskFrontierStore:
@@ -70,10 +65,9 @@ class DiskFrontierStore:
         self._store = store
         self._offset = clock_offset
         self._indexed = indexed
-        self._by_quality = store.label.order == "quality"
         self.rows = DiskUrlRows(store)
         self._changed: dict[int, Server] = {}
-        self._described: dict[int, bytes] = {}  # as they are now, by number
+        self._queues = QueueRows(self.rows, store.label.order == "quality", indexed)
         self._servers: list[Server | None] = []  # by number
         self._frontier: Frontier | None = None
         store.add(self)
@@ -81,13 +75,12 @@ class DiskFrontierStore:
     def open_queue(self, key: str) -> StoredUrlQueue:
         """See ``FrontierStore``."""
         self._servers.append(None)
-        return self._queue(len(self._servers) - 1)
+        return StoredUrlQueue(self._queues, len(self._servers) - 1)
 
     def changed(self, server: Server) -> None:
         """See ``FrontierStore``."""
         number = cast("StoredUrlQueue", server.urls).number
         self._servers[number] = self._changed[number] = server
-        self._described.pop(number, None)
 
     def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
         """See ``FrontierStore``."""
@@ -109,7 +102,7 @@ class DiskFrontierStore:
         return None if server is None else cast("StoredUrlQueue", server.urls).number
 
     def load(self, frontier: Frontier, now: float, longest_wait: float) -> None:
-        """Fill ``frontier``, which must be new, with what is stored; about 150 µs a server with a full head.
+        """Fill ``frontier``, which must be new, with what is stored; about 150 µs a server: the best URLs are read.
 
         No server rests longer than ``longest_wait`` seconds from ``now`` (the wall clock may have been wrong).
         Raises StoreError where a record is damaged.
@@ -118,13 +111,14 @@ class DiskFrontierStore:
         frontier.keep_in(self, now)
         saved = self._store.rocks.get("state", b"frontier")
         latest = now + longest_wait
+        lengths = {_to_int(key): _to_int(value) for key, value in self._store.rocks.rows("lengths", b"")}
         try:
             if saved is not None:
                 restore_frontier(frontier, json.loads(saved))
             for record in self.records():
                 self._servers += [None] * (record.number + 1 - len(self._servers))
-                queue = self._queue(record.number)
-                queue.restore(record.urls, record.head)
+                queue = StoredUrlQueue(self._queues, record.number)
+                queue.restore(lengths.get(record.number, int(record.state.pop("urls", 0))))
                 ready_at = float(record.state["ready_at"]) - self._offset
                 record.state["ready_at"] = min(ready_at, latest) if isfinite(ready_at) else 0.0
                 self._servers[record.number] = restore_server(frontier, record.key, queue, record.state)
@@ -134,16 +128,20 @@ class DiskFrontierStore:
     def records(self) -> Iterator[ServerRecord]:
         """All servers as they were last committed."""
         for key, data in self._store.rocks.rows("servers", b""):
-            yield ServerRecord.decode(int.from_bytes(key, "big"), data)
+            yield ServerRecord.decode(_to_int(key), data)
 
     def write_to(self, batch: Batch) -> None:
         """See ``Part``."""
-        numbers = self.rows.touched() | self._changed.keys()
+        numbers = self.rows.resized().keys() | self._changed.keys()
         for number in numbers:
             server = self._servers[number]
             if server is not None:
-                urls, head = cast("StoredUrlQueue", server.urls).saved()
-                batch.put("servers", _number.pack(number), ServerRecord.encode(self._description(server), urls, head))
+                length = cast("StoredUrlQueue", server.urls).stored
+                batch.put("lengths", _number.pack(number), length.to_bytes(LENGTH_BYTES, "big"))
+        for number, server in self._changed.items():
+            state = server_state(server)
+            state["ready_at"] += self._offset
+            batch.put("servers", _number.pack(number), ServerRecord.encode(server.key, state))
         if numbers and self._frontier is not None:
             batch.put("state", b"frontier", json.dumps(frontier_state(self._frontier)).encode("ascii"))
 
@@ -151,14 +149,6 @@ class DiskFrontierStore:
         """See ``Part``."""
         self._changed.clear()
 
-    def _queue(self, number: int) -> StoredUrlQueue:
-        return StoredUrlQueue(QueueRows(self.rows, number, self._by_quality, self._indexed))
 
-    def _description(self, server: Server) -> bytes:
-        number = cast("StoredUrlQueue", server.urls).number
-        described = self._described.get(number)
-        if described is None:
-            state = server_state(server)
-            state["ready_at"] += self._offset
-            described = self._described[number] = ServerRecord.describe(server.key, state)
-        return described
+def _to_int(data: bytes) -> int:
+    return int.from_bytes(data, "big")

@@ -1,4 +1,4 @@
-"""RocksDB as the store needs it: six tables, atomic batches, errors of its own. See docs/stores.md for why.
+"""RocksDB as the store needs it: seven tables, atomic batches, errors of its own. See docs/stores.md for why.
 
 Keys and values are bytes (rocksdict's raw mode: nothing is pickled).
 """
@@ -25,14 +25,24 @@ from rocksdict import (
 from crawlproject.storage.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-#: Tables, and whether each is read by single keys only (then bloom filters and small blocks pay).
-TABLES = {"urls": False, "places": True, "seen": True, "servers": False, "state": False, "fetched": False}
+#: Tables, and whether each is read by single keys only (then bloom filters pay, and what unpacks fast).
+TABLES = {
+    "urls": False,
+    "places": True,
+    "seen": True,
+    "servers": False,
+    "lengths": False,
+    "state": False,
+    "fetched": False,
+}
 
 MEMORY = 1 << 20
-BLOCK_CACHE = 64 * MEMORY
+BLOCK_CACHE = 192 * MEMORY
+#: Bytes read and unpacked for one row: of tables read by single keys, and of the others.
+POINT_BLOCK, BLOCK = 4096, 8192
 #: Of each table, before it is written out.
 WRITE_BUFFER = 16 * MEMORY
 WAL_SIZE = 64 * MEMORY
@@ -52,6 +62,15 @@ class Batch:
     def delete(self, table: str, key: bytes) -> None:
         """Remove a key, there or not. O(size)."""
         self.raw.delete(key, self._handles[table])
+
+    def change(self, table: str, changes: Mapping[bytes, bytes | None], prefix: bytes = b"") -> None:
+        """Set keys, each behind ``prefix``, and remove those whose value is None. O(size)."""
+        put, delete, handle = self.raw.put, self.raw.delete, self._handles[table]
+        for key, value in changes.items():
+            if value is None:
+                delete(prefix + key, handle)
+            else:
+                put(prefix + key, value, handle)
 
     def __len__(self) -> int:
         return self.raw.len()
@@ -93,7 +112,9 @@ class Rocks:
         return list(values)
 
     def rows(self, table: str, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Keys and values in the order of keys, from ``start`` to before ``end``."""
+        """Keys and values in the order of keys, from ``start`` to before ``end``; none of a table that is not there."""
+        if table not in self._tables:
+            return
         options = ReadOptions()
         if end is not None:
             options.set_iterate_upper_bound(end)
@@ -144,6 +165,7 @@ def _options() -> Options:
     options.set_keep_log_file_num(2)
     options.set_max_log_file_size(MEMORY)
     options.set_max_open_files(512)
+    options.set_allow_concurrent_memtable_write(False)  # one thread writes
     return options
 
 
@@ -151,7 +173,9 @@ def _table_options(cache: Cache, *, points: bool) -> Options:
     options = Options(raw_mode=True)
     options.set_write_buffer_size(WRITE_BUFFER)
     options.set_compression_type(DBCompressionType.lz4())
-    options.set_bottommost_compression_type(DBCompressionType.zstd())
+    options.set_bottommost_compression_type(DBCompressionType.lz4() if points else DBCompressionType.zstd())
+    options.set_memtable_whole_key_filtering(points)
+    options.set_memtable_prefix_bloom_ratio(0.02 if points else 0.0)
     options.set_level_compaction_dynamic_level_bytes(True)
     table = BlockBasedOptions()
     table.set_block_cache(cache)
@@ -161,7 +185,7 @@ def _table_options(cache: Cache, *, points: bool) -> Options:
     table.set_partition_filters(True)
     table.set_pin_top_level_index_and_filter(True)
     table.set_format_version(5)
-    table.set_block_size(4096 if points else 16384)
+    table.set_block_size(POINT_BLOCK if points else BLOCK)
     if points:
         table.set_bloom_filter(10, False)
     options.set_block_based_table_factory(table)

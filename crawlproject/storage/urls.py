@@ -10,6 +10,8 @@ from itertools import islice
 from struct import Struct
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.place import PLACE_BYTES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -20,6 +22,9 @@ _server_key = Struct(">I").pack
 
 #: Rows read where one is asked for: a session asks for several, which lie together.
 ROWS_AT_ONCE = 8
+
+#: URLs found by their hash that are remembered: links meet the same ones again and again.  Some 200 bytes each.
+RECENT = 1 << 16
 
 #: What has not been committed: place (or hash) -> row (or place); None where it is to be removed.
 Changes = dict[bytes, bytes | None]
@@ -33,41 +38,75 @@ class DiskUrlRows:
         self._rows: dict[int, Changes] = {}
         self._places: Changes = {}
         self._fresh: set[bytes] = set()  # places of rows that were put and not committed
-        self._ahead: dict[str, dict[bytes, bytes | None]] = {"places": {}, "urls": {}}  # read, not changed since
+        self._more: dict[int, int] = {}  # rows put less those removed, by server
+        self._next: dict[bytes, bytes] = {}  # rows read ahead, not changed since
+        self._recent = Recent(RECENT)
         store.add(self)
 
-    def put(self, server: int, place: bytes, row: bytes) -> None:
-        """Keep ``row`` at ``place``, which no row had before. O(1)."""
+    def put(self, server: int, place: bytes, row: bytes, digest: bytes | None = None) -> None:
+        """Keep ``row`` at ``place``, which no row had before; ``digest`` (8 bytes) finds it. O(1)."""
+        self._more[server] = self._more.get(server, 0) + 1
         self._changes(server)[place] = row
         self._fresh.add(place)
+        if digest is not None:
+            key = _server_key(server) + digest
+            self._places[key] = place
+            self._recent.replace(key, place + row)
 
-    def delete(self, server: int, place: bytes) -> None:
-        """Remove the row at ``place``. O(1)."""
-        if place in self._fresh:  # the store has not heard of it
-            self._fresh.discard(place)
-            del self._rows[server][place]
-        else:
-            self._changes(server)[place] = None
+    def move(self, server: int, digest: bytes, old: bytes, place: bytes, row: bytes) -> None:
+        """Keep the ``row`` that is at ``old`` at ``place`` instead, where ``digest`` finds it. O(1)."""
+        changes = self._remove(server, old)
+        changes[place] = row
+        self._fresh.add(place)
+        key = _server_key(server) + digest
+        self._places[key] = place
+        self._recent.replace(key, place + row)
+
+    def delete(self, server: int, place: bytes, digest: bytes | None = None) -> None:
+        """Remove the row at ``place``, and that ``digest`` finds it, if it does. O(1), O(log n) of the disk."""
+        self._more[server] = self._more.get(server, 0) - 1
+        self._remove(server, place)
+        if digest is not None and self._place(key := _server_key(server) + digest) == place:
+            self._places[key] = None
+            self._recent.replace(key, b"")
 
     def get(self, server: int, place: bytes) -> bytes | None:
         """The row at ``place``. O(log n) of the disk; the rows behind it are read as well."""
         changes = self._rows.get(server)
         if changes is not None and place in changes:
             return changes[place]
-        key, ahead = _server_key(server) + place, self._ahead["urls"]
+        key, ahead = _server_key(server) + place, self._next
         if key not in ahead:
             ahead.update(islice(self._rocks.rows("urls", key, _server_key(server + 1)), ROWS_AT_ONCE))
         return ahead.get(key)
 
+    def find(self, server: int, digest: bytes) -> tuple[bytes, bytes] | None:
+        """Place and row of the URL of ``digest``; None where it is not queued. O(1) if ``read_ahead``."""
+        key = _server_key(server) + digest
+        found = self._recent.get(key)
+        if found is None:
+            self.read_ahead([(server, digest)])
+            found = self._recent.get(key)
+        return (found[:PLACE_BYTES], found[PLACE_BYTES:]) if found else None
+
     def read_ahead(self, names: Sequence[tuple[int, bytes]]) -> None:
-        """Read places and rows of the URLs named (server, digest) all at once: half the cost of one by one."""
-        places, rows = self._ahead["places"], self._ahead["urls"]
-        keys = [_server_key(server) + digest for server, digest in names]
-        asked = [key for key in keys if key not in places and key not in self._places]
-        found = dict(zip(asked, self._rocks.get_many("places", asked), strict=True))
-        places.update(found)
-        keys = [key[:4] + place for key, place in found.items() if place is not None]
-        rows.update(zip(keys, self._rocks.get_many("urls", keys), strict=True))
+        """Read the places and rows of the URLs named (server, digest) all at once: half the cost of one by one."""
+        keys = {_server_key(server) + digest: server for server, digest in names}
+        recent, pending = self._recent, self._places
+        asked = [key for key in keys if recent.get(key) is None]
+        unknown = [key for key in asked if key not in pending]
+        places = dict(zip(unknown, self._rocks.get_many("places", unknown), strict=True)) if unknown else {}
+        stored: list[tuple[bytes, bytes]] = []
+        for key in asked:
+            place = pending[key] if key in pending else places[key]
+            row = None if place is None else self._rows.get(keys[key], {}).get(place)
+            if place is not None and row is None:
+                stored.append((key, place))
+            else:
+                recent.put(key, b"" if place is None or row is None else place + row)
+        rows = self._rocks.get_many("urls", [key[:4] + place for key, place in stored]) if stored else ()
+        for (key, place), row in zip(stored, rows, strict=True):
+            recent.put(key, b"" if row is None else place + row)
 
     def after(self, server: int, place: bytes, count: int) -> list[bytes]:
         """The first ``count`` places behind ``place``, in order. O(count), and O(n log n) in uncommitted changes."""
@@ -83,41 +122,39 @@ class DiskUrlRows:
         """All committed places and rows of ``server``, in order."""
         return self._stored(server, b"")
 
-    def put_place(self, server: int, digest: bytes, place: bytes) -> None:
-        """Remember at which ``place`` the URL of ``digest`` (8 bytes) waits. O(1)."""
-        self._places[_server_key(server) + digest] = place
-
-    def delete_place(self, server: int, digest: bytes) -> None:
-        """Forget where the URL of ``digest`` waited. O(1)."""
-        self._places[_server_key(server) + digest] = None
-
-    def get_place(self, server: int, digest: bytes) -> bytes | None:
-        """Where the URL of ``digest`` waits; None if it does not. O(log n) of the disk."""
-        key = _server_key(server) + digest
-        if key in self._places:
-            return self._places[key]
-        ahead = self._ahead["places"]
-        return ahead[key] if key in ahead else self._rocks.get("places", key)
-
-    def touched(self) -> set[int]:
-        """Servers with rows that have not been committed."""
-        return set(self._rows)
+    def resized(self) -> dict[int, int]:
+        """Servers whose number of rows has changed since the last commit, and by how much."""
+        return {server: more for server, more in self._more.items() if more}
 
     def write_to(self, batch: Batch) -> None:
         """See ``Part``."""
         for server, changes in self._rows.items():
-            prefix = _server_key(server)
-            for place, row in changes.items():
-                _write(batch, "urls", prefix + place, row)
-        for key, place_or_none in self._places.items():
-            _write(batch, "places", key, place_or_none)
+            batch.change("urls", changes, _server_key(server))
+        batch.change("places", self._places)
 
     def written(self) -> None:
         """See ``Part``."""
         self._rows.clear()
         self._places.clear()
         self._fresh.clear()
-        self._ahead = {"places": {}, "urls": {}}
+        self._more.clear()
+        self._next.clear()
+
+    def _place(self, key: bytes) -> bytes | None:
+        """Where the URL of this server and digest waits."""
+        if key in self._places:
+            return self._places[key]
+        found = self._recent.get(key)
+        return self._rocks.get("places", key) if found is None else found[:PLACE_BYTES]
+
+    def _remove(self, server: int, place: bytes) -> Changes:
+        changes = self._changes(server)
+        if place in self._fresh:  # the store has not heard of it
+            self._fresh.discard(place)
+            del changes[place]
+        else:
+            changes[place] = None
+        return changes
 
     def _changes(self, server: int) -> Changes:
         changes = self._rows.get(server)
@@ -132,8 +169,30 @@ class DiskUrlRows:
             yield key[4:], row
 
 
-def _write(batch: Batch, table: str, key: bytes, value: bytes | None) -> None:
-    if value is None:
-        batch.delete(table, key)
-    else:
-        batch.put(table, key, value)
+class Recent:
+    """The values last asked for, at most ``size`` of them: those of two generations, the older of which is dropped."""
+
+    def __init__(self, size: int) -> None:
+        self._half = size // 2
+        self._young: dict[bytes, bytes] = {}
+        self._old: dict[bytes, bytes] = {}
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value of ``key``, if it is remembered. O(1)."""
+        value = self._young.get(key)
+        if value is None and (value := self._old.get(key)) is not None:
+            self.put(key, value)
+        return value
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Remember it. O(1) amortised."""
+        if len(self._young) >= self._half:
+            self._young, self._old = {}, self._young
+        self._young[key] = value
+
+    def replace(self, key: bytes, value: bytes) -> None:
+        """Have it right where it is remembered. O(1)."""
+        if key in self._young:
+            self._young[key] = value
+        elif key in self._old:
+            self._old[key] = value

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlproject.frontier import Entry, QueueRows, StoredUrlQueue, UrlQueue
+from crawlproject.frontier.place import PLACE_BYTES
 from crawlproject.frontier.stored_queue import SPARE
 
 SERVER = "http://a.example"
@@ -21,11 +22,19 @@ class DictRows:
         self.places: dict[bytes, bytes] = {}
         self.reads = 0
 
-    def put(self, server: int, place: bytes, row: bytes) -> None:
+    def put(self, server: int, place: bytes, row: bytes, digest: bytes | None) -> None:
         self.rows[place] = row
+        if digest is not None:
+            self.places[digest] = place
 
-    def delete(self, server: int, place: bytes) -> None:
-        self.rows.pop(place, None)
+    def move(self, server: int, digest: bytes, old: bytes, place: bytes, row: bytes) -> None:
+        assert self.rows.pop(old) == row
+        self.put(server, place, row, digest)
+
+    def delete(self, server: int, place: bytes, digest: bytes | None) -> None:
+        del self.rows[place]
+        if digest is not None and self.places.get(digest) == place:
+            del self.places[digest]
 
     def get(self, server: int, place: bytes) -> bytes | None:
         return self.rows.get(place)
@@ -36,18 +45,20 @@ class DictRows:
         start = bisect_right(places, place)
         return places[start : start + count]
 
-    def put_place(self, server: int, digest: bytes, place: bytes) -> None:
-        self.places[digest] = place
-
-    def delete_place(self, server: int, digest: bytes) -> None:
-        self.places.pop(digest, None)
-
-    def get_place(self, server: int, digest: bytes) -> bytes | None:
-        return self.places.get(digest)
+    def find(self, server: int, digest: bytes) -> tuple[bytes, bytes] | None:
+        place = self.places.get(digest)
+        return None if place is None else (place, self.rows[place])
 
 
 def queue_over(rows: DictRows, *, by_quality: bool = True, window: int = 1) -> StoredUrlQueue:
-    return StoredUrlQueue(QueueRows(rows, 7, by_quality, indexed=True), window)
+    return StoredUrlQueue(QueueRows(rows, by_quality, indexed=True), 7, window)
+
+
+def reopened(rows: DictRows, length: int, window: int = 1, *, by_quality: bool = True) -> StoredUrlQueue:
+    queue = queue_over(rows, by_quality=by_quality)
+    queue.restore(length)
+    queue.set_window(window)
+    return queue
 
 
 def unplaced(entry: Entry) -> Entry:
@@ -114,15 +125,12 @@ class Pair:
 
     def reopen(self) -> None:
         """As after a crash: what was handed out and not acknowledged is queued again."""
-        length, head = self.stored.saved()
+        length = self.stored.stored
         assert length == len(self.rows.rows)
-        stored = queue_over(self.rows, by_quality=self.by_quality)
-        stored.restore(length, head)
-        stored.set_window(self.stored.window)
+        stored = reopened(self.rows, length, self.stored.window, by_quality=self.by_quality)
         self.stored = stored
         self.memory = UrlQueue(by_quality=self.by_quality, window=stored.window)
-        check = queue_over(self.rows, by_quality=self.by_quality)
-        check.restore(length, b"")
+        check = reopened(self.rows, length, by_quality=self.by_quality)
         for arrival, entry in enumerate(check.drain(SERVER)):
             self.memory.push(entry, SERVER, arrival)
         self.leased.clear()
@@ -158,8 +166,7 @@ def test_what_cannot_be_stored_waits_in_memory() -> None:
         queue.push(Entry(url(number), number % 7, payload=payload), SERVER, number)
         queue.check()
     assert len(rows.rows) == 180
-    again = queue_over(rows)
-    again.restore(*queue.saved())
+    again = reopened(rows, queue.stored)
     order = sorted(range(200), key=lambda number: (-(number % 7), number))
     assert [e.url for e in queue.drain(SERVER)] == [url(number) for number in order]
     assert [e.url for e in again.drain(SERVER)] == [url(number) for number in order if number % 10]
@@ -171,7 +178,7 @@ def test_the_store_is_read_once_for_many_pops() -> None:
     queue = queue_over(rows, window=10)
     for number in range(1000):
         queue.push(Entry(url(number)), SERVER, number)
-    assert len(queue._qualities) <= 10 + 2 * SPARE
+    assert len(queue._head) <= (10 + 2 * SPARE) * PLACE_BYTES
     for number in range(900):
         assert queue.pop(SERVER).url == url(number)
     assert rows.reads <= 900 / SPARE + 1
@@ -187,7 +194,7 @@ def test_a_url_that_was_handed_out_does_not_come_again() -> None:
     assert url(0) not in {entry.url for entry in queue.drain(SERVER)}
     queue.acknowledge(leased, SERVER)
     queue.acknowledge(leased, SERVER)
-    assert queue.saved()[0] == 199
+    assert queue.stored == 199
 
 
 def test_pop_from_empty_queue_raises() -> None:
@@ -205,4 +212,4 @@ def test_a_store_that_lost_rows_is_an_error() -> None:
     with pytest.raises(LookupError, match="lost"):
         queue.pop(SERVER)
     with pytest.raises(LookupError, match="lost"):
-        queue_over(rows).restore(5, b"")
+        reopened(rows, 5)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlproject.storage import DiskFetchedPages, DiskSeenStore, DiskStore, FetchedPage, StoreError, StoreLabel, rocks
+from crawlproject.storage.directory import FORMAT
 
 LABEL = StoreLabel("web", "quality")
 PAGE = FetchedPage(1_700_000_000, b'"tag"', b"Tue, 03 Jan 2023 10:00:00 GMT", 2.5, -3, 7, b"cparse_more")
@@ -93,4 +94,4 @@ def test_a_store_of_format_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with DiskStore(tmp_path, LABEL) as store:
         assert list(DiskSeenStore(store)) == [1, 2]
         assert list(DiskFetchedPages(store).stored()) == []
-    assert json.loads(label.read_text())["format"] == 2
+    assert json.loads(label.read_text())["format"] == FORMAT

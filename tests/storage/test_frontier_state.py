@@ -1,5 +1,6 @@
 """A frontier on disk against one in memory, also over restarts."""
 
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +19,8 @@ from crawlproject.frontier import (
     Session,
 )
 from crawlproject.storage import DiskFrontierStore, DiskStore, StoreError, StoreLabel
+from crawlproject.storage.directory import FORMAT
+from crawlproject.storage.rocks import Batch
 
 SERVERS = [f"http://{name}.example" for name in "abc"]
 POLITENESS = Politeness(mode="session", factor=1, min_delay=0, max_delay=5)
@@ -214,14 +217,39 @@ def test_rest_goes_on_by_the_wall_clock(disk: OnDisk) -> None:
 def test_a_damaged_record_is_an_error(disk: OnDisk) -> None:
     """It names the store."""
     disk.store.commit()
-    from crawlproject.storage.rocks import Batch
-
     batch = Batch(disk.store.rocks)
     batch.put("servers", b"\0\0\0\1", b"\0\0\0\5{oops")
     disk.store.rocks.write(batch)
     disk.store.close()
     with pytest.raises(StoreError, match="damaged"):
         disk.open()
+
+
+def test_a_store_of_format_2(disk: OnDisk) -> None:
+    """Its records hold the number of URLs, with the places of the best behind them: it goes on, and is of this one."""
+    fetch(disk.frontier, 0.0)
+    disk.store.commit()
+    rocks = disk.store.rocks
+    lengths = dict(rocks.rows("lengths", b""))
+    batch = Batch(rocks)
+    for key, data in rocks.rows("servers", b""):
+        text = json.dumps({"urls": int.from_bytes(lengths[key], "big"), **json.loads(data)}).encode()
+        batch.put("servers", key, len(text).to_bytes(4, "big") + text + b"x" * 17)
+        batch.delete("lengths", key)
+    rocks.write(batch)
+    label = disk.folder / "store.json"
+    label.write_text(json.dumps(json.loads(label.read_text()) | {"format": 2}))
+    disk.reopen()
+    assert len(disk.frontier) == 29
+    assert json.loads(label.read_text())["format"] == FORMAT
+    urls = [fetch(disk.frontier, 100.0 + i) for i in range(4)]
+    disk.store.commit()
+    disk.reopen()
+    assert len(disk.frontier) == 25
+    urls += [fetch(disk.frontier, 200.0 + i) for i in range(25)]
+    assert len(set(urls)) == 29
+    disk.frontier.check()
+    disk.store.close()
 
 
 def test_servers_keep_their_numbers(disk: OnDisk) -> None:
