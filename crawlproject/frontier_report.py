@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class FrontierReport:
     """A stored frontier as it was last committed; also of a crawl that is running.
 
-    Opening is O(servers), some 150 µs each: of each the best URLs are read.  Raises StoreError where there is no frontier, or it is damaged.
+    Opening is O(servers), some 200 µs each: of each the best URLs are read.  Raises StoreError where there is no
+    frontier, or it is damaged.
     """
 
     def __init__(self, path: Path, options: FrontierOptions) -> None:
