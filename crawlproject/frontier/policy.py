@@ -133,7 +133,7 @@ class BestPrefix:
     def goes_on(self, server: Server, alternative: float) -> bool:
         """Whether the next URL is worth its time here, where the connection is open. O(1), or as ``rank``."""
         rate = (server.urls.best_quality + server.bonus) * server.worth / server.page_time
-        return rate >= alternative or rate * rate >= self.STAY * alternative * self.rank(server)
+        return rate >= self.STAY * alternative or rate * rate >= self.STAY * alternative * self.rank(server)
 
     def moving_quality(self, server: Server, rank: float) -> float:
         """A URL worth no more per second than the prefix stays behind its end."""

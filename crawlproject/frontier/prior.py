@@ -94,9 +94,9 @@ class Prior:
     """Both times over all servers, and what they make expect of a server never met."""
 
     #: Look again each time there are as many times more observations.
-    GROWTH = 1.3
-    #: It has changed if a time has by this factor.
-    DRIFT = 1.05
+    GROWTH = 1.5
+    #: It has changed if a time has by this factor: less is mostly chance, which the mean of late does not smooth away.
+    DRIFT = 1.1
 
     def __init__(self, connect_time: float, response_time: float) -> None:
         """Starts with these expectations (seconds) of every server."""
