@@ -32,7 +32,7 @@ class Policy(Protocol):
     def goes_on(self, server: Server, alternative: float) -> bool:
         """Whether an open session should make its next request, ``alternative`` being the best rank that waits.
 
-        Asked only while every connection is in use. O(1).
+        Asked only while every connection is in use. O(1), or as ``rank``.
         """
         ...
 
@@ -110,25 +110,30 @@ class BestPrefix:
     """Marginal-value capacity: the batch as long as is worth most per second, and no longer.
 
     A URL is worth its quality and the server's bonus (``look_ahead``).  Rank: max over k of (worth of the best k URLs)
-    / (2·connect + k·response), the maximal-ratio prefix of the queue (Sidney 1975).  An open session goes on while its
-    next URL is worth at least ``STOP`` times per second what the best waiting server offers (the two indices of bandits
-    with set-up costs, Asawa and Teneketzis 1996; with random gains one should stay below the environment's rate,
-    McNamara 1982).  URLs by quality.
+    / (2·connect + k·response), the maximal-ratio prefix of the queue (Sidney 1975).  URLs by quality.
+
+    An open session goes on while its next URL is worth more per second than what the best waiting server offers, and
+    some way below that (the two indices of bandits with set-up costs, Asawa and Teneketzis 1996; with random gains one
+    should stay below the environment's rate, McNamara 1982).  How far: what is left behind is fetched on the next
+    connection, when the best that waits offers no more than this server's rank.  Until then a second is worth from
+    that ``alternative`` down to that rank, on average about their geometric mean: so the square of the URL's rate must
+    reach ``STAY`` times their product.  Where a new connection costs next to nothing, a session leaves early, where it
+    costs much, or few URLs would be left for it, late.
     """
 
     by_quality = True
     learns_prior = True
     looks_ahead = True
-    STOP = 0.6
+    STAY = 0.75
 
     def rank(self, server: Server) -> float:
         """Worth per second of the best prefix. O(its length), at most the batch."""
         return server.urls.best_rate(server.setup_time, server.page_time, server.bonus) * server.worth
 
     def goes_on(self, server: Server, alternative: float) -> bool:
-        """Whether the next URL is worth its time here, the connection being open already."""
-        worth = (server.urls.best_quality + server.bonus) * server.worth
-        return worth >= self.STOP * alternative * server.page_time
+        """Whether the next URL is worth its time here, where the connection is open. O(1), or as ``rank``."""
+        rate = (server.urls.best_quality + server.bonus) * server.worth / server.page_time
+        return rate >= self.STAY * alternative or rate * rate >= self.STAY * alternative * self.rank(server)
 
     def moving_quality(self, server: Server, rank: float) -> float:
         """A URL worth no more per second than the prefix stays behind its end."""

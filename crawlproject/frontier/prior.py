@@ -4,6 +4,9 @@ Times are log-normal over the requests of a server, and their means over servers
 around its server's mean with variance W, the means vary around M with variance V.  A server of n observations with
 sum S is then thought to have mean ``μ = (M/V + S/W) / (1/V + n/W)`` with variance ``p = 1 / (1/V + n/W)``, and its time
 is ``exp(μ + √p/2 + W/2)``: half a standard deviation above the mean (empirical Bayes, a little pessimistic).
+
+The servers met first are those that many links lead to; those met late may be others, and quicker or slower.  So for
+a server never met M is the mean over the first requests to the servers met of late, a moving one.
 All sums are running ones: O(1) per observation.
 """
 
@@ -18,6 +21,8 @@ FIRST_VARIANCE_BETWEEN = 1.0
 FIRST_VARIANCE_WITHIN = 0.6
 #: Observations that those first values weigh as many as.
 FIRST_WEIGHT = 3.0
+#: Over about how many servers "of late" reaches back.
+RECENT_SERVERS = 60
 
 
 class Observed:
@@ -37,6 +42,7 @@ class Population:
 
     def __init__(self, typical: float) -> None:
         self._first_mean = log(typical)
+        self._recent_mean = self._first_mean  # of servers' first observations
         self.observations = 0
         self._servers = 0
         self._means = 0.0  # sum of the servers' means
@@ -58,6 +64,7 @@ class Population:
             self._within += (x - old) ** 2 * n / (n + 1)
         else:
             self._servers += 1
+            self._recent_mean += (x - self._recent_mean) / min(self._servers + FIRST_WEIGHT, RECENT_SERVERS)
         observed.n += 1
         observed.total += x
         new = observed.total / observed.n
@@ -76,6 +83,8 @@ class Population:
         """Seconds that the next request (or connection) of a server should take; None: of one never met. O(1)."""
         mean, between, within = self._moments if self._moments_of == self.observations else self.moments()
         n, total = (observed.n, observed.total) if observed is not None else (0, 0.0)
+        if not n:
+            mean = self._recent_mean
         precision = 1 / between + n / within
         estimate = (mean / between + total / within) / precision
         return exp(estimate + 0.5 * sqrt(1 / precision) + within / 2)
@@ -94,9 +103,9 @@ class Prior:
     """Both times over all servers, and what they make expect of a server never met."""
 
     #: Look again each time there are as many times more observations.
-    GROWTH = 1.3
-    #: It has changed if a time has by this factor.
-    DRIFT = 1.05
+    GROWTH = 1.5
+    #: It has changed if a time has by this factor: less is mostly chance, which the mean of late does not smooth away.
+    DRIFT = 1.1
 
     def __init__(self, connect_time: float, response_time: float) -> None:
         """Starts with these expectations (seconds) of every server."""

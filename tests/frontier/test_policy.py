@@ -132,7 +132,16 @@ def test_best_prefix_is_never_lowered_by_a_poor_url() -> None:
 
 
 def test_best_prefix_goes_on_while_the_next_url_is_worth_its_time() -> None:
-    """0.9 in 0.6 s is 1.5 per second: more than 0.6 x 2.4, less than 0.6 x 2.6."""
+    """0.9 in 0.6 s is 1.5 per second, a new connection would give 0.9: 1.5² is .75 x 0.9 x 3.33."""
     server = server_for(BestPrefix())
-    assert BestPrefix().goes_on(server, 2.4)
-    assert not BestPrefix().goes_on(server, 2.6)
+    assert BestPrefix().goes_on(server, 3.3)
+    assert not BestPrefix().goes_on(server, 3.4)
+
+
+def test_best_prefix_stays_longer_where_it_costs_more_to_come_back() -> None:
+    """It leaves for the same offer where a connection takes a tenth of the time; for a better one only, in any case."""
+    near, far = server_for(BestPrefix()), server_for(BestPrefix())
+    near.estimates.connect_time /= 10
+    assert BestPrefix().goes_on(far, 2.5)
+    assert not BestPrefix().goes_on(near, 2.5)
+    assert BestPrefix().goes_on(near, 1.5)

@@ -44,13 +44,24 @@ def test_running_moments_equal_those_of_all_observations(servers: list[list[floa
 
 
 def test_server_never_met_is_expected_to_be_like_the_others() -> None:
-    """exp(M + √V/2 + W/2), and so slower after slow servers than after fast ones."""
+    """exp(M + √V/2 + W/2), M over first requests, and so slower after slow servers than after fast ones."""
     slow, fast = Population(0.2), Population(0.2)
     observe(slow, [[2.0, 2.5], [3.0, 2.0]])
     observe(fast, [[0.02, 0.025], [0.03, 0.02]])
-    m, v, w = slow.moments()
+    m = (log(2.0) + log(3.0) + FIRST_WEIGHT * log(0.2)) / (2 + FIRST_WEIGHT)
+    _, v, w = slow.moments()
     assert slow.expected(None) == pytest.approx(exp(m + 0.5 * sqrt(v) + w / 2))
+    assert slow.expected(Observed()) == slow.expected(None)
     assert slow.expected(None) > 2 * fast.expected(None)
+
+
+def test_server_never_met_is_expected_to_be_like_those_met_of_late() -> None:
+    """After 300 quick servers and 200 slow ones the next is thought to be slow; one of the first is not."""
+    population = Population(0.2)
+    early = observe(population, [[0.1]] * 300)[0]
+    observe(population, [[2.0]] * 200)
+    assert population.expected(None) > 2.0
+    assert population.expected(early) < 0.5
 
 
 def test_own_observations_outweigh_the_others_in_time() -> None:
