@@ -38,8 +38,12 @@ DEFAULTS: dict[str, Any] = {
     "SEEN_CACHE_URLS": None,
     # One new URL in a thousand lost, or looked up in vain; at 10 million URLs the filter has 24 MB.
     "SEEN_BLOOM_ERROR": 0.001,
-    "SEEN_BLOOM_CAPACITY": 10_000_000,
+    # None in front of an exact store: RocksDB has Bloom filters of its own, which cost less
+    # (docs/stores.md).
+    "SEEN_BLOOM_CAPACITY": None,
 }
+#: For a Bloom filter alone.
+DEFAULT_CAPACITY = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class SeenOptions:
     cache_urls: tuple[str, ...] = ()
     bloom_error: float = 0.001
     #: URLs that the bloom is made for at first; 0 = none in front of an exact store.
-    bloom_capacity: int = 10_000_000
+    bloom_capacity: int = 0
     #: Where Scrapy's own scheduler keeps its requests, and we the keys; None: nothing is kept.
     directory: Path | None = None
 
@@ -75,7 +79,7 @@ class SeenOptions:
             cache_size=size,
             cache_urls=_urls(values.value("SEEN_CACHE_URLS"), size) if policy == "static" else (),
             bloom_error=error,
-            bloom_capacity=values.count("SEEN_BLOOM_CAPACITY", least=1 if kind == "bloom" else 0),
+            bloom_capacity=_capacity(values, kind),
             directory=Path(directory) if directory else None,
         )
 
@@ -100,6 +104,12 @@ class SeenOptions:
         if self.cache_policy == "static":
             return StaticCache(map(key, self.cache_urls))
         return {"clock": ClockCache, "lru": LruCache, "random": RandomCache}[self.cache_policy](self.cache_size)
+
+
+def _capacity(values: SettingValues, kind: Kind) -> int:
+    if values.value("SEEN_BLOOM_CAPACITY") is None:
+        return DEFAULT_CAPACITY if kind == "bloom" else 0
+    return values.count("SEEN_BLOOM_CAPACITY", least=1 if kind == "bloom" else 0)
 
 
 def _urls(path: str | None, count: int) -> tuple[str, ...]:

@@ -16,8 +16,9 @@ def options(**settings: object) -> SeenOptions:
 
 
 def test_without_settings_the_defaults_hold() -> None:
-    """No setting is needed: exact, CLOCK with 2^16 keys, a bloom for 10 million with an error of 0.001."""
-    assert options() == SeenOptions("exact", "clock", 2**16, (), 0.001, 10_000_000, None)
+    """No setting is needed: exact, CLOCK with 2^16 keys; a bloom, where it is alone, for 10 million."""
+    assert options() == SeenOptions("exact", "clock", 2**16, (), 0.001, 0, None)
+    assert options(SEEN_SET="bloom").bloom_capacity == 10_000_000
 
 
 def test_settings_are_read_as_text_too() -> None:
