@@ -277,9 +277,9 @@ def main() -> None:
         if args.scrapy:
             ours(args.scrapy, folder / "ours")
             shutil.rmtree(folder / "ours")
-        for name, kind in SCRAPY_QUEUES.items() if args.scrapy else ():
-            scrapy_on_disk(args.scrapy, folder / name, kind, name)
-            shutil.rmtree(folder / name)
+            for name, kind in SCRAPY_QUEUES.items():
+                scrapy_on_disk(args.scrapy, folder / name, kind, name)
+                shutil.rmtree(folder / name)
         if not args.urls:
             return
         crawl = DiskCrawl(folder / "store", args.servers)

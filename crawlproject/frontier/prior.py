@@ -81,7 +81,7 @@ class Population:
 
     def expected(self, observed: Observed | None) -> float:
         """Seconds that the next request (or connection) of a server should take; None: of one never met. O(1)."""
-        mean, between, within = self._moments if self._moments_of == self.observations else self.moments()
+        mean, between, within = self.moments()
         n, total = (observed.n, observed.total) if observed is not None else (0, 0.0)
         if not n:
             mean = self._recent_mean
