@@ -66,6 +66,7 @@ class Bench:
         for page in range(pages):
             while (start := dispatcher.next(self._now)) is not None:
                 under_way.append(start)
+            dispatcher.take_closed()
             self._now += 0.01
             start = under_way[turns[page]]
             under_way[turns[page]] = under_way[-1]

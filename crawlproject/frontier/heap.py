@@ -56,7 +56,10 @@ class LazyHeap(Generic[T]):
         assert item is not None
         if item[0] != key:
             del self._values[item[1]]
-            self.push(value, key)
+            self._arrivals = arrival = self._arrivals + 1
+            value.heap_item = item = (key, arrival)
+            self._values[arrival] = value
+            heappush(self._heap, item)
             if len(self._heap) > 2 * len(self._values) + STALE_SLACK:
                 self._sweep()
 

@@ -39,10 +39,13 @@ class Yield:
 class LookAhead:
     """Learns what links bring, over all servers."""
 
+    NOT_KEPT = ("_of_unmet",)
+
     def __init__(self) -> None:
         self._buckets: list[list[float]] = []  # [new URLs, pages], decayed, by bit length of a server's visits
         self._gain = 0.0  # decayed sum
         self._weight = 0.0
+        self._of_unmet: float | None = None  # bonus of a server never met, as long as nothing is learned
         self._last = 0.0  # g, when is_outdated last said so
         self._pages = 0  # since then
 
@@ -57,6 +60,7 @@ class LookAhead:
         bucket = found.visits.bit_length()
         while len(self._buckets) <= bucket:
             self._buckets.append([0.0, 0.0])
+        self._of_unmet = None
         totals = self._buckets[bucket]
         totals[0] = totals[0] * BUCKET_DECAY + new
         totals[1] = totals[1] * BUCKET_DECAY + 1.0
@@ -67,17 +71,26 @@ class LookAhead:
 
     def learn_url(self, quality: float, rate: float, page_time: float) -> float:
         """A new URL of this quality was found, while a second was worth ``rate``; what it is worth beyond. O(1)."""
-        gain = max(0.0, quality - rate * page_time)
+        gain = quality - rate * page_time
+        if gain < 0.0:
+            gain = 0.0
+        self._of_unmet = None
         self._gain = self._gain * GAIN_DECAY + gain
         self._weight = self._weight * GAIN_DECAY + 1.0
         return gain
 
     def bonus(self, found: Yield | None) -> float:
         """a_s: what the links of a server's next page are expected to be worth. O(1)."""
+        if found is None:
+            if self._of_unmet is None:
+                self._of_unmet = self._bonus(0, 0.0, 0.0)
+            return self._of_unmet
+        return self._bonus(found.visits.bit_length(), found.new, found.pages)
+
+    def _bonus(self, bucket: int, new: float, pages: float) -> float:
         buckets = self._buckets
         if not buckets or not self._weight:
             return 0.0
-        bucket, new, pages = (found.visits.bit_length(), found.new, found.pages) if found is not None else (0, 0.0, 0.0)
         all_new, all_pages = buckets[bucket] if bucket < len(buckets) else buckets[-1]
         mean = all_new / all_pages if all_pages else 0.0
         return self._gain / self._weight * (new + POPULATION_WEIGHT * mean) / (pages + POPULATION_WEIGHT)

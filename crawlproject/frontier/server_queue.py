@@ -47,6 +47,9 @@ class ServerQueue:
         state = server.state
         if state is LEASED:
             return
+        if state is READY and server.urls and server.ready_at <= self.now:  # what happens most
+            self.ready.rekey(server, self._key_by_rank(server))
+            return
         target = self._target(server)
         server.moving_quality = inf if target is RESTING else -inf
         if state is target:
@@ -153,8 +156,9 @@ class ServerQueue:
         return WAITING if server.state is WAITING else READY
 
     def _key(self, server: Server) -> float:
-        if server.state is RESTING:
-            return server.ready_at
+        return server.ready_at if server.state is RESTING else self._key_by_rank(server)
+
+    def _key_by_rank(self, server: Server) -> float:
         rank = self._policy.rank(server)
         if server.guarded:  # after all others, which have a rank >= 0
             rank = rank / (1.0 + rank) - 1.0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.session import Measurement, Session
 
 #: How many servers a page may cause to be ranked anew, about 20 µs each: no pause, however many servers wait.
-RANKED_PER_PAGE = 4
+RANKED_PER_PAGE = 2
 
 
 class ServerTable:

@@ -8,6 +8,7 @@ in the store until it is acknowledged: after a restart it is queued again.
 from __future__ import annotations
 
 from functools import lru_cache
+from operator import neg
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.frontier.place import PLACE_BYTES as SIZE
@@ -86,7 +87,7 @@ class StoredUrlQueue:
     def best_rate(self, setup: float, page_time: float, bonus: float) -> float:
         """See ``ServerUrls``. O(k)."""
         found = qualities(self._head[: self._window * SIZE], by_quality=self._of.by_quality)
-        return best_rate(found, setup, page_time, bonus)
+        return best_rate(map(neg, found), setup, page_time, bonus)
 
     def set_window(self, window: int) -> None:
         """See ``ServerUrls``. O(window), and a read of the store where the window grows beyond the head."""

@@ -13,7 +13,6 @@ from bisect import bisect_left, bisect_right
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from math import isclose
-from operator import neg
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -66,10 +65,13 @@ class UrlQueue:
         self._rest: list[Item] | None = None  # a heap; no item in it is better than any in _top
         self._sum = 0.0  # quality of the first `window` items of _top
         self._by_path: dict[str, Item] | None = None  # the queued item of each path, from the first raise on
-        self._stale: set[tuple[float, float]] = set()  # sort keys of items in _rest that are no longer valid
+        self._stale: set[tuple[float, float]] | None = None  # sort keys of items in _rest that are no longer valid
+
+    def __bool__(self) -> bool:
+        return bool(self._top)
 
     def __len__(self) -> int:
-        return len(self._top) + (len(self._rest) - len(self._stale) if self._rest else 0)
+        return len(self._top) + len(self._rest or ()) - len(self._stale or ())
 
     @property
     def window(self) -> int:
@@ -91,7 +93,7 @@ class UrlQueue:
 
         O(k).
         """
-        return best_rate(map(neg, islice(self._losses, self._window)), setup, page_time, bonus)
+        return best_rate(islice(self._losses, self._window), setup, page_time, bonus)
 
     def set_window(self, window: int) -> None:
         """Change the number of URLs that ``window_sum`` adds up. O(window log n)."""
@@ -134,6 +136,7 @@ class UrlQueue:
         item = (-quality, second, path, depth, payload) if self._by_quality else (first, -quality, path, depth, payload)
         self._by_path[path] = item
         if self._rest and self._top[-1] < old:
+            self._stale = self._stale or set()
             self._stale.add(old[:2])
             if len(self._stale) * 2 > len(self._rest):
                 self._sweep()
@@ -243,33 +246,35 @@ class UrlQueue:
 
     def _refill(self) -> None:
         """Fetch the best of the heap, so that the window is covered again."""
+        stale = self._stale
         while self._rest and len(self._top) < self._window + SORTED_ITEMS:
             item = heappop(self._rest)
-            if item[:2] in self._stale:
-                self._stale.discard(item[:2])
+            if stale and item[:2] in stale:
+                stale.discard(item[:2])
             else:
                 self._top.append(item)
                 self._losses.append(-self._quality(item))
 
     def _sweep(self) -> None:
         """Drop the stale items of the heap. O(n)."""
-        assert self._rest is not None
+        assert self._rest is not None and self._stale is not None
         self._rest = [item for item in self._rest if item[:2] not in self._stale]
         heapify(self._rest)
-        self._stale.clear()
+        self._stale = None
 
     def check(self) -> None:
         """Assert every invariant. O(n log n); for tests."""
         top = self._top
         rest = self._rest or []
-        assert self._stale <= {item[:2] for item in rest}
+        stale = self._stale or set()
+        assert stale <= {item[:2] for item in rest}
         assert top == sorted(top)
         assert list(self._losses) == [-self._quality(item) for item in top]
         assert not rest or len(top) >= self._window, "the window must be covered"
         assert not rest or top[-1] < min(rest)
         assert all(rest[(i - 1) // 2] < rest[i] for i in range(1, len(rest))), "not a heap"
         if self._by_path is not None:
-            valid = [*top, *(item for item in rest if item[:2] not in self._stale)]
+            valid = [*top, *(item for item in rest if item[:2] not in stale)]
             assert {id(item) for item in self._by_path.values()} <= {id(item) for item in valid}
             assert all(path == item[2] for path, item in self._by_path.items())
         expected = sum(map(self._quality, top[: self._window]))
@@ -282,15 +287,15 @@ def path_of(url: str, prefix: str) -> str:
     return path if path.startswith("/") else url
 
 
-def best_rate(qualities: Iterable[float], setup: float, page_time: float, bonus: float) -> float:
-    """The maximal ratio over the prefixes of ``qualities``, best first.
+def best_rate(losses: Iterable[float], setup: float, page_time: float, bonus: float) -> float:
+    """The maximal ratio over the prefixes of qualities, best first; ``losses``: these, negated.
 
     The ratio rises and then falls, as the qualities are sorted, so the first fall ends the search. O(k).
     """
     time = setup
     worth = best = 0.0
-    for quality in qualities:
-        worth += bonus + quality
+    for loss in losses:
+        worth += bonus - loss
         time += page_time
         if worth <= best * time:
             break
