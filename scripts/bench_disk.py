@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """The frontier on disk: links/s through seen-set and push, pops/s, bytes per URL, memory, stalls, time to reopen.
 
-    scripts/bench_disk.py [--urls 1000000,10000000] [--servers 100000] [--rounds 3] [--scrapy 20000] [--dir FOLDER]
+    scripts/bench_disk.py [--urls 1000000,10000000] [--servers 100000] [--rounds 5] [--scrapy 20000]
 
-One store grows to each of ``--urls`` queued and seen URLs; there it is measured, the best of ``--rounds``: pages of 60
-links, 48 of them seen before (``links``: three of four of these among 30,000 popular URLs; ``uniform``: any, so that
-the URL cache does not help; ``gains``: as ``links``, and the 48 raise the quality of what waits, as ``in-links``
-does), then sessions of ten pages (``pops``: lease, pop, measurement, acknowledgement).  A commit (fsync) each second.
+For each of ``--urls`` a process fills a store with as many queued and seen URLs (``fill``) and waits until RocksDB has
+written back what that left (``settled``).  Then all are measured in turns, so that whatever else the machine does meets
+all sizes alike, the median of ``--rounds``: pages of 60 links, 48 of them seen before (``links``: three of four of
+these among 30,000 popular URLs; ``uniform``: any, so that the URL cache does not help; ``gains``: as ``links``, and the
+48 raise the quality of what waits, as ``in-links`` does), then sessions of ten pages (``pops``: lease, pop,
+measurement, acknowledgement).  A commit (fsync) each second.
 A rate is three: by the clock / by CPU time of all threads, RocksDB's too / by that of the crawl's thread.
-At the end the store is opened again in a new process (``--open``: only that, of the store in ``--dir``).
+At the end the largest store is opened again in a new process.
 
 First ``--scrapy N`` (0: not): N links of the same kind, of 500 servers, and 2,000 pops, through the same and through
 Scrapy's RFPDupeFilter, DownloaderAwarePriorityQueue and disk queues (its default and SQLite's).  So few, because it
@@ -19,12 +21,12 @@ from __future__ import annotations
 
 import argparse
 import random
-import shutil
-import subprocess
 import sys
 import tempfile
 import time
+from multiprocessing import get_context
 from pathlib import Path
+from statistics import median
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -41,12 +43,22 @@ from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measure
 from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore, StoreLabel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from multiprocessing.connection import Connection
+
+    from crawlproject.storage.rocks import Rocks
+
+SPAWN = get_context("spawn")
 
 NEW_LINKS, OLD_LINKS, POPULAR = 12, 48, 30_000
 NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
 COMMIT_INTERVAL = 1.0
 PAGES, POPS = 400, 4000  # of a round
+#: Properties of RocksDB that are 0 when it has nothing left to do.
+WORK = (
+    *("rocksdb.mem-table-flush-pending", "rocksdb.num-running-flushes"),
+    *("rocksdb.compaction-pending", "rocksdb.num-running-compactions"),
+)
 SCRAPY_SERVERS, SCRAPY_POPS = 500, 2000
 SCRAPY_QUEUES = {"disk": PickleLifoDiskQueue, "SQLite": PickleLifoSQLiteQueue}
 
@@ -59,24 +71,24 @@ def link(serial: int, servers: int) -> str:
 
 
 class Rate:
-    """Events per second, by the clock and by CPU time of process and thread; the best of several rounds."""
+    """Events per second, by the clock and by CPU time of process and thread; the median of several rounds."""
 
     def __init__(self) -> None:
-        self.best = [0.0, 0.0, 0.0]
+        self._rounds: list[list[float]] = []
 
     def run(self, step: Callable[[], int]) -> int:
         """Time ``step``, which returns how many events there were."""
         start = self._times()
         count = step()
         spent = [now - then for now, then in zip(self._times(), start, strict=True)]
-        self.best = [max(best, count / time) for best, time in zip(self.best, spent, strict=True)]
+        self._rounds.append([count / time for time in spent])
         return count
 
     def _times(self) -> tuple[float, float, float]:
         return time.perf_counter(), time.process_time(), time.thread_time()
 
     def __str__(self) -> str:
-        return "/".join(f"{rate:.0f}" for rate in self.best)
+        return "/".join(f"{median(rates):.0f}" for rates in zip(*self._rounds, strict=True))
 
 
 class DiskCrawl:
@@ -177,30 +189,69 @@ def disk_bytes(path: Path) -> int:
     return sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())
 
 
+def settle(rocks: Rocks) -> float:
+    """Wait until RocksDB has nothing to write back; returns how long (seconds)."""
+    start = time.perf_counter()
+    while any(table.property_int_value(name) for table in rocks._tables.values() for name in WORK):
+        time.sleep(0.2)
+    return time.perf_counter() - start
+
+
 def show(title: str, figures: dict[str, object]) -> None:
     """A line."""
     print(f"{title} |", *(f"{key} {value} |" for key, value in figures.items()), flush=True)
 
 
-def measure(crawl: DiskCrawl, urls: int, rounds: int) -> None:
-    """Grow to ``urls``, measure and print."""
+def measure(path: Path, urls: int, servers: int, rounds: int) -> Iterator[None]:
+    """Grow a store to ``urls``, measure and print; others have their turn where this yields."""
+    crawl = DiskCrawl(path, servers)
     rates = {name: Rate() for name in ("fill", "links", "uniform", "gains", "pops")}
-    crawl.stall = 0.0
     rates["fill"].run(lambda: crawl.grow(urls))
     figures: dict[str, object] = {"queued": len(crawl.frontier), "servers": crawl.frontier.counts()["servers"]}
     crawl.store.rocks.flush()
+    figures["settled s"] = f"{settle(crawl.store.rocks):.1f}"
     figures["bytes/URL"] = f"{disk_bytes(crawl.store.path) / len(crawl.frontier):.0f}"
+    yield
     crawl.pages(popular=0.75, gains=True)  # what the caches are to know
     warm_up = Rate()
     warm_up.run(crawl.pops)  # what is learned of all servers changes fast at first, and ranks them anew
     figures |= {"first pops": warm_up, "stall s": f"{crawl.stall:.2f}"}
     crawl.stall = 0.0
     for _ in range(rounds):
+        yield
         rates["links"].run(lambda: crawl.pages(popular=0.75))
         rates["uniform"].run(lambda: crawl.pages(popular=0.0))
         rates["gains"].run(lambda: crawl.pages(popular=0.75, gains=True))
         rates["pops"].run(crawl.pops)
     show("disk  ", figures | rates | {"then": f"{crawl.stall:.2f}", "MB": memory()})
+    crawl.store.close()
+
+
+def take_turns(pipe: Connection, *what: Any) -> None:
+    """``measure``, a step whenever the pipe says so."""
+    pipe.recv()
+    for _ in measure(*what):
+        pipe.send(True)
+        pipe.recv()
+    pipe.send(False)
+
+
+def measure_all(sizes: list[int], folder: Path, servers: int, rounds: int) -> None:
+    """Each size in a process of its own, in turns; the last one is opened again."""
+    pipes = []
+    for urls in sizes:
+        ours, theirs = SPAWN.Pipe()
+        SPAWN.Process(target=take_turns, args=(theirs, folder / str(urls), urls, servers, rounds), daemon=True).start()
+        theirs.close()  # so that its end is seen here
+        pipes.append(ours)
+    while pipes:
+        for pipe in list(pipes):
+            pipe.send(True)
+            if not pipe.recv():
+                pipes.remove(pipe)
+    again = SPAWN.Process(target=reopen, args=(folder / str(sizes[-1]), servers))
+    again.start()
+    again.join()
 
 
 def reopen(path: Path, servers: int) -> None:
@@ -264,33 +315,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--urls", default="1000000", help="sizes to grow to; empty: none")
     parser.add_argument("--servers", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--scrapy", type=int, default=20_000, metavar="LINKS")
-    parser.add_argument("--dir", type=Path, help="where a store is made and kept; default: a temporary one")
-    parser.add_argument("--open", action="store_true", help="only open the store in --dir")
     args = parser.parse_args()
-    folder = args.dir or Path(tempfile.mkdtemp())
-    try:
-        if args.open:
-            reopen(folder / "store", args.servers)
-            return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         if args.scrapy:
             ours(args.scrapy, folder / "ours")
-            shutil.rmtree(folder / "ours")
-            for name, kind in SCRAPY_QUEUES.items():
-                scrapy_on_disk(args.scrapy, folder / name, kind, name)
-                shutil.rmtree(folder / name)
-        if not args.urls:
-            return
-        crawl = DiskCrawl(folder / "store", args.servers)
-        for urls in map(int, args.urls.split(",")):
-            measure(crawl, urls, args.rounds)
-        crawl.store.close()
-        again = [sys.executable, __file__, "--open", "--dir", str(folder), "--servers", str(args.servers)]
-        subprocess.run(again, check=True)
-    finally:
-        if args.dir is None:
-            shutil.rmtree(folder)
+            for queue, kind in SCRAPY_QUEUES.items():
+                scrapy_on_disk(args.scrapy, folder / queue, kind, queue)
+        sizes = [int(urls) for urls in args.urls.split(",") if urls]
+        if sizes:
+            measure_all(sizes, folder, args.servers, args.rounds)
 
 
 if __name__ == "__main__":
