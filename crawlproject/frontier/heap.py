@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
+from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 #: (key, arrival): the smallest key comes first, ties in order of arrival.
@@ -114,7 +115,15 @@ class LazyHeap(Generic[T]):
 
     def values(self) -> list[T]:
         """The values in no order. O(n)."""
-        return [self._values[item[1]] for item in self._heap if item[1] in self._values]
+        return list(self._values.values())
+
+    def about_first(self, count: int) -> list[T]:
+        """``count`` values, or all: about those with the smallest keys, about in order. O(count), stale ones included.
+
+        Those at the top of a heap: each has a smaller key than the two below it.
+        """
+        arrivals = (item[1] for item in self._heap if item[1] in self._values)
+        return [self._values[arrival] for arrival in islice(arrivals, count)]
 
     def _sweep(self) -> None:
         self._heap = [item for item in self._heap if item[1] in self._values]

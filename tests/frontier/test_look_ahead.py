@@ -1,8 +1,10 @@
 """What links are expected to bring, traced by hand."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from crawlproject.frontier import BestPrefix, CapacityBased, Entry, Frontier, Measurement, Politeness
+from crawlproject.frontier import BestPrefix, CapacityBased, Entry, Frontier, Measurement, Politeness, server_table
 from crawlproject.frontier.look_ahead import (
     BUCKET_DECAY,
     DRIFT,
@@ -10,6 +12,7 @@ from crawlproject.frontier.look_ahead import (
     POPULATION_WEIGHT,
     SERVER_DECAY,
     LookAhead,
+    Yield,
 )
 from crawlproject.frontier.server import Server
 from crawlproject.frontier.url_queue import UrlQueue
@@ -49,6 +52,31 @@ def test_bonus_weighs_the_servers_own_pages_against_all_servers() -> None:
     expected = (own + POPULATION_WEIGHT * second) / (pages + POPULATION_WEIGHT)
     assert look_ahead.bonus(rich.found) == pytest.approx(0.5 * expected)  # two pages: no server was met so yet
     assert look_ahead.bonus(rich.found) > look_ahead.bonus(poor.found)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["page", "url"]), st.integers(0, 5)), max_size=20))
+def test_server_never_met_is_expected_to_bring_what_one_without_pages_is(steps: list[tuple[str, int]]) -> None:
+    """At any time, whatever was learned since the last question."""
+    look_ahead = LookAhead()
+    for what, number in steps:
+        if what == "page":
+            look_ahead.learn_page(server(), number)
+        else:
+            look_ahead.learn_url(float(number), rate=0.1, page_time=1.0)
+        assert look_ahead.bonus(None) == look_ahead.bonus(Yield())
+
+
+def test_only_the_best_of_many_servers_are_ranked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long queue costs no more than a short one; those far behind keep what was expected of them."""
+    monkeypatch.setattr(server_table, "RANKED_AT_MOST", 10)
+    frontier = Frontier(BestPrefix(), NO_WAIT)
+    keys = [f"http://{number:02}.example" for number in range(60)]
+    frontier.push(Entry(f"{key}/{page}", 100.0 - number) for number, key in enumerate(keys) for page in range(20))
+    for now in range(3):
+        frontier.record(Measurement(keys[0], float(now), status=200, response_time=5.0, fetch_time=5.0))
+        frontier.check()
+    slow = {server.key for server in frontier.servers() if server.estimates.response_time > 1.0}
+    assert slow == set(keys[:10])
 
 
 def test_servers_are_ranked_anew_when_the_gain_drifts() -> None:

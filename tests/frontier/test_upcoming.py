@@ -32,6 +32,9 @@ def test_first_values_of_a_heap_are_those_that_pop_gives(steps: list[tuple[int, 
             heap.rekey(inside[key % len(inside)], float(key))
         else:
             heap.remove(inside.pop(key % len(inside)))
+    about_first = heap.about_first(count)
+    assert len(set(about_first)) == len(about_first) == min(count, len(inside))
+    assert set(heap.about_first(len(inside))) == set(heap.values()) == set(inside)
     first = heap.first(count)
     assert first == [heap.pop() for _ in range(min(count, len(inside)))]
 
