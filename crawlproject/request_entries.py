@@ -6,12 +6,14 @@ import logging
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from scrapy import Request
+from scrapy.http.request import NO_CALLBACK
+
 from crawlproject.download.handler import LAST_OF_SESSION
 from crawlproject.frontier import Entry
 from crawlproject.frontier.place import MAX_PRIORITY
 
 if TYPE_CHECKING:
-    from scrapy import Request
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
@@ -33,6 +35,9 @@ GIVEN_UP = "frontier_given_up"
 
 #: ``Request.meta``: it comes back unsent, because its server must be left alone for now.
 UNSENT = "frontier_unsent"
+
+#: ``Request.meta``: it stands for its server's robots.txt, which is to be known before the server's turn comes.
+ROBOTS_ONLY = "frontier_robots_only"
 
 
 class RequestEntries:
@@ -68,6 +73,8 @@ class RequestEntries:
     def start(self, start: Start) -> Request | None:
         """The request to send now; None where it cannot be read."""
         entry = start.entry
+        if start.is_visit:
+            return Request(entry.url, callback=NO_CALLBACK, meta={ROBOTS_ONLY: True})
         request = self.read(entry)
         if request is None:
             return None

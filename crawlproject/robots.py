@@ -10,7 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin
 
-from cachetools import TLRUCache
+from cachetools import LRUCache, TLRUCache
 from scrapy import Request, signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest, StopDownload
@@ -19,9 +19,9 @@ from scrapy.utils.misc import build_from_crawler
 from w3lib.url import safe_url_string
 
 from crawlproject.download.timing import CLOCK
-from crawlproject.frontier import retry_after_seconds
+from crawlproject.frontier import Visits, retry_after_seconds
 from crawlproject.middlewares import frontier_scheduler
-from crawlproject.request_entries import UNSENT
+from crawlproject.request_entries import ROBOTS_ONLY, UNSENT
 from crawlproject.robots_options import RobotsOptions
 from crawlproject.tolerant import MAX_ROBOTS_TXT
 from crawlproject.urls import server_key
@@ -82,7 +82,10 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     again; after ``ROBOTSTXT_MAX_FAILURES`` in a row the server is given up.  A request that does not come from the
     frontier (a media pipeline's, ``engine.download_async``) fails at once, with ``RobotsUnreachableError``.
 
-    Stats besides Scrapy's: ``robotstxt/unreachable``, ``robotstxt/given_up``, ``robotstxt/unsent``.
+    Up to ``ROBOTSTXT_PREFETCH`` servers at a time are asked before their turn: the dispatcher visits them.
+
+    Stats besides Scrapy's: ``robotstxt/unreachable``, ``robotstxt/given_up``, ``robotstxt/unsent``,
+    ``robotstxt/prefetched``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -95,11 +98,15 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._fetches: dict[str, asyncio.Future[RobotParser]] = {}
         self._allows_all: RobotParser = build_from_crawler(self._parserimpl, crawler, b"")
         crawler.signals.connect(self._stop_long, signals.bytes_received)
+        self._visited: LRUCache[str, bool] = LRUCache(self._options.cache_size)
+        self._prefetches: int | None = None  # at a time; None: not said yet
 
     async def process_request(self, request: Request) -> Request | None:  # type: ignore[override]
         """None: allowed. The request itself: back to the frontier. Raises IgnoreRequest where it is forbidden."""
         if request.meta.get("dont_obey_robotstxt") or not request.url.startswith(("http:", "https:")):
             return None
+        if self._prefetches is None or (self._prefetches and "proxy" in request.meta):
+            self._prefetch(0 if "proxy" in request.meta else self._options.prefetch)
         try:
             rules = await self.robot_parser(request)
         except ValueError:  # no server in its URL: the download will say so
@@ -109,6 +116,10 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             if scheduler is None or not scheduler.handed_out(request):
                 self._stats.inc_value("robotstxt/unsent")
                 raise
+            request.meta[UNSENT] = True
+            return request
+        if ROBOTS_ONLY in request.meta:
+            self._stats.inc_value("robotstxt/prefetched")
             request.meta[UNSENT] = True
             return request
         self.process_request_2(rules, request)
@@ -212,6 +223,20 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         level = logging.INFO if failures == 1 or gives_up else logging.DEBUG
         logger.log(level, "robots.txt of %s cannot be had (%s): %s", key, reason, then)
         return RobotsUnreachableError(f"robots.txt of {key} could not be had: {reason}")
+
+    def _prefetch(self, most: int) -> None:
+        """Have so many servers visited at a time; none once a page had a proxy of its own: a visit has no page."""
+        self._prefetches = most
+        scheduler = frontier_scheduler(self.crawler)
+        if scheduler is not None:
+            scheduler.dispatcher.visits = Visits(self._wanted, most)
+
+    def _wanted(self, key: str) -> bool:
+        """Whether a server is to be visited for its robots.txt: once, also where that is refused. O(1)."""
+        if key in self._copies or key in self._fetches or key in self._visited or not key.startswith("http"):
+            return False
+        self._visited[key] = True
+        return True
 
     def _stop_long(self, data: bytes, request: Request) -> None:
         """Have the rest of a robots.txt that is too long left unread."""

@@ -56,7 +56,8 @@ class FrontierScheduler(BaseScheduler):
             group_of=options.group_of,
         )
         self._frontier.copies_count = options.copies_penalty
-        self._dispatcher = Dispatcher(self._frontier, options.max_sessions, max_parked=options.max_parked)
+        #: Its sessions and its limit on them, which may be set.
+        self.dispatcher = Dispatcher(self._frontier, options.max_sessions, max_parked=options.max_parked)
         self._in_flight: dict[Request, Start] = {}
         self._unqueued: deque[tuple[Request, Entry | None]] = deque()  # they will fail: no server, or one given up
         self._backend = backend_from_options(crawler, options)
@@ -92,7 +93,7 @@ class FrontierScheduler(BaseScheduler):
     def close(self, reason: str) -> Deferred[None] | None:
         """(1) close all sessions (2) write the stats (3) close the record of links, the backend, the dupefilter."""
         self._alarm.cancel()
-        self._dispatcher.close_all(CLOCK())
+        self.dispatcher.close_all(CLOCK())
         self._close_connections()
         self._stats.set_value("frontier/servers", self._frontier.counts()["servers"])
         self._stats.set_value("frontier/urls", len(self._frontier))
@@ -117,11 +118,7 @@ class FrontierScheduler(BaseScheduler):
         Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory|disk``, ``frontier/malformed``.
         """
         if request.meta.pop(UNSENT, False) and request in self._in_flight:
-            self._dispatcher.give_back(self._in_flight[request])
-            self._backend.given_back(request)
-            self._stats.inc_value("frontier/given_back")
-            self._count("dequeued", -1, self._in_flight[request].entry)
-            self._take_dropped()
+            self._take_back(request, self._in_flight[request])
             return True
         if not request.dont_filter and self.dupefilter.request_seen(request):
             assert self._crawler.spider is not None
@@ -146,20 +143,20 @@ class FrontierScheduler(BaseScheduler):
         if self._unqueued:
             return self._hand_out(*self._unqueued.popleft())
         self._find_ended()
-        while (start := self._dispatcher.next(CLOCK())) is not None:
+        while (start := self.dispatcher.next(CLOCK())) is not None:
             request = self._entries.start(start)
             if request is None:
-                self._dispatcher.ended(start.session)
+                self.dispatcher.ended(start.session)
                 continue
             self._close_connections()
             self._in_flight[request] = start
             if start.session.requests == 1:
-                self._stats.set_value("frontier/sessions", self._dispatcher.opened)
-                self._stats.set_value("frontier/sessions/resumed", self._dispatcher.resumed)
-                self._stats.max_value("frontier/sessions/max_open", self._dispatcher.open_sessions)
-            return self._hand_out(request, start.entry)
+                self._stats.set_value("frontier/sessions", self.dispatcher.opened)
+                self._stats.set_value("frontier/sessions/resumed", self.dispatcher.resumed)
+                self._stats.max_value("frontier/sessions/max_open", self.dispatcher.open_sessions)
+            return request if start.is_visit else self._hand_out(request, start.entry)
         self._close_connections()
-        at = self._dispatcher.wake_at()
+        at = self.dispatcher.wake_at()
         if at is not None:
             self._alarm.set(at)
         return None
@@ -193,7 +190,7 @@ class FrontierScheduler(BaseScheduler):
         """Its connection is about to be closed by us: no further request on it, nothing is learned from its end."""
         server = self._frontier.server(key)
         if server is not None and server.session is not None:
-            self._dispatcher.end(server.session)
+            self.dispatcher.end(server.session)
 
     def upcoming_servers(self, count: int, until: float) -> list[str]:
         """Keys of the servers that probably get the next ``count`` sessions. O(count log count)."""
@@ -231,13 +228,8 @@ class FrontierScheduler(BaseScheduler):
         start = self._in_flight.get(request)
         if start is None or self._frontier.join_group(start.session.server.key, group_key):
             return True
-        self._dispatcher.end(start.session)
+        self.dispatcher.end(start.session)
         return False
-
-    @property
-    def dispatcher(self) -> Dispatcher:
-        """Its sessions and its limit on them, which may be set."""
-        return self._dispatcher
 
     @property
     def groups_by_ip(self) -> bool:
@@ -252,6 +244,14 @@ class FrontierScheduler(BaseScheduler):
             self._backend.handed_out(request, entry)
         return request
 
+    def _take_back(self, request: Request, start: Start) -> None:
+        self.dispatcher.give_back(start)
+        if not start.is_visit:
+            self._backend.given_back(request)
+            self._stats.inc_value("frontier/given_back")
+            self._count("dequeued", -1, start.entry)
+        self._take_dropped()
+
     def _find_ended(self) -> None:
         """Look which requests are over: Scrapy has no signal for those a middleware answers or drops. O(sessions)."""
         assert self._crawler.engine is not None
@@ -259,10 +259,10 @@ class FrontierScheduler(BaseScheduler):
         if self._in_flight.keys() <= active:
             return
         for request in [request for request in self._in_flight if request not in active]:
-            self._dispatcher.ended(self._in_flight.pop(request).session)
+            self.dispatcher.ended(self._in_flight.pop(request).session)
 
     def _close_connections(self) -> None:
-        for session in self._dispatcher.take_closed():
+        for session in self.dispatcher.take_closed():
             self._crawler.signals.send_catch_log(session_closed, server_key=session.server.key)
 
     def _take_dropped(self) -> None:
@@ -281,7 +281,7 @@ class FrontierScheduler(BaseScheduler):
         self._alarm.ring()
 
     def _connection_lost(self, server_key: str) -> None:
-        self._dispatcher.connection_lost(server_key, CLOCK())
+        self.dispatcher.connection_lost(server_key, CLOCK())
         self._close_connections()
 
     def _queued(self, count: int, one: Entry) -> None:

@@ -25,7 +25,7 @@ events (URLs pushed, request recorded, session closed), so the heap stays right 
 better server waits until a connection closes.
 """
 
-from crawlproject.frontier.dispatch import Dispatcher, Start
+from crawlproject.frontier.dispatch import Dispatcher, Start, Visits
 from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.policy import (
     POLICIES,
@@ -67,5 +67,6 @@ __all__ = [
     "StoredUrlQueue",
     "UrlQueue",
     "UrlRows",
+    "Visits",
     "retry_after_seconds",
 ]

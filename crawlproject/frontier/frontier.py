@@ -132,10 +132,12 @@ class Frontier:
         Servers of a busy politeness group are set aside on the way: O(log servers) for each, once.
         """
         server = self._queue.lease(now)
-        if server is None:
-            return None
-        server.take_session(now, self._max_batch)
-        return server.session
+        return None if server is None else server.take_session(now, self._max_batch)
+
+    def open_visit(self, key: str, now: float) -> Session | None:
+        """Lease a server for one request that is not queued here; None if it may not be asked now. O(log servers)."""
+        server = self._servers.by_key[key]
+        return server.take_visit(now) if server.parked is None and self._queue.take(server, now) else None
 
     def next_url(self, session: Session, now: float) -> Entry | None:
         """The best URL of the session's server, if the session may ask for one now. O(log n).

@@ -120,12 +120,21 @@ class Server:
         """Seconds to open the next session's connection and to close it; 0 where it is open."""
         return 0.0 if self.parked is not None else 2 * self.estimates.connect_time
 
-    def take_session(self, now: float, max_batch: int) -> None:
+    def take_session(self, now: float, max_batch: int) -> Session:
         """Open a session, or go on with the parked one."""
         limit = 1 if self.limit == 1 else max_batch
         if self.parked is not None:
             self.parked.resume(now, limit)
-        self.session, self.parked = self.parked or Session(self, now, limit), None
+        session = self.session = self.parked or Session(self, now, limit)
+        self.parked = None
+        return session
+
+    def take_visit(self, now: float) -> Session:
+        """Open a session whose only request starts now."""
+        session = self.session = Session(self, now, limit=1)
+        session.requests = 1
+        session.busy_since = now
+        return session
 
     def rest_after(self, session: Session, politeness: Politeness) -> None:
         """The session ends: the polite wait in proportion to it begins."""

@@ -79,13 +79,18 @@ class ServerQueue:
                 group.waiting.push(server, self._key(server))
                 self._offer(group)
                 continue
-            server.state = LEASED
-            server.moving_quality = inf
-            self.leased += 1
-            if group is not None:
-                group.holder = server
+            self._leased(server)
             return server
         return None
+
+    def take(self, server: Server, now: float) -> bool:
+        """Lease ``server``, best or not; False unless it may be asked now. O(log servers)."""
+        if server.state is not READY or not (server.group is None or server.group.is_free(now)):
+            return False
+        self.tick(now)
+        self.ready.remove(server)
+        self._leased(server)
+        return True
 
     def best_rank(self, now: float) -> float | None:
         """Rank of the best server that may be asked now; None if there is none. O(log servers) for each that woke."""
@@ -114,7 +119,7 @@ class ServerQueue:
         those whose rest ends by ``until``, the first first. O(count log count).
         """
         servers = self.ready.first(count)
-        for due in self.resting.first(count - len(servers)):
+        for due in self.resting.first(count - len(servers) if until > self.now else 0):
             if due.heap_item is None or due.heap_item[0] > until:
                 break
             server = due.waiting.peek() if isinstance(due, Group) else due
@@ -147,6 +152,13 @@ class ServerQueue:
         for group in self.groups.values():
             resting += len(group.waiting) - (group.heap_item is not None)
         return {"ready": len(self.ready), "resting": resting, "leased": self.leased}
+
+    def _leased(self, server: Server) -> None:
+        server.state = LEASED
+        server.moving_quality = inf
+        self.leased += 1
+        if server.group is not None:
+            server.group.holder = server
 
     def _target(self, server: Server) -> ServerState:
         if not server.urls:

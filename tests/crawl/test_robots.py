@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from crawlproject.urls import host_of
 from tests.crawl.differential import QUICK, Run, run, run_on
 from tests.crawl.scripted_site import Answer, Site, page, redirect, scripted_site
 
@@ -235,3 +236,28 @@ def test_scrapys_own_scheduler() -> None:
     assert ours.asked() == {"2/a": 1, "2/b": 1}
     assert ours.stat("robotstxt/unsent") == 3
     assert ours.reason == "finished"
+
+
+def test_proxys_users_have_their_robots_txt_from_the_proxy() -> None:
+    """Nobody is visited ahead: only a page says which proxy it goes through, and names need not resolve here."""
+    hosts = [f"http://host{number}.example.com" for number in range(20)]
+    script = {f"{host}/robots.txt": ALL for host in hosts} | {f"{host}/0": Answer(host) for host in hosts}
+    settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8}
+    ours = run(f"{INLINE}.ProxySpider", script, settings=settings, hosts=",".join(hosts))
+    assert sorted(item["text"] for item in ours.items()) == sorted(hosts)
+    assert sorted(one.path for one in ours.site.asked) == sorted(script)
+    assert ours.stat("robotstxt/prefetched") == 0
+    assert ours.stat("dns/lookups") == 0
+
+
+def test_server_that_is_not_to_be_contacted_is_not_visited_again_and_again() -> None:
+    """Its robots.txt is refused before it is asked for, like its pages, all of which fail."""
+    links = [f"http://127.9.0.{number}/{path}" for number in range(40) for path in "ab"]
+    with scripted_site(1) as site:
+        site.script = {"/robots.txt": ALL, "1/": page(*links)}
+        settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8, "ALLOWED_NETWORKS": host_of(site.origins[0])}
+        ours = run_on(site, SPIDER, settings=settings)
+    assert ours.asked() == {"1/": 1}
+    assert ours.reason == "finished"
+    assert ours.stat("robotstxt/prefetched") == 0
+    assert len(links) <= ours.stat("guard/refused/loopback") <= len(links) + 40
