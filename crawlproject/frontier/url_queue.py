@@ -257,8 +257,8 @@ class UrlQueue:
 
     def _sweep(self) -> None:
         """Drop the stale items of the heap. O(n)."""
-        assert self._rest is not None and self._stale is not None
-        self._rest = [item for item in self._rest if item[:2] not in self._stale]
+        stale = self._stale or ()
+        self._rest = [item for item in self._rest or () if item[:2] not in stale]
         heapify(self._rest)
         self._stale = None
 
