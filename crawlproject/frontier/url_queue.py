@@ -50,9 +50,7 @@ class UrlQueue:
 
     ``push``, ``pop`` and ``raise_quality`` are O(log n) amortised (plus a memory move of at most a few hundred
     pointers); ``window_sum``, ``best_quality`` and ``len`` are O(1).  Ties go to the higher priority, then to the
-    earlier arrival, so that equal runs give equal orders.
-
-    Items raised while in the heap leave a stale one behind, skipped when it comes up.
+    earlier arrival, so that equal runs give equal orders.  Items raised in the heap leave a stale one behind.
     """
 
     __slots__ = ("_by_path", "_by_quality", "_losses", "_rest", "_stale", "_sum", "_top", "_window")
@@ -100,7 +98,6 @@ class UrlQueue:
         if window != self._window:
             self._window = window
             self._refill()
-            self._sum_up()
 
     def push(self, entry: Entry, prefix: str, arrival: int) -> None:
         """Add ``entry``, number ``arrival`` in all (below 2**PRIORITY_SHIFT). O(log n).
@@ -194,7 +191,6 @@ class UrlQueue:
         item = self._take_out(0)
         if len(self._top) < self._window and self._rest:
             self._refill()
-            self._sum_up()
         order = item[1] if self._by_quality else item[0]
         path = item[2]
         if self._by_path is not None and self._by_path.get(path) is item:
@@ -245,7 +241,7 @@ class UrlQueue:
         self._sum_up()
 
     def _refill(self) -> None:
-        """Fetch the best of the heap, so that the window is covered again."""
+        """Fetch the best of the heap, so that the window is covered again, and add up."""
         stale = self._stale
         while self._rest and len(self._top) < self._window + SORTED_ITEMS:
             item = heappop(self._rest)
@@ -254,6 +250,7 @@ class UrlQueue:
             else:
                 self._top.append(item)
                 self._losses.append(-self._quality(item))
+        self._sum_up()
 
     def _sweep(self) -> None:
         """Drop the stale items of the heap. O(n)."""
