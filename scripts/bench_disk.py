@@ -24,6 +24,7 @@ import random
 import sys
 import tempfile
 import time
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -116,15 +117,24 @@ class DiskCrawl:
         self.commit()
         return self.serial - first
 
-    def pages(self, *, popular: float, gains: bool = False, count: int = PAGES) -> int:
-        """So many pages, ``popular`` of their old links among the popular ones; returns how many links."""
+    def old_links(self, popular: float, count: int = PAGES) -> list[list[str]]:
+        """Those of so many pages, ``popular`` of them among the popular ones."""
         chance = self.chance
-        for _ in range(count):
-            serial = max(1, self.serial)
-            old = [chance.randrange(POPULAR if chance.random() < popular else serial) for _ in range(OLD_LINKS)]
-            self.page([link(number, self.servers) for number in old], gains=gains)
+        met = [max(1, self.serial + page * NEW_LINKS) for page in range(count)]
+        return [
+            [
+                link(chance.randrange(POPULAR if chance.random() < popular else serial), self.servers)
+                for _ in range(OLD_LINKS)
+            ]
+            for serial in met
+        ]
+
+    def pages(self, old: list[list[str]], *, gains: bool = False) -> int:
+        """A page for each list of old links; returns how many links."""
+        for links in old:
+            self.page(links, gains=gains)
         self.commit()
-        return count * (NEW_LINKS + OLD_LINKS)
+        return len(old) * (NEW_LINKS + OLD_LINKS)
 
     def page(self, old: list[str], *, gains: bool = False) -> None:
         """The links of a page: through the seen-set, the new ones into the frontier."""
@@ -144,7 +154,7 @@ class DiskCrawl:
         count = 0
         while count < most and (started := self.dispatcher.next(self.now)) is not None:
             start = time.perf_counter()
-            session, entry, _ = started
+            session, entry = started.session, started.entry
             count += 1
             self.now += 0.25
             measurement = Measurement(session.server.key, self.now, 200, connect_time=0.05, response_time=0.2)
@@ -212,16 +222,16 @@ def measure(path: Path, urls: int, servers: int, rounds: int) -> Iterator[None]:
     figures["settled s"] = f"{settle(crawl.store.rocks):.1f}"
     figures["bytes/URL"] = f"{disk_bytes(crawl.store.path) / len(crawl.frontier):.0f}"
     yield
-    crawl.pages(popular=0.75, gains=True)  # what the caches are to know
+    crawl.pages(crawl.old_links(0.75), gains=True)  # what the caches are to know
     warm_up = Rate()
     warm_up.run(crawl.pops)  # what is learned of all servers changes fast at first, and ranks them anew
     figures |= {"first pops": warm_up, "stall s": f"{crawl.stall:.2f}"}
     crawl.stall = 0.0
     for _ in range(rounds):
         yield
-        rates["links"].run(lambda: crawl.pages(popular=0.75))
-        rates["uniform"].run(lambda: crawl.pages(popular=0.0))
-        rates["gains"].run(lambda: crawl.pages(popular=0.75, gains=True))
+        for name, popular in (("links", 0.75), ("uniform", 0.0), ("gains", 0.75)):
+            old = crawl.old_links(popular)
+            rates[name].run(partial(crawl.pages, old, gains=name == "gains"))
         rates["pops"].run(crawl.pops)
     show("disk  ", figures | rates | {"then": f"{crawl.stall:.2f}", "MB": memory()})
     crawl.store.close()
@@ -261,7 +271,8 @@ def reopen(path: Path, servers: int) -> None:
     crawl = DiskCrawl(path, servers)
     figures = {"queued": len(crawl.frontier), "open s": f"{time.perf_counter() - start:.1f}"}
     figures |= {"CPU s": f"{time.process_time() - used:.1f}", "MB before": before, "MB": memory()}
-    links.run(lambda: crawl.pages(popular=0.75))
+    old = crawl.old_links(0.75)
+    links.run(lambda: crawl.pages(old))
     show("reopen", figures | {"links": links})
     crawl.store.close()
 
@@ -270,7 +281,8 @@ def ours(links: int, folder: Path) -> None:
     """What follows with our own, by the clock with its commits."""
     crawl = DiskCrawl(folder, SCRAPY_SERVERS)
     pushes, pops = Rate(), Rate()
-    pushes.run(lambda: crawl.pages(popular=0.0, count=links // (NEW_LINKS + OLD_LINKS)))
+    old = crawl.old_links(0.0, links // (NEW_LINKS + OLD_LINKS))
+    pushes.run(lambda: crawl.pages(old))
     urls = len(crawl.frontier)
     crawl.store.rocks.flush()
     size = disk_bytes(folder) / urls
@@ -286,16 +298,17 @@ def scrapy_on_disk(links: int, folder: Path, kind: type, name: str) -> None:
     queue = DownloaderAwarePriorityQueue.from_crawler(crawler, kind, key=str(folder / "queue"))
     seen = RFPDupeFilter(str(folder), fingerprinter=crawler.request_fingerprinter)
     chance = random.Random(1)
+    urls: list[str] = []
     pushed = 0
+    for number in range(links):
+        is_old = number % 5 and pushed > NEW_LINKS
+        urls.append(link(chance.randrange(pushed) if is_old else pushed, SCRAPY_SERVERS))
+        pushed += not is_old
 
     def push() -> int:
-        nonlocal pushed
-        for number in range(links):
-            is_old = number % 5 and pushed > NEW_LINKS
-            request = Request(link(chance.randrange(pushed) if is_old else pushed, SCRAPY_SERVERS))
+        for request in map(Request, urls):
             if not seen.request_seen(request):
                 queue.push(request)
-                pushed += 1
         return links
 
     def pop() -> int:

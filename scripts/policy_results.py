@@ -26,6 +26,7 @@ ROWS = {
     "opic": f"--webs 4 --estimate opic {THREE}",
     "depth": f"--webs 4 --estimate depth {THREE}",
     "constant": f"--webs 4 --estimate constant {THREE}",
+    "sitemaps": f"--webs 8 --sitemaps 0.3 --quality pagerank,zipf {THREE}",
     "tail": f"--webs 4 --web tail --quality pagerank,zipf {THREE}",
     "uic-150": f"--web GRAPH --max-pages-per-server 150 --sessions 16 --webs 6 --quality pagerank,zipf {THREE}",
     "uic-full": f"--web GRAPH --sessions 4 --webs 6 {THREE}",
