@@ -81,8 +81,9 @@ class FrontierAddon:
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits
             self._take_over_limits(settings)
-        for scheme in ("http", "https"):
-            _set_in(settings, "DOWNLOAD_HANDLERS", scheme, HANDLER)
+        # Scrapy's handler of ftp connects to whatever a name, or the server's answer to PASV, means at that moment.
+        for scheme, handler in (("http", HANDLER), ("https", HANDLER), ("ftp", None)):
+            _set_in(settings, "DOWNLOAD_HANDLERS", scheme, handler)
         for name, components in (
             ("DOWNLOADER_MIDDLEWARES", DOWNLOADER_MIDDLEWARES),
             ("SPIDER_MIDDLEWARES", SPIDER_MIDDLEWARES),

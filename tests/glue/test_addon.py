@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from scrapy import Spider
+from scrapy.core.downloader.handlers.ftp import FTPDownloadHandler
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
@@ -106,10 +107,15 @@ def test_choice_of_the_project_wins(name: str, value: Any, priority: str) -> Non
 
 def test_download_handlers_of_the_project_win() -> None:
     """For the schemes it names, also to switch one off; the others are set."""
-    settings = with_addon({"DOWNLOAD_HANDLERS": {"https": None, "ftp": None}})
+    settings = with_addon({"DOWNLOAD_HANDLERS": {"https": None, "ftp": FTPDownloadHandler}})
     assert settings["DOWNLOAD_HANDLERS"]["https"] is None
-    assert settings["DOWNLOAD_HANDLERS"]["ftp"] is None
+    assert settings["DOWNLOAD_HANDLERS"]["ftp"] is FTPDownloadHandler
     assert load_object(settings["DOWNLOAD_HANDLERS"]["http"]) is FrontierDownloadHandler
+
+
+def test_ftp_is_off_unless_the_project_switches_it_on() -> None:
+    """Its handler would connect wherever a server says."""
+    assert with_addon({})["DOWNLOAD_HANDLERS"]["ftp"] is None
 
 
 @pytest.mark.parametrize("key", ["crawlproject.middlewares.PolitenessMiddleware", PolitenessMiddleware])
