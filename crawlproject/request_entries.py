@@ -6,7 +6,6 @@ import logging
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
 from crawlproject.download.handler import LAST_OF_SESSION
@@ -14,6 +13,7 @@ from crawlproject.frontier import Entry
 from crawlproject.frontier.place import MAX_PRIORITY
 
 if TYPE_CHECKING:
+    from scrapy import Request
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
@@ -73,11 +73,12 @@ class RequestEntries:
     def start(self, start: Start) -> Request | None:
         """The request to send now; None where it cannot be read."""
         entry = start.entry
-        if start.is_visit:
-            return Request(entry.url, callback=NO_CALLBACK, meta={ROBOTS_ONLY: True})
         request = self.read(entry)
         if request is None:
             return None
+        if start.is_scout:
+            meta = {**request.meta, ROBOTS_ONLY: True}
+            return request.replace(callback=NO_CALLBACK, errback=None, cb_kwargs={}, meta=meta)
         meta = request.meta
         meta.setdefault("quality", entry.quality)
         if meta.get("download_slot") == meta.get(OWN_SLOT) and not self._has_slots:  # else the project's own

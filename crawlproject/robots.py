@@ -6,11 +6,12 @@ import asyncio
 import logging
 import re
 import time
+from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin
 
-from cachetools import LRUCache, TLRUCache
+from cachetools import TLRUCache
 from scrapy import Request, signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest, StopDownload
@@ -19,7 +20,7 @@ from scrapy.utils.misc import build_from_crawler
 from w3lib.url import safe_url_string
 
 from crawlproject.download.timing import CLOCK
-from crawlproject.frontier import Visits, retry_after_seconds
+from crawlproject.frontier import Scouts, retry_after_seconds
 from crawlproject.middlewares import frontier_scheduler
 from crawlproject.request_entries import ROBOTS_ONLY, UNSENT
 from crawlproject.robots_options import RobotsOptions
@@ -82,7 +83,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     again; after ``ROBOTSTXT_MAX_FAILURES`` in a row the server is given up.  A request that does not come from the
     frontier (a media pipeline's, ``engine.download_async``) fails at once, with ``RobotsUnreachableError``.
 
-    Up to ``ROBOTSTXT_PREFETCH`` servers at a time are asked before their turn: the dispatcher visits them.
+    Up to ``ROBOTSTXT_PREFETCH`` servers at a time are asked before their turn, by scouts of the dispatcher.
 
     Stats besides Scrapy's: ``robotstxt/unreachable``, ``robotstxt/given_up``, ``robotstxt/unsent``,
     ``robotstxt/prefetched``.
@@ -98,15 +99,16 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._fetches: dict[str, asyncio.Future[RobotParser]] = {}
         self._allows_all: RobotParser = build_from_crawler(self._parserimpl, crawler, b"")
         crawler.signals.connect(self._stop_long, signals.bytes_received)
-        self._visited: LRUCache[str, bool] = LRUCache(self._options.cache_size)
-        self._prefetches: int | None = None  # at a time; None: not said yet
+        crawler.signals.connect(self._spider_opened, signals.spider_opened)
 
     async def process_request(self, request: Request) -> Request | None:  # type: ignore[override]
         """None: allowed. The request itself: back to the frontier. Raises IgnoreRequest where it is forbidden."""
+        if ROBOTS_ONLY in request.meta:
+            await self._prefetch(request)
+            request.meta[UNSENT] = True
+            return request
         if request.meta.get("dont_obey_robotstxt") or not request.url.startswith(("http:", "https:")):
             return None
-        if self._prefetches is None or (self._prefetches and "proxy" in request.meta):
-            self._prefetch(0 if "proxy" in request.meta else self._options.prefetch)
         try:
             rules = await self.robot_parser(request)
         except ValueError:  # no server in its URL: the download will say so
@@ -118,12 +120,15 @@ class RobotsMiddleware(RobotsTxtMiddleware):
                 raise
             request.meta[UNSENT] = True
             return request
-        if ROBOTS_ONLY in request.meta:
-            self._stats.inc_value("robotstxt/prefetched")
-            request.meta[UNSENT] = True
-            return request
         self.process_request_2(rules, request)
         return None
+
+    async def _prefetch(self, scout: Request) -> None:
+        """Ask for the robots.txt that the page of ``scout`` will need when its server's turn comes."""
+        if not scout.meta.get("dont_obey_robotstxt"):
+            self._stats.inc_value("robotstxt/prefetched")
+            with suppress(RobotsUnreachableError):
+                await self.robot_parser(scout)
 
     async def robot_parser(self, request: Request) -> RobotParser:
         """The rules of the request's server. Raises RobotsUnreachableError while they cannot be had."""
@@ -224,19 +229,14 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         logger.log(level, "robots.txt of %s cannot be had (%s): %s", key, reason, then)
         return RobotsUnreachableError(f"robots.txt of {key} could not be had: {reason}")
 
-    def _prefetch(self, most: int) -> None:
-        """Have so many servers visited at a time; none once a page had a proxy of its own: a visit has no page."""
-        self._prefetches = most
+    def _spider_opened(self) -> None:
         scheduler = frontier_scheduler(self.crawler)
-        if scheduler is not None:
-            scheduler.dispatcher.visits = Visits(self._wanted, most)
+        if scheduler is not None and self._options.prefetch:
+            scheduler.dispatcher.scouts = Scouts(self._lacks_rules, self._options.prefetch)
 
-    def _wanted(self, key: str) -> bool:
-        """Whether a server is to be visited for its robots.txt: once, also where that is refused. O(1)."""
-        if key in self._copies or key in self._fetches or key in self._visited or not key.startswith("http"):
-            return False
-        self._visited[key] = True
-        return True
+    def _lacks_rules(self, key: str) -> bool:
+        """Whether the server's robots.txt is neither known nor asked for. O(1)."""
+        return key not in self._copies and key not in self._fetches and key.startswith(("http:", "https:"))
 
     def _stop_long(self, data: bytes, request: Request) -> None:
         """Have the rest of a robots.txt that is too long left unread."""

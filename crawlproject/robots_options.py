@@ -33,7 +33,7 @@ class RobotsOptions:
     cache_size: int = 20_000
     #: Failures in a row after which the server is given up; 0 = never.
     max_failures: int = 6
-    #: Servers visited at a time for their robots.txt before their turn; 0 = none.
+    #: Servers asked for their robots.txt at a time before their turn; 0 = none.
     prefetch: int = 4
 
     @classmethod

@@ -163,6 +163,7 @@ class DiskCrawl:
             if session.requests == 10:
                 self.dispatcher.end(session)
             self.dispatcher.ended(session)
+            self.dispatcher.take_closed()
             self._tick(start)
         self.commit()
         return count
@@ -226,6 +227,7 @@ def measure(path: Path, urls: int, servers: int, rounds: int) -> Iterator[None]:
     warm_up = Rate()
     warm_up.run(crawl.pops)  # what is learned of all servers changes fast at first, and ranks them anew
     figures |= {"first pops": warm_up, "stall s": f"{crawl.stall:.2f}"}
+    settle(crawl.store.rocks)
     crawl.stall = 0.0
     for _ in range(rounds):
         yield
@@ -233,6 +235,7 @@ def measure(path: Path, urls: int, servers: int, rounds: int) -> Iterator[None]:
             old = crawl.old_links(popular)
             rates[name].run(partial(crawl.pages, old, gains=name == "gains"))
         rates["pops"].run(crawl.pops)
+        settle(crawl.store.rocks)  # before others have their turn
     show("disk  ", figures | rates | {"then": f"{crawl.stall:.2f}", "MB": memory()})
     crawl.store.close()
 

@@ -10,23 +10,22 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.frontier.heap import LazyHeap
-from crawlproject.frontier.url_queue import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.session import Session
+    from crawlproject.frontier.url_queue import Entry
 
 #: How long (seconds) a session waits for its last page's links when its server has no URL left.
 LINGER = 0.1
 
+#: One scout at a time for each so many sessions allowed: scouts prepare sessions, they do not replace them.
+SESSIONS_PER_SCOUT = 8
 
-#: At least so many sessions for each visit at the same time: visits prepare sessions, they do not replace them.
-SESSIONS_PER_VISIT = 8
-
-#: Among how many servers next in turn one to be visited is looked for, for each visit allowed.
-SERVERS_PER_VISIT = 4
+#: Among how many servers next in turn one for a scout is looked for, for each scout allowed.
+SERVERS_PER_SCOUT = 4
 
 
 class Start(NamedTuple):
@@ -36,13 +35,14 @@ class Start(NamedTuple):
     entry: Entry
     #: Certainly the last of its session, so that it can ask the server to close.
     is_last: bool
-    #: See ``Visits``: the entry only names the server, it is not from the frontier.
-    is_visit: bool = False
+    #: See ``Scouts``: the entry is the server's best, which stays queued.
+    is_scout: bool = False
 
 
-class Visits(NamedTuple):
-    """Which servers are visited ahead of their turn, for one request that is not in the frontier (robots.txt)."""
+class Scouts(NamedTuple):
+    """Sessions of one request that is not in the frontier (robots.txt), with servers whose turn comes next."""
 
+    #: Whether the server of a key is to have one; each has one at most.
     wanted: Callable[[str], bool]
     #: At a time; they count among the sessions.
     most: int
@@ -56,7 +56,7 @@ class Dispatcher:
     A session that gives up its place may leave its connection open, idle: it is parked.  At most ``max_parked`` are,
     and only where the frontier's politeness has a ``parking_time``.
 
-    ``visits`` may be set, too.  Servers that have their turn now are not visited: with these, that request comes first.
+    ``scouts`` may be set, too.  A server that has its turn now gets none: its session begins with that request.
 
     ``next``, ``ended`` and ``wake_at`` are O(log n) amortised.
     """
@@ -65,13 +65,13 @@ class Dispatcher:
         self.frontier = frontier
         self.max_sessions = max_sessions
         self.max_parked = max_parked
-        self.visits: Visits | None = None
+        self.scouts: Scouts | None = None
         self._linger = linger
         self._open: set[Session] = set()
         self._free: deque[Session] = deque()  # no request under way, to be looked at
         self._held: LazyHeap[Session] = LazyHeap()  # waiting politely, or for URLs, by the time it ends
         self._parked: LazyHeap[Session] = LazyHeap()  # by the time it ends
-        self._visiting: set[Session] = set()
+        self._scouting: set[Session] = set()
         self._closed: list[Session] = []
         self.opened = 0  # sessions, ever
         self.resumed = 0  # how often a parked one went on
@@ -96,9 +96,9 @@ class Dispatcher:
             if start is not None:
                 return start
         while len(self._open) < self.max_sessions:
-            visit = self._visit(now)
-            if visit is not None:
-                return visit
+            scout = self._scout(now)
+            if scout is not None:
+                return scout
             opened = self.frontier.open_session(now)
             if opened is None:
                 break
@@ -128,7 +128,7 @@ class Dispatcher:
 
     def give_back(self, start: Start) -> None:
         """The request may not start after all: its URL goes back to the queue; ``ended`` must still follow."""
-        if not start.is_visit:
+        if not start.is_scout:
             self.frontier.give_back(start.session, start.entry)
 
     def end(self, session: Session) -> None:
@@ -158,22 +158,29 @@ class Dispatcher:
         while (parked := self._parked.pop()) is not None:
             self._unpark(parked, now)
 
-    def _visit(self, now: float) -> Start | None:
-        """Visit one of the servers that come next. O(places free + visits), log of that for each."""
-        if self.visits is None:
+    def _scout(self, now: float) -> Start | None:
+        """Open a session ahead of its server's turn, in one of the last places. O(k log k), k scouts being allowed."""
+        if self.scouts is None:
             return None
-        most = min(self.visits.most, self.max_sessions // SESSIONS_PER_VISIT)
-        if len(self._visiting) >= most:
-            return None
+        most = min(self.scouts.most, self.max_sessions // SESSIONS_PER_SCOUT)
         free = self.max_sessions - len(self._open)
-        for key in self.frontier.upcoming(free + SERVERS_PER_VISIT * most, now)[free:]:
-            session = self.frontier.open_visit(key, now) if self.visits.wanted(key) else None
-            if session is not None:
-                self._open.add(session)
-                self._visiting.add(session)
-                self.opened += 1
-                return Start(session, Entry(key + "/"), is_last=True, is_visit=True)
+        if free > most or len(self._scouting) >= most:
+            return None
+        for key in self.frontier.upcoming(free + SERVERS_PER_SCOUT * most)[free:]:
+            start = self._open_scout(key, now) if self.scouts.wanted(key) else None
+            if start is not None:
+                return start
         return None
+
+    def _open_scout(self, key: str, now: float) -> Start | None:
+        opened = self.frontier.open_scout(key, now)
+        if opened is None:
+            return None
+        session, entry = opened
+        self._open.add(session)
+        self._scouting.add(session)
+        self.opened += 1
+        return Start(session, entry, is_last=False, is_scout=True)
 
     def _serve(self, session: Session, now: float) -> Start | None:
         """Start the session's next request, hold it, or close it."""
@@ -216,6 +223,6 @@ class Dispatcher:
 
     def _close(self, session: Session, now: float) -> None:
         self._open.discard(session)
-        self._visiting.discard(session)
+        self._scouting.discard(session)
         self.frontier.close_session(session, now)
         self._closed.append(session)

@@ -72,7 +72,7 @@ class LookAhead:
     def learn_url(self, quality: float, rate: float, page_time: float) -> float:
         """A new URL of this quality was found, while a second was worth ``rate``; what it is worth beyond. O(1)."""
         gain = quality - rate * page_time
-        if gain < 0.0:
+        if not gain > 0.0:
             gain = 0.0
         self._of_unmet = None
         self._gain = self._gain * GAIN_DECAY + gain

@@ -114,12 +114,14 @@ class ServerQueue:
         """The earliest time at which ``lease`` can succeed; None if no server waits. O(1) amortised."""
         return self.now if len(self.ready) else self.resting.first_key()
 
-    def upcoming(self, count: int, until: float) -> list[Server]:
+    def upcoming(self, count: int, until: float | None) -> list[Server]:
         """The ``count`` servers that ``lease`` would take next, but for what changes: those ready, the best first, then
         those whose rest ends by ``until``, the first first. O(count log count).
         """
         servers = self.ready.first(count)
-        for due in self.resting.first(count - len(servers) if until > self.now else 0):
+        if until is None:
+            return servers
+        for due in self.resting.first(count - len(servers)):
             if due.heap_item is None or due.heap_item[0] > until:
                 break
             server = due.waiting.peek() if isinstance(due, Group) else due

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 #: How many servers a page may cause to be ranked anew, about 10 µs each: no pause, however many servers wait.
 RANKED_PER_PAGE = 4
-#: Only so many, about the best, are: those that may get one of the next sessions. The others are when a link to them,
-#: or their rise among these, brings them up.
+#: Only so many, about the best, are: those that may get one of the next sessions. The others are when they come to
+#: the top.
 RANKED_AT_MOST = 2000
 
 
@@ -107,6 +107,18 @@ class ServerTable:
             self.expect(server)
             self.queue.place(server)
         del self._outdated[-RANKED_PER_PAGE:]
+
+    def freshen_best(self, now: float) -> None:
+        """Where not all servers were ranked anew: the best is, and what then is the best. O(log servers)."""
+        if len(self.queue.ready) > RANKED_AT_MOST:
+            for _ in range(RANKED_PER_PAGE):
+                self.queue.best_rank(now)  # those whose rest is over are among them
+                best = self.queue.ready.peek()
+                if best is not None:
+                    self.expect(best)
+                    self.queue.place(best)
+                if best is self.queue.ready.peek():
+                    return
 
     def foresee(self, server: Server) -> None:
         """What its next session carries. O(1), or O(batch) where that changes."""

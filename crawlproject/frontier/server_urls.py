@@ -49,6 +49,10 @@ class ServerUrls(Protocol):
         """Add ``gain`` > 0 to the quality of ``url``; its new quality, or None if it is not queued."""
         ...
 
+    def best(self, prefix: str) -> Entry:
+        """The entry that ``pop`` would return; raises IndexError when the queue is empty."""
+        ...
+
     def pop(self, prefix: str) -> Entry:
         """Remove and return the best entry; where it is stored, it stays there until ``acknowledge``."""
         ...

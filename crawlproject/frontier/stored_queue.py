@@ -11,6 +11,7 @@ from functools import lru_cache
 from operator import neg
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from crawlproject.frontier.best_rate import best_rate
 from crawlproject.frontier.place import PLACE_BYTES as SIZE
 from crawlproject.frontier.place import (
     Place,
@@ -25,7 +26,7 @@ from crawlproject.frontier.place import (
     url_digest,
     with_quality,
 )
-from crawlproject.frontier.url_queue import Entry, best_rate, path_of
+from crawlproject.frontier.url_queue import Entry, path_of
 
 if TYPE_CHECKING:
     from crawlproject.frontier.server_urls import UrlRows
@@ -116,7 +117,7 @@ class StoredUrlQueue:
         place = self._head[:SIZE]
         if not place:
             raise IndexError("pop from an empty queue")
-        path, depth, payload = self._row(place)
+        entry = self.best(prefix)._replace(place=place)
         last = self._head[-SIZE:]
         self._head = self._head[SIZE:]
         if self._leased is _NONE_LEASED:
@@ -124,8 +125,16 @@ class StoredUrlQueue:
         self._leased.add(place)
         self._length -= 1
         self._refill(last)
+        return entry
+
+    def best(self, prefix: str) -> Entry:
+        """See ``ServerUrls``. Raises as ``pop``."""
+        place = self._head[:SIZE]
+        if not place:
+            raise IndexError("no best of an empty queue")
+        path, depth, payload = self._row(place)
         quality, priority, _ = decode_place(place, by_quality=self._of.by_quality)
-        return Entry(prefix + path if path.startswith("/") else path, quality, priority, depth, payload, place)
+        return Entry(prefix + path if path.startswith("/") else path, quality, priority, depth, payload)
 
     def acknowledge(self, entry: Entry, prefix: str) -> None:
         """See ``ServerUrls``; an entry that has been acknowledged is left alone. O(1)."""

@@ -13,10 +13,9 @@ from bisect import bisect_left, bisect_right
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from math import isclose
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from crawlproject.frontier.best_rate import best_rate
 
 #: How many of its best items a queue keeps sorted at least (more where the window is wider).
 SORTED_ITEMS = 64
@@ -191,12 +190,19 @@ class UrlQueue:
         item = self._take_out(0)
         if len(self._top) < self._window and self._rest:
             self._refill()
-        order = item[1] if self._by_quality else item[0]
-        path = item[2]
-        if self._by_path is not None and self._by_path.get(path) is item:
-            del self._by_path[path]
+        if self._by_path is not None and self._by_path.get(item[2]) is item:
+            del self._by_path[item[2]]
+        return self._entry(item, prefix)
+
+    def best(self, prefix: str) -> Entry:
+        """The entry that ``pop`` would return. O(1); raises IndexError when the queue is empty."""
+        return self._entry(self._top[0], prefix)
+
+    def _entry(self, item: Item, prefix: str) -> Entry:
+        first, second, path, depth, payload = item
+        quality, order = (-first, second) if self._by_quality else (-second, first)
         url = prefix + path if path.startswith("/") else path
-        return Entry(url, self._quality(item), -(int(order) >> PRIORITY_SHIFT), item[3], item[4])
+        return Entry(url, quality, -(int(order) >> PRIORITY_SHIFT), depth, payload)
 
     def drain(self, prefix: str) -> list[Entry]:
         """Remove and return all entries, best first. O(n log n)."""
@@ -282,19 +288,3 @@ def path_of(url: str, prefix: str) -> str:
     """``url`` without the server key ``prefix`` where a path follows that; else as it is."""
     path = url.removeprefix(prefix)
     return path if path.startswith("/") else url
-
-
-def best_rate(losses: Iterable[float], setup: float, page_time: float, bonus: float) -> float:
-    """The maximal ratio over the prefixes of qualities, best first; ``losses``: these, negated.
-
-    The ratio rises and then falls, as the qualities are sorted, so the first fall ends the search. O(k).
-    """
-    time = setup
-    worth = best = 0.0
-    for loss in losses:
-        worth += bonus - loss
-        time += page_time
-        if worth <= best * time:
-            break
-        best = worth / time
-    return best

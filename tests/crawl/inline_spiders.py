@@ -100,6 +100,20 @@ class FilesSpider(SiteSpider):
         yield {"url": response.url, "file_urls": [self.url(f"2/{number}") for number in range(5)]}
 
 
+class DisobedientSpider(SiteSpider):
+    """Two pages of each server, whatever its robots.txt says."""
+
+    name = "disobedient"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for site in self.sites:
+            for number in range(2):
+                yield Request(f"{site}/{number}", meta={"dont_obey_robotstxt": True})
+
+    def parse(self, response: Response, **kwargs: Any) -> Any:
+        yield {"url": response.url}
+
+
 class ProxySpider(SiteSpider):
     """Reaches servers of any name through a proxy, its last site; ``hosts`` are their origins."""
 

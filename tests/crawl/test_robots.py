@@ -238,19 +238,19 @@ def test_scrapys_own_scheduler() -> None:
     assert ours.reason == "finished"
 
 
-def test_proxys_users_have_their_robots_txt_from_the_proxy() -> None:
-    """Nobody is visited ahead: only a page says which proxy it goes through, and names need not resolve here."""
+def test_robots_txt_comes_by_the_proxy_that_the_page_goes_through() -> None:
+    """Ahead of the servers' turn, too; names need not resolve here."""
     hosts = [f"http://host{number}.example.com" for number in range(20)]
     script = {f"{host}/robots.txt": ALL for host in hosts} | {f"{host}/0": Answer(host) for host in hosts}
     settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8}
     ours = run(f"{INLINE}.ProxySpider", script, settings=settings, hosts=",".join(hosts))
     assert sorted(item["text"] for item in ours.items()) == sorted(hosts)
     assert sorted(one.path for one in ours.site.asked) == sorted(script)
-    assert ours.stat("robotstxt/prefetched") == 0
+    assert ours.stat("robotstxt/prefetched") >= 1
     assert ours.stat("dns/lookups") == 0
 
 
-def test_server_that_is_not_to_be_contacted_is_not_visited_again_and_again() -> None:
+def test_server_that_is_not_to_be_contacted_is_not_tried_again_and_again() -> None:
     """Its robots.txt is refused before it is asked for, like its pages, all of which fail."""
     links = [f"http://127.9.0.{number}/{path}" for number in range(40) for path in "ab"]
     with scripted_site(1) as site:
@@ -261,3 +261,36 @@ def test_server_that_is_not_to_be_contacted_is_not_visited_again_and_again() -> 
     assert ours.reason == "finished"
     assert ours.stat("robotstxt/prefetched") == 0
     assert len(links) <= ours.stat("guard/refused/loopback") <= len(links) + 40
+
+
+def test_scouts_do_not_download_what_robots_txt_is_not_asked_for() -> None:
+    """Pages with ``dont_obey_robotstxt``: each once, and no robots.txt."""
+    script = {f"/{number}": FINE for number in range(2)}
+    with scripted_site(20) as site:
+        site.script = script
+        settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8}
+        ours = run_on(site, f"{INLINE}.DisobedientSpider", settings=settings)
+    assert ours.asked() == {f"{server}/{number}": 1 for server in range(1, 21) for number in range(2)}
+    assert ours.stat("robotstxt/prefetched") == 0
+    assert not any(one.path == "/robots.txt" for one in site.asked)
+
+
+@pytest.mark.parametrize("limit", [2, 3])
+def test_sitemaps_found_ahead_have_the_depth_of_their_servers_pages(limit: int) -> None:
+    """As if the page had come first: what the pages listed link to is one deeper, and DEPTH_LIMIT holds for that."""
+    servers = range(2, 10)
+    with scripted_site(9) as site:
+        script = {"1/": page(site.url("1/a")), "1/a": page(*(site.url(f"{server}/") for server in servers))}
+        for server in servers:
+            listed = f"<urlset><url><loc>{site.url(f'{server}/hidden')}</loc></url></urlset>"
+            script[f"{server}/robots.txt"] = Answer(f"Sitemap: {site.url(f'{server}/map.xml')}\n")
+            script[f"{server}/map.xml"] = Answer(listed, headers={"Content-Type": "text/xml"})
+            script[f"{server}/hidden"] = page("deeper", title=f"hidden {server}")
+            script[f"{server}/"] = script[f"{server}/deeper"] = FINE
+        site.script = script
+        settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8, "DEPTH_LIMIT": limit, "LINKS_SITEMAPS": True}
+        ours = run_on(site, "crawlproject.spiders.web.WebSpider", settings=settings, seeds=site.url("1/"))
+    assert ours.stat("robotstxt/prefetched") >= 1
+    asked = ours.asked()
+    assert sum(asked[f"{server}/hidden"] for server in servers) == len(servers)
+    assert sum(asked[f"{server}/deeper"] for server in servers) == (len(servers) if limit == 3 else 0)

@@ -107,7 +107,9 @@ class Pair:
 
     def pop(self) -> None:
         if len(self.memory):
+            best = self.stored.best(SERVER)
             entry = self.stored.pop(SERVER)
+            assert best == unplaced(entry)
             assert unplaced(entry) == self.memory.pop(SERVER)
             self.leased.append(entry)
 
