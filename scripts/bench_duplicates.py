@@ -6,7 +6,8 @@
 
 Steps: microseconds of CPU a page, over pages drawn from DIR, the best of the rounds.
 Crawls: the spider ``web`` on the running web, in turns with all off, with exact duplicates, with both; user and system
-time of its process a page, the best of the rounds.
+time of its process a page, the best of the rounds.  They do not fetch the same pages, as copies count against servers;
+so what the steps take within a crawl is measured, too, as a share of its CPU (``inside``).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from crawlproject import duplicates
 from crawlproject.content import NearDuplicates, PageSketch
 from crawlproject.content_file import ContentFile
 from crawlproject.seen import bytes_fingerprint
@@ -37,6 +39,7 @@ CASES: dict[str, dict[str, Any]] = {
     "off": {"DUPLICATES_EXACT": False, "DUPLICATES_NEAR": False},
     "exact": {"DUPLICATES_NEAR": False},
     "exact and near": {},
+    "inside": {},
 }
 
 
@@ -54,10 +57,12 @@ def main() -> None:
     measure_steps(options.dir, options.pages, options.rounds)
     best: dict[str, float] = {}
     for _ in range(options.rounds):
-        for case in CASES:
+        for case in ("off", "exact", "exact and near"):
             best[case] = min(best.get(case, 1e9), cpu_per_page(case, options))
     for case, cpu in best.items():
         print(f"crawl, {case:15} {1e3 * cpu:6.3f} ms/page  {cpu / best['off'] - 1:+.1%}")
+    for step, share in result_of("inside", options)["shares"].items():
+        print(f"inside, {step:20} {share:6.2%}")
 
 
 def measure_steps(directory: Path, count: int, rounds: int) -> None:
@@ -106,11 +111,17 @@ def cpu_of(step: Callable[[int], object], numbers: Iterable[int]) -> float:
 
 
 def cpu_per_page(case: str, options: argparse.Namespace) -> float:
-    """CPU seconds a page of a crawl in a process of its own."""
+    """CPU seconds a page of a crawl."""
+    result = result_of(case, options)
+    return float(result["cpu"] / result["pages"])
+
+
+def result_of(case: str, options: argparse.Namespace) -> dict[str, Any]:
+    """What a crawl in a process of its own prints at the end."""
     command = [sys.executable, __file__, str(options.dir), "--pages", str(options.pages), "--case", case]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    result = json.loads(done.stdout.splitlines()[-1])
-    return float(result["cpu"] / result["pages"])
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def crawl(case: str, directory: Path, pages: int) -> None:
@@ -121,7 +132,39 @@ def crawl(case: str, directory: Path, pages: int) -> None:
     process = AsyncCrawlerProcess(QUIET | ADDON | {"CONCURRENT_ITEMS": 1} | CASES[case])
     seeds = ",".join(realweb.load(directory).seeds)
     process.crawl(load_object("crawlproject.spiders.web.WebSpider"), seeds=seeds, max_pages=str(pages))
+    spent: dict[str, float] = {}
+    if case == "inside":
+        spent = timed_steps()
+    start = time.process_time()
     process.start()
+    if case == "inside":
+        total = time.process_time() - start
+        print(json.dumps({"shares": {step: seconds / total for step, seconds in spent.items()}}))
+
+
+def timed_steps() -> dict[str, float]:
+    """Have the steps of this process's crawl timed; CPU seconds of each, to be read at its end."""
+    spent = dict.fromkeys(("hash", "file", "sketch", "look-up", "counting"), 0.0)
+
+    def timed(step: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            start = time.thread_time()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                spent[step] += time.thread_time() - start
+
+        return run
+
+    for step, owner, name in (
+        ("hash", duplicates, "bytes_fingerprint"),
+        ("file", ContentFile, "first"),
+        ("sketch", PageSketch, "of"),
+        ("look-up", NearDuplicates, "first_like"),
+        ("counting", duplicates.DuplicatesMiddleware, "_learn"),
+    ):
+        setattr(owner, name, timed(step, getattr(owner, name)))
+    return spent
 
 
 if __name__ == "__main__":
