@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.server_table import ServerTable
+from crawlproject.frontier.url_queue import path_of
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -77,17 +78,17 @@ class Frontier:
         Raises ValueError for a URL without a server; entries before it are queued.
         """
         changed: dict[Server, None] = {}
-        server_of, rate = self._servers.of_url, self._queue.last_rank
+        locate, rate = self._servers.locate, self._queue.last_rank
         look_ahead = None if found_on is None else self._expectations.look_ahead
         count, gain = 0, 0.0
         try:
             for entry in entries:
                 count += 1
-                server, quality = server_of(entry.url), entry.quality
+                (server, path), quality = locate(entry.url), entry.quality
                 self._arrivals += 1
                 if quality > server.moving_quality:
                     changed[server] = None
-                self._push_url(server, entry, self._arrivals)
+                self._push_url(server, path, entry, self._arrivals)
                 if look_ahead is not None:
                     gain += look_ahead.learn_url(quality * server.worth, rate, server.page_time)
         finally:
@@ -111,7 +112,7 @@ class Frontier:
         session.requests -= 1
         self._returns -= 1
         self.acknowledge(entry)
-        self._push_url(session.server, entry, self._returns)
+        self._push_url(session.server, path_of(entry.url, session.server.key), entry, self._returns)
         self._expectations.sitemaps.given_back(entry)
         self._queue.place(session.server)
 
@@ -281,11 +282,11 @@ class Frontier:
 
     # Inside
 
-    def _push_url(self, server: Server, entry: Entry, arrival: int) -> None:
+    def _push_url(self, server: Server, path: str, entry: Entry, arrival: int) -> None:
         if server.given_up:
             self._dropped.append(entry)
             return
-        server.urls.push(entry, server.key, arrival)
+        server.urls.push(entry, path, arrival)
         self._urls += 1
         session = server.session
         if session is not None and session.waits:

@@ -85,7 +85,7 @@ class LazyHeap(Generic[T]):
 
     def first_key(self) -> float | None:
         """The smallest key, or None."""
-        return None if self.peek() is None else self._heap[0][0]
+        return self._heap[0][0] if self._heap and self.peek() is not None else None
 
     def pop(self) -> T | None:
         """Remove and return the value with the smallest key, or None."""
@@ -97,7 +97,10 @@ class LazyHeap(Generic[T]):
 
     def pop_due(self, now: float) -> T | None:
         """``pop`` if the smallest key is not above ``now``, else None."""
-        return self.pop() if self.peek() is not None and self._heap[0][0] <= now else None
+        heap = self._heap
+        if not heap or heap[0][0] > now:  # stale or not, no other has a smaller key
+            return None
+        return self.pop() if self.peek() is not None and heap[0][0] <= now else None
 
     def first(self, count: int) -> list[T]:
         """The ``count`` values with the smallest keys, in order. O(n log n) in those and the stale items among them."""

@@ -81,19 +81,20 @@ class LookAhead:
 
     def bonus(self, found: Yield | None) -> float:
         """a_s: what the links of a server's next page are expected to be worth. O(1)."""
-        if found is None:
-            if self._of_unmet is None:
-                self._of_unmet = self._bonus(0, 0.0, 0.0)
+        bucket, new, pages = 0, 0.0, 0.0
+        if found is not None:
+            bucket, new, pages = found.visits.bit_length(), found.new, found.pages
+        elif self._of_unmet is not None:
             return self._of_unmet
-        return self._bonus(found.visits.bit_length(), found.new, found.pages)
-
-    def _bonus(self, bucket: int, new: float, pages: float) -> float:
         buckets = self._buckets
         if not buckets or not self._weight:
             return 0.0
         all_new, all_pages = buckets[bucket] if bucket < len(buckets) else buckets[-1]
         mean = all_new / all_pages if all_pages else 0.0
-        return self._gain / self._weight * (new + POPULATION_WEIGHT * mean) / (pages + POPULATION_WEIGHT)
+        bonus = self._gain / self._weight * (new + POPULATION_WEIGHT * mean) / (pages + POPULATION_WEIGHT)
+        if found is None:
+            self._of_unmet = bonus
+        return bonus
 
     def is_outdated(self, servers: int) -> bool:
         """Whether g has drifted since it last said so, and so many servers' ranking has been earned by pages."""

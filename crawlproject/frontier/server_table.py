@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from crawlproject.frontier.expectation import Expectations
 from crawlproject.frontier.server import Server
 from crawlproject.frontier.server_queue import ServerQueue
-from crawlproject.frontier.url_queue import UrlQueue
+from crawlproject.frontier.url_queue import UrlQueue, path_of
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -56,16 +56,22 @@ class ServerTable:
             self.changed(server)
         return server
 
-    def of_url(self, url: str) -> Server:
-        """The server of ``url``, met before or not. O(length of the host). Raises ValueError where there is none."""
-        return self._known(url) or self.meet(server_key(url))
+    def locate(self, url: str) -> tuple[Server, str]:
+        """The server of ``url``, met before or not, and what its queue keeps of the URL. O(length of the host).
 
-    def _known(self, url: str) -> Server | None:
-        """The server of ``url``, if it was met before."""
+        Raises ValueError where there is no server.
+        """
+        return self._locate_known(url) or (server := self.meet(server_key(url)), path_of(url, server.key))
+
+    def _locate_known(self, url: str) -> tuple[Server, str] | None:
+        """``locate``, if the server was met before."""
         end = url.find("/", 8)  # the shortest "https://" ends there
         # a URL that starts with a key and a slash, as all canonical ones do, is of that server: no need to parse it
         server = self.by_key.get(url[:end]) if end > 0 else None
-        return server or self.by_key.get(server_key(url))
+        if server is not None:
+            return server, url[end:]
+        server = self.by_key.get(server_key(url))
+        return None if server is None else (server, path_of(url, server.key))
 
     def add(self, key: str, urls: ServerUrls | None = None) -> Server:
         """A server not met before, with a queue of its own or the one given. O(1)."""
@@ -79,19 +85,15 @@ class ServerTable:
 
     def raise_quality(self, gains: Iterable[tuple[str, float]]) -> None:
         """See ``Frontier.raise_quality``."""
+        found = [(located, gain) for url, gain in gains if (located := self._locate_known(url)) is not None]
+        if self.store is not None:  # which reads the URLs all at once
+            self.store.read_ahead([located for located, _ in found])
         changed: dict[Server, None] = {}
-        for server, url, gain in self._of_urls(gains):
-            quality = server.urls.raise_quality(url, server.key, gain)
+        for (server, path), gain in found:
+            quality = server.urls.raise_quality(path, gain)
             if quality is not None and quality > server.moving_quality:
                 changed[server] = None
         self.place(changed)
-
-    def _of_urls(self, gains: Iterable[tuple[str, float]]) -> list[tuple[Server, str, float]]:
-        """The servers of URLs, those that were met, with what the URLs gain; a store reads the URLs all at once."""
-        found = [(server, url, gain) for url, gain in gains if (server := self._known(url)) is not None]
-        if self.store is not None:
-            self.store.read_ahead([(server, url) for server, url, _ in found])
-        return found
 
     def expect(self, server: Server) -> None:
         """Expect of it what all servers have taught, if it was never contacted, and foresee its next session."""

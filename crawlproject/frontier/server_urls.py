@@ -41,12 +41,12 @@ class ServerUrls(Protocol):
         """Change the number of URLs that ``window_sum`` adds up."""
         ...
 
-    def push(self, entry: Entry, prefix: str, arrival: int) -> None:
-        """Add ``entry``, number ``arrival`` in all, of the server whose key is ``prefix``."""
+    def push(self, entry: Entry, path: str, arrival: int) -> None:
+        """Add ``entry``, number ``arrival`` in all; ``path`` is what is kept of its URL (``url_queue.path_of``)."""
         ...
 
-    def raise_quality(self, url: str, prefix: str, gain: float) -> float | None:
-        """Add ``gain`` > 0 to the quality of ``url``; its new quality, or None if it is not queued."""
+    def raise_quality(self, path: str, gain: float) -> float | None:
+        """Add ``gain`` > 0 to the quality of the URL of ``path``; its new quality, or None if it is not queued."""
         ...
 
     def best(self, prefix: str) -> Entry:
@@ -106,7 +106,7 @@ class FrontierStore(Protocol):
         ...
 
     def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
-        """The quality of these URLs, where they are queued, is about to be raised."""
+        """The quality of these URLs, by server and path, is about to be raised where they are queued."""
         ...
 
     def changed(self, server: Server) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.url_queue import path_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -35,7 +37,7 @@ def sift(frontier: Frontier, server: Server, judge: Callable[[Entry], Entry | No
             kept.append(judged._replace(place=None))
     for entry in kept:
         frontier._arrivals += 1
-        server.urls.push(entry, server.key, frontier._arrivals)
+        server.urls.push(entry, path_of(entry.url, server.key), frontier._arrivals)
     frontier._urls -= len(dropped)
     frontier._expectations.sitemaps.dropped(dropped)
     frontier._servers.move(server)

@@ -97,11 +97,10 @@ class StoredUrlQueue:
             self._cut()
             self._refill(self._head[-SIZE:])
 
-    def push(self, entry: Entry, prefix: str, arrival: int) -> None:
+    def push(self, entry: Entry, path: str, arrival: int) -> None:
         """See ``ServerUrls``."""
         of = self._of
         place = encode_place(Place(entry.quality, entry.priority, arrival), by_quality=of.by_quality)
-        path = path_of(entry.url, prefix)
         if entry.payload is None or type(entry.payload) is bytes:
             digest = url_digest(path) if of.indexed else None
             of.rows.put(self.number, place, encode_row(Row(path, entry.depth, entry.payload)), digest)
@@ -150,10 +149,10 @@ class StoredUrlQueue:
             digest = url_digest(path_of(entry.url, prefix)) if self._of.indexed else None
             self._of.rows.delete(self.number, place, digest)
 
-    def raise_quality(self, url: str, prefix: str, gain: float) -> float | None:
+    def raise_quality(self, path: str, gain: float) -> float | None:
         """See ``ServerUrls``; URLs that cannot be stored keep their quality, as do those of an index not kept."""
         of = self._of
-        path, digest = _path_and_digest(url, prefix)
+        digest = _digest(path)
         found = of.rows.find(self.number, digest) if of.indexed else None
         if found is None or found[0] in self._leased or not is_row_of(found[1], path):
             return None
@@ -180,9 +179,9 @@ class StoredUrlQueue:
 
     # For the store
 
-    def name_of(self, url: str, prefix: str) -> tuple[int, bytes]:
-        """(number of the server, digest of ``url``): by what the store finds it. O(length)."""
-        return self.number, _path_and_digest(url, prefix)[1]
+    def name_of(self, path: str) -> tuple[int, bytes]:
+        """(number of the server, digest of ``path``): by what the store finds a URL. O(length)."""
+        return self.number, _digest(path)
 
     @property
     def stored(self) -> int:
@@ -260,8 +259,5 @@ class StoredUrlQueue:
         assert min(self._window, self._length) <= len(places) <= min(self._length, self._window + 2 * SPARE)
 
 
-@lru_cache(maxsize=256)
-def _path_and_digest(url: str, prefix: str) -> tuple[str, bytes]:
-    """What is stored of ``url``, and what it is found by: asked for twice, to read it ahead and to raise it."""
-    path = path_of(url, prefix)
-    return path, url_digest(path)
+#: Asked for twice, to read a URL ahead and to raise it.
+_digest = lru_cache(maxsize=256)(url_digest)

@@ -90,7 +90,8 @@ class UrlQueue:
 
         O(k).
         """
-        return best_rate(islice(self._losses, self._window), setup, page_time, bonus)
+        losses, window = self._losses, self._window
+        return best_rate(losses if len(losses) <= window else islice(losses, window), setup, page_time, bonus)
 
     def set_window(self, window: int) -> None:
         """Change the number of URLs that ``window_sum`` adds up. O(window log n)."""
@@ -98,14 +99,10 @@ class UrlQueue:
             self._window = window
             self._refill()
 
-    def push(self, entry: Entry, prefix: str, arrival: int) -> None:
-        """Add ``entry``, number ``arrival`` in all (below 2**PRIORITY_SHIFT). O(log n).
-
-        Its URL is kept without ``prefix``, the server key, where a path follows that.
-        """
-        url, quality, priority, depth, payload, _ = entry
+    def push(self, entry: Entry, path: str, arrival: int) -> None:
+        """Add ``entry``, number ``arrival`` in all (below 2**PRIORITY_SHIFT); ``path``: see ``path_of``. O(log n)."""
+        _, quality, priority, depth, payload, _ = entry
         order = arrival - (priority << PRIORITY_SHIFT) if priority else arrival
-        path = path_of(url, prefix)
         item: Item = (
             (-quality, order, path, depth, payload) if self._by_quality else (order, -quality, path, depth, payload)
         )
@@ -113,14 +110,13 @@ class UrlQueue:
             self._by_path[path] = item
         self._insert(item, quality)
 
-    def raise_quality(self, url: str, prefix: str, gain: float) -> float | None:
-        """Add ``gain`` > 0 to the quality of ``url``; its new quality, or None if it is not queued. O(log n).
+    def raise_quality(self, path: str, gain: float) -> float | None:
+        """Add ``gain`` > 0 to the quality of the URL of ``path``; its new quality, None if not queued. O(log n).
 
         The first call is O(n) and makes the queue keep an index of its URLs, about 100 bytes each.
         """
         if self._by_path is None:
             self._by_path = {item[2]: item for item in (*self._top, *(self._rest or ()))}
-        path = path_of(url, prefix)
         old = self._by_path.get(path)
         if old is None:
             return None
@@ -138,14 +134,14 @@ class UrlQueue:
                 self._sweep()
             self._insert(item, quality)
         else:
-            self._move_up(self._place_of(old, before), item, gain)
+            self._move_up(self._place_of(old), item, gain)
         return quality
 
     def _move_up(self, place: int, item: Item, gain: float) -> None:
         """Have ``item`` stand for the sorted one at ``place``, which was worth ``gain`` less."""
         top, losses, window = self._top, self._losses, self._window
         loss = losses[place] - gain
-        better = self._place_of(item, -loss)
+        better = self._place_of(item)
         if place < window:
             self._sum += gain
         elif better < window:
@@ -162,7 +158,7 @@ class UrlQueue:
         if self._rest and item > top[-1]:
             heappush(self._rest, item)
             return
-        place = self._place_of(item, quality)
+        place = self._place_of(item)
         top.insert(place, item)
         losses.insert(place, -quality)
         if place < window:
@@ -172,15 +168,15 @@ class UrlQueue:
         if len(losses) > 2 * SORTED_ITEMS and len(losses) > 2 * window:
             self._spill()
 
-    def _place_of(self, item: Item, quality: float) -> int:
+    def _place_of(self, item: Item) -> int:
         """Where ``item`` is, or would be, among the sorted ones. O(log n), most of it in packed memory."""
         if not self._by_quality:
             return bisect_left(self._top, item)
-        losses = self._losses
-        first = bisect_left(losses, -quality)
-        if first == len(losses) or losses[first] != -quality:
+        losses, loss = self._losses, item[0]
+        first = bisect_left(losses, loss)
+        if first == len(losses) or losses[first] != loss:
             return first
-        return bisect_left(self._top, item, first, bisect_right(losses, -quality, first))
+        return bisect_left(self._top, item, first, bisect_right(losses, loss, first))
 
     def pop(self, prefix: str) -> Entry:
         """Remove and return the best entry, its URL starting with ``prefix``. O(log n) amortised.

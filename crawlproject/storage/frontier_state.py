@@ -85,7 +85,7 @@ class DiskFrontierStore:
     def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
         """See ``FrontierStore``."""
         if self._indexed:
-            self.rows.read_ahead([cast("StoredUrlQueue", server.urls).name_of(url, server.key) for server, url in urls])
+            self.rows.read_ahead([cast("StoredUrlQueue", server.urls).name_of(path) for server, path in urls])
 
     @property
     def count(self) -> int:

@@ -27,7 +27,7 @@ def server_for(policy: object, limit: int = 3) -> Server:
     server.estimates.connect_time = 0.2
     server.estimates.response_time = server.page_time = 0.6
     for arrival, quality in enumerate(QUALITIES, 1):
-        queue.push(Entry(f"http://a.example/{arrival}", quality), server.key, arrival)
+        queue.push(Entry(f"http://a.example/{arrival}", quality), f"/{arrival}", arrival)
     return server
 
 
@@ -126,7 +126,7 @@ def test_best_prefix_is_never_lowered_by_a_poor_url() -> None:
     """Capacity falls when a poor URL joins a short queue, the best prefix does not."""
     server = server_for(BestPrefix(), limit=10)
     before = BestPrefix().rank(server), CapacityBased().rank(server)
-    server.urls.push(Entry("http://a.example/poor", 0.001), server.key, 9)
+    server.urls.push(Entry("http://a.example/poor", 0.001), "/poor", 9)
     assert BestPrefix().rank(server) == before[0]
     assert CapacityBased().rank(server) < before[1]
 

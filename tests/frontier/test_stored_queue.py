@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from crawlproject.frontier import Entry, QueueRows, StoredUrlQueue, UrlQueue
 from crawlproject.frontier.place import PLACE_BYTES
 from crawlproject.frontier.stored_queue import SPARE
+from crawlproject.frontier.url_queue import path_of
 
 SERVER = "http://a.example"
 
@@ -99,7 +100,7 @@ class Pair:
         self.arrival += 1
         entry = Entry(url(self.arrival), quality, priority, self.arrival % 3, payload)
         for queue in (self.stored, self.memory):
-            queue.push(entry, SERVER, self.arrival)
+            queue.push(entry, path_of(entry.url, SERVER), self.arrival)
 
     def fill(self, count: int) -> None:
         for number in range(count):
@@ -118,7 +119,7 @@ class Pair:
             queue.set_window(window)
 
     def raise_(self, number: int, gain: float) -> None:
-        answers = [queue.raise_quality(url(number), SERVER, gain) for queue in (self.stored, self.memory)]
+        answers = [queue.raise_quality(path_of(url(number), SERVER), gain) for queue in (self.stored, self.memory)]
         assert answers[0] == answers[1]
 
     def acknowledge(self) -> None:
@@ -134,7 +135,7 @@ class Pair:
         self.memory = UrlQueue(by_quality=self.by_quality, window=stored.window)
         check = reopened(self.rows, length, by_quality=self.by_quality)
         for arrival, entry in enumerate(check.drain(SERVER)):
-            self.memory.push(entry, SERVER, arrival)
+            self.memory.push(entry, path_of(entry.url, SERVER), arrival)
         self.leased.clear()
 
     def check(self) -> None:
@@ -165,7 +166,7 @@ def test_what_cannot_be_stored_waits_in_memory() -> None:
     queue = queue_over(rows)
     for number in range(200):
         payload = object() if number % 10 == 0 else None
-        queue.push(Entry(url(number), number % 7, payload=payload), SERVER, number)
+        queue.push(Entry(url(number), number % 7, payload=payload), path_of(url(number), SERVER), number)
         queue.check()
     assert len(rows.rows) == 180
     again = reopened(rows, queue.stored)
@@ -179,7 +180,7 @@ def test_the_store_is_read_once_for_many_pops() -> None:
     rows = DictRows()
     queue = queue_over(rows, window=10)
     for number in range(1000):
-        queue.push(Entry(url(number)), SERVER, number)
+        queue.push(Entry(url(number)), path_of(url(number), SERVER), number)
     assert len(queue._head) <= (10 + 2 * SPARE) * PLACE_BYTES
     for number in range(900):
         assert queue.pop(SERVER).url == url(number)
@@ -189,10 +190,10 @@ def test_the_store_is_read_once_for_many_pops() -> None:
 def test_a_url_that_was_handed_out_does_not_come_again() -> None:
     """Not even when better ones have pushed the head's end before its place."""
     queue = queue_over(DictRows())
-    queue.push(Entry(url(0), 0.5), SERVER, 1)
+    queue.push(Entry(url(0), 0.5), path_of(url(0), SERVER), 1)
     leased = queue.pop(SERVER)
     for number in range(1, 200):
-        queue.push(Entry(url(number), 0.9), SERVER, number + 1)
+        queue.push(Entry(url(number), 0.9), path_of(url(number), SERVER), number + 1)
     assert url(0) not in {entry.url for entry in queue.drain(SERVER)}
     queue.acknowledge(leased, SERVER)
     queue.acknowledge(leased, SERVER)
@@ -209,7 +210,7 @@ def test_a_store_that_lost_rows_is_an_error() -> None:
     """Rather than a crawl that never ends."""
     rows = DictRows()
     queue = queue_over(rows)
-    queue.push(Entry(url(1)), SERVER, 1)
+    queue.push(Entry(url(1)), path_of(url(1), SERVER), 1)
     rows.rows.clear()
     with pytest.raises(LookupError, match="lost"):
         queue.pop(SERVER)

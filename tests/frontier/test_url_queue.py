@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.frontier.url_queue import SORTED_ITEMS, Entry, UrlQueue
+from crawlproject.frontier.url_queue import SORTED_ITEMS, Entry, UrlQueue, path_of
 
 SERVER = "http://a.example"
 
@@ -15,7 +15,7 @@ def entry(number: int, quality: float = 1.0, priority: int = 0) -> Entry:
 
 def fill(queue: UrlQueue, entries: list[Entry]) -> None:
     for arrival, item in enumerate(entries, 1):
-        queue.push(item, SERVER, arrival)
+        queue.push(item, path_of(item.url, SERVER), arrival)
 
 
 def test_pop_by_quality_then_priority_then_arrival() -> None:
@@ -39,7 +39,7 @@ def test_entry_comes_back_as_it_went_in() -> None:
         for by_quality in (True, False):
             queue = UrlQueue(by_quality=by_quality, window=3)
             given_entry = Entry(url, 0.25, -7, 3, payload)
-            queue.push(given_entry, SERVER, 12)
+            queue.push(given_entry, path_of(given_entry.url, SERVER), 12)
             assert queue.pop(SERVER) == given_entry
 
 
@@ -86,11 +86,11 @@ def test_queue_behaves_like_a_sorted_list(by_quality: bool, window: int, steps: 
                 item = model[i][1]._replace(quality=model[i][1].quality + step[2])
                 model[i] = (sort_key(item), item)
                 expected = item.quality
-            assert queue.raise_quality(url, SERVER, step[2]) == expected
+            assert queue.raise_quality(path_of(url, SERVER), step[2]) == expected
             model.sort(key=lambda pair: pair[0])
         else:
             item = Entry(f"{SERVER}/{arrival}", *step)
-            queue.push(item, SERVER, arrival)
+            queue.push(item, path_of(item.url, SERVER), arrival)
             model.append((sort_key(item), item))
             model.sort(key=lambda pair: pair[0])
         queue.check()
@@ -121,10 +121,10 @@ def test_raised_qualities_of_many_urls() -> None:
         for _ in range(2):
             url = f"{SERVER}/{i}"
             qualities[url] += 0.75
-            assert queue.raise_quality(url, SERVER, 0.75) == qualities[url]
+            assert queue.raise_quality(path_of(url, SERVER), 0.75) == qualities[url]
     queue.check()
     assert len(queue) == count
     popped = {e.url: e.quality for e in queue.drain(SERVER)}
     assert popped == qualities
     assert list(popped.values()) == sorted(qualities.values(), reverse=True)
-    assert queue.raise_quality(f"{SERVER}/1", SERVER, 1.0) is None
+    assert queue.raise_quality("/1", 1.0) is None
