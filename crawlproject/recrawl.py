@@ -17,7 +17,7 @@ from scrapy import signals
 
 from crawlproject.dupefilter import canonicalizer_from_settings
 from crawlproject.frontier import Entry
-from crawlproject.frontier.url_queue import path_of
+from crawlproject.frontier.entry import path_of
 from crawlproject.link_request import link_failed
 from crawlproject.request_codec import REQUEST
 from crawlproject.storage import DiskFetchedPages, FetchedPage

@@ -27,6 +27,7 @@ is not in the frontier: what must be known before the first page, robots.txt.
 """
 
 from crawlproject.frontier.dispatch import Dispatcher, Scouts, Start
+from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.policy import (
     POLICIES,
@@ -42,7 +43,7 @@ from crawlproject.frontier.server import Group, Server, ServerState
 from crawlproject.frontier.server_urls import FrontierStore, ServerUrls, UrlRows
 from crawlproject.frontier.session import Measurement, Session
 from crawlproject.frontier.stored_queue import QueueRows, StoredUrlQueue
-from crawlproject.frontier.url_queue import Entry, UrlQueue
+from crawlproject.frontier.url_queue import UrlQueue
 
 __all__ = [
     "POLICIES",

@@ -14,9 +14,9 @@ from crawlproject.frontier.heap import LazyHeap
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.session import Session
-    from crawlproject.frontier.url_queue import Entry
 
 #: How long (seconds) a session waits for its last page's links when its server has no URL left.
 LINGER = 0.1

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.server_table import ServerTable
-from crawlproject.frontier.url_queue import path_of
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.server import Server
     from crawlproject.frontier.server_urls import FrontierStore
     from crawlproject.frontier.session import Measurement, Session
-    from crawlproject.frontier.url_queue import Entry
 
 #: Arrival numbers start here, so that an entry given back can be put before all others of its quality.
 FIRST_ARRIVAL = 1 << 39

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.expectation import Expectations
 from crawlproject.frontier.server import Server
 from crawlproject.frontier.server_queue import ServerQueue
-from crawlproject.frontier.url_queue import UrlQueue, path_of
+from crawlproject.frontier.url_queue import UrlQueue
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:

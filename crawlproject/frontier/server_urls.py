@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.server import Server
-    from crawlproject.frontier.url_queue import Entry
 
 
 class ServerUrls(Protocol):
@@ -42,7 +42,7 @@ class ServerUrls(Protocol):
         ...
 
     def push(self, entry: Entry, path: str, arrival: int) -> None:
-        """Add ``entry``, number ``arrival`` in all; ``path`` is what is kept of its URL (``url_queue.path_of``)."""
+        """Add ``entry``, number ``arrival`` in all; ``path`` is what is kept of its URL (``entry.path_of``)."""
         ...
 
     def raise_quality(self, path: str, gain: float) -> float | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.url_queue import path_of
+from crawlproject.frontier.entry import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.server import Server
-    from crawlproject.frontier.url_queue import Entry
 
 
 def set_guarded(frontier: Frontier, server: Server, reason: str) -> None:

@@ -19,8 +19,8 @@ from crawlproject.frontier.look_ahead import DRIFT
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.look_ahead import LookAhead
-    from crawlproject.frontier.url_queue import Entry
 
 PRIOR_URLS = 30.0  # new URLs that a sitemap is thought to bring before one was fetched
 PRIOR_WEIGHT = 2.0  # W: sitemaps that this thought weighs as many as

@@ -12,6 +12,7 @@ from operator import neg
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.frontier.best_rate import best_rate
+from crawlproject.frontier.entry import Entry, path_of
 from crawlproject.frontier.place import PLACE_BYTES as SIZE
 from crawlproject.frontier.place import (
     Place,
@@ -26,7 +27,6 @@ from crawlproject.frontier.place import (
     url_digest,
     with_quality,
 )
-from crawlproject.frontier.url_queue import Entry, path_of
 
 if TYPE_CHECKING:
     from crawlproject.frontier.server_urls import UrlRows

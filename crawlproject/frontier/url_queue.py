@@ -3,19 +3,22 @@
 A policy wants more than the best URL: it wants the summed quality of the best P of them (Cao 2003, the
 numerator of the capacity), after every push and pop.  So the queue keeps its best few items in a short
 sorted list, where the P-th best is an index away, and the rest in a heap.  The qualities of the sorted ones lie beside
-them, packed: with millions of URLs, what costs is the memory far away that every single item would be read from.
+them, packed: with millions of URLs, what costs is the memory far away that every single item would be read from.  So
+do, where qualities rise, the hashes by which a URL is found among them: an index of items, a dict, would be gone
+through by Python's garbage collector, with all its items, after each change of one.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from heapq import heapify, heappop, heappush
 from itertools import islice
 from math import isclose
-from typing import Any, NamedTuple
+from struct import Struct
 
 from crawlproject.frontier.best_rate import best_rate
+from crawlproject.frontier.entry import Entry
+from crawlproject.frontier.item_heap import Item, ItemHeap
 
 #: How many of its best items a queue keeps sorted at least (more where the window is wider).
 SORTED_ITEMS = 64
@@ -23,25 +26,9 @@ SORTED_ITEMS = 64
 #: `order` = arrival number - priority * 2**PRIORITY_SHIFT: one int orders by priority, then by arrival.
 PRIORITY_SHIFT = 40
 
-
-class Entry(NamedTuple):
-    """A discovered URL on its way into or out of the frontier."""
-
-    url: str
-    #: Worth of the page; any finite float >= 0, higher is better.
-    quality: float = 1.0
-    #: Orders URLs of equal quality within a server, higher first (Scrapy's ``Request.priority``).
-    priority: int = 0
-    #: Links followed from a seed to here.
-    depth: int = 0
-    #: Whatever the caller wants back with the URL; the frontier never looks at it.
-    payload: Any = None
-    #: Where it is stored, for ``acknowledge``; given by ``next_url``, None where it is not stored.
-    place: bytes | None = None
-
-
-#: An entry inside a queue: (first sort key, second sort key, path or URL, depth, payload).
-Item = tuple[float, float, str, int, Any]
+#: What a path is found by takes so much.
+MARK_BYTES = 8
+_pack = Struct("q").pack
 
 
 class UrlQueue:
@@ -52,23 +39,22 @@ class UrlQueue:
     earlier arrival, so that equal runs give equal orders.  Items raised in the heap leave a stale one behind.
     """
 
-    __slots__ = ("_by_path", "_by_quality", "_losses", "_rest", "_stale", "_sum", "_top", "_window")
+    __slots__ = ("_by_quality", "_losses", "_marks", "_rest", "_sum", "_top", "_window")
 
     def __init__(self, *, by_quality: bool, window: int) -> None:
         self._by_quality = by_quality
         self._window = window
         self._top: list[Item] = []  # the best items, best first
         self._losses = array("d")  # their qualities, negated: ascending where they are sorted by quality
-        self._rest: list[Item] | None = None  # a heap; no item in it is better than any in _top
+        self._rest: ItemHeap | None = None  # no item in it is better than any in _top
         self._sum = 0.0  # quality of the first `window` items of _top
-        self._by_path: dict[str, Item] | None = None  # the queued item of each path, from the first raise on
-        self._stale: set[tuple[float, float]] | None = None  # sort keys of items in _rest that are no longer valid
+        self._marks: bytearray | None = None  # of the paths in _top, from the first raise on
 
     def __bool__(self) -> bool:
         return bool(self._top)
 
     def __len__(self) -> int:
-        return len(self._top) + len(self._rest or ()) - len(self._stale or ())
+        return len(self._top) + len(self._rest or ())
 
     @property
     def window(self) -> int:
@@ -100,24 +86,25 @@ class UrlQueue:
             self._refill()
 
     def push(self, entry: Entry, path: str, arrival: int) -> None:
-        """Add ``entry``, number ``arrival`` in all (below 2**PRIORITY_SHIFT); ``path``: see ``path_of``. O(log n)."""
+        """Add ``entry``, number ``arrival`` in all (below 2**PRIORITY_SHIFT). O(log n).
+
+        ``path``: see ``entry.path_of``.
+        """
         _, quality, priority, depth, payload, _ = entry
         order = arrival - (priority << PRIORITY_SHIFT) if priority else arrival
         item: Item = (
             (-quality, order, path, depth, payload) if self._by_quality else (order, -quality, path, depth, payload)
         )
-        if self._by_path is not None:
-            self._by_path[path] = item
         self._insert(item, quality)
 
     def raise_quality(self, path: str, gain: float) -> float | None:
         """Add ``gain`` > 0 to the quality of the URL of ``path``; its new quality, None if not queued. O(log n).
 
-        The first call is O(n) and makes the queue keep an index of its URLs, about 100 bytes each.
+        The first call is O(n): from then on the queue keeps what it finds its URLs by, 8 bytes for each of the best
+        and some 100 for each of the others.
         """
-        if self._by_path is None:
-            self._by_path = {item[2]: item for item in (*self._top, *(self._rest or ()))}
-        old = self._by_path.get(path)
+        place = self._find(path)
+        old = self._top[place] if place >= 0 else self._rest.find(path) if self._rest else None
         if old is None:
             return None
         first, second, path, depth, payload = old
@@ -126,20 +113,30 @@ class UrlQueue:
         if quality <= before:
             return quality
         item = (-quality, second, path, depth, payload) if self._by_quality else (first, -quality, path, depth, payload)
-        self._by_path[path] = item
-        if self._rest and self._top[-1] < old:
-            self._stale = self._stale or set()
-            self._stale.add(old[:2])
-            if len(self._stale) * 2 > len(self._rest):
-                self._sweep()
+        if place >= 0:
+            self._move_up(place, item, gain)
+        elif self._rest is not None:
+            self._rest.remove(old)
             self._insert(item, quality)
-        else:
-            self._move_up(self._place_of(old), item, gain)
         return quality
+
+    def _find(self, path: str) -> int:
+        """Where the item of ``path`` is among the sorted ones; -1 if it is not. O(their number), 8 bytes of each."""
+        marks = self._marks
+        if marks is None:
+            marks = self._marks = bytearray(b"".join(_mark(item[2]) for item in self._top))
+        mark = _mark(path)
+        at = marks.find(mark)
+        while at >= 0:
+            place, rest = divmod(at, MARK_BYTES)
+            if not rest and self._top[place][2] == path:
+                return place
+            at = marks.find(mark, at + 1)
+        return -1
 
     def _move_up(self, place: int, item: Item, gain: float) -> None:
         """Have ``item`` stand for the sorted one at ``place``, which was worth ``gain`` less."""
-        top, losses, window = self._top, self._losses, self._window
+        top, losses, window, marks = self._top, self._losses, self._window, self._marks
         loss = losses[place] - gain
         better = self._place_of(item)
         if place < window:
@@ -152,14 +149,20 @@ class UrlQueue:
             del top[place], losses[place]
             top.insert(better, item)
             losses.insert(better, loss)
+            if marks is not None:
+                mark = marks[place * MARK_BYTES : (place + 1) * MARK_BYTES]
+                del marks[place * MARK_BYTES : (place + 1) * MARK_BYTES]
+                marks[better * MARK_BYTES : better * MARK_BYTES] = mark
 
     def _insert(self, item: Item, quality: float) -> None:
         top, losses, window = self._top, self._losses, self._window
         if self._rest and item > top[-1]:
-            heappush(self._rest, item)
+            self._rest.push(item)
             return
         place = self._place_of(item)
         top.insert(place, item)
+        if self._marks is not None:
+            self._marks[place * MARK_BYTES : place * MARK_BYTES] = _mark(item[2])
         losses.insert(place, -quality)
         if place < window:
             self._sum += quality
@@ -186,8 +189,6 @@ class UrlQueue:
         item = self._take_out(0)
         if len(self._top) < self._window and self._rest:
             self._refill()
-        if self._by_path is not None and self._by_path.get(item[2]) is item:
-            del self._by_path[item[2]]
         return self._entry(item, prefix)
 
     def best(self, prefix: str) -> Entry:
@@ -210,6 +211,8 @@ class UrlQueue:
     def _take_out(self, place: int) -> Item:
         """Remove the item at ``place`` of the sorted ones."""
         losses, window = self._losses, self._window
+        if self._marks is not None:
+            del self._marks[place * MARK_BYTES : (place + 1) * MARK_BYTES]
         loss = losses.pop(place)
         if not losses:
             self._sum = 0.0
@@ -232,55 +235,37 @@ class UrlQueue:
         worse = self._top[keep:]
         del self._top[keep:]
         del self._losses[keep:]
-        if not self._rest:
-            self._rest = worse  # sorted, so a heap already
-        elif len(worse) * 8 > len(self._rest):
-            self._rest += worse
-            heapify(self._rest)
+        if self._marks is not None:
+            del self._marks[keep * MARK_BYTES :]
+        if self._rest is None:
+            self._rest = ItemHeap(worse)
         else:
-            for item in worse:
-                heappush(self._rest, item)
+            self._rest.extend(worse)
         self._sum_up()
 
     def _refill(self) -> None:
         """Fetch the best of the heap, so that the window is covered again, and add up."""
-        stale = self._stale
-        while self._rest and len(self._top) < self._window + SORTED_ITEMS:
-            item = heappop(self._rest)
-            if stale and item[:2] in stale:
-                stale.discard(item[:2])
-            else:
-                self._top.append(item)
-                self._losses.append(-self._quality(item))
+        while self._rest and len(self._top) < self._window + SORTED_ITEMS and (item := self._rest.pop()) is not None:
+            self._top.append(item)
+            self._losses.append(-self._quality(item))
+            if self._marks is not None:
+                self._marks += _mark(item[2])
         self._sum_up()
-
-    def _sweep(self) -> None:
-        """Drop the stale items of the heap. O(n)."""
-        stale = self._stale or ()
-        self._rest = [item for item in self._rest or () if item[:2] not in stale]
-        heapify(self._rest)
-        self._stale = None
 
     def check(self) -> None:
         """Assert every invariant. O(n log n); for tests."""
         top = self._top
-        rest = self._rest or []
-        stale = self._stale or set()
-        assert stale <= {item[:2] for item in rest}
         assert top == sorted(top)
         assert list(self._losses) == [-self._quality(item) for item in top]
-        assert not rest or len(top) >= self._window, "the window must be covered"
-        assert not rest or top[-1] < min(rest)
-        assert all(rest[(i - 1) // 2] < rest[i] for i in range(1, len(rest))), "not a heap"
-        if self._by_path is not None:
-            valid = [*top, *(item for item in rest if item[:2] not in stale)]
-            assert {id(item) for item in self._by_path.values()} <= {id(item) for item in valid}
-            assert all(path == item[2] for path, item in self._by_path.items())
+        if self._rest:
+            assert len(top) >= self._window, "the window must be covered"
+            self._rest.check(top[-1])
+        if self._marks is not None:
+            assert self._marks == b"".join(_mark(item[2]) for item in top)
         expected = sum(map(self._quality, top[: self._window]))
         assert isclose(self._sum, expected, rel_tol=1e-9, abs_tol=1e-9), (self._sum, expected)
 
 
-def path_of(url: str, prefix: str) -> str:
-    """``url`` without the server key ``prefix`` where a path follows that; else as it is."""
-    path = url.removeprefix(prefix)
-    return path if path.startswith("/") else url
+def _mark(path: str) -> bytes:
+    """What ``path`` is found by."""
+    return _pack(hash(path))

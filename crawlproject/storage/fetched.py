@@ -63,7 +63,7 @@ class FetchedPage(NamedTuple):
 
 
 class DiskFetchedPages:
-    """Pages by server number and path (``frontier.url_queue.path_of``); a ``Part`` of the store.
+    """Pages by server number and path (``frontier.entry.path_of``); a ``Part`` of the store.
 
     Raises StoreError where the disk fails.
     """

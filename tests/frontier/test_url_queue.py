@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.frontier.url_queue import SORTED_ITEMS, Entry, UrlQueue, path_of
+from crawlproject.frontier import url_queue
+from crawlproject.frontier.entry import Entry, path_of
+from crawlproject.frontier.url_queue import SORTED_ITEMS, UrlQueue
 
 SERVER = "http://a.example"
 
@@ -128,3 +130,28 @@ def test_raised_qualities_of_many_urls() -> None:
     assert popped == qualities
     assert list(popped.values()) == sorted(qualities.values(), reverse=True)
     assert queue.raise_quality("/1", 1.0) is None
+
+
+def test_paths_of_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a hash is found across the end of one and the start of the next."""
+    monkeypatch.setattr(url_queue, "_mark", lambda path: bytes(url_queue.MARK_BYTES))
+    queue = UrlQueue(by_quality=True, window=5)
+    fill(queue, [entry(number, 1.0 + number % 3) for number in range(40)])
+    for number in range(0, 40, 7):
+        assert queue.raise_quality(f"/{number}", 10.0) == 11.0 + number % 3
+        queue.check()
+    assert queue.raise_quality("/40", 1.0) is None
+    raised = [e for e in queue.drain(SERVER) if e.quality > 10.0]
+    assert {e.url for e in raised} == {f"{SERVER}/{number}" for number in range(0, 40, 7)}
+
+
+@pytest.mark.parametrize("others", [0, 10 * SORTED_ITEMS])
+def test_the_same_url_twice(others: int) -> None:
+    """As ``dont_filter`` has it: both are handed out, and a gain is one of them's."""
+    queue = UrlQueue(by_quality=True, window=5)
+    fill(queue, [*(entry(number, 9.0) for number in range(others)), entry(-1, 1.0), entry(-1, 2.0)])
+    assert queue.raise_quality("/-1", 0.5) in (1.5, 2.5)
+    assert queue.raise_quality("/-1", 9.0) in (10.0, 10.5, 11.0, 11.5)
+    queue.check()
+    assert sum(e.quality for e in queue.drain(SERVER) if e.url == f"{SERVER}/-1") == 12.5
+    queue.check()
