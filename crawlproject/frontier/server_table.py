@@ -103,7 +103,7 @@ class ServerTable:
 
     def expect_afresh(self) -> None:
         """Rank the best ready servers by what has been learned over all, ``RANKED_PER_PAGE`` of them at a time."""
-        if not self._outdated and self.expectations.is_outdated(min(len(self.queue.ready), RANKED_AT_MOST)):
+        if not self._outdated and self.expectations.is_outdated(len(self.queue.ready)):
             self.raise_quality(self.expectations.sitemaps.raised())
             self._outdated = self.queue.ready.about_first(RANKED_AT_MOST)[::-1]  # the best last
         for server in self._outdated[-RANKED_PER_PAGE:]:
