@@ -47,7 +47,7 @@ class ItemHeap:
         """Remove and return the smallest item; None if there is none. O(log n) amortised."""
         while self._heap:
             item = heappop(self._heap)
-            if item[:2] in self._stale:
+            if self._stale and item[:2] in self._stale:
                 self._stale.discard(item[:2])
                 continue
             if self._by_path is not None and self._by_path.get(item[2]) is item:
