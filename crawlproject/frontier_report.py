@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from crawlproject.frontier import Frontier, ServerState, StoredUrlQueue
+from crawlproject.frontier.entry import url_of
 from crawlproject.frontier.place import decode_place, decode_row
 from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore
 from crawlproject.urls import host_of
@@ -81,7 +82,7 @@ class FrontierReport:
         for place, data in self._rows.rows(cast("StoredUrlQueue", server.urls).number):
             quality, priority, _ = decode_place(place, by_quality=by_quality)
             row = decode_row(data)
-            url = key + row.path if row.path.startswith("/") else row.path
+            url = url_of(row.path, key)
             yield {"url": url, "quality": quality, "priority": priority, "depth": row.depth}
 
     def top_urls(self, key: str, count: int) -> list[dict[str, Any]]:

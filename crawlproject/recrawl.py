@@ -17,7 +17,7 @@ from scrapy import signals
 
 from crawlproject.dupefilter import canonicalizer_from_settings
 from crawlproject.frontier import Entry
-from crawlproject.frontier.entry import path_of
+from crawlproject.frontier.entry import path_of, url_of
 from crawlproject.link_request import link_failed
 from crawlproject.request_codec import REQUEST
 from crawlproject.storage import DiskFetchedPages, FetchedPage
@@ -114,7 +114,7 @@ class Recrawl:
             server = self._servers.server(number)
             if page.fetched > latest or server is None or server.given_up:
                 continue
-            url = server.key + path if path.startswith("/") else path
+            url = url_of(path, server.key)
             entries.append(Entry(url, page.quality, page.priority, page.depth, pack_again(page)))
             self._pages.delete(number, path)
             if len(entries) >= CHUNK:

@@ -17,8 +17,7 @@ DEFAULTS: dict[str, Any] = {
     "ROBOTSTXT_CACHE_SIZE": 20_000,
     # With the back-off of failing servers 5 + 10 + 20 + 40 + 80 s: two and a half minutes, so that a small crawl ends.
     "ROBOTSTXT_MAX_FAILURES": 6,
-    # A sixteenth of the sessions: a first version knew about half of the servers before their turn, and fetched as many
-    # pages in a given time as without (docs/how-it-works.md).
+    # A sixteenth of the sessions: as many pages, of as much worth, in a given time as without (docs/how-it-works.md).
     "ROBOTSTXT_PREFETCH": 4,
 }
 

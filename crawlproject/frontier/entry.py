@@ -25,3 +25,8 @@ def path_of(url: str, prefix: str) -> str:
     """``url`` without the server key ``prefix`` where a path follows that; else as it is."""
     path = url.removeprefix(prefix)
     return path if path.startswith("/") else url
+
+
+def url_of(path: str, prefix: str) -> str:
+    """The URL of which ``path_of`` made ``path``."""
+    return prefix + path if path.startswith("/") else path

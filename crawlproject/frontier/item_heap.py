@@ -43,17 +43,15 @@ class ItemHeap:
         if self._by_path is not None:
             self._by_path.update((item[2], item) for item in items)
 
-    def pop(self) -> Item | None:
-        """Remove and return the smallest item; None if there is none. O(log n) amortised."""
-        while self._heap:
+    def pop(self) -> Item:
+        """Remove and return the smallest item. O(log n) amortised; raises IndexError where there is none."""
+        item = heappop(self._heap)
+        while self._stale and item[:2] in self._stale:
+            self._stale.discard(item[:2])
             item = heappop(self._heap)
-            if self._stale and item[:2] in self._stale:
-                self._stale.discard(item[:2])
-                continue
-            if self._by_path is not None and self._by_path.get(item[2]) is item:
-                del self._by_path[item[2]]
-            return item
-        return None
+        if self._by_path is not None and self._by_path.get(item[2]) is item:
+            del self._by_path[item[2]]
+        return item
 
     def find(self, path: str) -> Item | None:
         """The item of ``path``. O(1); the first call is O(n) and makes an index, about 100 bytes an item."""

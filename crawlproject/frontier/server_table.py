@@ -107,21 +107,25 @@ class ServerTable:
             self.raise_quality(self.expectations.sitemaps.raised())
             self._outdated = self.queue.ready.about_first(RANKED_AT_MOST)[::-1]  # the best last
         for server in self._outdated[-RANKED_PER_PAGE:]:
-            self.expect(server)
-            self.queue.place(server)
+            self._rank_anew(server)
         del self._outdated[-RANKED_PER_PAGE:]
 
     def freshen_best(self, now: float) -> None:
         """Where not all servers were ranked anew: the best is, and what then is the best. O(log servers)."""
-        if len(self.queue.ready) > RANKED_AT_MOST:
-            for _ in range(RANKED_PER_PAGE):
-                self.queue.best_rank(now)  # those whose rest is over are among them
-                best = self.queue.ready.peek()
-                if best is not None:
-                    self.expect(best)
-                    self.queue.place(best)
-                if best is self.queue.ready.peek():
-                    return
+        ready = self.queue.ready
+        if len(ready) <= RANKED_AT_MOST:
+            return
+        self.queue.best_rank(now)  # those whose rest is over are among them
+        for _ in range(RANKED_PER_PAGE):
+            best = ready.peek()
+            if best is not None:
+                self._rank_anew(best)
+            if best is ready.peek():
+                return
+
+    def _rank_anew(self, server: Server) -> None:
+        self.expect(server)
+        self.queue.place(server)
 
     def foresee(self, server: Server) -> None:
         """What its next session carries. O(1), or O(batch) where that changes."""

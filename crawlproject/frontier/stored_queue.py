@@ -12,7 +12,7 @@ from operator import neg
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.frontier.best_rate import best_rate
-from crawlproject.frontier.entry import Entry, path_of
+from crawlproject.frontier.entry import Entry, path_of, url_of
 from crawlproject.frontier.place import PLACE_BYTES as SIZE
 from crawlproject.frontier.place import (
     Place,
@@ -113,27 +113,24 @@ class StoredUrlQueue:
 
     def pop(self, prefix: str) -> Entry:
         """See ``ServerUrls``. Raises IndexError when the queue is empty, LookupError where the store lost the URL."""
-        place = self._head[:SIZE]
-        if not place:
-            raise IndexError("pop from an empty queue")
-        entry = self.best(prefix)._replace(place=place)
-        last = self._head[-SIZE:]
+        entry = self.best(prefix)
+        place, last = self._head[:SIZE], self._head[-SIZE:]
         self._head = self._head[SIZE:]
         if self._leased is _NONE_LEASED:
             self._leased = set()
         self._leased.add(place)
         self._length -= 1
         self._refill(last)
-        return entry
+        return entry._replace(place=place)
 
     def best(self, prefix: str) -> Entry:
         """See ``ServerUrls``. Raises as ``pop``."""
         place = self._head[:SIZE]
         if not place:
-            raise IndexError("no best of an empty queue")
+            raise IndexError("the queue is empty")
         path, depth, payload = self._row(place)
         quality, priority, _ = decode_place(place, by_quality=self._of.by_quality)
-        return Entry(prefix + path if path.startswith("/") else path, quality, priority, depth, payload)
+        return Entry(url_of(path, prefix), quality, priority, depth, payload)
 
     def acknowledge(self, entry: Entry, prefix: str) -> None:
         """See ``ServerUrls``; an entry that has been acknowledged is left alone. O(1)."""

@@ -17,7 +17,7 @@ from math import isclose
 from struct import Struct
 
 from crawlproject.frontier.best_rate import best_rate
-from crawlproject.frontier.entry import Entry
+from crawlproject.frontier.entry import Entry, url_of
 from crawlproject.frontier.item_heap import Item, ItemHeap
 
 #: How many of its best items a queue keeps sorted at least (more where the window is wider).
@@ -26,7 +26,7 @@ SORTED_ITEMS = 64
 #: `order` = arrival number - priority * 2**PRIORITY_SHIFT: one int orders by priority, then by arrival.
 PRIORITY_SHIFT = 40
 
-#: What a path is found by takes so much.
+#: Of what a path is found by (``_mark``).
 MARK_BYTES = 8
 _pack = Struct("q").pack
 
@@ -186,7 +186,7 @@ class UrlQueue:
 
         Raises IndexError when the queue is empty.
         """
-        item = self._take_out(0)
+        item = self._take_first()
         if len(self._top) < self._window and self._rest:
             self._refill()
         return self._entry(item, prefix)
@@ -198,8 +198,7 @@ class UrlQueue:
     def _entry(self, item: Item, prefix: str) -> Entry:
         first, second, path, depth, payload = item
         quality, order = (-first, second) if self._by_quality else (-second, first)
-        url = prefix + path if path.startswith("/") else path
-        return Entry(url, quality, -(int(order) >> PRIORITY_SHIFT), depth, payload)
+        return Entry(url_of(path, prefix), quality, -(int(order) >> PRIORITY_SHIFT), depth, payload)
 
     def drain(self, prefix: str) -> list[Entry]:
         """Remove and return all entries, best first. O(n log n)."""
@@ -208,19 +207,19 @@ class UrlQueue:
     def acknowledge(self, entry: Entry, prefix: str) -> None:
         """Nothing to do: what was popped is gone."""
 
-    def _take_out(self, place: int) -> Item:
-        """Remove the item at ``place`` of the sorted ones."""
+    def _take_first(self) -> Item:
+        """Remove the best of the sorted items."""
         losses, window = self._losses, self._window
         if self._marks is not None:
-            del self._marks[place * MARK_BYTES : (place + 1) * MARK_BYTES]
-        loss = losses.pop(place)
+            del self._marks[:MARK_BYTES]
+        loss = losses.pop(0)
         if not losses:
             self._sum = 0.0
-        elif place < window:
+        else:
             self._sum += loss
             if len(losses) >= window:
                 self._sum -= losses[window - 1]
-        return self._top.pop(place)
+        return self._top.pop(0)
 
     def _quality(self, item: Item) -> float:
         return -item[0] if self._by_quality else -item[1]
@@ -245,7 +244,8 @@ class UrlQueue:
 
     def _refill(self) -> None:
         """Fetch the best of the heap, so that the window is covered again, and add up."""
-        while self._rest and len(self._top) < self._window + SORTED_ITEMS and (item := self._rest.pop()) is not None:
+        while self._rest and len(self._top) < self._window + SORTED_ITEMS:
+            item = self._rest.pop()
             self._top.append(item)
             self._losses.append(-self._quality(item))
             if self._marks is not None:
