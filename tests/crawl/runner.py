@@ -15,25 +15,6 @@ from tldextract import TLDExtract
 cookies._split_domain = TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
 
 
-class WriteStats:
-    """Extension: leaves the stats in a file when the spider is closed."""
-
-    def __init__(self, crawler: object) -> None:
-        self.crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: object) -> WriteStats:
-        from scrapy import signals
-
-        extension = cls(crawler)
-        crawler.signals.connect(extension.spider_closed, signals.spider_closed)
-        return extension
-
-    def spider_closed(self) -> None:
-        stats = self.crawler.stats.get_stats()
-        Path(self.crawler.settings["TEST_STATS_FILE"]).write_text(json.dumps(stats, default=str))
-
-
 def main() -> None:
     """Run the job."""
     job = json.loads(sys.argv[1])
@@ -42,16 +23,17 @@ def main() -> None:
         "LOG_LEVEL": "DEBUG",
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
-        "EXTENSIONS": {"tests.crawl.runner.WriteStats": 0},
-        "TEST_STATS_FILE": str(folder / "stats.json"),
         "ALLOWED_NETWORKS": "127.0.0.0/8",
         "FEEDS": {str(folder / "items.jsonl"): {"format": "jsonlines"}},
     }
     if job["addon"]:
         settings["ADDONS"] = {"crawlproject.addon.FrontierAddon": 300}
     process = AsyncCrawlerProcess({**settings, **job["settings"]})
-    process.crawl(load_object(job["spider"]), **job["arguments"])
+    crawler = process.create_crawler(load_object(job["spider"]))
+    process.crawl(crawler, **job["arguments"])
     process.start()
+    if crawler.stats is not None:  # now that no signal handler will set another
+        (folder / "stats.json").write_text(json.dumps(crawler.stats.get_stats(), default=str))
     if process.bootstrap_failed:  # as `scrapy crawl` has it
         sys.exit(1)
 
