@@ -95,6 +95,7 @@ class Frontier:
             if look_ahead is not None and found_on is not None:
                 source = self._servers.meet(found_on)
                 self._expectations.learn_source(source, count, gain if from_sitemap else None)
+                self._expectations.update(source)
                 changed[source] = None
                 self._servers.changed(source)
             self._servers.place(changed)

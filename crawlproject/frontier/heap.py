@@ -6,8 +6,8 @@ from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
-#: (key, arrival): the smallest key comes first, ties in order of arrival.
-HeapItem = tuple[float, int]
+#: (key, arrival, slot): the smallest key comes first, ties in order of arrival; what is queued is in that slot.
+HeapItem = tuple[float, int, int]
 
 
 class HasHeapItem(Protocol):
@@ -29,56 +29,56 @@ class LazyHeap(Generic[T]):
     a removed or moved object leaves a stale item behind, skipped when it comes to the top and swept
     away when half of the heap is stale.
 
-    Items hold numbers only, and a dict the objects: Python's garbage collector does not watch tuples of numbers. Those
+    Items hold numbers only, and slots the objects: Python's garbage collector does not watch tuples of numbers. Those
     that hold an object it does, and each one that outlives its youngest generation brings the next walk through all
     URLs nearer.
     """
 
-    __slots__ = ("_arrivals", "_heap", "_values")
+    __slots__ = ("_arrivals", "_free", "_heap", "_slots")
 
     def __init__(self) -> None:
         self._heap: list[HeapItem] = []
-        self._values: dict[int, T] = {}  # by arrival; those of stale items are not in it
+        self._slots: list[T | None] = []
+        self._free: list[int] = []  # slots
         self._arrivals = 0
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._slots) - len(self._free)
 
     def push(self, value: T, key: float) -> None:
         """Queue ``value``, which must not be queued anywhere."""
-        self._arrivals = arrival = self._arrivals + 1  # unique, so that equal keys leave in the order they came
-        value.heap_item = item = (key, arrival)
-        self._values[arrival] = value
-        heappush(self._heap, item)
+        if self._free:
+            slot = self._free.pop()
+            self._slots[slot] = value
+        else:
+            slot = len(self._slots)
+            self._slots.append(value)
+        self._push(value, key, slot)
 
     def rekey(self, value: T, key: float) -> None:
         """Move ``value``, which must be in this heap, to ``key``; an unchanged key keeps its place among equals."""
         item = value.heap_item
         assert item is not None
         if item[0] != key:
-            del self._values[item[1]]
-            self._arrivals = arrival = self._arrivals + 1
-            value.heap_item = item = (key, arrival)
-            self._values[arrival] = value
-            heappush(self._heap, item)
-            if len(self._heap) > 2 * len(self._values) + STALE_SLACK:
+            self._push(value, key, item[2])
+            if len(self._heap) > 2 * len(self) + STALE_SLACK:
                 self._sweep()
 
     def remove(self, value: T) -> None:
         """Take ``value``, which must be in this heap, out of it."""
         item = value.heap_item
         assert item is not None
-        del self._values[item[1]]
-        value.heap_item = None
-        if len(self._heap) > 2 * len(self._values) + STALE_SLACK:
+        self._vacate(item[2])
+        if len(self._heap) > 2 * len(self) + STALE_SLACK:
             self._sweep()
 
     def peek(self) -> T | None:
         """The value with the smallest key, or None."""
-        heap, values = self._heap, self._values
+        heap, slots = self._heap, self._slots
         while heap:
-            value = values.get(heap[0][1])
-            if value is not None:
+            item = heap[0]
+            value = slots[item[2]]
+            if value is not None and value.heap_item is item:
                 return value
             heappop(heap)
         return None
@@ -91,8 +91,7 @@ class LazyHeap(Generic[T]):
         """Remove and return the value with the smallest key, or None."""
         value = self.peek()
         if value is not None:
-            del self._values[heappop(self._heap)[1]]
-            value.heap_item = None
+            self._vacate(heappop(self._heap)[2])
         return value
 
     def pop_due(self, now: float) -> T | None:
@@ -109,7 +108,7 @@ class LazyHeap(Generic[T]):
         near = [(heap[0], 0)] if heap else []  # items whose parents have been seen
         while near and len(found) < count:
             item, at = heappop(near)
-            value = self._values.get(item[1])
+            value = self._value(item)
             if value is not None:
                 found.append(value)
             for child in range(2 * at + 1, min(2 * at + 3, len(heap))):
@@ -118,16 +117,33 @@ class LazyHeap(Generic[T]):
 
     def values(self) -> list[T]:
         """The values in no order. O(n)."""
-        return list(self._values.values())
+        return [value for value in self._slots if value is not None]
 
     def about_first(self, count: int) -> list[T]:
         """``count`` values, or all: about those with the smallest keys, about in order. O(count), stale ones included.
 
         Those at the top of a heap: each has a smaller key than the two below it.
         """
-        arrivals = (item[1] for item in self._heap if item[1] in self._values)
-        return [self._values[arrival] for arrival in islice(arrivals, count)]
+        values = map(self._value, self._heap)
+        return list(islice((value for value in values if value is not None), count))
+
+    def _push(self, value: T, key: float, slot: int) -> None:
+        self._arrivals = arrival = self._arrivals + 1  # unique, so that equal keys leave in the order they came
+        value.heap_item = item = (key, arrival, slot)
+        heappush(self._heap, item)
+
+    def _value(self, item: HeapItem) -> T | None:
+        """What ``item`` stands for; None if it is stale."""
+        value = self._slots[item[2]]
+        return value if value is not None and value.heap_item is item else None
+
+    def _vacate(self, slot: int) -> None:
+        value = self._slots[slot]
+        assert value is not None
+        value.heap_item = None
+        self._slots[slot] = None
+        self._free.append(slot)
 
     def _sweep(self) -> None:
-        self._heap = [item for item in self._heap if item[1] in self._values]
+        self._heap = [item for item in self._heap if self._value(item) is not None]
         heapify(self._heap)

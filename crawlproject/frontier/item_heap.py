@@ -5,7 +5,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-#: An entry inside a queue: (first sort key, second sort key, path or URL, depth, payload).
+#: A URL in the heap: (first sort key, second sort key, path or URL, depth, payload).
 Item = tuple[float, float, str, int, Any]
 
 

@@ -137,10 +137,9 @@ class ServerTable:
             self.store.changed(server)
 
     def place(self, servers: Iterable[Server]) -> None:
-        """Put each where its URLs say, after a look ahead from it. O(log servers) each."""
-        update, place = self.expectations.update, self.queue.place
+        """Put each where its URLs say. O(log servers) each."""
+        place = self.queue.place
         for server in servers:
-            update(server)
             place(server)
 
     def move(self, server: Server) -> None:

@@ -15,10 +15,14 @@ from bisect import bisect_left, bisect_right
 from itertools import islice
 from math import isclose
 from struct import Struct
+from typing import Any
 
 from crawlproject.frontier.best_rate import best_rate
 from crawlproject.frontier.entry import Entry, url_of
 from crawlproject.frontier.item_heap import Item, ItemHeap
+
+#: A URL in a queue: (order, path, depth, payload); its quality lies beside it.
+SortedItem = tuple[int, str, int, Any]
 
 #: How many of its best items a queue keeps sorted at least (more where the window is wider).
 SORTED_ITEMS = 64
@@ -44,7 +48,7 @@ class UrlQueue:
     def __init__(self, *, by_quality: bool, window: int) -> None:
         self._by_quality = by_quality
         self._window = window
-        self._top: list[Item] = []  # the best items, best first
+        self._top: list[SortedItem] = []  # the best items, best first
         self._losses = array("d")  # their qualities, negated: ascending where they are sorted by quality
         self._rest: ItemHeap | None = None  # no item in it is better than any in _top
         self._sum = 0.0  # quality of the first `window` items of _top
@@ -92,10 +96,7 @@ class UrlQueue:
         """
         _, quality, priority, depth, payload, _ = entry
         order = arrival - (priority << PRIORITY_SHIFT) if priority else arrival
-        item: Item = (
-            (-quality, order, path, depth, payload) if self._by_quality else (order, -quality, path, depth, payload)
-        )
-        self._insert(item, quality)
+        self._insert((order, path, depth, payload), -quality)
 
     def raise_quality(self, path: str, gain: float) -> float | None:
         """Add ``gain`` > 0 to the quality of the URL of ``path``; its new quality, None if not queued. O(log n).
@@ -104,78 +105,77 @@ class UrlQueue:
         and some 100 for each of the others.
         """
         place = self._find(path)
-        old = self._top[place] if place >= 0 else self._rest.find(path) if self._rest else None
-        if old is None:
-            return None
-        first, second, path, depth, payload = old
-        before = -first if self._by_quality else -second
-        quality = before + gain
-        if quality <= before:
-            return quality
-        item = (-quality, second, path, depth, payload) if self._by_quality else (first, -quality, path, depth, payload)
         if place >= 0:
-            self._move_up(place, item, gain)
-        elif self._rest is not None:
-            self._rest.remove(old)
-            self._insert(item, quality)
-        return quality
+            before = self._losses[place]
+            loss = before - gain
+            if loss < before:
+                self._move_up(place, loss)
+            return -loss
+        worse = self._rest.find(path) if self._rest else None
+        if worse is None or self._rest is None:
+            return None
+        item, before = self._from_heap(worse)
+        loss = before - gain
+        if loss < before:
+            self._rest.remove(worse)
+            self._insert(item, loss)
+        return -loss
 
     def _find(self, path: str) -> int:
-        """Where the item of ``path`` is among the sorted ones; -1 if it is not. O(their number), 8 bytes of each."""
+        """Where the item of ``path`` is among the sorted ones; -1 if it is not. O(their number), 8 bytes of each.
+
+        Another path of the server has the same mark once in 2**64: then that one is found.
+        """
         marks = self._marks
         if marks is None:
-            marks = self._marks = bytearray(b"".join(_mark(item[2]) for item in self._top))
+            marks = self._marks = bytearray(b"".join(_mark(item[1]) for item in self._top))
         mark = _mark(path)
         at = marks.find(mark)
-        while at >= 0:
-            place, rest = divmod(at, MARK_BYTES)
-            if not rest and self._top[place][2] == path:
-                return place
+        while at % MARK_BYTES and at >= 0:
             at = marks.find(mark, at + 1)
-        return -1
+        return at // MARK_BYTES
 
-    def _move_up(self, place: int, item: Item, gain: float) -> None:
-        """Have ``item`` stand for the sorted one at ``place``, which was worth ``gain`` less."""
+    def _move_up(self, place: int, loss: float) -> None:
+        """Have the sorted item at ``place`` lose ``loss``, which is less than it did."""
         top, losses, window, marks = self._top, self._losses, self._window, self._marks
-        loss = losses[place] - gain
-        better = self._place_of(item)
+        better = self._place_of(loss, top[place]) if self._by_quality else place
         if place < window:
-            self._sum += gain
+            self._sum += losses[place] - loss
         elif better < window:
-            self._sum -= loss - losses[window - 1]
+            self._sum += losses[window - 1] - loss
         if better == place:
-            top[place], losses[place] = item, loss
+            losses[place] = loss
         else:
-            del top[place], losses[place]
-            top.insert(better, item)
+            del losses[place]
             losses.insert(better, loss)
+            top.insert(better, top.pop(place))
             if marks is not None:
                 mark = marks[place * MARK_BYTES : (place + 1) * MARK_BYTES]
                 del marks[place * MARK_BYTES : (place + 1) * MARK_BYTES]
                 marks[better * MARK_BYTES : better * MARK_BYTES] = mark
 
-    def _insert(self, item: Item, quality: float) -> None:
+    def _insert(self, item: SortedItem, loss: float) -> None:
         top, losses, window = self._top, self._losses, self._window
-        if self._rest and item > top[-1]:
-            self._rest.push(item)
+        place = self._place_of(loss, item)
+        if self._rest and place == len(losses):
+            self._rest.push(self._to_heap(item, loss))
             return
-        place = self._place_of(item)
         top.insert(place, item)
         if self._marks is not None:
-            self._marks[place * MARK_BYTES : place * MARK_BYTES] = _mark(item[2])
-        losses.insert(place, -quality)
+            self._marks[place * MARK_BYTES : place * MARK_BYTES] = _mark(item[1])
+        losses.insert(place, loss)
         if place < window:
-            self._sum += quality
+            self._sum -= loss
             if len(losses) > window:
                 self._sum += losses[window]
         if len(losses) > 2 * SORTED_ITEMS and len(losses) > 2 * window:
             self._spill()
 
-    def _place_of(self, item: Item) -> int:
+    def _place_of(self, loss: float, item: SortedItem) -> int:
         """Where ``item`` is, or would be, among the sorted ones. O(log n), most of it in packed memory."""
         if not self._by_quality:
             return bisect_left(self._top, item)
-        losses, loss = self._losses, item[0]
+        losses = self._losses
         first = bisect_left(losses, loss)
         if first == len(losses) or losses[first] != loss:
             return first
@@ -186,19 +186,26 @@ class UrlQueue:
 
         Raises IndexError when the queue is empty.
         """
-        item = self._take_first()
-        if len(self._top) < self._window and self._rest:
+        losses, window = self._losses, self._window
+        entry = self.best(prefix)
+        loss = losses.pop(0)
+        del self._top[0]
+        if self._marks is not None:
+            del self._marks[:MARK_BYTES]
+        if not losses:
+            self._sum = 0.0
+        else:
+            self._sum += loss
+            if len(losses) >= window:
+                self._sum -= losses[window - 1]
+        if len(losses) < window and self._rest:
             self._refill()
-        return self._entry(item, prefix)
+        return entry
 
     def best(self, prefix: str) -> Entry:
         """The entry that ``pop`` would return. O(1); raises IndexError when the queue is empty."""
-        return self._entry(self._top[0], prefix)
-
-    def _entry(self, item: Item, prefix: str) -> Entry:
-        first, second, path, depth, payload = item
-        quality, order = (-first, second) if self._by_quality else (-second, first)
-        return Entry(url_of(path, prefix), quality, -(int(order) >> PRIORITY_SHIFT), depth, payload)
+        order, path, depth, payload = self._top[0]
+        return Entry(url_of(path, prefix), -self._losses[0], -(order >> PRIORITY_SHIFT), depth, payload)
 
     def drain(self, prefix: str) -> list[Entry]:
         """Remove and return all entries, best first. O(n log n)."""
@@ -207,22 +214,14 @@ class UrlQueue:
     def acknowledge(self, entry: Entry, prefix: str) -> None:
         """Nothing to do: what was popped is gone."""
 
-    def _take_first(self) -> Item:
-        """Remove the best of the sorted items."""
-        losses, window = self._losses, self._window
-        if self._marks is not None:
-            del self._marks[:MARK_BYTES]
-        loss = losses.pop(0)
-        if not losses:
-            self._sum = 0.0
-        else:
-            self._sum += loss
-            if len(losses) >= window:
-                self._sum -= losses[window - 1]
-        return self._top.pop(0)
+    def _to_heap(self, item: SortedItem, loss: float) -> Item:
+        order, path, depth, payload = item
+        return (loss, order, path, depth, payload) if self._by_quality else (order, loss, path, depth, payload)
 
-    def _quality(self, item: Item) -> float:
-        return -item[0] if self._by_quality else -item[1]
+    def _from_heap(self, item: Item) -> tuple[SortedItem, float]:
+        first, second, path, depth, payload = item
+        loss, order = (first, second) if self._by_quality else (second, first)
+        return (int(order), path, depth, payload), loss
 
     def _sum_up(self) -> None:
         """Add up afresh, also so that rounding errors do not pile up."""
@@ -231,7 +230,7 @@ class UrlQueue:
     def _spill(self) -> None:
         """Move the worse half of the sorted items into the heap."""
         keep = max(SORTED_ITEMS, self._window)
-        worse = self._top[keep:]
+        worse = [self._to_heap(item, loss) for item, loss in zip(self._top[keep:], self._losses[keep:], strict=True)]
         del self._top[keep:]
         del self._losses[keep:]
         if self._marks is not None:
@@ -245,24 +244,23 @@ class UrlQueue:
     def _refill(self) -> None:
         """Fetch the best of the heap, so that the window is covered again, and add up."""
         while self._rest and len(self._top) < self._window + SORTED_ITEMS:
-            item = self._rest.pop()
+            item, loss = self._from_heap(self._rest.pop())
             self._top.append(item)
-            self._losses.append(-self._quality(item))
+            self._losses.append(loss)
             if self._marks is not None:
-                self._marks += _mark(item[2])
+                self._marks += _mark(item[1])
         self._sum_up()
 
     def check(self) -> None:
         """Assert every invariant. O(n log n); for tests."""
-        top = self._top
+        top = [self._to_heap(item, loss) for item, loss in zip(self._top, self._losses, strict=True)]
         assert top == sorted(top)
-        assert list(self._losses) == [-self._quality(item) for item in top]
         if self._rest:
             assert len(top) >= self._window, "the window must be covered"
             self._rest.check(top[-1])
         if self._marks is not None:
-            assert self._marks == b"".join(_mark(item[2]) for item in top)
-        expected = sum(map(self._quality, top[: self._window]))
+            assert self._marks == b"".join(_mark(item[1]) for item in self._top)
+        expected = -sum(self._losses[: self._window])
         assert isclose(self._sum, expected, rel_tol=1e-9, abs_tol=1e-9), (self._sum, expected)
 
 

@@ -132,17 +132,17 @@ def test_raised_qualities_of_many_urls() -> None:
     assert queue.raise_quality("/1", 1.0) is None
 
 
-def test_paths_of_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where a hash is found across the end of one and the start of the next."""
-    monkeypatch.setattr(url_queue, "_mark", lambda path: bytes(url_queue.MARK_BYTES))
+def test_a_hash_across_two_others_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of one and the start of the next make up a third: that URL's, which waits elsewhere or not at all."""
+    marks = {"/0": b"00001111", "/1": b"11110000", "/2": b"11111111"}
+    monkeypatch.setattr(url_queue, "_mark", marks.__getitem__)
     queue = UrlQueue(by_quality=True, window=5)
-    fill(queue, [entry(number, 1.0 + number % 3) for number in range(40)])
-    for number in range(0, 40, 7):
-        assert queue.raise_quality(f"/{number}", 10.0) == 11.0 + number % 3
-        queue.check()
-    assert queue.raise_quality("/40", 1.0) is None
-    raised = [e for e in queue.drain(SERVER) if e.quality > 10.0]
-    assert {e.url for e in raised} == {f"{SERVER}/{number}" for number in range(0, 40, 7)}
+    fill(queue, [entry(0, 5.0), entry(1, 4.0)])
+    assert queue.raise_quality("/2", 1.0) is None
+    queue.push(entry(2, 3.0), "/2", 10)
+    assert queue.raise_quality("/2", 3.0) == 6.0
+    queue.check()
+    assert [e.url for e in queue.drain(SERVER)] == [f"{SERVER}/{number}" for number in (2, 0, 1)]
 
 
 @pytest.mark.parametrize("others", [0, 10 * SORTED_ITEMS])
