@@ -145,5 +145,6 @@ class LazyHeap(Generic[T]):
         self._free.append(slot)
 
     def _sweep(self) -> None:
-        self._heap = [item for item in self._heap if self._value(item) is not None]
+        slots = self._slots
+        self._heap = [item for item in self._heap if (value := slots[item[2]]) is not None and value.heap_item is item]
         heapify(self._heap)
