@@ -144,9 +144,8 @@ class UrlQueue:
             losses.insert(better, loss)
             top.insert(better, top.pop(place))
             if marks is not None:
-                mark = marks[place * MARK_BYTES : (place + 1) * MARK_BYTES]
-                del marks[place * MARK_BYTES : (place + 1) * MARK_BYTES]
-                marks[better * MARK_BYTES : better * MARK_BYTES] = mark
+                first, last = better * MARK_BYTES, place * MARK_BYTES
+                marks[first : last + MARK_BYTES] = marks[last : last + MARK_BYTES] + marks[first:last]
 
     def _insert(self, item: SortedItem, loss: float) -> None:
         top, losses = self._top, self._losses
