@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.backlog import Backlog
 from crawlproject.frontier.estimate import NEW_CONNECT_TIME, NEW_RESPONSE_TIME
 from crawlproject.frontier.look_ahead import LookAhead
 from crawlproject.frontier.prior import Prior
 from crawlproject.frontier.sitemaps import Sitemaps
 
 if TYPE_CHECKING:
+    from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.server import Server
 
@@ -17,10 +19,13 @@ if TYPE_CHECKING:
 class Expectations:
     """The prior over all servers' times, and what their pages' links and sitemaps bring, as far as the policy asks."""
 
+    NOT_KEPT = ("_backlog",)
+
     def __init__(self, policy: Policy) -> None:
         self.prior = Prior(NEW_CONNECT_TIME, NEW_RESPONSE_TIME) if getattr(policy, "learns_prior", False) else None
         self.look_ahead = LookAhead() if getattr(policy, "looks_ahead", False) else None
         self.sitemaps = Sitemaps(self.look_ahead)
+        self._backlog = Backlog()
 
     def meet(self, server: Server) -> bool:
         """Expect of a server never contacted what all others have taught; whether its times are others now. O(1)."""
@@ -36,6 +41,12 @@ class Expectations:
         """Look ahead afresh from ``server``. O(1)."""
         if self.look_ahead is not None:
             server.bonus = self.look_ahead.bonus(server.found)
+            server.urgency = self._backlog.urgency(server.away_wait, len(server.urls)) if server.away_wait else 1.0
+
+    def handed_out(self, entry: Entry, now: float, waiting: int) -> None:
+        """``entry`` is to be fetched, ``waiting`` others are queued. O(1)."""
+        self.sitemaps.handed_out(entry)
+        self._backlog.handed_out(now, waiting)
 
     def learn_source(self, server: Server, new: int, sitemap_gain: float | None) -> None:
         """A page of ``server`` showed so many new URLs, or its sitemap URLs of so much gain. O(1)."""

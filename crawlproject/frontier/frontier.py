@@ -159,7 +159,7 @@ class Frontier:
             session.busy_since = now
         self._urls -= 1
         entry = server.urls.pop(server.key)
-        self._expectations.sitemaps.handed_out(entry)
+        self._expectations.handed_out(entry, now, self._urls)
         return entry
 
     def is_worth_more(self, session: Session, now: float) -> bool:

@@ -109,7 +109,8 @@ class CapacityBased(PaperPolicy):
 class BestPrefix:
     """Marginal-value capacity: the batch as long as is worth most per second, and no longer.
 
-    A URL is worth its quality and the server's bonus (``look_ahead``).  Rank: max over k of (worth of the best k URLs)
+    A URL is worth its quality and the server's bonus (``look_ahead``); a server that must be left alone after each
+    request is the more urgent the longer that will take (``backlog``).  Rank: max over k of (worth of the best k URLs)
     / (2·connect + k·response), the maximal-ratio prefix of the queue (Sidney 1975).  URLs by quality.
 
     An open session goes on while its next URL is worth more per second than what the best waiting server offers, and
@@ -127,8 +128,9 @@ class BestPrefix:
     STAY = 0.75
 
     def rank(self, server: Server) -> float:
-        """Worth per second of the best prefix. O(its length), at most the batch."""
-        return server.urls.best_rate(server.setup_time, server.page_time, server.bonus) * server.worth
+        """Worth per second of the best prefix, times the server's urgency. O(its length), at most the batch."""
+        rate = server.urls.best_rate(server.setup_time, server.page_time, server.bonus)
+        return rate * server.worth * server.urgency
 
     def goes_on(self, server: Server, alternative: float) -> bool:
         """Whether the next URL is worth its time here, where the connection is open. O(1), or as ``rank``."""
@@ -137,7 +139,7 @@ class BestPrefix:
 
     def moving_quality(self, server: Server, rank: float) -> float:
         """A URL worth no more per second than the prefix stays behind its end."""
-        return rank / server.worth * server.page_time - server.bonus
+        return rank / (server.worth * server.urgency) * server.page_time - server.bonus
 
 
 #: Names of ``FRONTIER_POLICY``.

@@ -44,11 +44,13 @@ class Server:
     """One server: its URL queue, its estimates, and when it may be asked again (seconds).
 
     ``key`` is scheme://host[:port].  ``limit`` is how many requests its next session may carry, ``request_wait`` the
-    polite wait between two of them, ``page_time`` what one more page on an open connection should take, that wait
-    included (nothing is pipelined, so the paper's p has no place there); the frontier keeps them current.
+    polite wait between two of them, ``away_wait`` the same where it is spent parked or not connected, ``page_time``
+    what one more page on an open connection should take, ``request_wait`` included (nothing is pipelined, so the
+    paper's p has no place there); the frontier keeps them current.
     """
 
     __slots__ = (
+        "away_wait",
         "bonus",
         "copies",
         "crawl_delay",
@@ -74,6 +76,7 @@ class Server:
         "scouted",
         "session",
         "state",
+        "urgency",
         "urls",
         "worth",
     )
@@ -88,6 +91,8 @@ class Server:
         self.state = ServerState.IDLE
         self.limit = limit
         self.request_wait = 0.0
+        self.away_wait = 0.0
+        self.urgency = 1.0  # factor on its rank: more where polite waits will keep it busy for long
         self.page_time = self.estimates.response_time
         self.ready_at = 0.0
         self.last_end = -inf  # when its last response ended, in this run
@@ -157,8 +162,9 @@ class Server:
         estimates = self.estimates
         wait = politeness.request_wait(estimates.response_time, self.crawl_delay)
         self.limit, self.request_wait = min(estimates.requests_per_connection, max_batch), wait
+        self.away_wait = 0.0
         if wait and not politeness.holds(wait, estimates):
-            self.request_wait = 0.0  # it is spent parked or not connected
+            self.request_wait, self.away_wait = 0.0, wait
             if wait >= self.idle_time(politeness):
                 self.limit = 1
         self.page_time = max(MIN_SESSION_TIME, estimates.response_time + self.request_wait)

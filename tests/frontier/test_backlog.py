@@ -1,0 +1,68 @@
+"""How long all that waits will take, and servers whose polite waits take longer."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, Session
+from crawlproject.frontier.backlog import MEAN_TO_BEST, Backlog
+
+LARGE, SMALL = "http://large.example", "http://small.example"
+AWAY = Politeness(mode="request", factor=10.0, min_delay=0.0, max_delay=60.0)  # after each request, not connected
+
+
+def test_the_time_is_what_is_queued_at_the_pace_of_late() -> None:
+    """Whatever the clock said when it began; a pause is forgotten after some hundred URLs."""
+    backlog = Backlog()
+    assert backlog.urgency(10.0, 1000) == 1.0
+    now = 1e6
+    for _ in range(50):
+        backlog.handed_out(now, 30)
+        now += 2.0
+    assert backlog.time == pytest.approx(60.0)
+    assert backlog.urgency(10.0, 12) == pytest.approx(1.0 + MEAN_TO_BEST * 12 * 10 / 60)
+    now += 86_400.0
+    for _ in range(2000):
+        backlog.handed_out(now, 30)
+        now += 2.0
+    assert backlog.time == pytest.approx(60.0, rel=0.01)
+
+
+def test_the_last_url_of_all_is_not_divided_by() -> None:
+    """Nothing waits, or no time passes."""
+    backlog = Backlog()
+    for _ in range(3):
+        backlog.handed_out(5.0, 0)
+    assert backlog.urgency(1.0, 1) < float("inf")
+
+
+def fetch(frontier: Frontier, session: Session, now: float) -> None:
+    """One request of half a second, on a connection of its own."""
+    assert frontier.next_url(session, now - 0.5) is not None
+    times = {"connect_time": 0.1, "response_time": 0.5, "fetch_time": 0.5}
+    frontier.record(Measurement(session.server.key, now, status=200, server_closed=True, **times))
+    frontier.close_session(session, now)
+
+
+@pytest.mark.parametrize(
+    ("politeness", "first"), [(AWAY, LARGE), (Politeness(mode="session", factor=10.0, min_delay=0.0), SMALL)]
+)
+def test_where_waits_are_long_the_server_that_needs_most_of_them_is_asked_first(
+    politeness: Politeness, first: str
+) -> None:
+    """Though the other has the better URL; not where a session fetches many."""
+    frontier = Frontier(BestPrefix(), politeness, max_batch=1 if politeness.mode == "session" else 100)
+    frontier.push([Entry(f"{LARGE}/{number}") for number in range(200)])
+    frontier.push([Entry(f"{SMALL}/{number}") for number in range(12)])
+    now = 0.0
+    for _ in range(10):
+        sessions = [frontier.open_session(now), frontier.open_session(now)]
+        for session in sessions:
+            assert session is not None
+            fetch(frontier, session, now + 0.5)
+        now += 6.0
+    frontier.push([Entry(f"{SMALL}/better", quality=1.2)])
+    session = frontier.open_session(now)
+    assert session is not None
+    assert session.server.key == first
+    frontier.check()
