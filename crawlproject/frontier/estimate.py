@@ -84,19 +84,15 @@ class Estimates:
         elif session is not None and m.connect_time is not None:
             self.learn_close(session.carried, m.now - m.fetch_time - session.last_end)
 
-    def expect(self, prior: Prior) -> None:
-        """Expect what the prior says of a server with these observations. O(1)."""
-        self.connect_time = prior.connect.expected(self.connects)
-        self.response_time = prior.response.expected(self.responses)
-
     def _weigh(self, m: Measurement, prior: Prior) -> None:
         if m.connect_time is not None:
             self.connects = self.connects or Observed()
             prior.connect.observe(self.connects, m.connect_time)
+            self.connect_time = prior.connect.expected(self.connects)
         if m.response_time is not None:
             self.responses = self.responses or Observed()
             prior.response.observe(self.responses, m.response_time)
-        self.expect(prior)
+            self.response_time = prior.response.expected(self.responses)
 
     def learn_close(self, carried: int, idle: float) -> None:
         """A connection was closed without a word, after ``carried`` requests and ``idle`` seconds.

@@ -60,6 +60,8 @@ class Politeness:
 
     def request_wait(self, fetch_time: float, crawl_delay: float = 0.0) -> float:
         """Wait after a fetch of ``fetch_time`` before the next request to the server, session open or not."""
+        if self.mode == "session" and not self.request_delay and not crawl_delay:
+            return 0.0  # as most often
         own = self._bounded(fetch_time) if self.mode == "request" else 0.0
         return max(own, self.request_delay, min(crawl_delay, self.max_crawl_delay))
 

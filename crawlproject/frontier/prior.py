@@ -21,6 +21,8 @@ FIRST_VARIANCE_BETWEEN = 1.0
 FIRST_VARIANCE_WITHIN = 0.6
 #: Observations that those first values weigh as many as.
 FIRST_WEIGHT = 3.0
+#: Moments are taken anew each time there are as many times more observations.
+RENEWED = 1.01
 #: Over about how many servers "of late" reaches back.
 RECENT_SERVERS = 60
 
@@ -38,7 +40,7 @@ class Observed:
 class Population:
     """One kind of time (to connect, to answer) over all servers."""
 
-    NOT_KEPT = ("_moments", "_moments_of")
+    NOT_KEPT = ("_moments", "_moments_until")
 
     def __init__(self, typical: float) -> None:
         self._first_mean = log(typical)
@@ -50,7 +52,7 @@ class Population:
         self._inverse_counts = 0.0  # sum of 1/n over servers
         self._within = 0.0  # summed squares around the servers' own means
         self._moments = (0.0, 0.0, 0.0)
-        self._moments_of = -1  # so many observations
+        self._moments_until = 0.0  # so many observations
 
     def observe(self, observed: Observed, time: float) -> None:
         """Add one ``time`` (seconds) of the server that ``observed`` belongs to. O(1)."""
@@ -74,9 +76,12 @@ class Population:
         self.observations += 1
 
     def moments(self) -> tuple[float, float, float]:
-        """(M, V, W): mean of the servers' means, variance between servers, variance within one. O(1)."""
-        if self._moments_of != self.observations:
-            self._moments, self._moments_of = self._add_up(), self.observations
+        """(M, V, W): mean of the servers' means, variance between servers, variance within one. O(1).
+
+        Up to ``RENEWED`` times as many observations may be missing in them.
+        """
+        if self.observations >= self._moments_until:
+            self._moments, self._moments_until = self._add_up(), self.observations * RENEWED
         return self._moments
 
     def expected(self, observed: Observed | None) -> float:

@@ -106,9 +106,10 @@ class ServerTable:
         if not self._outdated and self.expectations.is_outdated(len(self.queue.ready)):
             self.raise_quality(self.expectations.sitemaps.raised())
             self._outdated = self.queue.ready.about_first(RANKED_AT_MOST)[::-1]  # the best last
-        for server in self._outdated[-RANKED_PER_PAGE:]:
-            self._rank_anew(server)
-        del self._outdated[-RANKED_PER_PAGE:]
+        if self._outdated:
+            for server in self._outdated[-RANKED_PER_PAGE:]:
+                self._rank_anew(server)
+            del self._outdated[-RANKED_PER_PAGE:]
 
     def freshen_best(self, now: float) -> None:
         """Where not all servers were ranked anew: the best is, and what then is the best. O(log servers)."""
