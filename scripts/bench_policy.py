@@ -23,8 +23,8 @@ from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measure
 NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
 SESSIONS = 64
 PUSHES, RAISES = 3, 5
-#: So many pages are thought up at a time. With 100 more of them would outlive the garbage collector's young generations,
-#: as no crawl's links do, and have it walk through all URLs again and again: 4% more.
+#: So many pages are thought up at a time. With 100 more would outlive the garbage collector's young generations, as no
+#: crawl's links do, and have it walk through all URLs again and again: 4% more.
 PAGES_AHEAD = 10
 
 
