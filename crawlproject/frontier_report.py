@@ -106,6 +106,7 @@ class FrontierReport:
             "best_quality": urls.best_quality,
             "batch_quality": urls.window_sum,
             "bonus": server.bonus,
+            "urgency": server.urgency,
             "pages": server.pages,
             "copies": server.copies,
             "worth": server.worth,

@@ -19,22 +19,27 @@ LEAST_TIME = 1e-3
 class Backlog:
     """The time until all that is queued has been handed out, at the pace of late."""
 
-    __slots__ = ("_gaps", "_last", "_weight", "time")
+    NOT_KEPT = ("_last",)  # on a clock of this run
 
     def __init__(self) -> None:
-        self._gaps = 0.0  # seconds, decayed sum
+        self._gaps = 0.0  # seconds between two URLs, decayed sum
         self._weight = 0.0
+        self._waiting = 0
         self._last: float | None = None
-        self.time: float | None = None  # seconds; None until two URLs have been handed out
+
+    @property
+    def time(self) -> float | None:
+        """Seconds; None until two URLs have been handed out. O(1)."""
+        return max(LEAST_TIME, self._gaps / self._weight * self._waiting) if self._weight else None
 
     def handed_out(self, now: float, waiting: int) -> None:
         """A URL was handed out, ``waiting`` others are queued. O(1)."""
         if self._last is not None:
             self._gaps = self._gaps * DECAY + now - self._last
             self._weight = self._weight * DECAY + 1.0
-            self.time = max(LEAST_TIME, self._gaps / self._weight * waiting)
-        self._last = now
+        self._last, self._waiting = now, waiting
 
     def urgency(self, wait: float, urls: int) -> float:
         """How many times as urgent polite waits of ``wait`` seconds make a server of so many ``urls``. O(1)."""
-        return 1.0 if self.time is None else 1.0 + MEAN_TO_BEST * urls * wait / self.time
+        time = self.time
+        return 1.0 if time is None else 1.0 + MEAN_TO_BEST * urls * wait / time

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class Expectations:
-    """The prior over all servers' times, and what their pages' links and sitemaps bring, as far as the policy asks."""
-
-    NOT_KEPT = ("_backlog",)
+    """The prior over all servers' times, what their pages' links and sitemaps bring, and how long all that waits will
+    take; as far as the policy asks.
+    """
 
     def __init__(self, policy: Policy) -> None:
         self.prior = Prior(NEW_CONNECT_TIME, NEW_RESPONSE_TIME) if getattr(policy, "learns_prior", False) else None
         self.look_ahead = LookAhead() if getattr(policy, "looks_ahead", False) else None
         self.sitemaps = Sitemaps(self.look_ahead)
-        self._backlog = Backlog()
+        self.backlog = Backlog()
 
     def meet(self, server: Server) -> bool:
         """Expect of a server never contacted what all others have taught; whether its times are others now. O(1)."""
@@ -41,12 +41,12 @@ class Expectations:
         """Look ahead afresh from ``server``. O(1)."""
         if self.look_ahead is not None:
             server.bonus = self.look_ahead.bonus(server.found)
-            server.urgency = self._backlog.urgency(server.away_wait, len(server.urls)) if server.away_wait else 1.0
+            server.urgency = self.backlog.urgency(server.away_wait, len(server.urls)) if server.away_wait else 1.0
 
     def handed_out(self, entry: Entry, now: float, waiting: int) -> None:
         """``entry`` is to be fetched, ``waiting`` others are queued. O(1)."""
         self.sitemaps.handed_out(entry)
-        self._backlog.handed_out(now, waiting)
+        self.backlog.handed_out(now, waiting)
 
     def learn_source(self, server: Server, new: int, sitemap_gain: float | None) -> None:
         """A page of ``server`` showed so many new URLs, or its sitemap URLs of so much gain. O(1)."""

@@ -47,9 +47,9 @@ def restore_server(frontier: Frontier, key: str, urls: ServerUrls, state: dict[s
     """Take back a server with its queue and what ``server_state`` kept of it. O(log servers)."""
     server = frontier._servers.add(key, urls)
     set_state(server, {name: state[name] for name in SERVER_ATTRIBUTES if name in state})
-    frontier._expectations.update(server)
     server.weigh(by_copies=frontier.copies_count)
     frontier._servers.foresee(server)
+    frontier._expectations.update(server)
     if server.given_up:
         frontier._dropped += urls.drain(key)
     frontier._urls += len(urls)

@@ -279,3 +279,19 @@ def test_copies_and_demotion_survive_a_restart(tmp_path: Path) -> None:
     assert (server.pages, server.copies, server.demotion, server.worth) == (3, 2, 0.5, before.worth)
     assert server.worth == pytest.approx(0.5 * 11 / 13)
     disk.store.close()
+
+
+def test_urgency_survives_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long all that waits will take is known at once, whatever the clock says now."""
+    monkeypatch.setitem(globals(), "POLITENESS", Politeness(mode="request", factor=10.0, min_delay=0.0))
+    disk = OnDisk(tmp_path / "frontier")
+    disk.frontier.push([Entry(f"{SERVERS[0]}/{number}") for number in range(100)])
+    for second in range(0, 30, 3):
+        assert fetch(disk.frontier, float(second)) is not None
+    disk.store.commit()
+    before = disk.frontier.server(SERVERS[0])
+    assert before.urgency > 1.1  # 90 waits of a second or so, where all takes 270 s
+    disk.reopen(offset=-5000.0, now=6030.0)
+    server = disk.frontier.server(SERVERS[0])
+    assert server.urgency == pytest.approx(before.urgency, rel=0.02)
+    disk.store.close()
