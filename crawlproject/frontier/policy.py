@@ -102,7 +102,7 @@ class CapacityBased(PaperPolicy):
     by_quality = True
 
     def rank(self, server: Server) -> float:
-        """Quality per second expected of the next session."""
+        """Quality per second expected of the next session. O(batch)."""
         return server.urls.window_sum * server.worth / server.expected_time
 
 

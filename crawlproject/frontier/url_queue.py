@@ -1,11 +1,11 @@
 """The lower level of the frontier: one priority queue of discovered, unfetched URLs per server.
 
-A policy wants more than the best URL: it wants the summed quality of the best P of them (Cao 2003, the
-numerator of the capacity), after every push and pop.  So the queue keeps its best few items in a short
-sorted list, where the P-th best is an index away, and the rest in a heap.  The qualities of the sorted ones lie beside
-them, packed: with millions of URLs, what costs is the memory far away that every single item would be read from.  So
-do, where qualities rise, the hashes by which a URL is found among them: an index of items, a dict, would be gone
-through by Python's garbage collector, with all its items, after each change of one.
+A policy wants more than the best URL: it wants the qualities of the best P of them (Cao 2003: their sum is the
+numerator of the capacity), after every push and pop.  So the queue keeps its best few items in a short sorted list, and
+the rest in a heap.  The qualities of the sorted ones lie beside them, packed, and nowhere else: with millions of URLs,
+what costs is the memory far away that every single item would be read from.  So do, where qualities rise, the hashes by
+which a URL is found among them: an index of items, a dict, would be gone through by Python's garbage collector, with
+all its items, after each change of one.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ class UrlQueue:
     """Priority queue of one server's URLs, by quality or in order of arrival.
 
     ``push``, ``pop`` and ``raise_quality`` are O(log n) amortised (plus a memory move of at most a few hundred
-    pointers); ``window_sum``, ``best_quality`` and ``len`` are O(1).  Ties go to the higher priority, then to the
-    earlier arrival, so that equal runs give equal orders.  Items raised in the heap leave a stale one behind.
+    pointers); ``best_quality`` and ``len`` are O(1), ``window_sum`` and ``best_rate`` O(window).  Ties go to the higher
+    priority, then to the earlier arrival, so that equal runs give equal orders.  Items raised in the heap leave a stale
+    one behind.
     """
 
     __slots__ = ("_by_quality", "_losses", "_marks", "_rest", "_top", "_window")
