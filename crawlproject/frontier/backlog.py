@@ -3,7 +3,8 @@
 A server that is left alone for w seconds after each request needs n·w for its n URLs, however many connections are
 free.  While there are fewer than servers that wait, one request to it now is worth its URL's quality q, sooner by the
 H seconds that the others take, and that of its others, Q, sooner by w: (q·H + Q·w) / (q·H) times as much as without
-waits.  With Q as ``MEAN_TO_BEST``·n·q that is ``1 + MEAN_TO_BEST·n·w / H``.
+waits.  With Q as ``MEAN_TO_BEST``·n·q that is ``1 + MEAN_TO_BEST·n·w / H``.  (Where servers share one politeness, as
+those of an address do, the waits of the others are not counted.)
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from __future__ import annotations
 MEAN_TO_BEST = 0.3
 #: Weight of the past in the mean time between two URLs handed out.
 DECAY = 0.99
-#: No backlog is shorter (seconds).
-LEAST_TIME = 1e-3
 
 
 class Backlog:
@@ -30,7 +29,7 @@ class Backlog:
     @property
     def time(self) -> float | None:
         """Seconds; None until two URLs have been handed out. O(1)."""
-        return max(LEAST_TIME, self._gaps / self._weight * self._waiting) if self._weight else None
+        return self._gaps / self._weight * self._waiting if self._weight else None
 
     def handed_out(self, now: float, waiting: int) -> None:
         """A URL was handed out, ``waiting`` others are queued. O(1)."""
@@ -39,7 +38,14 @@ class Backlog:
             self._weight = self._weight * DECAY + 1.0
         self._last, self._waiting = now, waiting
 
+    def given_back(self, waiting: int) -> None:
+        """The URL handed out last was not fetched; ``waiting`` are queued, it among them. O(1)."""
+        self._weight, self._waiting = max(0.0, self._weight - 1.0), waiting
+
     def urgency(self, wait: float, urls: int) -> float:
-        """How many times as urgent polite waits of ``wait`` seconds make a server of so many ``urls``. O(1)."""
+        """How many times as urgent polite waits of ``wait`` seconds make a server of so many ``urls``. O(1).
+
+        At most ``1 + MEAN_TO_BEST * urls``: where the queue has run empty, or a crawl begins, it is not without end.
+        """
         time = self.time
-        return 1.0 if time is None else 1.0 + MEAN_TO_BEST * urls * wait / time
+        return 1.0 if time is None else 1.0 + MEAN_TO_BEST * urls * wait / max(time, wait)

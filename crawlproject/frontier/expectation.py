@@ -38,7 +38,7 @@ class Expectations:
         return before != prior.unmet
 
     def update(self, server: Server) -> None:
-        """Look ahead afresh from ``server``. O(1)."""
+        """Look ahead afresh from ``server``, and how urgent it is. O(1)."""
         if self.look_ahead is not None:
             server.bonus = self.look_ahead.bonus(server.found)
             server.urgency = self.backlog.urgency(server.away_wait, len(server.urls)) if server.away_wait else 1.0
@@ -48,12 +48,18 @@ class Expectations:
         self.sitemaps.handed_out(entry)
         self.backlog.handed_out(now, waiting)
 
+    def given_back(self, entry: Entry, waiting: int) -> None:
+        """``entry``, the last that was handed out, is queued again, ``waiting`` with it. O(1)."""
+        self.sitemaps.given_back(entry)
+        self.backlog.given_back(waiting)
+
     def learn_source(self, server: Server, new: int, sitemap_gain: float | None) -> None:
         """A page of ``server`` showed so many new URLs, or its sitemap URLs of so much gain. O(1)."""
         if sitemap_gain is not None:
             self.sitemaps.learn(sitemap_gain)
         elif self.look_ahead is not None:
             self.look_ahead.learn_page(server, new)
+        self.update(server)
 
     def is_outdated(self, servers: int) -> bool:
         """Whether ``servers`` waiting ones, and sitemaps, should be ranked anew; amortised O(1) of them per page."""

@@ -95,7 +95,6 @@ class Frontier:
             if look_ahead is not None and found_on is not None:
                 source = self._servers.meet(found_on)
                 self._expectations.learn_source(source, count, gain if from_sitemap else None)
-                self._expectations.update(source)
                 changed[source] = None
                 self._servers.changed(source)
             self._servers.place(changed)
@@ -114,7 +113,7 @@ class Frontier:
         self._returns -= 1
         self.acknowledge(entry)
         self._push_url(session.server, path_of(entry.url, session.server.key), entry, self._returns)
-        self._expectations.sitemaps.given_back(entry)
+        self._expectations.given_back(entry, self._urls)
         self._queue.place(session.server)
 
     def acknowledge(self, entry: Entry) -> None:

@@ -116,7 +116,7 @@ class LazyHeap(Generic[T]):
         return found
 
     def values(self) -> list[T]:
-        """The values in no order. O(n)."""
+        """The values in no order. O(most that ever were in it)."""
         return [value for value in self._slots if value is not None]
 
     def about_first(self, count: int) -> list[T]:

@@ -22,7 +22,8 @@ class Policy(Protocol):
     #: Whether what is not known of a server is learned from the others (else the paper's constants stand in).
     learns_prior: bool
 
-    #: Whether URLs count for more than their quality: for what their pages' links are expected to bring.
+    #: Whether URLs count for more than their quality, for what their pages' links are expected to bring; and servers
+    #: for more where their polite waits will take long.
     looks_ahead: bool
 
     def rank(self, server: Server) -> float:

@@ -78,7 +78,7 @@ class Population:
     def moments(self) -> tuple[float, float, float]:
         """(M, V, W): mean of the servers' means, variance between servers, variance within one. O(1).
 
-        Up to ``RENEWED`` times as many observations may be missing in them.
+        The last hundredth of the observations may be missing in them.
         """
         if self.observations >= self._moments_until:
             self._moments, self._moments_until = self._add_up(), self.observations * RENEWED

@@ -35,7 +35,7 @@ class ServerQueue:
         self.groups: dict[str, Group] = {}
         self.leased = 0
         self.now = 0.0  # the latest time seen
-        self.last_rank = 0.0  # of the server leased last
+        self.last_rank = 0.0  # of the server leased last, but for its urgency: what a second is worth
 
     def tick(self, now: float) -> None:
         """Time has passed."""
@@ -72,7 +72,7 @@ class ServerQueue:
         self.tick(now)
         self._wake_due(now)
         while (key := self.ready.first_key()) is not None and (server := self.ready.pop()) is not None:
-            self.last_rank = max(0.0, -key)
+            self.last_rank = max(0.0, -key) / server.urgency
             group = server.group
             if group is not None and not group.is_free(now):
                 server.state = WAITING

@@ -100,6 +100,7 @@ class ServerTable:
         """Expect of it what all servers have taught, if it was never contacted, and foresee its next session."""
         if self.expectations.meet(server):
             self.foresee(server)
+            self.expectations.update(server)
 
     def expect_afresh(self) -> None:
         """Rank the best ready servers by what has been learned over all, ``RANKED_PER_PAGE`` of them at a time."""
@@ -141,6 +142,8 @@ class ServerTable:
         """Put each where its URLs say. O(log servers) each."""
         place = self.queue.place
         for server in servers:
+            if server.away_wait:  # the more URLs, the more urgent
+                self.expectations.update(server)
             place(server)
 
     def move(self, server: Server) -> None:
@@ -212,6 +215,7 @@ class ServerTable:
         server = self.meet(key)
         server.crawl_delay = delay
         self.foresee(server)
+        self.expectations.update(server)
         last_end = server.last_end if server.session is None else server.session.last_end
         server.ready_at = max(server.ready_at, last_end + self._politeness.request_wait(0.0, delay))
         if server.session is not None:

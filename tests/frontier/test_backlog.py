@@ -28,12 +28,24 @@ def test_the_time_is_what_is_queued_at_the_pace_of_late() -> None:
     assert backlog.time == pytest.approx(60.0, rel=0.01)
 
 
-def test_the_last_url_of_all_is_not_divided_by() -> None:
+def test_the_time_is_no_shorter_than_one_wait() -> None:
     """Nothing waits, or no time passes."""
     backlog = Backlog()
-    for _ in range(3):
-        backlog.handed_out(5.0, 0)
-    assert backlog.urgency(1.0, 1) < float("inf")
+    for waiting in (0, 0, 100):
+        backlog.handed_out(5.0, waiting)
+    assert backlog.time == 0.0
+    assert backlog.urgency(4.0, 10) == 1.0 + MEAN_TO_BEST * 10
+
+
+def test_what_is_given_back_was_not_handed_out() -> None:
+    """As where robots.txt must be asked for first: the pace is that of pages."""
+    backlog, other = Backlog(), Backlog()
+    for number in range(200):
+        backlog.handed_out(2.0 * number, 100)
+        other.handed_out(2.0 * number, 100)
+        other.given_back(101)
+        other.handed_out(2.0 * number, 100)
+    assert other.time == pytest.approx(backlog.time, rel=0.02)
 
 
 def fetch(frontier: Frontier, session: Session, now: float) -> None:
@@ -66,3 +78,28 @@ def test_where_waits_are_long_the_server_that_needs_most_of_them_is_asked_first(
     assert session is not None
     assert session.server.key == first
     frontier.check()
+
+
+def test_a_server_never_asked_is_urgent_by_the_urls_it_has() -> None:
+    """As they are pushed, and as its Crawl-delay is known; what a second is worth is not told by that."""
+    frontier = Frontier(BestPrefix(), AWAY)
+    frontier.push([Entry(f"{SMALL}/{number}") for number in range(30)])
+    now = 0.0
+    for _ in range(10):
+        session = frontier.open_session(now)
+        assert session is not None
+        fetch(frontier, session, now + 0.5)
+        now += 6.0
+    frontier.push([Entry(f"{LARGE}/{number}") for number in range(2000)])
+    large = frontier.server(LARGE)
+    assert large is not None
+    before = large.urgency
+    assert before > 10.0
+    frontier.set_crawl_delay(LARGE, 30.0)
+    assert large.urgency > 2 * before
+    frontier.check()
+    rank = frontier.policy.rank(large)
+    session = frontier.open_session(now)
+    assert session is not None
+    assert session.server is large
+    assert frontier._queue.last_rank == pytest.approx(rank / large.urgency)

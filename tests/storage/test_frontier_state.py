@@ -291,7 +291,11 @@ def test_urgency_survives_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     disk.store.commit()
     before = disk.frontier.server(SERVERS[0])
     assert before.urgency > 1.1  # 90 waits of a second or so, where all takes 270 s
+    disk.frontier.push([Entry(f"{SERVERS[1]}/{number}") for number in range(1000)])  # and one never asked
+    stranger = disk.frontier.server(SERVERS[1]).urgency
+    assert stranger > before.urgency
+    disk.store.commit()
     disk.reopen(offset=-5000.0, now=6030.0)
-    server = disk.frontier.server(SERVERS[0])
-    assert server.urgency == pytest.approx(before.urgency, rel=0.02)
+    urgencies = [disk.frontier.server(key).urgency for key in SERVERS[:2]]
+    assert urgencies == pytest.approx([before.urgency, stranger], rel=0.02)
     disk.store.close()
