@@ -44,9 +44,9 @@ class Server:
     """One server: its URL queue, its estimates, and when it may be asked again (seconds).
 
     ``key`` is scheme://host[:port].  ``limit`` is how many requests its next session may carry, ``request_wait`` the
-    polite wait between two of them, ``away_wait`` the same where it is spent parked or not connected, ``page_time``
-    what one more page on an open connection should take, ``request_wait`` included (nothing is pipelined, so the
-    paper's p has no place there); the frontier keeps them current.
+    polite wait between two of them, ``away_wait`` the same where it is spent not connected, ``page_time`` what one more
+    page on an open connection should take, ``request_wait`` included (nothing is pipelined, so the paper's p has no
+    place there); the frontier keeps them current.
     """
 
     __slots__ = (
@@ -164,9 +164,9 @@ class Server:
         self.limit, self.request_wait = min(estimates.requests_per_connection, max_batch), wait
         self.away_wait = 0.0
         if wait and not politeness.holds(wait, estimates):
-            self.request_wait, self.away_wait = 0.0, wait
+            self.request_wait = 0.0  # it is spent parked or not connected
             if wait >= self.idle_time(politeness):
-                self.limit = 1
+                self.limit, self.away_wait = 1, wait
         self.page_time = max(MIN_SESSION_TIME, estimates.response_time + self.request_wait)
         self.urls.set_window(self.limit)
 
