@@ -27,6 +27,11 @@ class Expectations:
         self.sitemaps = Sitemaps(self.look_ahead)
         self.backlog = Backlog()
 
+    @property
+    def are_learned(self) -> bool:
+        """Whether ranks change by what is learned over all servers."""
+        return self.prior is not None or self.look_ahead is not None
+
     def meet(self, server: Server) -> bool:
         """Expect of a server never contacted what all others have taught; whether its times are others now. O(1)."""
         self.update(server)

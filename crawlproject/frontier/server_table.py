@@ -113,10 +113,13 @@ class ServerTable:
             del self._outdated[-RANKED_PER_PAGE:]
 
     def freshen_best(self, now: float) -> None:
-        """Where not all servers were ranked anew: the best is, and what then is the best. O(log servers)."""
-        ready = self.queue.ready
-        if len(ready) <= RANKED_AT_MOST:
+        """Rank the best ready server anew, and what then is the best, ``RANKED_PER_PAGE`` at most. O(log servers).
+
+        Of a server that was met long ago, or ranked so, less may be expected now.
+        """
+        if not self.expectations.are_learned:
             return
+        ready = self.queue.ready
         self.queue.best_rank(now)  # those whose rest is over are among them
         for _ in range(RANKED_PER_PAGE):
             best = ready.peek()

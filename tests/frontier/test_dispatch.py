@@ -177,7 +177,7 @@ def test_parked_server_ranks_as_one_that_costs_no_connection() -> None:
         dispatcher.next(0.1) if max_parked else dispatcher.close_all(0.1)
         push(dispatcher, f"{B}/1")
         server = dispatcher.frontier.server(B)
-        server.estimates.response_time = dispatcher.frontier.server(A).estimates.response_time
+        server.estimates = dispatcher.frontier.server(A).estimates
         server.set_limit(dispatcher.frontier.politeness, 100)
         dispatcher.frontier._queue.place(server)
         assert dispatcher.next(1.2).session.server.key == expected
