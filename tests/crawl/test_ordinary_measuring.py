@@ -46,9 +46,8 @@ def test_second_request_reuses_it(measured: dict[str, dict[str, Any]], server: i
 
 @pytest.mark.parametrize("place", ["1/first", "1/second", "2/first", "2/second"])
 def test_response_time_is_the_servers(measured: dict[str, dict[str, Any]], place: str) -> None:
-    """0.2 s, without the time of connecting; Scrapy's own latency is there, too."""
-    assert measured[place]["response_time"] == pytest.approx(0.2, abs=0.04)
-    assert measured[place]["download_latency"] >= 0.2
+    """0.2 s, whatever the machine is busy with; no longer than Scrapy's latency, which ends with the headers."""
+    assert 0.195 <= measured[place]["response_time"] <= measured[place]["download_latency"] + 0.1
 
 
 def test_tls_is_measured_and_seen(measured: dict[str, dict[str, Any]]) -> None:
