@@ -94,11 +94,13 @@ def start(directory: Path | str, port: int | None = None) -> RealWeb:
 
 def stop(directory: Path | str) -> None:
     """Stop the nginx of this directory and wait until it is gone; nothing happens where none runs."""
-    pid = running_pid(Path(directory).resolve())
+    directory = Path(directory).resolve()
+    pid = running_pid(directory)
     if pid is None:
         return
     os.kill(pid, signal.SIGTERM)
-    wait_until(lambda: not is_running(directory), f"nginx (process {pid}) does not stop")
+    # not only until it has deleted its pid file, which it does before it ends
+    wait_until(lambda: not is_nginx_of(directory, pid), f"nginx (process {pid}) does not stop")
 
 
 def remove(directory: Path | str) -> None:
@@ -117,10 +119,18 @@ def running_pid(directory: Path) -> int | None:
     """The process named by the pid file, or None if it is gone or its number has passed to another program."""
     try:
         pid = int((directory / "nginx.pid").read_text())
-        command = Path(f"/proc/{pid}/cmdline").read_text()  # empty for a zombie
-    except (FileNotFoundError, ProcessLookupError, ValueError):
+    except (FileNotFoundError, ValueError):
         return None
-    return pid if f"-p {directory} " in command.replace("\0", " ") else None
+    return pid if is_nginx_of(directory, pid) else None
+
+
+def is_nginx_of(directory: Path, pid: int) -> bool:
+    """Whether the process ``pid`` is the nginx of this directory."""
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_text()  # empty for a zombie
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return f"-p {directory} " in command.replace("\0", " ")
 
 
 def wait_until(is_so: Callable[[], bool], complaint: str) -> None:
