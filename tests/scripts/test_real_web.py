@@ -12,6 +12,7 @@ import pytest
 from scripts.real_web import main
 from scripts.realweb import SMALL_PACKAGES, RealWebError, count, is_running, running_real_web, setup, start, stop
 from scripts.realweb.counting import Kind, Url, answer_to
+from scripts.realweb.nginx import wait_until
 from scripts.realweb.packages import confine_links, decompress, find_docroots, find_index
 from scripts.realweb.web import RealWeb
 from tests.conftest import free_port
@@ -143,6 +144,7 @@ class TestServing:
     def test_access_log_has_a_line_per_request(self, served: RealWeb) -> None:
         """The fields are separated by tabs: time, duration, server, URI, status, bytes, connection and its request."""
         get(served.url("127.2.0.3", "/nothing", "here"))
+        wait_until(lambda: "/nothing?here" in served.access_log.read_text(), "no line")  # it comes after the answer
         *_, last = served.access_log.read_text().splitlines()
         fields = last.split("\t")
         assert fields[2:5] == ["127.2.0.3", "/nothing?here", "404"]
