@@ -1,11 +1,9 @@
-"""Runs a crawl in a process of its own and brings back what came of it."""
+"""Runs a crawl in a process of its own (a forked one, see ``processes``) and brings back what came of it."""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-TIMEOUT = 120.0
+from tests.processes import Forked, run_python, running
+
+#: Seconds after which a crawl is taken to hang, on a machine that is very busy.
+TIMEOUT = 300.0
 
 #: What a test crawl has besides the add-on: nothing from outside, no waiting.
 IMPOLITE: dict[str, Any] = {
@@ -32,6 +32,8 @@ class Crawl:
     log: str
     stats: dict[str, Any] = field(default_factory=dict)
     items: list[dict[str, Any]] = field(default_factory=list)
+    #: The most memory that the process had at once, in bytes.
+    peak_memory: int = 0
 
     def stat(self, name: str) -> Any:
         """A stat, 0 where it was never set."""
@@ -43,46 +45,28 @@ class Crawl:
 
 
 def command(spider: str, folder: Path, settings: dict[str, Any], arguments: dict[str, str], addon: bool) -> list[str]:
-    """The command line that runs ``spider`` (module:Class) and leaves its results in ``folder``."""
+    """Python's arguments that run ``spider`` (module:Class) and leave its results in ``folder``."""
     job = {"spider": spider, "folder": str(folder), "settings": settings, "arguments": arguments, "addon": addon}
-    return [sys.executable, "-W", "ignore::ResourceWarning", "-m", "tests.crawl.runner", json.dumps(job)]
+    return ["-m", "tests.crawl.runner", json.dumps(job)]
 
 
 def crawl(spider: str, *, settings: dict[str, Any] | None = None, addon: bool = True, **arguments: str) -> Crawl:
     """Run a crawl to its end. ``settings`` come on top of the add-on alone, as in anybody's project."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        done = subprocess.run(
-            command(spider, folder, settings or {}, arguments, addon),
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT,
-            cwd=ROOT,
-            env=environment(),
-            check=False,
-        )
+        line = command(spider, folder, settings or {}, arguments, addon)
+        done = run_python(*line, timeout=TIMEOUT, env=environment())
         return read_results(folder, done.returncode, done.stderr)
 
 
 @contextmanager
 def crawling(
     spider: str, folder: Path, *, settings: dict[str, Any] | None = None, **arguments: str
-) -> Iterator[subprocess.Popen[str]]:
+) -> Iterator[Forked]:
     """A crawl under way; it is killed if the block leaves it running."""
-    process = subprocess.Popen(
-        command(spider, folder, settings or {}, arguments, addon=True),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env=environment(),
-    )
-    try:
+    line = command(spider, folder, settings or {}, arguments, addon=True)
+    with tempfile.TemporaryFile() as log, running(line, stderr=log, env=environment()) as process:
         yield process
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
 
 
 def read_results(folder: Path, exit_code: int, log: str) -> Crawl:
@@ -92,6 +76,8 @@ def read_results(folder: Path, exit_code: int, log: str) -> Crawl:
         result.stats = json.loads((folder / "stats.json").read_text())
     if (folder / "items.jsonl").exists():
         result.items = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
+    if (folder / "peak_memory").exists():
+        result.peak_memory = int((folder / "peak_memory").read_text())
     return result
 
 

@@ -34,8 +34,15 @@ def main() -> None:
     process.start()
     if crawler.stats is not None:  # now that no signal handler will set another
         (folder / "stats.json").write_text(json.dumps(crawler.stats.get_stats(), default=str))
+    (folder / "peak_memory").write_text(str(peak_memory()))
     if process.bootstrap_failed:  # as `scrapy crawl` has it
         sys.exit(1)
+
+
+def peak_memory() -> int:
+    """The most memory that this process had at once, in bytes; ``ru_maxrss`` would have its parent's in it."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
 
 
 if __name__ == "__main__":

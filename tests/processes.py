@@ -1,0 +1,308 @@
+"""Python processes without the wait for imports: a server that has imported what a crawl needs forks one for each.
+
+``Forked`` has the methods of ``subprocess.Popen`` that tests use, ``run_python`` is its ``subprocess.run``::
+
+    run_python("-m", "scrapy", "list")                       # forked: 0.05 s
+    subprocess.run([sys.executable, "-m", "scrapy", "list"])  # a process from scratch: 1 s
+
+A forked process has its own working directory, environment, arguments, standard streams, signals and memory.  It shares
+with the server the interpreter's options, ``PYTHON*`` variables and the seed of ``hash``; where those matter, start
+one from scratch.  Each pytest process has one server, started with the first fork; it ends when pytest does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any, NoReturn
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: Modules of crawlproject that no crawl needs, and that take long to import.
+NOT_PRELOADED = ("crawlproject.commands", "crawlproject.simulation", "crawlproject.templates")
+
+
+class Forked:
+    """A process of ``python ARGUMENTS``, forked; ``arguments``: ``-m MODULE ...`` or ``FILE ...``.
+
+    ``stdin``, ``stdout`` and ``stderr`` are open files; ``None``: nothing is read, what is written is lost.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        stdin: IO[Any] | None = None,
+        stdout: IO[Any] | None = None,
+        stderr: IO[Any] | None = None,
+        cwd: str | Path = ROOT,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.args = [sys.executable, *arguments]
+        self.returncode: int | None = None
+        self._stderr = stderr
+        self._lock = threading.Lock()
+        job = {"arguments": list(arguments), "cwd": str(cwd), "env": dict(os.environ if env is None else env)}
+        self._server, theirs = socket.socketpair()
+        with theirs, Path(os.devnull).open("r+b") as null:
+            streams = [(null if stream is None else stream).fileno() for stream in (stdin, stdout, stderr)]
+            socket.send_fds(_ask_server(), [b"fork"], [*streams, theirs.fileno()])
+        self._messages = self._server.makefile("r")
+        self._server.sendall(json.dumps(job).encode() + b"\n")
+        self.pid = self._read_number()
+
+    def poll(self) -> int | None:
+        """The exit code, -N after signal N; None while the process runs."""
+        with suppress(subprocess.TimeoutExpired):
+            return self.wait(0)
+        return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end; returns the exit code. Raises ``subprocess.TimeoutExpired`` after ``timeout`` seconds."""
+        with self._lock:
+            if self.returncode is None:
+                with selectors.DefaultSelector() as selector:
+                    selector.register(self._server, selectors.EVENT_READ)
+                    if not selector.select(timeout):
+                        raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
+                self.returncode = self._read_number()
+                self._messages.close()
+                self._server.close()
+        return self.returncode
+
+    def _read_number(self) -> int:
+        line = self._messages.readline()
+        if not line:
+            raise RuntimeError("the fork server has ended")
+        return int(line)
+
+    def communicate(self, timeout: float | None = None) -> tuple[None, str | None]:
+        """Wait for the end; returns None and what the process wrote to its standard error, if that is a file."""
+        self.wait(timeout)
+        if self._stderr is None or self._stderr.closed:
+            return None, None
+        return None, _read(self._stderr).decode(errors="replace")
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless the process has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """``kill -9``."""
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """SIGTERM."""
+        self.send_signal(signal.SIGTERM)
+
+    def __enter__(self) -> Forked:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.wait()
+
+
+def run_python(
+    *arguments: str,
+    input: str | None = None,
+    timeout: float = 300.0,
+    cwd: str | Path = ROOT,
+    env: Mapping[str, str] | None = None,
+    text: bool = True,
+) -> subprocess.CompletedProcess[Any]:
+    """Run ``python ARGUMENTS`` to its end; returns exit code and output, as text or bytes."""
+    with TemporaryFile() as stdin, TemporaryFile() as stdout, TemporaryFile() as stderr:
+        stdin.write((input or "").encode())
+        stdin.seek(0)
+        with running(arguments, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=env) as process:
+            code = process.wait(timeout)
+        written = [_read(stream) for stream in (stdout, stderr)]
+    told = [one.decode() for one in written] if text else written
+    return subprocess.CompletedProcess(process.args, code, *told)
+
+
+@contextmanager
+def running(arguments: Sequence[str], **streams: Any) -> Iterator[Forked]:
+    """A forked process; it is killed if the block leaves it running."""
+    process = Forked(arguments, **streams)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _read(stream: IO[bytes]) -> bytes:
+    """All of a file; its position is the one that the process writes at, and stays."""
+    return os.pread(stream.fileno(), os.fstat(stream.fileno()).st_size, 0)
+
+
+_starting = threading.Lock()
+
+
+def _ask_server() -> socket.socket:
+    """The socket to ask the server for forks: a message with four file descriptors each."""
+    with _starting:
+        return _start_server()
+
+
+@cache
+def _start_server() -> socket.socket:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        server = subprocess.Popen(
+            [sys.executable, "-W", "ignore::ResourceWarning", "-m", "tests.processes", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            cwd=ROOT,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # a process with threads must not fork
+        )
+
+    def stop() -> None:
+        ours.close()
+        server.wait()
+
+    atexit.register(stop)
+    return ours
+
+
+def serve(asked: socket.socket) -> None:
+    """Fork when asked to, tell how each process ended, until the other side closes; then kill what is left."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest
+    preload()
+    gc.collect()
+    gc.freeze()
+    with selectors.DefaultSelector() as selector:
+        selector.register(asked, selectors.EVENT_READ)
+        ended = False
+        while not ended:
+            for key, _ in selector.select():
+                if key.data is None:
+                    ended |= not _fork(asked, selector)
+                else:
+                    selector.unregister(key.fd)
+                    os.close(key.fd)
+                    _report(*key.data)
+        for key in list(selector.get_map().values()):
+            if key.data is not None:
+                os.kill(key.data[0], signal.SIGKILL)
+
+
+def _fork(asked: socket.socket, selector: selectors.BaseSelector) -> bool:
+    message, streams, _, _ = socket.recv_fds(asked, 16, 4)
+    if not message:
+        return False
+    pid = os.fork()
+    if pid == 0:
+        asked.close()
+        selector.close()
+        _live(streams)
+    for stream in streams[:3]:
+        os.close(stream)
+    selector.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, streams[3]))
+    return True
+
+
+def _report(pid: int, client: int) -> None:
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with suppress(BrokenPipeError):
+        os.write(client, b"%d\n" % code)
+    os.close(client)
+
+
+def _live(streams: list[int]) -> NoReturn:
+    """The life of the forked process."""
+    code = 1
+    try:
+        with socket.socket(fileno=streams[3]) as client, client.makefile("rw") as messages:
+            job = json.loads(messages.readline())
+            messages.write(f"{os.getpid()}\n")
+            messages.flush()
+        for number, stream in enumerate(streams[:3]):
+            os.dup2(stream, number)
+        os.closerange(3, 4096)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.environ.clear()
+        os.environ.update(job["env"])
+        os.chdir(job["cwd"])
+        time.tzset()
+        code = _run(job["arguments"])
+    except BaseException:  # noqa: BLE001 - nothing may go back to the server's loop
+        traceback.print_exc()
+    finally:
+        with suppress(Exception):
+            threading._shutdown()
+            atexit._run_exitfuncs()
+        with suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    """``python ARGUMENTS``; returns the exit code."""
+    try:
+        if arguments[0] == "-m":
+            sys.argv = arguments[1:]
+            sys.path[0] = str(Path.cwd())
+            runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        else:
+            sys.argv = arguments
+            sys.path[0] = str(Path(arguments[0]).resolve().parent)
+            runpy.run_path(arguments[0], run_name="__main__")
+    except SystemExit as ended:
+        if isinstance(ended.code, str):
+            sys.stderr.write(f"{ended.code}\n")
+            return 1
+        return int(ended.code or 0)
+    return 0
+
+
+def preload() -> None:
+    """Import what a crawl imports. No reactor is installed: each crawl installs its own."""
+    from scrapy.settings import default_settings
+    from scrapy.utils.misc import load_object
+
+    importlib.import_module("tests.crawl.runner")
+    del sys.modules["tests.crawl.runner"]  # or runpy warns
+    for name in dir(default_settings):
+        value = getattr(default_settings, name)
+        for path in (*value, *value.values()) if isinstance(value, dict) else (value,):
+            if isinstance(path, str) and path.startswith("scrapy."):
+                load_object(path)
+    for name in _modules(ROOT / "crawlproject", "crawlproject"):
+        importlib.import_module(name)
+    assert "twisted.internet.reactor" not in sys.modules
+    assert len([*Path("/proc/self/task").iterdir()]) == 1, "a process with threads must not fork"
+
+
+def _modules(folder: Path, package: str) -> Iterator[str]:
+    for module in pkgutil.iter_modules([str(folder)], f"{package}."):
+        if module.name in NOT_PRELOADED:
+            continue
+        yield module.name
+        if module.ispkg:
+            yield from _modules(folder / module.name.rpartition(".")[2], module.name)
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=int(sys.argv[1])))

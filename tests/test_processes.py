@@ -1,0 +1,67 @@
+"""Forked processes behave like processes from scratch."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryFile
+
+import pytest
+
+from tests.processes import ROOT, run_python, running
+
+SHOW = """
+import os, random, resource, signal, sys, threading
+print(sys.argv[1:], sys.path[0], os.getcwd(), sorted(os.environ), os.environ["MINE"], sys.stdin.read())
+print(__name__, signal.getsignal(signal.SIGINT), threading.active_count(), sorted(os.listdir("/proc/self/fd")))
+print("twisted.internet.reactor" in sys.modules, file=sys.stderr)
+threading.Timer(0.05, lambda: print("a thread that is waited for")).start()
+sys.exit(7)
+"""
+
+
+def test_a_forked_process_is_like_one_from_scratch(tmp_path: Path) -> None:
+    """Arguments, paths, environment, streams, open files, signals, threads, exit code."""
+    (tmp_path / "show.py").write_text(SHOW)
+    environment = {"MINE": "1", "PATH": "/bin", "LC_CTYPE": "C.UTF-8"}
+    given = {"cwd": tmp_path, "env": environment, "input": "typed"}
+    forked = run_python("show.py", "a", "b", **given)
+    fresh = subprocess.run([sys.executable, "show.py", "a", "b"], **given, capture_output=True, text=True, check=False)
+    assert (forked.returncode, forked.stderr) == (7, "False\n") == (fresh.returncode, fresh.stderr)
+    assert forked.stdout == fresh.stdout
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code", "told"),
+    [("raise SystemExit('told')", 1, "told\n"), ("1 / 0", 1, "ZeroDivisionError: division by zero\n"), ("", 0, "")],
+)
+def test_exit_code(tmp_path: Path, code: str, exit_code: int, told: str) -> None:
+    """A message, an exception, an end."""
+    (tmp_path / "end.py").write_text(code)
+    done = run_python(str(tmp_path / "end.py"))
+    assert done.returncode == exit_code
+    assert done.stderr.endswith(told)
+
+
+def test_a_forked_process_can_be_killed(tmp_path: Path) -> None:
+    """By its own pid; what it wrote can be read."""
+    (tmp_path / "wait.py").write_text("import os, time\nos.write(2, b'here')\nos.write(1, b'.')\ntime.sleep(600)")
+    reading, writing = os.pipe()
+    with TemporaryFile() as log, os.fdopen(reading, "rb") as started, os.fdopen(writing, "wb") as stdout:
+        with running([str(tmp_path / "wait.py")], stdout=stdout, stderr=log) as process:
+            assert started.read(1) == b"."
+            assert process.poll() is None
+            process.kill()
+            assert process.wait() == -signal.SIGKILL
+            assert process.communicate() == (None, "here")
+            process.kill()  # no more
+    assert not Path(f"/proc/{process.pid}").exists()
+
+
+def test_a_module_is_run_as_python_does_it() -> None:
+    """``-m``: as ``__main__``, without a warning that it is imported already."""
+    for module in ("scrapy", "tests.crawl.runner"):
+        done = run_python("-m", module, "version", cwd=ROOT)
+        assert "RuntimeWarning" not in done.stderr
+    assert "JSONDecodeError" in done.stderr
