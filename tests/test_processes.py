@@ -9,7 +9,7 @@ from tempfile import TemporaryFile
 
 import pytest
 
-from tests.processes import ROOT, run_python, running
+from tests.processes import ROOT, Forked, run_python
 
 SHOW = """
 import os, random, resource, signal, sys, threading
@@ -49,13 +49,13 @@ def test_a_forked_process_can_be_killed(tmp_path: Path) -> None:
     (tmp_path / "wait.py").write_text("import os, time\nos.write(2, b'here')\nos.write(1, b'.')\ntime.sleep(600)")
     reading, writing = os.pipe()
     with TemporaryFile() as log, os.fdopen(reading, "rb") as started, os.fdopen(writing, "wb") as stdout:
-        with running([str(tmp_path / "wait.py")], stdout=stdout, stderr=log) as process:
-            assert started.read(1) == b"."
-            assert process.poll() is None
-            process.kill()
-            assert process.wait() == -signal.SIGKILL
-            assert process.communicate() == (None, "here")
-            process.kill()  # no more
+        process = Forked([str(tmp_path / "wait.py")], stdout=stdout, stderr=log)
+        assert started.read(1) == b"."
+        assert process.poll() is None
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+        assert process.communicate() == (None, "here")
+        process.kill()  # no more
     assert not Path(f"/proc/{process.pid}").exists()
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from scripts.localweb import WebSpec, running_web
+from tests.processes import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -64,12 +65,10 @@ def test_web_spider_reads_seeds_from_a_file_and_from_standard_input(tmp_path: Pa
     with running_web(SMALL) as web:
         lines = "\n".join(["# seeds", *web.seeds, "http://[bad/", ""])
         (tmp_path / "seeds.txt").write_text(lines)
-        command = [sys.executable, "-m", "scrapy", "crawl", "web", "-O", str(out), "-s", "FRONTIER_MIN_DELAY=0"]
-        command += ON_LOOPBACK
+        command = ["-m", "scrapy", "crawl", "web", "-O", str(out), "-s", "FRONTIER_MIN_DELAY=0", *ON_LOOPBACK]
         for seeds, given in ((str(tmp_path / "seeds.txt"), None), ("-", lines)):
-            done = subprocess.run(
-                [*command, "-a", f"seeds={seeds}"], input=given, cwd=ROOT, capture_output=True, text=True, check=True
-            )
+            done = run_python(*command, "-a", f"seeds={seeds}", input=given)
+            assert done.returncode == 0, done.stderr
             assert len(out.read_text().splitlines()) == len(web.web.expected_urls())
             assert "'web/bad_seeds': 1" in done.stderr
             assert "WARNING: Seed" in done.stderr
@@ -132,7 +131,7 @@ def test_package_installs_and_runs_in_another_project(checkout: Path, tmp_path: 
 def test_settings_of_a_project_with_the_addon_are_logged() -> None:
     """The log's "Overridden settings" tells what the add-on did, as docs/settings.md says."""
     with running_web(SMALL) as web:
-        command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={web.seeds[0]}", "-a", "max_pages=1"]
-        done = subprocess.run([*command, *ON_LOOPBACK], cwd=ROOT, capture_output=True, text=True, check=True)
+        command = ["-m", "scrapy", "crawl", "web", "-a", f"seeds={web.seeds[0]}", "-a", "max_pages=1"]
+        done = run_python(*command, *ON_LOOPBACK)
     overridden = done.stderr.split("Overridden settings:")[1]
     assert "'SCHEDULER': 'crawlproject.scheduler.FrontierScheduler'" in overridden

@@ -25,6 +25,7 @@ from tests.crawl.nasty_server import response as raw_response
 from tests.crawl.nasty_server import running
 from tests.crawl.scripted_site import Answer, Asked, page, redirect, scripted_site
 from tests.crawl.test_resume import fetched, wait_for_fetches
+from tests.processes import run_python
 
 WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.resumable_spiders"
@@ -67,7 +68,7 @@ def fetch(url: str) -> tuple[int, bytes]:
 def run(module: str, *arguments: str) -> str:
     """Another tool, as it is run."""
     command = [sys.executable, "-W", "ignore", "-m", module, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -178,17 +179,9 @@ def test_bodies_are_kept_as_received_but_for_the_transfer_coding(tmp_path: Path)
     assert found["/cut"][0]["WARC-Truncated"] == "disconnect"
     assert found["/cut"][2] == text
     assert headers["WARC-Truncated"] is None
-    command = [
-        sys.executable,
-        "-m",
-        "scrapy",
-        "repository",
-        "get",
-        f"{roots['site']}/chunked",
-        str(tmp_path / "repository"),
-    ]
-    assert subprocess.run(command, capture_output=True, check=False).stdout == text
-    assert subprocess.run([*command, "--raw"], capture_output=True, check=False).stdout == packed
+    command = ("-m", "scrapy", "repository", "get", f"{roots['site']}/chunked", str(tmp_path / "repository"))
+    assert run_python(*command, text=False).stdout == text
+    assert run_python(*command, "--raw", text=False).stdout == packed
 
 
 def test_what_a_cache_answers_is_not_kept(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from scrapy.settings import Settings
 
 from crawlproject.frontier.quality import ScoredQuality
 from scripts.localweb import WebSpec, running_web
+from tests.processes import run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = (ROOT / "docs" / "simulation.md").read_text(encoding="utf-8")
@@ -22,6 +23,9 @@ LINES = "http://a.example/\thttp://a.example/1\thttp://b.example/\nhttp://a.exam
 
 
 def scrapy(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Forked; where ``environment`` changes what Python does, from scratch."""
+    if not environment:
+        return run_python("-m", "scrapy", *arguments, cwd=cwd)
     command = [sys.executable, "-m", "scrapy", *arguments]
     return subprocess.run(
         command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=300, check=False

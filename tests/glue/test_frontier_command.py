@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -12,13 +11,11 @@ from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Poli
 from crawlproject.frontier.sift import set_guarded
 from crawlproject.frontier.suspects import ServerGuard
 from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore, StoreLabel
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.processes import run_python
 
 
 def scrapy(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "scrapy", "frontier", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    return run_python("-m", "scrapy", "frontier", *arguments)
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +10,8 @@ from scrapy.settings import Settings
 from crawlproject.frontier import BestPrefix, CapacityBased, Politeness
 from crawlproject.frontier.quality import DepthQuality, ScoredQuality
 from crawlproject.options import DEFAULTS, FrontierOptions
-from tests.crawl.crawling import ROOT, environment
+from tests.crawl.crawling import environment
+from tests.processes import run_python
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,15 +144,7 @@ def test_scores_are_read(tmp_path: Path) -> None:
 def test_crawl_with_a_wrong_setting_does_not_start() -> None:
     """``scrapy crawl`` ends with an error code and says what is wrong."""
     arguments = ["crawl", "web", "-s", "FRONTIER_POLICY=fastest", "-a", "seeds=http://127.0.0.1:9/"]
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=20,
-        cwd=ROOT,
-        env=environment(),
-        check=False,
-    )
+    done = run_python("-m", "scrapy", *arguments, env=environment())
     assert done.returncode != 0
     assert "ValueError: FRONTIER_POLICY='fastest': must be one of breadth-first, " in done.stderr
     assert "Spider opened" not in done.stderr

@@ -4,12 +4,12 @@ import csv
 import gzip
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from crawlproject.repository import Measured
+from tests.processes import run_python
 from tests.repository.captures import HEAD, capture, kept, options
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,8 +17,7 @@ EXAMPLE = ROOT.parent / "shared" / "data" / "vectors" / "warc" / "example.warc.g
 
 
 def scrapy(*arguments: object) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "scrapy", "repository", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60, check=False)
+    return run_python("-m", "scrapy", "repository", *map(str, arguments), text=False)
 
 
 @pytest.fixture(scope="module")
