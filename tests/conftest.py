@@ -4,9 +4,24 @@ import shutil
 import socket
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from scripts.realweb import SMALL_PACKAGES, RealWebError, setup
 from scripts.realweb.web import RealWeb
+
+# The same examples in every run, and not many; ``scripts/explore`` looks at others.
+COMMON = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile("quick", COMMON, derandomize=True, max_examples=40)
+settings.register_profile("explore", COMMON, max_examples=400)
+settings.load_profile("quick")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs nginx and the network is not for every run."""
+    for item in items:
+        if "small_web" in getattr(item, "fixturenames", ()):
+            item.add_marker("long")
 
 
 def free_port() -> int:

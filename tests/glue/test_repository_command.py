@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from crawlproject.repository import Measured
+from tests.data import real
 from tests.processes import run_python
 from tests.repository.captures import HEAD, capture, kept, options
-
-ROOT = Path(__file__).resolve().parents[2]
-EXAMPLE = ROOT.parent / "shared" / "data" / "vectors" / "warc" / "example.warc.gz"
 
 
 def scrapy(*arguments: object) -> subprocess.CompletedProcess[bytes]:
@@ -112,10 +110,10 @@ def test_what_is_not_there_is_told(repository: Path, tmp_path: Path) -> None:
     assert b"--csv /nowhere/x: No such file" in scrapy("export", repository, "--csv", "/nowhere/x").stderr
 
 
-@pytest.mark.skipif(not EXAMPLE.exists(), reason=f"{EXAMPLE} is not there")
+@pytest.mark.long
 def test_files_of_other_software_are_read(tmp_path: Path) -> None:
     """A crawl of 2008 by Heritrix, in WARC 0.17."""
-    shutil.copyfile(EXAMPLE, tmp_path / EXAMPLE.name)
+    shutil.copy(real("vectors/warc/example.warc.gz"), tmp_path)
     assert b"1 files read, 261 pages found" in scrapy("index", tmp_path).stderr
     assert b"0 files read, 0 pages found" in scrapy("index", tmp_path).stderr
     assert scrapy("get", "http://www.archive.org/robots.txt", tmp_path).stdout.startswith(b"#######")

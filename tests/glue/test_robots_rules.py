@@ -6,15 +6,13 @@ import io
 import tarfile
 import time
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 from scrapy.utils.test import get_crawler
 
 from crawlproject.tolerant import MAX_ROBOTS_TXT, CappedRobotParser
-
-VECTORS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "vectors" / "robots"
+from tests.data import real, vector
 
 
 def parse(robots_txt: bytes | str) -> CappedRobotParser:
@@ -28,12 +26,9 @@ def allowed(robots_txt: bytes | str, path: str, agent: str = "foobot") -> bool:
     return parse(robots_txt).allowed(f"http://example.com{path}", agent)
 
 
-@pytest.fixture
-def vectors() -> Path:
-    """The folder of published cases, which lies beside some checkouts."""
-    if not VECTORS.is_dir():
-        pytest.skip("no test vectors in ../shared/data/vectors/robots beside this checkout")
-    return VECTORS
+def published(file: str) -> bytes:
+    """A file of crawler-commons."""
+    return vector(f"robots/crawler-commons/{file}.txt").read_bytes()
 
 
 def rules(*lines: str) -> str:
@@ -149,13 +144,9 @@ PUBLISHED = [
     ("format-errors-robots", "bot2", "/no-colon-useragent/", False),
     ("format-errors-robots", "bot3", "/whitespace-before-colon/", True),
     ("format-errors-robots", "bot3", "/other", False),
-    ("many-user-agents", "wget", "/", False),
-    ("many-user-agents", "mysuperlongbotnamethatmatchesnothing", "/", True),
-    ("many-user-agents", "mysuperlongbotnamethatmatchesnothing", "/bot-trap/", False),
     ("malformed-path", "bot1", "/wiki/Wikipedia_talk:Mediation_Committee/", False),
     ("malformed-path", "bot1", "/wiki/", True),
     ("dos-line-endings", "bot1", "/", True),
-    ("www.flot.com-robots", "foobot", "/img/", False),
     ("robots-with-utf8-bom", "foobot", "/profile", False),
     ("robots-with-utf16le-bom", "foobot", "/profile", False),
     ("robots-with-utf16be-bom", "foobot", "/profile", False),
@@ -186,6 +177,14 @@ PUBLISHED = [
     ("extensions-group-merging", "anybot", "/x", False),
     ("extensions-group-merging", "mybot", "/private/", False),
     ("extensions-group-merging", "yourbot", "/private/", False),
+]
+
+#: The same of files that real sites wrote, which are not part of the project.
+OF_SITES = [
+    ("many-user-agents", "wget", "/", False),
+    ("many-user-agents", "mysuperlongbotnamethatmatchesnothing", "/", True),
+    ("many-user-agents", "mysuperlongbotnamethatmatchesnothing", "/bot-trap/", False),
+    ("www.flot.com-robots", "foobot", "/img/", False),
     ("twitter.com-robots", "foobot", "/a?b", False),
     ("twitter.com-robots", "foobot", "/a/with_friends", False),
     ("wildcards", "foobot", "/gp/registry/wishlist/x/reserve", False),
@@ -202,10 +201,17 @@ PUBLISHED_ELSE = {
 
 
 @pytest.mark.parametrize("case", expected_to_fail(PUBLISHED, PUBLISHED_ELSE), ids=str)
-def test_published_cases(vectors: Path, case: tuple[str, str, str, bool]) -> None:
+def test_published_cases(case: tuple[str, str, str, bool]) -> None:
     """crawler-commons' files."""
     file, agent, path, expected = case
-    assert allowed((vectors / "crawler-commons" / f"{file}.txt").read_bytes(), path, agent) is expected
+    assert allowed(published(file), path, agent) is expected
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("file", "agent", "path", "expected"), OF_SITES)
+def test_published_cases_of_sites(file: str, agent: str, path: str, expected: bool) -> None:
+    """The same."""
+    assert allowed(published(file), path, agent) is expected
 
 
 @pytest.mark.parametrize(
@@ -214,19 +220,21 @@ def test_published_cases(vectors: Path, case: tuple[str, str, str, bool]) -> Non
         ("crawl-delay-group-merging", "mybot", 10),
         ("crawl-delay-group-merging", "anybot", 30),
         ("dos-line-endings", "bot1", 1),
-        ("twitter.com-robots", "slurp", 1),
-        ("twitter.com-robots", "foobot", None),
+        ("merge-rules", "wget", None),
+        pytest.param("twitter.com-robots", "slurp", 1, marks=pytest.mark.long),
+        pytest.param("twitter.com-robots", "foobot", None, marks=pytest.mark.long),
     ],
 )
-def test_published_crawl_delays(vectors: Path, file: str, agent: str, seconds: float | None) -> None:
+def test_published_crawl_delays(file: str, agent: str, seconds: float | None) -> None:
     """The group's own."""
-    assert parse((vectors / "crawler-commons" / f"{file}.txt").read_bytes()).crawl_delay(agent) == seconds
+    assert parse(published(file)).crawl_delay(agent) == seconds
 
 
-def test_real_files(vectors: Path) -> None:
+@pytest.mark.long
+def test_real_files() -> None:
     """Of 2,163 real servers none raises or takes long, whatever it is that they call robots.txt."""
     zstandard = pytest.importorskip("zstandard")
-    packed = (vectors / "real-robots.tar.zst").read_bytes()
+    packed = real("vectors/robots/real-robots.tar.zst").read_bytes()
     count, slowest = 0, 0.0
     with tarfile.open(fileobj=io.BytesIO(zstandard.ZstdDecompressor().decompressobj().decompress(packed))) as tar:
         for member in tar:

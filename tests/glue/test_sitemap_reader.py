@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
 
 import pytest
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from crawlproject.sitemap_reader import MAX_URLS, read_sitemap, sitemap_links
+from tests.data import vector
 
-VECTORS = Path(__file__).resolve().parents[3] / "shared" / "data" / "vectors" / "sitemaps"
 SITEMAP = "http://a.example/sitemap.xml"
 NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
@@ -25,11 +24,8 @@ def read(body: bytes) -> tuple[str, list[str]]:
     return read_sitemap(Response(SITEMAP, body=body))
 
 
-def vector(name: str) -> tuple[str, list[str]]:
-    path = VECTORS / name
-    if not path.exists():
-        pytest.skip(f"the test vectors are not there: {path}")
-    return read(path.read_bytes())
+def published(name: str) -> tuple[str, list[str]]:
+    return read(vector(f"sitemaps/{name}").read_bytes())
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lambda body: b"\xef\xbb\xbf\n " + body])
@@ -104,7 +100,7 @@ def test_malformed_sitemap_costs_a_stat_and_a_line(body: bytes, caplog: pytest.L
         ("sitemap.badns.xml", "sitemap", 2),
         ("sitemap.ns.xml", "sitemap", 2),
         ("sitemap.index.xml", "sitemap index", 0),  # addresses without <loc>
-        ("extension/hebdenbridgetimes-articles-sitemap.xml", "sitemap", 74),
+        pytest.param("extension/hebdenbridgetimes-articles-sitemap.xml", "sitemap", 74, marks=pytest.mark.long),
         ("extension/sitemap-news.xml", "sitemap", 2),
         ("extension/sitemap-images.xml", "sitemap", 1),
         ("extension/sitemap-videos.xml", "sitemap", 3),
@@ -112,10 +108,10 @@ def test_malformed_sitemap_costs_a_stat_and_a_line(body: bytes, caplog: pytest.L
 )
 def test_published_vectors(name: str, kind: str, count: int) -> None:
     """Of crawler-commons; namespaces that are wrong are forgiven, extensions ignored."""
-    assert (vector(name)[0], len(vector(name)[1])) == (kind, count)
+    assert (published(name)[0], len(published(name)[1])) == (kind, count)
 
 
 def test_feeds_are_no_sitemaps() -> None:
     """They list what is new, not what there is."""
     with pytest.raises(ValueError, match="'feed'"):
-        vector("atom.xml")
+        published("atom.xml")

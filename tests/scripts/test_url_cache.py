@@ -25,8 +25,7 @@ from scripts.url_cache import (
     min_hits,
     next_uses,
 )
-
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+from tests.data import real
 
 # 0 -> 2 1 5; 1 -> 0 6; 2 -> 3; 3 -> nothing; 4 is not reached. URL 5 is another address of page 3, 6 was not fetched.
 SMALL = LinkGraph(
@@ -147,11 +146,10 @@ class MarkedClock(ClockCache):
 @pytest.fixture
 def graphs() -> Path:
     """The real graphs, which lie beside some checkouts."""
-    if not (DATA / "graphs").is_dir():
-        pytest.skip("no graphs in shared/data beside this checkout")
-    return DATA / "graphs"
+    return real("graphs")
 
 
+@pytest.mark.long
 def test_known_rates_on_uic(graphs: Path) -> None:
     """To 0.001, what others measured on the same links (README of the data)."""
     trace = full_trace(load_uic(graphs))[0]
@@ -165,6 +163,7 @@ def test_known_rates_on_uic(graphs: Path) -> None:
         assert rates["CLOCK"] > rates["LRU"]  # new keys come without a mark
 
 
+@pytest.mark.long
 def test_known_rates_on_cnr(graphs: Path) -> None:
     """The same for the larger graph, which has 3.2 million links."""
     trace = full_trace(load_cnr(graphs))[0].tolist()

@@ -21,7 +21,7 @@ from crawlproject.simulation.experiment import (
 )
 from crawlproject.simulation.graph_web import GraphSpec
 from crawlproject.simulation.synthetic import SyntheticSpec
-from tests.simulation.webs import real_graph
+from tests.data import real
 
 SMALL = SyntheticSpec(servers=20, pages=300)
 SMALL_EXPERIMENT = Experiment((SMALL, replace(SMALL, seed=2)), ("pagerank", "zipf"), options=CrawlOptions(sessions=4))
@@ -134,9 +134,10 @@ def test_policies_by_name_and_by_path() -> None:
             policy_of(wrong)
 
 
+@pytest.mark.long
 def test_experiment_on_the_university_web() -> None:
     """UIC, at most 10 pages a host, 8 sessions: capacity and best prefix are ahead of breadth-first on every draw."""
-    path = str(real_graph("graphs/uic.graph.npz"))
+    path = str(real("graphs/uic.graph.npz"))
     webs = tuple(GraphSpec(path, seed, per_server=10) for seed in (1, 2))
     trials = run(Experiment(webs, policies=("capacity", "prefix"), options=CrawlOptions(sessions=8)))
     assert all(trial.t80_breadth_first < 1 for trial in trials)

@@ -11,7 +11,7 @@ from crawlproject.simulation.graph import LinkGraph, load
 from crawlproject.simulation.graph_web import GraphSpec, build
 from crawlproject.simulation.pagerank import pagerank
 from crawlproject.simulation.web import compressed, reachable, sources_of
-from tests.simulation.webs import real_graph
+from tests.data import real
 
 # Four pages on two servers: 0 -> 1, 2; 1 -> 0, 3; page 3 -> 2; URL 4 is page 2 under another name, URL 5 leads nowhere.
 ARRAYS = {
@@ -181,9 +181,10 @@ def test_budget_holds_for_starts_too(tmp_path: Path) -> None:
     assert web.server.tolist() == [0, 1]
 
 
+@pytest.mark.long
 def test_university_web_is_reached_whole() -> None:
     """UIC 2018: 10,194 pages on 369 hosts from the default start, 315,257 links among all."""
-    path = real_graph("graphs/uic.graph.npz")
+    path = real("graphs/uic.graph.npz")
     graph = load(path)
     assert (graph.pages, graph.servers, len(graph.targets)) == (10_247, 370, 315_257)
     web = build(GraphSpec(str(path), dead_share=0.05))
@@ -192,17 +193,19 @@ def test_university_web_is_reached_whole() -> None:
     assert not web.dead[web.server[web.seeds]].any()
 
 
+@pytest.mark.long
 def test_university_web_with_a_budget() -> None:
     """At most 150 pages a host, found breadth-first; each can still be reached."""
-    web = build(GraphSpec(str(real_graph("graphs/uic.graph.npz")), per_server=150))
+    web = build(GraphSpec(str(real("graphs/uic.graph.npz")), per_server=150))
     assert web.page_counts.max() == 150
     assert web.collectable.all()
     assert web.pages == 5_157
 
 
+@pytest.mark.long
 def test_pagerank_of_the_university_web_is_the_reference() -> None:
     """Computed elsewhere, damping .85."""
-    path = real_graph("graphs/uic.graph.npz")
+    path = real("graphs/uic.graph.npz")
     graph = load(path)
     assert pagerank(graph.indptr, graph.targets) == pytest.approx(np.load(path)["pagerank"], abs=1e-9)
     assert len(sources_of(graph.indptr)) == len(graph.targets)

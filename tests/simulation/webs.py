@@ -3,24 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 
 from crawlproject.simulation.crawl import Crawl
 from crawlproject.simulation.web import SimulatedWeb, compressed
-
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-
-
-def real_graph(name: str) -> Path:
-    """A file of the real web data; the test is skipped where they are not beside the checkout."""
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"the real web data are not there: {path}")
-    return path
 
 
 @dataclass(frozen=True)

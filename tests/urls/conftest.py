@@ -6,7 +6,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
-VECTORS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "vectors"
+from tests.data import vector
 
 PROPERTY = settings(deadline=None, max_examples=200)  # for @given: a busy machine is no failure
 
@@ -28,7 +28,5 @@ def url_like() -> st.SearchStrategy[str]:
 
 @pytest.fixture
 def url_vectors() -> Path:
-    """The folder of URL test vectors, which lies beside some checkouts."""
-    if not (VECTORS / "url").is_dir():
-        pytest.skip(f"no test vectors in {VECTORS.name}/url beside this checkout")
-    return VECTORS / "url"
+    """The folder of URL test vectors."""
+    return vector("url")

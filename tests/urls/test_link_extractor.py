@@ -143,6 +143,7 @@ def test_link_extractor_raises_where_extract_reads_on():
     assert found_here(response) == {"http://www.example.org/d/x"}
 
 
+@pytest.mark.long
 def test_documentation_on_this_machine_has_the_same_links():
     """Both find the same links in real pages, but for those that urllib joins otherwise."""
     files = html_files()

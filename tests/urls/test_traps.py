@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,9 +11,9 @@ from hypothesis import given
 from crawlproject.urls import Canonicalizer
 from crawlproject.urls.pattern import pattern_of
 from crawlproject.urls.traps import TrapRules
+from tests.data import real
 from tests.urls.conftest import PROPERTY, url_like
 
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 RULES = TrapRules(years=(1900, 2030))
 
 REASONS = {
@@ -99,13 +98,11 @@ def test_every_canonical_url_gets_an_answer(text: str) -> None:
 
 def families() -> list[dict[str, str]]:
     """The trap families met by a crawl of a university's servers."""
-    path = DATA / "traps" / "real-trap-families.tsv"
-    if not path.exists():
-        pytest.skip("no trap families in shared/data beside this checkout")
-    with path.open(encoding="utf-8") as file:
+    with real("traps/real-trap-families.tsv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
+@pytest.mark.long
 def test_real_families_are_seen_by_rule_or_pattern() -> None:
     """Of 58: rules alone refuse logins that lead back and empty parts of paths; the members of most others are of one
     pattern, so that what their pages do counts against them together."""
@@ -118,11 +115,10 @@ def test_real_families_are_seen_by_rule_or_pattern() -> None:
     assert sum(None not in names and names[0] == names[1] for names in patterns) == 53
 
 
+@pytest.mark.long
 def test_no_page_of_a_real_crawl_looks_like_a_trap() -> None:
     """Of 10,247 that a crawl of a university has fetched, 11 of one trap family; of all 90,988 URLs met, 1 in 260."""
-    path = DATA / "graphs" / "uic.urls.txt.zst"
-    if not path.exists():
-        pytest.skip("no graphs in shared/data beside this checkout")
+    path = real("graphs/uic.urls.txt.zst")
     zstandard = pytest.importorskip("zstandard")
     lines = zstandard.ZstdDecompressor().decompress(path.read_bytes()).decode().split("\n")
     canonical = Canonicalizer().canonical
