@@ -36,6 +36,10 @@ DOWNLOADER_MIDDLEWARES = {
     "crawlproject.tolerant.CharsetMiddleware": 585,  # between HttpCompressionMiddleware and MetaRefreshMiddleware
     "crawlproject.conditional.RecrawlMiddleware": 950,  # inside HttpCacheMiddleware (900), which has its own conditions
     "crawlproject.middlewares.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900): real answers only
+}
+
+#: Only with REPOSITORY_DIR: it imports the extra "repository".
+REPOSITORY_MIDDLEWARE = {
     "crawlproject.repository_middleware.RepositoryMiddleware": 995,  # what came, before anything else touches it
 }
 
@@ -75,7 +79,7 @@ class FrontierAddon:
         RobotsOptions.from_settings(settings)
         MonitorOptions.from_settings(settings)
         DuplicateOptions.from_settings(settings)
-        repository_options(settings)
+        has_repository = repository_options(settings) is not None
         TrapOptions.from_settings(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
@@ -85,7 +89,7 @@ class FrontierAddon:
         for scheme, handler in (("http", HANDLER), ("https", HANDLER), ("ftp", None)):
             _set_in(settings, "DOWNLOAD_HANDLERS", scheme, handler)
         for name, components in (
-            ("DOWNLOADER_MIDDLEWARES", DOWNLOADER_MIDDLEWARES),
+            ("DOWNLOADER_MIDDLEWARES", DOWNLOADER_MIDDLEWARES | (REPOSITORY_MIDDLEWARE if has_repository else {})),
             ("SPIDER_MIDDLEWARES", SPIDER_MIDDLEWARES),
             ("EXTENSIONS", EXTENSIONS),
         ):

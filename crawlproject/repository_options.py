@@ -12,11 +12,15 @@ import scrapy
 from scrapy.utils.job import job_dir
 
 import crawlproject
-from crawlproject.repository import COMPRESSIONS, RepositoryOptions
+from crawlproject.extras import needs_extra
 from crawlproject.setting_values import SettingValues
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
+
+    from crawlproject.repository import RepositoryOptions
+
+COMPRESSION_NAMES = ("gzip", "zstd")
 
 DEFAULTS: dict[str, Any] = {
     # Off: a crawl for items does not need it, and it takes the pages' size on disk.
@@ -34,9 +38,12 @@ _is_prefix = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*").fullmatch
 
 
 def repository_options(settings: BaseSettings, spider_name: str = "") -> RepositoryOptions | None:
-    """Read and check; None where no repository is asked for. Raises ValueError naming setting, value and choices."""
+    """Read and check; None where no repository is asked for. Raises ValueError naming setting, value and choices.
+
+    The libraries that write a repository are imported only where one is asked for: they are an extra.
+    """
     values = SettingValues(settings, DEFAULTS)
-    compression = COMPRESSIONS[values.choice("REPOSITORY_COMPRESSION", tuple(COMPRESSIONS))]
+    compression = values.choice("REPOSITORY_COMPRESSION", COMPRESSION_NAMES)
     file_size = values.count("REPOSITORY_FILE_SIZE", least=1)
     prefix = values.value("REPOSITORY_PREFIX")
     if prefix is not None and not (isinstance(prefix, str) and _is_prefix(prefix)):
@@ -46,9 +53,11 @@ def repository_options(settings: BaseSettings, spider_name: str = "") -> Reposit
     directory = values.value("REPOSITORY_DIR")
     if not directory:
         return None
+    with needs_extra(f"REPOSITORY_DIR={directory!r}", "repository"):
+        from crawlproject.repository import COMPRESSIONS, RepositoryOptions
     return RepositoryOptions(
         directory=Path(job_dir(settings) or "", directory),
-        compression=compression,
+        compression=COMPRESSIONS[compression],
         file_size=file_size,
         prefix=prefix or re.sub(r"[^A-Za-z0-9_]+", "_", spider_name) or "crawl",
         info=_info(settings, spider_name, values.value("REPOSITORY_OPERATOR")),

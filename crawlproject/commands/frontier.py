@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawlproject.frontier_report import FrontierReport
-from crawlproject.options import FrontierOptions
-from crawlproject.storage import StoreError
-
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+
+    from crawlproject.frontier_report import FrontierReport
 
 #: Columns of the table of servers: key, title, format.
 COLUMNS = (
@@ -65,6 +63,10 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Print the report; UsageError where JOBDIR is missing, exit code 1 where it has no readable frontier."""
+        from crawlproject.frontier_report import FrontierReport
+        from crawlproject.options import FrontierOptions
+        from crawlproject.storage import StoreError
+
         if len(args) != 1:
             raise UsageError("exactly one directory is needed: the crawl's JOBDIR or FRONTIER_DIR")
         if opts.limit < 1:

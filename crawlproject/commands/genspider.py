@@ -1,4 +1,7 @@
-"""``scrapy genspider -t site NAME DOMAIN``: Scrapy's command, with this project's templates besides its own."""
+"""``scrapy genspider -t site NAME DOMAIN``: Scrapy's command, with this package's templates besides the project's.
+
+``TEMPLATES_DIR`` names one folder, so a package can add a template only by a command of its own.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,19 @@ OWN_TEMPLATES = Path(crawlproject.__path__[0], "templates", "spiders")
 
 
 class Command(genspider.Command):
-    """Looks for a template here first."""
+    """Looks for a template here where the project (``TEMPLATES_DIR``, or Scrapy) has none of that name."""
 
     def _find_template(self, template: str) -> Path | None:
-        own = OWN_TEMPLATES / f"{template}.tmpl"
-        return own if own.is_file() else super()._find_template(template)
+        name = template if template.endswith(".tmpl") else f"{template}.tmpl"
+        is_own = name in self._own_names() and not Path(name).exists()
+        return OWN_TEMPLATES / name if is_own else super()._find_template(template)
 
     def _list_templates(self) -> None:
         super()._list_templates()
-        print("\n".join(f"  {file.stem}" for file in sorted(OWN_TEMPLATES.glob("*.tmpl"))))  # noqa: T201
+        for name in self._own_names():
+            print(f"  {name.removesuffix('.tmpl')}")  # noqa: T201
+
+    def _own_names(self) -> list[str]:
+        """Files of this package that hide none of the project's."""
+        files = sorted(OWN_TEMPLATES.glob("*.tmpl"))
+        return [file.name for file in files if not Path(self.templates_dir, file.name).exists()]

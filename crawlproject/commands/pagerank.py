@@ -11,6 +11,8 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.utils.log import configure_logging
 
+from crawlproject.extras import command_needs_extra
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
@@ -55,6 +57,8 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Read, compute, write; UsageError says which file is no good."""
+        with command_needs_extra("pagerank", "simulation"):
+            import crawlproject.simulation.pagerank  # noqa: F401 - also before a long file is read
         configure_logging(self.settings)
         if len(args) != 1 or args[0].startswith("-"):
             raise UsageError(

@@ -12,16 +12,13 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.utils.log import configure_logging
 
-from crawlproject.repository import PageIndex, RepositoryError, WarcFiles, reindex
-from crawlproject.repository.export import iso, write_csv, write_parquet
-from crawlproject.repository.reading import decoded, read_message
-from crawlproject.urls import resolve
+from crawlproject.extras import command_needs_extra, install_command
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-    from crawlproject.repository import PageRow
+    from crawlproject.repository import PageIndex, PageRow
     from crawlproject.repository.reading import Message
 
 logger = logging.getLogger(__name__)
@@ -62,11 +59,13 @@ class Command(ScrapyCommand):
         parser.add_argument("--headers", action="store_true", help="get: print the HTTP headers first")
         parser.add_argument("--raw", action="store_true", help="get: print the body as received, compressed or not")
         parser.add_argument("--csv", metavar="FILE", help="export: write CSV there")
-        parser.add_argument("--parquet", metavar="FILE", help="export: write Parquet there (needs pyarrow)")
+        parser.add_argument("--parquet", metavar="FILE", help="export: write Parquet there (needs the extra parquet)")
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Do it; UsageError where the arguments are wrong, exit code 1 where there is nothing to be had."""
         assert self.settings is not None
+        with command_needs_extra("repository", "repository"):
+            from crawlproject.repository import PageIndex, RepositoryError, reindex
         configure_logging(self.settings)
         action, *rest = args or [""]
         if action not in ACTIONS:
@@ -98,6 +97,9 @@ class Command(ScrapyCommand):
             sys.stdout.writelines(_lines(islice(rows, opts.limit)))
 
     def _get(self, index: PageIndex, directory: Path, url: str, opts: Namespace) -> None:
+        from crawlproject.repository.reading import decoded
+        from crawlproject.urls import resolve
+
         spellings = (url, resolve(url) or url)  # as it was typed, and as a crawl has it
         row = next((row for one in spellings for row in index.rows(url=one, newest_first=True)), None)
         if row is None:
@@ -121,6 +123,10 @@ class Command(ScrapyCommand):
 
 def _message(index: PageIndex, directory: Path, row: PageRow) -> Message:
     """A page's answer; a revisit's body is that of the page that it repeats. Raises OSError, ValueError."""
+    from crawlproject.repository import WarcFiles
+    from crawlproject.repository.export import iso
+    from crawlproject.repository.reading import read_message
+
     files = WarcFiles(directory)
     message = read_message(files.path(row.file), row.offset)
     if row.record_type != "revisit":
@@ -136,6 +142,8 @@ def _server(opts: Namespace) -> str | None:
 
 
 def _lines(rows: Iterator[PageRow]) -> Iterator[str]:
+    from crawlproject.repository.export import iso
+
     for row in rows:
         media_type = (row.content_type or "-").partition(";")[0].strip()
         when, status = iso(row.fetched_at)[:19], row.status or "-"
@@ -143,6 +151,8 @@ def _lines(rows: Iterator[PageRow]) -> Iterator[str]:
 
 
 def _files(index: PageIndex, directory: Path) -> Iterator[str]:
+    from crawlproject.repository import WarcFiles
+
     known = index.files()
     files = WarcFiles(directory)
     for name in sorted({*known, *(path.name for path in files.finished())}):
@@ -155,13 +165,15 @@ def _files(index: PageIndex, directory: Path) -> Iterator[str]:
 
 
 def _export(index: PageIndex, opts: Namespace) -> None:
+    from crawlproject.repository.export import write_csv, write_parquet
+
     if bool(opts.csv) == bool(opts.parquet):
         raise UsageError("export: expected either --csv FILE or --parquet FILE", print_help=False)
     option, path, write = ("--csv", opts.csv, write_csv) if opts.csv else ("--parquet", opts.parquet, write_parquet)
     try:
         count = write(index.rows(server=_server(opts), status=opts.status), Path(path))
     except ImportError as error:
-        raise UsageError("--parquet needs pyarrow: pip install pyarrow", print_help=False) from error
+        raise UsageError(f"--parquet needs: {install_command('parquet')}", print_help=False) from error
     except OSError as error:
         raise UsageError(f"{option} {path}: {error.strerror}", print_help=False) from error
     logger.info("%d pages written to %s", count, path)

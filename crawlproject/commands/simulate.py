@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-# What needs numpy is imported when the command runs: Scrapy imports this module for any command.
-from crawlproject.frontier import POLICIES, Politeness
-from crawlproject.frontier.dispatch import LINGER
-from crawlproject.frontier.politeness import PARKING_TIME
+from crawlproject.extras import command_needs_extra
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace, _ArgumentGroup
@@ -48,8 +45,11 @@ class Command(ScrapyCommand):
         return "Crawl simulated webs by each policy, without a network, and print how soon each collects the quality."
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Scrapy's and this command's."""
+        """Scrapy's and this command's; exit code 1 where the extra ``simulation`` is not installed."""
         super().add_options(parser)
+        with command_needs_extra("simulate", "simulation"):
+            import crawlproject.simulation.experiment
+            import crawlproject.simulation.plots  # noqa: F401 - also before anything is run
         _add_experiment(parser.add_argument_group("Experiment"))
         _add_web(parser.add_argument_group("Web"))
         _add_crawl(parser.add_argument_group("Crawl"))
@@ -73,6 +73,7 @@ class Command(ScrapyCommand):
 
 
 def _add_experiment(group: _ArgumentGroup) -> None:
+    from crawlproject.frontier import POLICIES
     from crawlproject.simulation.experiment import COLLECTED, ESTIMATES
 
     names = ", ".join(POLICIES)
@@ -112,6 +113,9 @@ def _add_crawl(group: _ArgumentGroup) -> None:
 
 
 def _experiment(opts: Namespace) -> Experiment:
+    from crawlproject.frontier import Politeness
+    from crawlproject.frontier.dispatch import LINGER
+    from crawlproject.frontier.politeness import PARKING_TIME
     from crawlproject.simulation.crawl import CrawlOptions
     from crawlproject.simulation.experiment import Experiment, Knowledge
 

@@ -8,17 +8,13 @@ shingles of its visible text (``PageSketch``, ``NearDuplicates``); servers with 
 from crawlproject.content.exact import ContentTable
 from crawlproject.content.mirrors import Mirrors
 from crawlproject.content.near import NearDuplicates
-from crawlproject.content.shingles import jaccard, shingle_hashes, word_hashes
-from crawlproject.content.sketch import PageSketch, bins_of, similarity
+from crawlproject.content.sketch import IS_FAST, PageSketch, similarity
 
 __all__ = [
+    "IS_FAST",
     "ContentTable",
     "Mirrors",
     "NearDuplicates",
     "PageSketch",
-    "bins_of",
-    "jaccard",
-    "shingle_hashes",
     "similarity",
-    "word_hashes",
 ]

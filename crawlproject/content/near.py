@@ -13,42 +13,39 @@ displace each other.  Where all of the text is the same, which a table of its ow
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from crawlproject.content.shingles import mixed
-from crawlproject.content.sketch import BINS
+from crawlproject.content.plain_shingles import BINS
+from crawlproject.content.sketch import similarity
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from crawlproject.content.sketch import PageSketch
 
 ROWS = 16  # bins of a band
 BANDS = BINS // ROWS
 
-_FACTORS = mixed(np.arange(1, ROWS + 1, dtype=np.uint64)) | np.uint64(1)
-_TABLES = np.arange(BANDS + 1)  # the last one is by text
+_SKETCH = 2 * BINS  # bytes
+_BAND = 2 * ROWS
 
 
 class NearDuplicates:
     """The first pages of their kind among the newest ``capacity``; near-duplicates of them are not kept.
 
-    650 bytes a page, taken as pages come, and the page's URL.  ``threshold``: least estimated Jaccard coefficient of
-    near-duplicates, above 0 and at most 1.
+    136 bytes a page of ``capacity`` at once, 530 bytes and its URL for each page kept.  ``threshold``: least estimated
+    Jaccard coefficient of near-duplicates, above 0 and at most 1.
     """
 
     def __init__(self, capacity: int, threshold: float) -> None:
         self._capacity = capacity
         self._threshold = threshold
         self._count = 0  # ever kept
-        bits = max(1, (2 * capacity - 1).bit_length())
-        self._shift = np.uint64(64 - bits)
-        self._tables = np.zeros((BANDS + 1, 1 << bits), np.uint32)  # slot + 1 of the newest page, 0: none
-        self._bins = np.zeros((capacity, BINS), np.uint16)
-        self._headings = np.zeros(capacity, np.uint64)
-        self._texts = np.zeros(capacity, np.uint64)
+        self._cells_per_table = 1 << max(1, (2 * capacity - 1).bit_length())
+        # Slot + 1 of the newest page, 0: none; a table for each band, the last one is by text.
+        self._tables = array("I", bytes(4 * (BANDS + 1) * self._cells_per_table))
+        self._bins = bytearray()
+        self._headings = array("Q")
+        self._texts = array("Q")
         self._pages: list[str] = []
 
     def __len__(self) -> int:
@@ -57,47 +54,43 @@ class NearDuplicates:
     def first_like(self, page: str, sketch: PageSketch) -> str | None:
         """The page kept that ``page`` is a near-duplicate of, the most alike; None, and it is kept, if there is none.
 
-        A page is no near-duplicate of itself, whatever has become of it.  Bounded: 0.03 ms.
+        A page is no near-duplicate of itself, whatever has become of it.  Bounded: 0.05 ms.
         """
         cells = self._cells(sketch)
-        met = self._tables[_TABLES, cells]
-        if not met.any():
-            self._keep(page, sketch, cells)
-            return None
-        slots = np.unique(met[met > 0]).astype(np.intp) - 1
-        likeness = self._likeness(slots, sketch)
-        best_first = np.argsort(-likeness, kind="stable")
-        alike = [self._pages[slots[place]] for place in best_first if likeness[place] >= self._threshold]
+        slots = {self._tables[cell] - 1 for cell in cells} - {-1}
+        rated = sorted((-self._likeness(slot, sketch), slot) for slot in slots)
+        alike = [self._pages[slot] for loss, slot in rated if -loss >= self._threshold]
         if not alike:
             self._keep(page, sketch, cells)
         return None if not alike or page in alike else alike[0]
 
-    def _likeness(self, slots: NDArray[np.intp], sketch: PageSketch) -> NDArray[np.float64]:
-        """How alike the pages in ``slots`` are: 1 for the same text, 0 where they say that they are another page."""
-        others = self._bins[slots]
-        used = np.count_nonzero(others | sketch.bins, axis=1)
-        equal = np.count_nonzero((others == sketch.bins) & (sketch.bins != 0), axis=1)
-        same_page = (self._headings[slots] == sketch.heading) & (sketch.heading != 0)
-        estimates = equal / np.maximum(1, used) * same_page
-        estimates[self._texts[slots] == sketch.text] = 1.0
-        return np.asarray(estimates, np.float64)
+    def _likeness(self, slot: int, sketch: PageSketch) -> float:
+        """How alike the page in ``slot`` is: 1 for the same text, 0 where they say that they are another page."""
+        if self._texts[slot] == sketch.text:
+            return 1.0
+        if self._headings[slot] != sketch.heading or not sketch.heading:
+            return 0.0
+        return similarity(self._bins[slot * _SKETCH : (slot + 1) * _SKETCH], sketch.bins)
 
-    def _cells(self, sketch: PageSketch) -> NDArray[np.intp]:
+    def _cells(self, sketch: PageSketch) -> list[int]:
         """Where in each table its pages meet."""
-        keys = np.empty(BANDS + 1, np.uint64)
-        (sketch.bins.reshape(BANDS, ROWS) * _FACTORS).sum(axis=1, out=keys[:BANDS])
-        keys[:BANDS] += np.uint64(sketch.heading)
-        keys[BANDS] = sketch.text
-        return (mixed(keys) >> self._shift).astype(np.intp)
+        bands = (sketch.bins[start : start + _BAND] for start in range(0, _SKETCH, _BAND))
+        keys = [hash((band, sketch.heading)) for band in bands] + [hash((sketch.text,))]
+        size = self._cells_per_table
+        return [table * size + key % size for table, key in enumerate(keys)]
 
-    def _keep(self, page: str, sketch: PageSketch, cells: NDArray[np.intp]) -> None:
+    def _keep(self, page: str, sketch: PageSketch, cells: list[int]) -> None:
         slot = self._count % self._capacity
         self._count += 1
         if slot == len(self._pages):
             self._pages.append(page)
+            self._bins += sketch.bins
+            self._headings.append(sketch.heading)
+            self._texts.append(sketch.text)
         else:
             self._pages[slot] = page
-        self._bins[slot] = sketch.bins
-        self._headings[slot] = sketch.heading
-        self._texts[slot] = sketch.text
-        self._tables[_TABLES, cells] = slot + 1
+            self._bins[slot * _SKETCH : (slot + 1) * _SKETCH] = sketch.bins
+            self._headings[slot] = sketch.heading
+            self._texts[slot] = sketch.text
+        for cell in cells:
+            self._tables[cell] = slot + 1

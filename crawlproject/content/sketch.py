@@ -9,36 +9,38 @@ One pass over the shingles, against one for each of the hash functions of classi
 from __future__ import annotations
 
 from string import digits, punctuation
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-import numpy as np
-
-from crawlproject.content.shingles import shingle_hashes, word_hashes
+from crawlproject.content.plain_shingles import BINS
 from crawlproject.seen.fingerprint import bytes_fingerprint
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+try:
+    from crawlproject.content.shingles import summary
 
-    from crawlproject.content.shingles import Hashes
+    #: Whether shingles are computed by numpy.
+    IS_FAST = True
+except ModuleNotFoundError as error:
+    if error.name != "numpy":
+        raise
+    from crawlproject.content.plain_shingles import summary
 
-Bins: TypeAlias = "NDArray[np.uint16]"
+    IS_FAST = False
 
-BINS = 256
 #: A page with fewer shingles is not judged: one changed word, which four shingles have, would be a twentieth of it.
 LEAST_SHINGLES = 64
 #: Words at the start of a page that are its heading, with its title.
 OPENING = 32
 
 _NUMERIC = digits + punctuation
-_BIN_SHIFT = np.uint64(64 - 8)
-_EMPTY = np.uint64(2**64 - 1)
-_ODD = np.uint16(1)
+_ALL_BUT_HIGH_BITS = int.from_bytes(b"\xff\x7f" * BINS, "little")
+_HIGH_BITS = int.from_bytes(b"\x00\x80" * BINS, "little")
 
 
 class PageSketch(NamedTuple):
     """What is kept of a page to compare it with others."""
 
-    bins: Bins
+    #: 256 numbers of 16 bits.
+    bins: bytes
     #: Hash of what the page says it is: title and first words, but for numbers; 0 without a title.
     heading: int
     #: Hash of the whole visible text, white space aside: the sum over its shingles.
@@ -47,26 +49,23 @@ class PageSketch(NamedTuple):
     @classmethod
     def of(cls, title: str | None, text: str) -> PageSketch | None:
         """The sketch of a page; None where its text is too short to judge. O(length): 0.15 ms for 1,000 words."""
-        hashes = shingle_hashes(word_hashes(text))
-        if len(hashes) < LEAST_SHINGLES:
+        count, bins, total = summary(text)
+        if count < LEAST_SHINGLES:
             return None
         heading = f"{_without_numbers(title)}\n{_without_numbers(_opening(text))}" if title else ""
-        return cls(bins_of(hashes), _key(heading.encode("utf-8", "surrogatepass")), int(hashes.sum()))
+        return cls(bins, _key(heading.encode("utf-8", "surrogatepass")), total)
 
 
-def bins_of(hashes: Hashes) -> Bins:
-    """The bins of a page with these shingles. O(n)."""
-    least = np.full(BINS, _EMPTY)
-    np.minimum.at(least, (hashes >> _BIN_SHIFT).astype(np.intp), hashes)
-    bins = least.astype(np.uint16) | _ODD
-    bins[least == _EMPTY] = 0
-    return bins
+def similarity(one: bytes | bytearray, other: bytes | bytearray) -> float:
+    """Estimated Jaccard coefficient of the shingles of two pages, by their bins; 1 where both have none. 2 us."""
+    left, right = int.from_bytes(one, "little"), int.from_bytes(other, "little")
+    used = _count_bins(left | right)
+    return (used - _count_bins(left ^ right)) / used if used else 1.0
 
 
-def similarity(one: Bins, other: Bins) -> float:
-    """Estimated Jaccard coefficient of the shingles of two pages; 1 where both have none."""
-    used = np.count_nonzero(one | other)
-    return float(np.count_nonzero((one == other) & (one != 0)) / used) if used else 1.0
+def _count_bins(bins: int) -> int:
+    """How many are not 0: adding 0x7fff carries into the highest bit of those."""
+    return (((bins & _ALL_BUT_HIGH_BITS) + _ALL_BUT_HIGH_BITS | bins) & _HIGH_BITS).bit_count()
 
 
 def _key(data: bytes) -> int:

@@ -1,10 +1,14 @@
 """Words and their hashes: where a text is cut, and what a word's hash depends on."""
 
+import time
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.content.shingles import PIECE, word_hashes
+from crawlproject.content import plain_shingles, shingles
+from crawlproject.content.plain_shingles import LONGEST, PIECE
+from crawlproject.content.shingles import word_hashes
 
 from .texts import words
 
@@ -44,3 +48,32 @@ def test_a_word_beyond_all_bounds_costs_no_more_than_its_length() -> None:
     assert len(word_hashes("x" * (3 * PIECE) + " y")) <= 2
     assert not len(word_hashes(""))
     assert not len(word_hashes(" \n\t "))
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(st.tuples(st.text(max_size=40), BLANKS), max_size=60))
+def test_plain_python_computes_what_numpy_does(parts: list[tuple[str, str]]) -> None:
+    """A crawl without numpy knows the same near-duplicates."""
+    text = "".join(word + blank for word, blank in parts)
+    assert plain_shingles.summary(text) == shingles.summary(text)
+
+
+def test_plain_python_computes_what_numpy_does_for_long_texts() -> None:
+    """Also in pieces, with words that are longer than one; a text above its limit is not judged, and costs nothing."""
+    for text in (
+        " ".join(words(20_000, 3)),
+        "\t".join(words(20_000, 4)),
+        "x" * (2 * PIECE + 5) + " a b c d",
+        "a \ud800 \x00b\n" * 9_000,
+    ):
+        assert plain_shingles.summary(text) == shingles.summary(text)
+        assert plain_shingles.summary(text)[0] > 0
+    assert plain_shingles.summary("x " * LONGEST)[0] == 0
+
+
+def test_plain_python_does_not_hold_up_the_crawl() -> None:
+    """Whatever a text of the longest length judged is made of: below 0.25 s of CPU."""
+    for text in ("x " * (LONGEST // 2), "".join(f"{number} " for number in range(50_000))[:LONGEST], "x" * LONGEST):
+        start = time.thread_time()
+        plain_shingles.summary(text)
+        assert time.thread_time() - start < 0.25
