@@ -92,7 +92,6 @@ def test_genspider_makes_a_spider_that_crawls_its_site(checkout: Path) -> None:
 
 def test_egg_holds_the_package_and_its_templates_and_runs_zipped(checkout: Path, tmp_path: Path) -> None:
     """What scrapyd gets: no tests, no scripts; its spiders can be listed straight from the egg."""
-    (checkout / "requirements.txt").write_text("")  # or the egg's reader wants each of them as an egg
     run(sys.executable, "setup.py", "-q", "bdist_egg", cwd=checkout, PYTHONWARNINGS="ignore")
     egg = next((checkout / "dist").glob("*.egg"))
     names = zipfile.ZipFile(egg).namelist()
@@ -103,29 +102,6 @@ def test_egg_holds_the_package_and_its_templates_and_runs_zipped(checkout: Path,
         cwd=tmp_path, PYTHONPATH=str(egg), SCRAPY_SETTINGS_MODULE="crawlproject.settings",
     )  # fmt: skip
     assert "web" in listed.split()
-
-
-def test_package_installs_and_runs_in_another_project(checkout: Path, tmp_path: Path) -> None:
-    """`pip install path/to/crawlproject`, ADDONS in somebody's settings, and their spider runs on the frontier."""
-    site = tmp_path / "site-packages"
-    options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation", "--target", str(site))
-    run(sys.executable, "-m", "pip", "install", *options, str(checkout))
-    assert (site / "crawlproject" / "templates" / "spiders" / "site.tmpl").is_file()
-    (tmp_path / "spider.py").write_text(
-        "import scrapy\n"
-        "class Mine(scrapy.Spider):\n"
-        "    name = 'mine'\n"
-        "    custom_settings = {'REMOTE_CONTROL_ENABLED': False, 'TELNETCONSOLE_ENABLED': False}\n"
-        "    def parse(self, response):\n"
-        "        yield {'connect_time': response.meta['connect_time']}\n"
-    )
-    with running_web(SMALL) as web:
-        text = (tmp_path / "spider.py").read_text()
-        (tmp_path / "spider.py").write_text(f"{text}    start_urls = {web.seeds[:1]!r}\n")
-        command = [sys.executable, "-m", "scrapy", "runspider", "spider.py", "-O", "out.jsonl"]
-        command += ["-s", 'ADDONS={"crawlproject.addon.FrontierAddon": 300}', *ON_LOOPBACK]
-        run(*command, cwd=tmp_path, PYTHONPATH=str(site))
-    assert json.loads((tmp_path / "out.jsonl").read_text())["connect_time"] > 0
 
 
 def test_settings_of_a_project_with_the_addon_are_logged() -> None:

@@ -1,0 +1,224 @@
+"""The package as others install it: metadata, commands in any Scrapy project, what works without the extras."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from email import message_from_bytes
+from pathlib import Path
+
+import pytest
+
+from scripts.localweb import WebSpec, running_web
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS: dict[str, list[str]] = PYPROJECT["optional-dependencies"]
+#: Modules of the extras, and what requirements.txt has besides.
+HEAVY = ("numpy", "igraph", "matplotlib", "fastwarc", "zstandard", "isal", "scrapy_redis", "redis", "pyarrow")
+OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "simulate")
+#: Of a plain install without pip and setuptools.
+MAX_MEGABYTES = 150
+SMALL = WebSpec(servers=4, pages=40, time_scale=0)
+NOW = ("-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "DOWNLOAD_DELAY=0")
+
+
+def run(*command: str, cwd: Path = ROOT, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=500, check=False
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def requirements(name: str) -> list[str]:
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith(("#", "-r"))]
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist, and the wheel built from it."""
+    folder = tmp_path_factory.mktemp("archives")
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "var")
+    copy = Path(shutil.copytree(ROOT, folder / "checkout", ignore=ignored))
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(copy))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(archives: Path) -> Path:
+    """A folder for PYTHONPATH that holds what the wheel installs, and nothing else."""
+    folder = archives / "site"
+    wheel = next(archives.glob("*.whl"))
+    options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--target", str(folder))
+    run(sys.executable, "-m", "pip", "install", *options, str(wheel))
+    return folder
+
+
+@pytest.fixture
+def project(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A new Scrapy project, with the line of the README in its settings, where the package is installed."""
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    run(sys.executable, "-m", "scrapy", "startproject", "mine", cwd=tmp_path)
+    line = re.search(r"^ADDONS = .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert line is not None
+    with (tmp_path / "mine" / "mine" / "settings.py").open("a", encoding="utf-8") as settings:
+        settings.write(f"\n{line[0]}\n")
+    return tmp_path / "mine"
+
+
+def commands_shown(cwd: Path) -> list[str]:
+    shown = run(sys.executable, "-m", "scrapy", cwd=cwd).stdout
+    return re.findall(r"^  ([a-z]+) ", shown.split("Available commands:")[1], re.MULTILINE)
+
+
+def test_requirements_are_those_of_the_package() -> None:
+    """requirements.txt is the package with all extras; what only an extra needs stands in requirements-dev.txt."""
+    assert len(requirements("requirements.txt")) == len(set(requirements("requirements.txt")))
+    assert EXTRAS["all"] == ["crawlproject[fast,redis,repository,simulation]"]
+    parts = re.findall(r"\w+", EXTRAS["all"][0])[1:]
+    everything = [*PYPROJECT["dependencies"], *(line for part in parts for line in EXTRAS[part])]
+    assert set(requirements("requirements.txt")) == set(everything)
+    assert set(EXTRAS) == {*parts, "all", "parquet"}
+    assert set(EXTRAS["parquet"][1:]) <= set(requirements("requirements-dev.txt"))
+
+
+def test_archives_hold_what_they_should(archives: Path) -> None:
+    """The sdist: all that a checkout needs; the wheel: the package and its templates; complete metadata."""
+    sdist = next(archives.glob("*.tar.gz"))
+    with tarfile.open(sdist) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    tracked = run("git", "ls-files").stdout.splitlines() if (ROOT / ".git").exists() else ["requirements.txt"]
+    assert set(tracked) - names <= {".gitignore", ".ci/run"}
+    with zipfile.ZipFile(next(archives.glob("*.whl"))) as wheel:
+        content = wheel.namelist()
+        metadata = message_from_bytes(wheel.read(next(name for name in content if name.endswith("/METADATA"))))
+    assert "crawlproject/templates/spiders/site.tmpl" in content
+    assert {name.split("/")[0].partition("-")[0] for name in content} == {"crawlproject"}
+    for field in ("Summary", "Author", "License-Expression", "License-File", "Requires-Python", "Keywords"):
+        assert metadata[field], field
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert str(metadata.get_payload()).strip().startswith("# crawlproject")
+    assert set(metadata.get_all("Provides-Extra", [])) == set(EXTRAS)
+
+
+def test_commands_and_template_are_there_in_any_project(project: Path) -> None:
+    """`scrapy frontier` and the others, each once, and `genspider -t site`; a project's own template comes first."""
+    scrapy = (sys.executable, "-m", "scrapy")
+    for folder in (project, project.parent, ROOT):  # in another project, in none, in this one
+        shown = commands_shown(folder)
+        assert [shown.count(name) for name in OWN_COMMANDS] == [1] * len(OWN_COMMANDS), shown
+    assert "no frontier" in run(*scrapy, "frontier", str(project), cwd=project, code=1).stderr
+    assert "--sessions" in run(*scrapy, "simulate", "--help", cwd=project).stdout
+    assert re.search(r"^  site$", run(*scrapy, "genspider", "--list", cwd=project).stdout, re.MULTILINE)
+    run(*scrapy, "genspider", "-t", "site", "books", "books.example.org", cwd=project)
+    assert "class BooksSpider(WebSpider)" in (project / "mine" / "spiders" / "books.py").read_text(encoding="utf-8")
+    own = project / "templates" / "spiders"
+    own.mkdir(parents=True)
+    (own / "site.tmpl").write_text("# the project's own\n", encoding="utf-8")
+    chosen = ("-s", f"TEMPLATES_DIR={own.parent}")
+    assert run(*scrapy, "genspider", *chosen, "-d", "site", cwd=project).stdout.strip() == "# the project's own"
+    assert run(*scrapy, "genspider", *chosen, "--list", cwd=project).stdout.count("site") == 1
+
+
+def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:
+    """`pip install`, ADDONS in somebody's settings: their spider as `startproject` and `genspider` made it."""
+    with running_web(SMALL) as web:
+        run(sys.executable, "-m", "scrapy", "genspider", "ordinary", web.seeds[0], cwd=project)
+        spider = project / "mine" / "spiders" / "ordinary.py"
+        body = (
+            "        yield {'url': response.url, 'response_time': response.meta['response_time']}\n"
+            "        yield from response.follow_all(css='a')\n"
+        )
+        text = spider.read_text(encoding="utf-8").replace("        pass\n", body)
+        text = re.sub(r"    allowed_domains = .*\n", "", text)
+        spider.write_text(re.sub(r"start_urls = .*\n", f"start_urls = {web.seeds}\n", text), encoding="utf-8")
+        run(sys.executable, "-m", "scrapy", "crawl", "ordinary", "-O", "out.jsonl", *NOW, cwd=project)
+        pages = [json.loads(line) for line in (project / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {page["url"] for page in pages} == set(web.web.expected_urls())
+    assert min(page["response_time"] for page in pages) > 0
+
+
+def blocked(*arguments: str) -> tuple[str, ...]:
+    """``scrapy`` with these arguments where no module of an extra is installed."""
+    program = f"import sys\nfor name in {HEAVY!r}:\n    sys.modules[name] = None\nfrom scrapy.cmdline import execute\n"
+    return (sys.executable, "-c", f"{program}execute(['scrapy', *sys.argv[1:]])", *arguments)
+
+
+def test_the_default_crawl_needs_no_extra(tmp_path: Path) -> None:
+    """The README's crawl, with JOBDIR, duplicates exact and near, and metrics, without numpy and the rest."""
+    out = tmp_path / "pages.jsonl"
+    with running_web(SMALL) as web:
+        crawl = ("crawl", "web", "-a", f"seeds={','.join(web.seeds)}", "-o", str(out), "-s", f"JOBDIR={tmp_path}/job")
+        log = run(*blocked(*crawl, *NOW)).stderr
+    pages = [json.loads(line)["url"] for line in out.read_text(encoding="utf-8").splitlines()]
+    assert sorted(pages) == sorted(web.web.expected_urls())
+    assert f"'duplicates/pages': {len(pages)}" in log
+    assert "DUPLICATES_NEAR takes ten times the CPU without numpy: pip install 'crawlproject[fast]'" in log
+    assert "Traceback" not in log
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what", "extra"),
+    [
+        (("simulate",), "scrapy simulate", "simulation"),
+        (("pagerank", "links.tsv"), "scrapy pagerank", "simulation"),
+        (("repository", "ls", "pages"), "scrapy repository", "repository"),
+    ],
+)
+def test_a_command_says_which_extra_it_needs(arguments: tuple[str, ...], what: str, extra: str, tmp_path: Path) -> None:
+    """One line, and the exit code."""
+    told = run(
+        *blocked(*arguments), code=1, cwd=tmp_path, PYTHONPATH=str(ROOT), SCRAPY_SETTINGS_MODULE="crawlproject.settings"
+    )
+    assert re.fullmatch(rf"{what} needs: pip install 'crawlproject\[{extra}\]' \(no module '\w+'\)\n", told.stderr)
+
+
+def test_a_setting_says_which_extra_it_needs(tmp_path: Path) -> None:
+    """REPOSITORY_DIR, at the start and with its value."""
+    crawl = ("crawl", "web", "-a", "seeds=http://127.0.0.1:9/", "-s", f"REPOSITORY_DIR={tmp_path}")
+    told = run(*blocked(*crawl), code=1).stderr
+    assert f"REPOSITORY_DIR='{tmp_path}' needs: pip install 'crawlproject[repository]'" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_commands_import_little() -> None:
+    """Scrapy imports them for any command in any project of the environment."""
+    modules = ", ".join(f"crawlproject.commands.{name}" for name in OWN_COMMANDS)
+    program = f"import sys, {modules}\nprint(*sorted(name for name in sys.modules if name.startswith('crawlproject.')))"
+    imported = run(sys.executable, "-c", program).stdout.split()
+    commands = [f"crawlproject.commands.{name}" for name in OWN_COMMANDS]
+    assert imported == sorted(["crawlproject.commands", *commands, "crawlproject.extras"])
+
+
+@pytest.mark.long
+def test_a_plain_install_is_small_and_crawls(archives: Path, tmp_path: Path) -> None:
+    """By pip into a new environment, from wherever pip installs from: size, the default crawl, what is missing."""
+    run(sys.executable, "-m", "venv", str(tmp_path / "venv"))
+    python = str(tmp_path / "venv" / "bin" / "python")
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(next(archives.glob("*.whl"))))
+    packages = next((tmp_path / "venv" / "lib").glob("python*/site-packages"))
+    installers = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
+    sizes = {path.name: size_of(path) for path in packages.iterdir() if path.name.partition("-")[0] not in installers}
+    assert sum(sizes.values()) <= MAX_MEGABYTES * 2**20, sorted(sizes.items(), key=lambda item: -item[1])[:10]
+    with running_web(SMALL) as web:
+        crawl = ("crawl", "web", "-a", f"seeds={','.join(web.seeds)}", "-O", "pages.jsonl", "-s", "JOBDIR=job")
+        settings = {"SCRAPY_SETTINGS_MODULE": "crawlproject.settings"}
+        run(python, "-m", "scrapy", *crawl, *NOW, cwd=tmp_path, **settings)
+        pages = (tmp_path / "pages.jsonl").read_text(encoding="utf-8").splitlines()
+    assert sorted(json.loads(line)["url"] for line in pages) == sorted(web.web.expected_urls())
+    assert "crawlproject[simulation]" in run(python, "-m", "scrapy", "simulate", cwd=tmp_path, code=1).stderr
+
+
+def size_of(path: Path) -> int:
+    """Bytes on disk, as du counts them."""
+    files = [path, *path.rglob("*")]
+    return sum(file.lstat().st_blocks * 512 for file in files)
