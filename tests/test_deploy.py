@@ -1,0 +1,164 @@
+"""docs/deploy.md, command by command, with a real scrapyd."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from scripts.localweb import RunningWeb, WebSpec, fetches, running_web
+
+from .conftest import free_port
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+PORT = "6800"
+WEB = WebSpec(servers=4, pages=40, time_scale=0)
+#: What the emulated web needs besides, and what makes a crawl of it fast.
+ON_LOOPBACK = "-d setting=ALLOWED_NETWORKS=127.0.0.0/8 -d setting=FRONTIER_MIN_DELAY=0"
+#: The first job takes half a minute, so that it can be stopped before it ends.
+SLOW = "-d setting=DOWNLOAD_DELAY=3"
+PATIENCE = 300.0  # seconds, where something must come of itself
+
+
+def sections() -> dict[str, list[str]]:
+    """Commands of each section, by its title."""
+    found: dict[str, list[str]] = {}
+    for section in DOCS.split("\n## ")[1:]:
+        blocks = re.findall(r"^```console\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+        text = "".join(blocks).replace("\\\n", " ")
+        found[section.partition("\n")[0]] = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
+    return found
+
+
+@dataclass
+class User:
+    """Somebody with a checkout, an empty home and a free port, who types what the document says."""
+
+    checkout: Path
+    home: Path
+    port: int
+    web: RunningWeb
+    commands: dict[str, list[str]] = field(default_factory=sections)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        names = ("VIRTUAL_ENV", "PYTHONPATH", "SCRAPY_SETTINGS_MODULE")
+        return {name: value for name, value in os.environ.items() if name not in names} | {"HOME": str(self.home)}
+
+    def script(self, section: str, more: str = "") -> str:
+        """What is typed: ports, seeds and domains are those of this test."""
+        typed = "\n".join(self.commands[section]).replace(PORT, str(self.port))
+        typed = typed.replace("seeds=https://example.org/", f"seeds={','.join(self.web.seeds)}")
+        typed = typed.replace("-d allowed=example.org", f"{ON_LOOPBACK} {more}")
+        activated = "" if section == "Install" else ". .venv/bin/activate\n"
+        return f"set -e\n{activated}{typed}"
+
+    def type(self, section: str, more: str = "") -> str:
+        done = subprocess.run(
+            ["bash", "-c", self.script(section, more)],
+            cwd=self.checkout, env=self.environment, capture_output=True, text=True, timeout=500, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def items(self) -> list[str]:
+        """URLs of the items written so far."""
+        path = self.home / "scrapyd" / "pages.jsonl"
+        lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
+        return [json.loads(line)["url"] for line in lines]
+
+    def state(self, job: str) -> str:
+        """``pending``, ``running`` or ``finished``."""
+        answer = json.loads(self.type("Look").splitlines()[0])
+        return next(
+            state for state, jobs in answer.items() if isinstance(jobs, list) for one in jobs if one["id"] == job
+        )
+
+    @contextmanager
+    def scrapyd(self) -> Iterator[None]:
+        """The server of the document, until the end of the block, in a group of its own: its jobs end with it."""
+        folder = self.home / "scrapyd"
+        folder.mkdir()
+        conf = re.findall(r"```ini\n(.*?)```", DOCS, re.DOTALL)[0].replace(PORT, str(self.port))
+        (folder / "scrapyd.conf").write_text(f"{conf}poll_interval = 0.2\n", encoding="utf-8")
+        with (self.home / "scrapyd.log").open("wb") as log:
+            server = subprocess.Popen(
+                ["bash", "-c", self.script("Start scrapyd")],
+                cwd=self.checkout, env=self.environment, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+            try:
+                told = (self.home / "scrapyd.log").read_text
+                until(lambda: f"Site starting on {self.port}" in told(), lambda: server.poll() is not None)
+                yield
+            finally:
+                os.killpg(server.pid, signal.SIGTERM)
+                server.wait()
+
+
+def until(has_come: Callable[[], bool], has_failed: Callable[[], bool] = lambda: False) -> None:
+    """Wait for what another process does."""
+    end = time.monotonic() + PATIENCE
+    while not has_come():
+        assert not has_failed()
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Iterator[User]:
+    ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "build")
+    checkout = Path(shutil.copytree(ROOT, tmp_path / "checkout", ignore=ignored))
+    (tmp_path / "home").mkdir()
+    user = User(checkout, tmp_path / "home", free_port(), None)  # type: ignore[arg-type]
+    config = checkout / "scrapy.cfg"
+    config.write_text(config.read_text(encoding="utf-8").replace(PORT, str(user.port)), encoding="utf-8")
+    with running_web(WEB) as user.web:
+        yield user
+
+
+def follow(user: User) -> None:
+    """The document from "Start scrapyd" to "Resume"."""
+    with user.scrapyd():
+        assert '"status": "ok"' in user.type("Deploy")
+        assert '"status": "ok"' in user.type("Schedule", SLOW)
+        until(lambda: bool(fetches(user.web.records())))
+        assert "Spider opened" in user.type("Look")
+        assert user.state("first") == "running"
+        assert '"prevstate": "running"' in user.type("Stop")
+        until(lambda: user.state("first") == "finished")
+        first = user.items()
+        assert user.type("Read the items").startswith('{"url": ')
+        assert 0 < len(first) < len(user.web.web.expected_urls())
+        user.type("Resume")
+        until(lambda: user.state("second") == "finished")
+    assert user.items()[: len(first)] == first
+    assert sorted(user.items()) == sorted(user.web.web.expected_urls())
+    log = (user.home / "scrapyd" / "logs" / "crawlproject" / "web" / "second.log").read_text(encoding="utf-8")
+    assert "'finish_reason': 'finished'" in log
+
+
+def test_the_document_leads_to_items(user: User) -> None:
+    """Deploy, schedule, look, stop, resume: every page once, in one file. (Installed is what requirements-dev has.)"""
+    (user.checkout / ".venv").symlink_to(sys.prefix)
+    packages = re.findall(r"'(.*?)'", user.commands["Install"][-1])
+    assert set(packages) <= set((ROOT / "requirements-dev.txt").read_text(encoding="utf-8").splitlines())
+    follow(user)
+
+
+@pytest.mark.long
+def test_the_document_leads_from_nothing_to_items(user: User) -> None:
+    """With its first section: a new environment, by pip."""
+    user.type("Install")
+    follow(user)
