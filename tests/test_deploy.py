@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,8 +19,6 @@ from pathlib import Path
 import pytest
 
 from scripts.localweb import RunningWeb, WebSpec, fetches, running_web
-
-from .conftest import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
@@ -121,7 +120,10 @@ def user(tmp_path: Path) -> Iterator[User]:
     ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "build")
     checkout = Path(shutil.copytree(ROOT, tmp_path / "checkout", ignore=ignored))
     (tmp_path / "home").mkdir()
-    user = User(checkout, tmp_path / "home", free_port(), None)  # type: ignore[arg-type]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    user = User(checkout, tmp_path / "home", port, None)  # type: ignore[arg-type]
     config = checkout / "scrapy.cfg"
     config.write_text(config.read_text(encoding="utf-8").replace(PORT, str(user.port)), encoding="utf-8")
     with running_web(WEB) as user.web:

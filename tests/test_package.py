@@ -99,7 +99,7 @@ def test_archives_hold_what_they_should(archives: Path) -> None:
     with tarfile.open(sdist) as opened:
         names = {name.partition("/")[2] for name in opened.getnames()}
     tracked = run("git", "ls-files").stdout.splitlines() if (ROOT / ".git").exists() else ["requirements.txt"]
-    assert set(tracked) - names <= {".gitignore", ".ci/run"}
+    assert {name for name in tracked if not name.startswith(".")} <= names
     with zipfile.ZipFile(next(archives.glob("*.whl"))) as wheel:
         content = wheel.namelist()
         metadata = message_from_bytes(wheel.read(next(name for name in content if name.endswith("/METADATA"))))
@@ -132,7 +132,7 @@ def test_commands_and_template_are_there_in_any_project(project: Path) -> None:
 
 
 def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:
-    """`pip install`, ADDONS in somebody's settings: their spider as `startproject` and `genspider` made it."""
+    """`pip install`, ADDONS in somebody's settings: a spider as `genspider` makes it, and one from our template."""
     with running_web(SMALL) as web:
         run(sys.executable, "-m", "scrapy", "genspider", "ordinary", web.seeds[0], cwd=project)
         spider = project / "mine" / "spiders" / "ordinary.py"
@@ -144,7 +144,12 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:
         text = re.sub(r"    allowed_domains = .*\n", "", text)
         spider.write_text(re.sub(r"start_urls = .*\n", f"start_urls = {web.seeds}\n", text), encoding="utf-8")
         run(sys.executable, "-m", "scrapy", "crawl", "ordinary", "-O", "out.jsonl", *NOW, *NO_COOKIES, cwd=project)
+        run(sys.executable, "-m", "scrapy", "genspider", "-t", "site", "whole", web.seeds[0], cwd=project)
+        run(sys.executable, "-m", "scrapy", "crawl", "whole", "-O", "site.jsonl", *NOW, *NO_COOKIES, cwd=project)
         pages = [json.loads(line) for line in (project / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    own = [json.loads(line) for line in (project / "site.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(own) > 1
+    assert {page["server"] for page in own} == {web.seeds[0].rstrip("/")}
     assert {page["url"] for page in pages} == set(web.web.expected_urls())
     assert min(page["response_time"] for page in pages) > 0
 

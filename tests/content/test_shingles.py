@@ -50,7 +50,6 @@ def test_a_word_beyond_all_bounds_costs_no_more_than_its_length() -> None:
     assert not len(word_hashes(" \n\t "))
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.text(max_size=40), BLANKS), max_size=60))
 def test_plain_python_computes_what_numpy_does(parts: list[tuple[str, str]]) -> None:
     """A crawl without numpy knows the same near-duplicates."""
