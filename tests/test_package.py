@@ -18,6 +18,8 @@ import pytest
 
 from scripts.localweb import WebSpec, running_web
 
+from .test_layering import imports
+
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PYPROJECT["optional-dependencies"]
@@ -195,6 +197,14 @@ def test_a_setting_says_which_extra_it_needs(tmp_path: Path) -> None:
     told = run(*blocked(*crawl), code=1).stderr
     assert f"REPOSITORY_DIR='{tmp_path}' needs: pip install 'crawlproject[repository]'" in told
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_what_belongs_to_an_extra_imports_it() -> None:
+    """A crawl with settings that no test without the extras has runs all the same."""
+    package = ROOT / "crawlproject"
+    optional = [*package.glob("simulation/*.py"), *package.glob("repository/*.py"), package / "content" / "shingles.py"]
+    for path in sorted({*package.rglob("*.py")} - {*optional}):
+        assert not [name for name in imports(path) if name.partition(".")[0] in HEAVY], path
 
 
 def test_commands_import_little() -> None:
