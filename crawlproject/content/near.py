@@ -52,7 +52,10 @@ class NearDuplicates:
         return len(self._pages)
 
     def first_like(self, page: str, sketch: PageSketch) -> str | None:
-        """The page kept that ``page`` is a near-duplicate of, the most alike; None, and it is kept, if there is none.
+        """The page that ``page`` is a near-duplicate of; None, and it is kept, if no such page is found.
+
+        Compared with it are the newest pages of its cells; of these the most alike. A page that others have displaced
+        from all cells that it shares with ``page`` is not found.
 
         A page is no near-duplicate of itself, whatever has become of it.  Bounded: 0.05 ms.
         """

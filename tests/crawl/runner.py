@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 
+from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.downloadermiddlewares import cookies
 from scrapy.utils.misc import load_object
@@ -28,13 +30,15 @@ def main() -> None:
     }
     if job["addon"]:
         settings["ADDONS"] = {"crawlproject.addon.FrontierAddon": 300}
+    if "TEST_HEARTBEAT" in job["settings"]:
+        ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = job["settings"]["TEST_HEARTBEAT"]
     process = AsyncCrawlerProcess({**settings, **job["settings"]})
     crawler = process.create_crawler(load_object(job["spider"]))
     process.crawl(crawler, **job["arguments"])
     process.start()
     if crawler.stats is not None:  # now that no signal handler will set another
         (folder / "stats.json").write_text(json.dumps(crawler.stats.get_stats(), default=str))
-    (folder / "peak_memory").write_text(str(peak_memory()))
+    (folder / "used.json").write_text(json.dumps({"peak_memory": peak_memory(), "cpu_time": time.process_time()}))
     if process.bootstrap_failed:  # as `scrapy crawl` has it
         sys.exit(1)
 

@@ -35,13 +35,17 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server answers, ``delay`` seconds after the request; ``reset`` breaks the connection instead."""
+    """What a server answers, ``delay`` seconds after the request; ``reset`` breaks the connection instead.
+
+    ``closes``: the connection is closed after the answer, which does not say so.
+    """
 
     body: str | bytes = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     delay: float = 0.0
     reset: bool = False
+    closes: bool = False
 
 
 @dataclass
@@ -127,7 +131,7 @@ class Site:
             most = max(most, under_way)
         return most
 
-    def wait_for(self, count: int, timeout: float = 20.0) -> None:
+    def wait_for(self, count: int, timeout: float = 120.0) -> None:
         """Return when ``count`` requests have come."""
         with self.came:
             assert self.came.wait_for(lambda: len(self.asked) >= count, timeout), self.places()
@@ -167,6 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         self._write(answer)
+        self.close_connection |= answer.closes
 
     do_GET = do_POST = do_HEAD = answer  # noqa: N815 - http.server's names
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.crawl.crawling import crawling, read_results
+from tests.crawl.crawling import NO_HEARTBEAT, PROMPT, crawling, read_results
 from tests.crawl.differential import QUICK, Run, run, run_on
 from tests.crawl.scripted_site import Answer, Script, Site, page, scripted_site
 
@@ -18,8 +20,21 @@ FINE = page(title="fine")
 
 def numbered(servers: int = 1, count: int = 30, delay: float = 0.0) -> Script:
     """Pages 0, 1, 2, ... on each server."""
-    answer = Answer(FINE.body, headers=FINE.headers, delay=delay)
+    answer = fine(delay)
     return {f"{server}/{number}": answer for server in range(1, servers + 1) for number in range(count)}
+
+
+def fine(delay: float) -> Answer:
+    return Answer(FINE.body, headers=FINE.headers, delay=delay)
+
+
+def slow_after(count: int) -> Callable[[Site], Script]:
+    """Pages 0, 1, 2, ... on each server; all but the first ``count`` that are asked for take a second."""
+
+    def script(site: Site) -> Script:
+        return dict.fromkeys(numbered(3), lambda _: fine(1.0 if len(site.asked) > count else 0.02))
+
+    return script
 
 
 def anything(site: Site) -> Script:
@@ -48,7 +63,7 @@ def test_order_within_a_server(policy: str) -> None:
 )
 def test_closespider_by_count(settings: dict[str, Any], reason: str, most: int) -> None:
     """The crawl ends with the reason of Scrapy's extension; per server a page is under way, and one in the spider."""
-    ours = run(f"{LIMITS}.ManySpider", numbered(2, delay=0.03), servers=2, settings={**QUICK, **settings})
+    ours = run(f"{LIMITS}.ManySpider", slow_after(5), servers=2, settings={**QUICK, **settings})
     assert ours.reason == reason
     assert 5 <= len(ours.site.places()) <= most
     assert len(ours.items()) == len(ours.site.places())
@@ -60,7 +75,7 @@ def test_closespider_by_time() -> None:
     ours = run(f"{LIMITS}.ManySpider", numbered(2), servers=2, settings=settings)
     assert ours.reason == "closespider_timeout"
     assert sorted(ours.site.places()) == ["1/0", "2/0"]
-    assert 1 <= ours.stat("elapsed_time_seconds") < 3
+    assert ours.stat("elapsed_time_seconds") >= 1
 
 
 def test_closespider_raised_by_a_callback() -> None:
@@ -74,12 +89,12 @@ def test_closespider_raised_by_a_callback() -> None:
 def test_interrupt_stops_cleanly(tmp_path: Path) -> None:
     """One Ctrl-C: pages under way are finished, stats written, no request started, exit code 0."""
     with scripted_site(3) as site:
-        site.script = numbered(3, delay=0.3)
+        site.script = slow_after(6)(site)
         spider = f"{LIMITS}.ManySpider"
         with crawling(spider, tmp_path, settings=QUICK, sites=",".join(site.origins)) as process:
             site.wait_for(6)
             process.send_signal(signal.SIGINT)
-            log = process.communicate(timeout=5)[1]
+            log = process.communicate()[1]
         stopped = Run(read_results(tmp_path, process.returncode, log), site)
     assert stopped.crawl.exit_code == 0
     assert stopped.reason == "shutdown"
@@ -89,10 +104,10 @@ def test_interrupt_stops_cleanly(tmp_path: Path) -> None:
 
 def test_spider_idle_may_go_on() -> None:
     """A handler of spider_idle adds requests and raises DontCloseSpider; without waiting for the engine's heartbeat."""
-    ours = run(f"{LIMITS}.IdleSpider", numbered())
+    ours = run(f"{LIMITS}.IdleSpider", numbered(), settings={**QUICK, **NO_HEARTBEAT})
     assert ours.site.places() == ["1/0", "1/1", "1/2"]
     assert ours.reason == "finished"
-    assert ours.stat("elapsed_time_seconds") < 3
+    assert ours.stat("elapsed_time_seconds") < PROMPT
 
 
 def test_one_request_at_a_time_per_server() -> None:
@@ -111,8 +126,8 @@ def test_download_delay_is_a_least_gap(more: dict[str, Any]) -> None:
     gaps = ours.site.gaps(1) + ours.site.gaps(2)
     assert len(gaps) == 8
     assert min(gaps) >= 0.3
-    assert max(gaps) < 0.6
-    assert ours.stat("elapsed_time_seconds") < 2.5
+    turns = [one.server for one in ours.site.asked]
+    assert sum(one != other for one, other in pairwise(turns)) >= 5  # 1 if one server came after the other
 
 
 @pytest.mark.parametrize("more", [{}, {"SERVER_TIMING_ENABLED": False}])
@@ -127,11 +142,11 @@ def test_download_delay_after_failures(more: dict[str, Any]) -> None:
 
 def test_download_slots_of_the_project() -> None:
     """A delay that DOWNLOAD_SLOTS gives one host holds, and does not slow down the other."""
-    settings = {**QUICK, "DOWNLOAD_SLOTS": {"127.4.0.1": {"delay": 0.3, "jitter": 0}}}
+    settings = {**QUICK, "DOWNLOAD_SLOTS": {"127.4.0.1": {"delay": 0.5, "jitter": 0}}}
     ours = run(f"{LIMITS}.ManySpider", numbered(2, 4), servers=2, settings=settings, count="4")
     slow, fast = ([one.started for one in ours.site.of(server)] for server in (1, 2))
-    assert slow[-1] - slow[0] >= 0.7  # three times 0.3 from sending to sending; the first may be late in coming
-    assert fast[-1] < slow[1]
+    assert slow[-1] - slow[0] >= 1.2  # three times 0.5 from sending to sending; the first may be late in coming
+    assert fast[-1] < slow[2]
 
 
 def test_autothrottle() -> None:
@@ -144,11 +159,12 @@ def test_autothrottle() -> None:
 
 def test_limits_of_the_project() -> None:
     """CONCURRENT_REQUESTS as the project says, 1 here, over all servers together, robots.txt included."""
-    settings = {**QUICK, "CONCURRENT_REQUESTS": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "ROBOTSTXT_OBEY": True}
+    settings = {**QUICK, **NO_HEARTBEAT, "ROBOTSTXT_OBEY": True}
+    settings |= {"CONCURRENT_REQUESTS": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
     ours = run(f"{LIMITS}.ManySpider", numbered(3, 5, delay=0.01), servers=3, settings=settings, count="5")
     assert len(ours.items()) == 15
     assert ours.site.most_at_once(1, 2, 3) == 1
-    assert ours.stat("elapsed_time_seconds") < 3
+    assert ours.stat("elapsed_time_seconds") < PROMPT
 
 
 def test_group_by_address() -> None:

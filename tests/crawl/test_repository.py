@@ -283,7 +283,7 @@ def test_two_crawls_share_a_directory(tmp_path: Path) -> None:
     ):
         wait_for_fetches(web, 3)
         second = crawl(WEB, settings=settings_for(tmp_path), seeds=web.seeds[1])
-        assert process.wait(60) == 0
+        assert process.wait(300) == 0
     assert second.stat("repository/index_failures") == 0
     found = rows(tmp_path)
     assert len(WarcFiles(tmp_path / "repository").finished()) == len({row.file for row in found}) == 2

@@ -58,7 +58,7 @@ def test_an_interrupted_crawl_goes_on(tmp_path: Path) -> None:
         with crawling(WEB, tmp_path, settings=settings, seeds=",".join(web.seeds)) as process:
             wait_for_fetches(web, 40)
             process.send_signal(signal.SIGINT)
-            process.wait(60)
+            process.wait(300)
         assert 40 <= len(fetched(web.records())) < 300
         result = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
     assert result.stat("finish_reason") == "finished"
@@ -89,7 +89,7 @@ def test_two_crawls_at_once(tmp_path: Path) -> None:
         second = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
         assert f"in use by pid {process.pid}" in second.log
         assert second.exit_code != 0
-        process.wait(60)
+        process.wait(300)
     assert len(fetched(web.records())) == 200
 
 

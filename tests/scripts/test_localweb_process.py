@@ -83,7 +83,7 @@ def test_child_ends_with_its_parent() -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["pages"] == 40
-        out, _ = process.communicate(timeout=10)
+        out, _ = process.communicate(timeout=120)
     assert (process.returncode, out) == (0, "")
 
 
@@ -106,7 +106,7 @@ def test_serve_prints_its_report_when_told_to_stop(tmp_path: Path) -> None:
         ready = json.loads(process.stdout.readline())
         fetch_home(ready["port"], 1)
         process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=10)
+        out, _ = process.communicate(timeout=120)
     assert (ready["servers"], ready["pages"]) == (3, 9)
     assert out.startswith("requests     1 in ")
     assert len((tmp_path / "scores.tsv").read_text().splitlines()) == 9
