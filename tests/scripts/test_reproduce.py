@@ -41,6 +41,7 @@ def policies(folder: Path, figure: int, kind: str = "simulated, work") -> dict[s
     return {row["policy"]: {k: float(v) for k, v in row.items() if k not in ("crawl", "policy")} for row in found}
 
 
+@pytest.mark.long
 def test_requests_per_connection_are_the_papers(folder: Path) -> None:
     """24% one, 66% a hundred, the others between."""
     shares = {int(row["requests_per_connection"]): float(row["share"]) for row in rows(folder, "fig3")}
@@ -48,6 +49,7 @@ def test_requests_per_connection_are_the_papers(folder: Path) -> None:
     assert sum(shares.values()) == pytest.approx(1, abs=1e-4)
 
 
+@pytest.mark.long
 def test_persistent_connections_and_more_of_them_are_faster(folder: Path) -> None:
     """By policy: HTTP/1.1 beats HTTP/1.0 with any number of connections, and 64 beat 16 beat 4."""
     rates: dict[tuple[str, str], list[float]] = defaultdict(list)
@@ -60,6 +62,7 @@ def test_persistent_connections_and_more_of_them_are_faster(folder: Path) -> Non
         assert new == sorted(new)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("figure", [6, 7])
 def test_quality_comes_sooner_by_policies_that_know_it(folder: Path, figure: int) -> None:
     """By 30% of breadth-first's time capacity has more than breadth-first, and prefix more than capacity."""
@@ -67,6 +70,7 @@ def test_quality_comes_sooner_by_policies_that_know_it(folder: Path, figure: int
     assert at["prefix"] > at["capacity"] > at["breadth-first"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("figure", [6, 7])
 def test_curves_rise_to_the_whole_web(folder: Path, figure: int) -> None:
     """For each policy pages and quality over time, and quality over pages, from 0 to 1."""
@@ -82,6 +86,7 @@ def test_curves_rise_to_the_whole_web(folder: Path, figure: int) -> None:
             assert values[0] == 0 or policy == "bound"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("figure", [3, 4, 6, 7])
 def test_plots_are_written(folder: Path, figure: int) -> None:
     """PNG files."""
@@ -107,6 +112,8 @@ def test_unknown_figures_are_refused(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().err == "--figures 3,8: no figure 8\n"
 
 
+@pytest.mark.long
+@pytest.mark.alone
 def test_real_crawl_agrees_with_the_simulated_one() -> None:
     """The same web, for real and in virtual time: areas within 10%, as many pages, about as many connections."""
     spec = WebSpec(servers=30, pages=250, size_exponent=0.0, response_max=1.0)
