@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "crawlproject").rglob("*.py"))
 SETTINGS = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
 STATS = (ROOT / "docs" / "stats.md").read_text(encoding="utf-8")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "tests").rglob("README.md"))]
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
@@ -70,3 +71,11 @@ def test_scripts_named_in_the_docs_exist() -> None:
     for page in PAGES:
         for script in re.findall(r"scripts/[a-z0-9_]+(?:\.py)?", page.read_text(encoding="utf-8")):
             assert (ROOT / script).exists(), f"{page.name}: {script}"
+
+
+def test_example_of_a_crawl_test_passes() -> None:
+    """The one in tests/README.md."""
+    guide = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    exec(guide.split("```python\n")[1].split("```")[0], names)
+    names["test_broken_page_costs_no_other"]()
