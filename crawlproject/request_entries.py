@@ -6,8 +6,6 @@ import logging
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from scrapy.http.request import NO_CALLBACK
-
 from crawlproject.download.handler import LAST_OF_SESSION
 from crawlproject.frontier import Entry
 from crawlproject.frontier.place import MAX_PRIORITY
@@ -35,9 +33,6 @@ GIVEN_UP = "frontier_given_up"
 
 #: ``Request.meta``: it comes back unsent, because its server must be left alone for now.
 UNSENT = "frontier_unsent"
-
-#: ``Request.meta``: it stands for its server's robots.txt, which is to be known before the server's turn comes.
-ROBOTS_ONLY = "frontier_robots_only"
 
 
 class RequestEntries:
@@ -76,9 +71,6 @@ class RequestEntries:
         request = self.read(entry)
         if request is None:
             return None
-        if start.is_scout:
-            meta = {**request.meta, ROBOTS_ONLY: True}
-            return request.replace(callback=NO_CALLBACK, errback=None, cb_kwargs={}, meta=meta)
         meta = request.meta
         meta.setdefault("quality", entry.quality)
         if meta.get("download_slot") == meta.get(OWN_SLOT) and not self._has_slots:  # else the project's own

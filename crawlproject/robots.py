@@ -6,7 +6,6 @@ import asyncio
 import logging
 import re
 import time
-from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin
@@ -20,9 +19,9 @@ from scrapy.utils.misc import build_from_crawler
 from w3lib.url import safe_url_string
 
 from crawlproject.download.timing import CLOCK
-from crawlproject.frontier import Scouts, retry_after_seconds
+from crawlproject.frontier import retry_after_seconds
 from crawlproject.middlewares import frontier_scheduler
-from crawlproject.request_entries import ROBOTS_ONLY, UNSENT
+from crawlproject.request_entries import UNSENT
 from crawlproject.robots_options import RobotsOptions
 from crawlproject.tolerant import MAX_ROBOTS_TXT
 from crawlproject.urls import server_key
@@ -83,10 +82,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     again; after ``ROBOTSTXT_MAX_FAILURES`` in a row the server is given up.  A request that does not come from the
     frontier (a media pipeline's, ``engine.download_async``) fails at once, with ``RobotsUnreachableError``.
 
-    Up to ``ROBOTSTXT_PREFETCH`` servers at a time are asked before their turn, by scouts of the dispatcher.
-
-    Stats besides Scrapy's: ``robotstxt/unreachable``, ``robotstxt/given_up``, ``robotstxt/unsent``,
-    ``robotstxt/prefetched``.
+    Stats besides Scrapy's: ``robotstxt/unreachable``, ``robotstxt/given_up``, ``robotstxt/unsent``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -99,14 +95,9 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._fetches: dict[str, asyncio.Future[RobotParser]] = {}
         self._allows_all: RobotParser = build_from_crawler(self._parserimpl, crawler, b"")
         crawler.signals.connect(self._stop_long, signals.bytes_received)
-        crawler.signals.connect(self._spider_opened, signals.spider_opened)
 
     async def process_request(self, request: Request) -> Request | None:  # type: ignore[override]
         """None: allowed. The request itself: back to the frontier. Raises IgnoreRequest where it is forbidden."""
-        if ROBOTS_ONLY in request.meta:
-            await self._prefetch(request)
-            request.meta[UNSENT] = True
-            return request
         if request.meta.get("dont_obey_robotstxt") or not request.url.startswith(("http:", "https:")):
             return None
         try:
@@ -122,13 +113,6 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             return request
         self.process_request_2(rules, request)
         return None
-
-    async def _prefetch(self, scout: Request) -> None:
-        """Ask for the robots.txt that the page of ``scout`` will need when its server's turn comes."""
-        if not scout.meta.get("dont_obey_robotstxt"):
-            self._stats.inc_value("robotstxt/prefetched")
-            with suppress(RobotsUnreachableError):
-                await self.robot_parser(scout)
 
     async def robot_parser(self, request: Request) -> RobotParser:
         """The rules of the request's server. Raises RobotsUnreachableError while they cannot be had."""
@@ -228,15 +212,6 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         level = logging.INFO if failures == 1 or gives_up else logging.DEBUG
         logger.log(level, "robots.txt of %s cannot be had (%s): %s", key, reason, then)
         return RobotsUnreachableError(f"robots.txt of {key} could not be had: {reason}")
-
-    def _spider_opened(self) -> None:
-        scheduler = frontier_scheduler(self.crawler)
-        if scheduler is not None and self._options.prefetch:
-            scheduler.dispatcher.scouts = Scouts(self._lacks_rules, self._options.prefetch)
-
-    def _lacks_rules(self, key: str) -> bool:
-        """Whether the server's robots.txt is neither known nor asked for. O(1)."""
-        return key not in self._copies and key not in self._fetches and key.startswith(("http:", "https:"))
 
     def _stop_long(self, data: bytes, request: Request) -> None:
         """Have the rest of a robots.txt that is too long left unread."""

@@ -17,8 +17,6 @@ DEFAULTS: dict[str, Any] = {
     "ROBOTSTXT_CACHE_SIZE": 20_000,
     # With the back-off of failing servers 5 + 10 + 20 + 40 + 80 s: two and a half minutes, so that a small crawl ends.
     "ROBOTSTXT_MAX_FAILURES": 6,
-    # A sixteenth of the sessions: as many pages, of as much worth, in a given time as without (docs/how-it-works.md).
-    "ROBOTSTXT_PREFETCH": 4,
 }
 
 
@@ -32,8 +30,6 @@ class RobotsOptions:
     cache_size: int = 20_000
     #: Failures in a row after which the server is given up; 0 = never.
     max_failures: int = 6
-    #: Servers asked for their robots.txt at a time before their turn; 0 = none.
-    prefetch: int = 4
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> RobotsOptions:
@@ -43,5 +39,4 @@ class RobotsOptions:
             cache_time=values.number("ROBOTSTXT_CACHE_TIME"),
             cache_size=values.count("ROBOTSTXT_CACHE_SIZE", least=1),
             max_failures=values.count("ROBOTSTXT_MAX_FAILURES", least=0),
-            prefetch=values.count("ROBOTSTXT_PREFETCH", least=0),
         )

@@ -154,7 +154,7 @@ class FrontierScheduler(BaseScheduler):
                 self._stats.set_value("frontier/sessions", self.dispatcher.opened)
                 self._stats.set_value("frontier/sessions/resumed", self.dispatcher.resumed)
                 self._stats.max_value("frontier/sessions/max_open", self.dispatcher.open_sessions)
-            return request if start.is_scout else self._hand_out(request, start.entry)
+            return self._hand_out(request, start.entry)
         self._close_connections()
         at = self.dispatcher.wake_at()
         if at is not None:
@@ -246,10 +246,9 @@ class FrontierScheduler(BaseScheduler):
 
     def _take_back(self, request: Request, start: Start) -> None:
         self.dispatcher.give_back(start)
-        if not start.is_scout:
-            self._backend.given_back(request)
-            self._stats.inc_value("frontier/given_back")
-            self._count("dequeued", -1, start.entry)
+        self._backend.given_back(request)
+        self._stats.inc_value("frontier/given_back")
+        self._count("dequeued", -1, start.entry)
         self._take_dropped()
 
     def _find_ended(self) -> None:

@@ -22,11 +22,10 @@ URL handed out before its server's time; a ready server's place in the heap is i
 events (URLs pushed, request recorded, session closed), so the heap stays right without scanning.
 
 ``Frontier`` keeps these, ``Dispatcher`` runs sessions on it within a limit.  Sessions are not preempted: a
-better server waits until a connection closes.  A scout is a session ahead of its server's turn, for one request that
-is not in the frontier: what must be known before the first page, robots.txt.
+better server waits until a connection closes.
 """
 
-from crawlproject.frontier.dispatch import Dispatcher, Scouts, Start
+from crawlproject.frontier.dispatch import Dispatcher, Start
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.policy import (
@@ -61,7 +60,6 @@ __all__ = [
     "Politeness",
     "QualityFirst",
     "QueueRows",
-    "Scouts",
     "Server",
     "ServerState",
     "ServerUrls",

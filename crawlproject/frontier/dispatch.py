@@ -12,20 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from crawlproject.frontier.heap import LazyHeap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.session import Session
 
 #: How long (seconds) a session waits for its last page's links when its server has no URL left.
 LINGER = 0.1
-
-#: One scout at a time for each so many sessions allowed: scouts prepare sessions, they do not replace them.
-SESSIONS_PER_SCOUT = 8
-
-#: Among how many servers next in turn one for a scout is looked for, for each scout allowed.
-SERVERS_PER_SCOUT = 4
 
 
 class Start(NamedTuple):
@@ -35,17 +27,6 @@ class Start(NamedTuple):
     entry: Entry
     #: Certainly the last of its session, so that it can ask the server to close.
     is_last: bool
-    #: See ``Scouts``: the entry is the server's best, which stays queued.
-    is_scout: bool = False
-
-
-class Scouts(NamedTuple):
-    """Sessions of one request that is not in the frontier (robots.txt), with servers whose turn comes next."""
-
-    #: Whether the server of a key is to have one; each has one at most.
-    wanted: Callable[[str], bool]
-    #: At a time; they count among the sessions.
-    most: int
 
 
 class Dispatcher:
@@ -56,8 +37,6 @@ class Dispatcher:
     A session that gives up its place may leave its connection open, idle: it is parked.  At most ``max_parked`` are,
     and only where the frontier's politeness has a ``parking_time``.
 
-    ``scouts`` may be set, too.  A server that has its turn now gets none: its session begins with that request.
-
     ``next``, ``ended`` and ``wake_at`` are O(log n) amortised.
     """
 
@@ -65,13 +44,11 @@ class Dispatcher:
         self.frontier = frontier
         self.max_sessions = max_sessions
         self.max_parked = max_parked
-        self.scouts: Scouts | None = None
         self._linger = linger
         self._open: set[Session] = set()
         self._free: deque[Session] = deque()  # no request under way, to be looked at
         self._held: LazyHeap[Session] = LazyHeap()  # waiting politely, or for URLs, by the time it ends
         self._parked: LazyHeap[Session] = LazyHeap()  # by the time it ends
-        self._scouting: set[Session] = set()
         self._closed: list[Session] = []
         self.opened = 0  # sessions, ever
         self.resumed = 0  # how often a parked one went on
@@ -96,9 +73,6 @@ class Dispatcher:
             if start is not None:
                 return start
         while len(self._open) < self.max_sessions:
-            scout = self._scout(now)
-            if scout is not None:
-                return scout
             opened = self.frontier.open_session(now)
             if opened is None:
                 break
@@ -128,8 +102,7 @@ class Dispatcher:
 
     def give_back(self, start: Start) -> None:
         """The request may not start after all: its URL goes back to the queue; ``ended`` must still follow."""
-        if not start.is_scout:
-            self.frontier.give_back(start.session, start.entry)
+        self.frontier.give_back(start.session, start.entry)
 
     def end(self, session: Session) -> None:
         """Have the session closed instead of given another request."""
@@ -157,30 +130,6 @@ class Dispatcher:
         self._held = LazyHeap()
         while (parked := self._parked.pop()) is not None:
             self._unpark(parked, now)
-
-    def _scout(self, now: float) -> Start | None:
-        """Open a session ahead of its server's turn, in one of the last places. O(k log k), k scouts being allowed."""
-        if self.scouts is None:
-            return None
-        most = min(self.scouts.most, self.max_sessions // SESSIONS_PER_SCOUT)
-        free = self.max_sessions - len(self._open)
-        if free > most or len(self._scouting) >= most:
-            return None
-        for key in self.frontier.upcoming(free + SERVERS_PER_SCOUT * most)[free:]:
-            start = self._open_scout(key, now) if self.scouts.wanted(key) else None
-            if start is not None:
-                return start
-        return None
-
-    def _open_scout(self, key: str, now: float) -> Start | None:
-        opened = self.frontier.open_scout(key, now)
-        if opened is None:
-            return None
-        session, entry = opened
-        self._open.add(session)
-        self._scouting.add(session)
-        self.opened += 1
-        return Start(session, entry, is_last=False, is_scout=True)
 
     def _serve(self, session: Session, now: float) -> Start | None:
         """Start the session's next request, hold it, or close it."""
@@ -223,6 +172,5 @@ class Dispatcher:
 
     def _close(self, session: Session, now: float) -> None:
         self._open.discard(session)
-        self._scouting.discard(session)
         self.frontier.close_session(session, now)
         self._closed.append(session)

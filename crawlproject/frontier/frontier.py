@@ -136,13 +136,6 @@ class Frontier:
         server = self._queue.lease(now)
         return None if server is None else server.take_session(now, self._max_batch)
 
-    def open_scout(self, key: str, now: float) -> tuple[Session, Entry] | None:
-        """Lease a ready server, once, for a request not queued here; with its best URL, which stays. O(log servers)."""
-        server = self._servers.by_key[key]
-        if server.scouted or server.parked is not None or not self._queue.take(server, now):
-            return None
-        return server.take_scout(now), server.urls.best(key)
-
     def next_url(self, session: Session, now: float) -> Entry | None:
         """The best URL of the session's server, if the session may ask for one now. O(log n).
 
@@ -224,7 +217,7 @@ class Frontier:
         """When ``open_session`` can next succeed, now if that has passed; None if no server waits. O(1) amortised."""
         return self._queue.first_due()
 
-    def upcoming(self, count: int, until: float | None = None) -> list[str]:
+    def upcoming(self, count: int, until: float) -> list[str]:
         """Keys of the servers that probably get the next ``count`` sessions, the next first: those ready, and those
         whose rest ends by ``until``. O(count log count).
         """

@@ -73,7 +73,6 @@ class Server:
         "parked",
         "ready_at",
         "request_wait",
-        "scouted",
         "session",
         "state",
         "urgency",
@@ -102,7 +101,6 @@ class Server:
         self.guarded = ""  # why it comes after all others; empty: it does not
         self.depth_times: DepthTimes | None = None  # from the first deep page on
         self.given_up = False
-        self.scouted = False
         self.pages = 0  # whose content was looked at
         self.copies = 0  # of these, with content met before
         self.demotion = 1.0  # factor on its rank: less for a mirror
@@ -134,14 +132,6 @@ class Server:
             self.parked.resume(now, limit)
         session = self.session = self.parked or Session(self, now, limit)
         self.parked = None
-        return session
-
-    def take_scout(self, now: float) -> Session:
-        """Open a session whose only request starts now."""
-        self.scouted = True
-        session = self.session = Session(self, now, limit=1)
-        session.requests = 1
-        session.busy_since = now
         return session
 
     def rest_after(self, session: Session, politeness: Politeness) -> None:

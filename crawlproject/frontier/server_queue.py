@@ -83,15 +83,6 @@ class ServerQueue:
             return server
         return None
 
-    def take(self, server: Server, now: float) -> bool:
-        """Lease ``server``, best or not; False unless it may be asked now. O(log servers)."""
-        if server.state is not READY or not (server.group is None or server.group.is_free(now)):
-            return False
-        self.tick(now)
-        self.ready.remove(server)
-        self._leased(server)
-        return True
-
     def best_rank(self, now: float) -> float | None:
         """Rank of the best server that may be asked now; None if there is none. O(log servers) for each that woke."""
         self.tick(now)
@@ -114,13 +105,11 @@ class ServerQueue:
         """The earliest time at which ``lease`` can succeed; None if no server waits. O(1) amortised."""
         return self.now if len(self.ready) else self.resting.first_key()
 
-    def upcoming(self, count: int, until: float | None) -> list[Server]:
+    def upcoming(self, count: int, until: float) -> list[Server]:
         """The ``count`` servers that ``lease`` would take next, but for what changes: those ready, the best first, then
         those whose rest ends by ``until``, the first first. O(count log count).
         """
         servers = self.ready.first(count)
-        if until is None:
-            return servers
         for due in self.resting.first(count - len(servers)):
             if due.heap_item is None or due.heap_item[0] > until:
                 break

@@ -89,7 +89,6 @@ def _settings(policy: str, conditions: Conditions) -> dict[str, Any]:
         "FRONTIER_MIN_DELAY": conditions.min_delay,
         "FRONTIER_MAX_DELAY": conditions.max_delay,
         "FRONTIER_QUALITY": "scores",
-        "ROBOTSTXT_PREFETCH": 0,  # as in the simulation: robots.txt is the first request of a server's first session
         "CLOSESPIDER_TIMEOUT": conditions.timeout,
         "LOG_LEVEL": "WARNING",
         "ALLOWED_NETWORKS": "127.0.0.0/8",

@@ -239,14 +239,13 @@ def test_scrapys_own_scheduler() -> None:
 
 
 def test_robots_txt_comes_by_the_proxy_that_the_page_goes_through() -> None:
-    """Ahead of the servers' turn, too; names need not resolve here."""
+    """Names need not resolve here."""
     hosts = [f"http://host{number}.example.com" for number in range(20)]
     script = {f"{host}/robots.txt": ALL for host in hosts} | {f"{host}/0": Answer(host) for host in hosts}
     settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8}
     ours = run(f"{INLINE}.ProxySpider", script, settings=settings, hosts=",".join(hosts))
     assert sorted(item["text"] for item in ours.items()) == sorted(hosts)
     assert sorted(one.path for one in ours.site.asked) == sorted(script)
-    assert ours.stat("robotstxt/prefetched") >= 1
     assert ours.stat("dns/lookups") == 0
 
 
@@ -259,11 +258,10 @@ def test_server_that_is_not_to_be_contacted_is_not_tried_again_and_again() -> No
         ours = run_on(site, SPIDER, settings=settings)
     assert ours.asked() == {"1/": 1}
     assert ours.reason == "finished"
-    assert ours.stat("robotstxt/prefetched") == 0
     assert len(links) <= ours.stat("guard/refused/loopback") <= len(links) + 40
 
 
-def test_scouts_do_not_download_what_robots_txt_is_not_asked_for() -> None:
+def test_pages_that_robots_txt_is_not_asked_for() -> None:
     """Pages with ``dont_obey_robotstxt``: each once, and no robots.txt."""
     script = {f"/{number}": FINE for number in range(2)}
     with scripted_site(20) as site:
@@ -271,12 +269,11 @@ def test_scouts_do_not_download_what_robots_txt_is_not_asked_for() -> None:
         settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8}
         ours = run_on(site, f"{INLINE}.DisobedientSpider", settings=settings)
     assert ours.asked() == {f"{server}/{number}": 1 for server in range(1, 21) for number in range(2)}
-    assert ours.stat("robotstxt/prefetched") == 0
     assert not any(one.path == "/robots.txt" for one in site.asked)
 
 
 @pytest.mark.parametrize("limit", [2, 3])
-def test_sitemaps_found_ahead_have_the_depth_of_their_servers_pages(limit: int) -> None:
+def test_sitemaps_have_the_depth_of_their_servers_pages(limit: int) -> None:
     """As if the page had come first: what the pages listed link to is one deeper, and DEPTH_LIMIT holds for that."""
     servers = range(2, 10)
     with scripted_site(9) as site:
@@ -290,7 +287,6 @@ def test_sitemaps_found_ahead_have_the_depth_of_their_servers_pages(limit: int) 
         site.script = script
         settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8, "DEPTH_LIMIT": limit, "LINKS_SITEMAPS": True}
         ours = run_on(site, "crawlproject.spiders.web.WebSpider", settings=settings, seeds=site.url("1/"))
-    assert ours.stat("robotstxt/prefetched") >= 1
     asked = ours.asked()
     assert sum(asked[f"{server}/hidden"] for server in servers) == len(servers)
     assert sum(asked[f"{server}/deeper"] for server in servers) == (len(servers) if limit == 3 else 0)
