@@ -45,8 +45,8 @@ class AdmissionMiddleware(CrawlerMiddleware):
 
     A request to a server given up or full fails without being sent, and so does one to a server that is denied
     (``FRONTIER_DENY_FILE``) or to an address that is not allowed (``ALLOWED_NETWORKS``; the addresses of names are
-    known later: to the download handler).  Where politeness goes by address, the server's is looked up, and the request waits
-    in the frontier while another server there has a connection.
+    known later: to the download handler).  Where politeness goes by address, the server's is looked up, and the
+    request waits in the frontier while another server there has a connection.
     Stats: ``frontier/denied``, ``guard/refused/<kind>``.
     """
 

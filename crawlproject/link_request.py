@@ -18,6 +18,7 @@ from scrapy.exceptions import (
 )
 from scrapy.spidermiddlewares.httperror import HttpError
 
+from crawlproject.download.address_guard import AddressRefused
 from crawlproject.failure_words import in_words
 from crawlproject.page_types import BY_TYPE
 
@@ -54,5 +55,6 @@ def link_failed(failure: Any) -> None:
     error = failure.value
     if isinstance(error, HttpError) or not isinstance(error, FETCH_FAILURES):
         failure.raiseException()  # Scrapy's to count and to log, as for any request
-    level = logging.DEBUG if failure.request.meta.get("depth") else logging.WARNING
+    is_told = failure.request.meta.get("depth") or isinstance(error, AddressRefused)  # by AdmissionMiddleware
+    level = logging.DEBUG if is_told else logging.WARNING
     logger.log(level, "Not fetched: %s: %s", failure.request, in_words(error))

@@ -66,10 +66,11 @@ def _with_urls(seeds: str, lines: list[str]) -> list[str]:
 
 def _is_host(entry: str) -> bool:
     """Whether an entry without a scheme is a host, with a port and path or without."""
+    entry = entry.removeprefix("//")
     if _is_path(entry):
         return False
     try:
-        host = host_of(server_key(f"http://{entry.removeprefix('//')}"))
+        host = host_of(server_key(f"http://{entry}"))
     except ValueError:
         return False
     try:
