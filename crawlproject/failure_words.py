@@ -42,10 +42,15 @@ def _words(error: BaseException) -> str | None:
     return next((words(error) for kind, words in _KINDS if isinstance(error, kind)), None)
 
 
+def _attribute(error: BaseException, name: str) -> str:
+    """Which exceptions made by OpenSSL have, others not."""
+    return getattr(error, name, None) or str(error)
+
+
 _KINDS: tuple[tuple[type[BaseException], Callable[[Any], str]], ...] = (
     (NameLookupError, lambda error: f"{_LOOKUPS.get(error.kind, error.kind)}: {error.name}"),
-    (ssl.SSLCertVerificationError, lambda error: f"TLS certificate: {error.verify_message or error.reason}"),
-    (ssl.SSLError, lambda error: f"TLS: {(error.reason or str(error)).replace('_', ' ').lower()}"),
+    (ssl.SSLCertVerificationError, lambda error: f"TLS certificate: {_attribute(error, 'verify_message')}"),
+    (ssl.SSLError, lambda error: f"TLS: {_attribute(error, 'reason').replace('_', ' ').lower()}"),
     (ConnectionRefusedError, lambda _: "connection refused"),
     (ConnectionResetError, lambda _: "connection reset"),
     (aiohttp.ServerDisconnectedError, lambda _: "connection closed without an answer"),

@@ -108,6 +108,7 @@ class LoadMonitor:
                 task.stop()
         self._lag.stop()
         self._measure()
+        self._tell_failures()
         if self._metrics is not None:
             await self._metrics.stop()
 
@@ -175,6 +176,9 @@ class LoadMonitor:
     def _tell(self) -> None:
         if self._load:
             logger.info(LINE, self._load)
+        self._tell_failures()
+
+    def _tell_failures(self) -> None:
         failures = failure_counts(self._stats.get_stats())
         if failures != self._failures:
             self._failures = failures

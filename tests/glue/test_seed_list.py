@@ -97,7 +97,7 @@ def test_file_without_a_url(tmp_path: Path, content: bytes, told: str) -> None:
 @pytest.mark.parametrize("seeds", ["", " ", ",", "http://[bad/"])
 def test_nothing_to_start_from(seeds: str) -> None:
     """Is an error."""
-    with pytest.raises(ValueError, match="^seeds="):
+    with pytest.raises(ValueError, match=r"^seeds="):
         seed_lines(seeds)
 
 
