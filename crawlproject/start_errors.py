@@ -11,14 +11,13 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from crawlproject.repository import RepositoryError
 from crawlproject.storage import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: What components raise for settings, arguments, files and directories that cannot be used.
-EXPECTED = (ValueError, OSError, StoreError, RepositoryError)
+EXPECTED = (ValueError, OSError, StoreError)
 
 #: Who logs an exception that nobody caught.
 REPORTERS = ("asyncio", "twisted")
@@ -34,13 +33,17 @@ _MAX_CHAIN = 10
 
 
 @contextmanager
-def starting() -> Iterator[None]:
-    """Have the ``EXPECTED`` exceptions raised within logged in one line, if nobody catches them. Also a decorator."""
+def starting(*others: type[Exception]) -> Iterator[None]:
+    """Have ``EXPECTED`` exceptions, and ``others``, raised within logged in one line, if nobody catches them.
+
+    Also a decorator.
+    """
+    expected: tuple[type[Exception], ...] = (*EXPECTED, *others)
     for name in REPORTERS:
         logging.getLogger(name).addFilter(_one_line)  # which is added once
     try:
         yield
-    except EXPECTED as error:
+    except expected as error:
         setattr(error, _AT_START, True)
         raise
 

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawlproject.start_errors import MAX_MESSAGE, starting
-from tests.glue.cli import Done, scrapy
+from tests.crawl.crawling import environment
+from tests.processes import run_python
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from subprocess import CompletedProcess
 
 SEED = ["crawl", "web", "-a", "seeds=http://127.0.0.1:9/"]
 
@@ -63,27 +65,36 @@ class Mine(scrapy.Spider):
 """
 
 
-@pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Done]]:
-    """What came of all of them."""
-    folder = tmp_path_factory.mktemp("start")
-    (folder / "mine.py").write_text(SPIDER)
-    (folder / "damaged" / "frontier").mkdir(parents=True)
-    (folder / "damaged" / "frontier" / "store.json").write_text("{")
-    (folder / "logs").mkdir()
-    commands = [[part.format(folder=folder) for part in command] for command, _ in CASES.values()]
-    return folder, dict(zip(CASES, scrapy(folder / "logs", *commands), strict=True))
+def errors_in(log: str) -> list[str]:
+    """The messages of lines at ERROR and above."""
+    lines = [line for line in log.splitlines() if "] ERROR: " in line or "] CRITICAL: " in line]
+    return [line.split("] ", 1)[1].split(": ", 1)[1] for line in lines]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_start_error_is_one_line(done: tuple[Path, dict[str, Done]], name: str) -> None:
+def test_start_error_is_one_line(tmp_path: Path, name: str) -> None:
     """Nothing else is an error, nothing is fetched."""
-    folder, results = done
-    result, told = results[name], CASES[name][1].format(folder=folder)
-    assert result.code == 1
-    assert "Traceback" not in result.log
-    assert [error.startswith(f"Cannot start: {told}") for error in result.errors] == [True], result.errors
-    assert "Crawled 0 pages" not in result.log
+    (tmp_path / "mine.py").write_text(SPIDER)
+    (tmp_path / "damaged" / "frontier").mkdir(parents=True)
+    (tmp_path / "damaged" / "frontier" / "store.json").write_text("{")
+    command, told = CASES[name]
+    done: CompletedProcess[str] = run_python(
+        "-m", "scrapy", *(part.format(folder=tmp_path) for part in command), env=environment()
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr + done.stdout
+    [error] = errors_in(done.stderr)
+    assert error.startswith(f"Cannot start: {told.format(folder=tmp_path)}")
+    assert "Crawled 0 pages" not in done.stderr
+
+
+def test_misspelt_spider_is_told_so() -> None:
+    """With the one that was meant, or those there are."""
+    for name, told in (("wbe", "did you mean web?"), ("xyz", "there are ")):
+        done = run_python("-m", "scrapy", "crawl", name, env=environment())
+        assert done.returncode == 2
+        assert f"no spider '{name}'; {told}" in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def reported(error: Exception, caplog: pytest.LogCaptureFixture, *, within: bool = True) -> list[str]:
