@@ -41,7 +41,15 @@ def crawl(seeds: list[str], scores: Path) -> None:
     command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(seeds)}", "-O", str(PAGES)]
     command += ["-s", "FRONTIER_QUALITY=scores", "-s", f"FRONTIER_QUALITY_FILE={scores}", "-s", "LOG_LEVEL=WARNING"]
     command += ["-s", "ALLOWED_NETWORKS=127.0.0.0/8"]
-    subprocess.run(command, cwd=ROOT, check=True, start_new_session=True)  # killed where this is interrupted
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # or the process would start and nobody know of it
+    with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:
+        try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            if process.wait():
+                raise subprocess.CalledProcessError(process.returncode, command)
+        except BaseException:
+            process.kill()
+            raise
 
 
 def main() -> None:
