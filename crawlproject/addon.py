@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
+from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
+from crawlproject.all_settings import check_names
 from crawlproject.duplicate_options import DuplicateOptions
+from crawlproject.failure_log import CountingHttpErrorMiddleware, counts_failures
+from crawlproject.limit_options import LimitOptions
 from crawlproject.monitor import MonitorOptions
 from crawlproject.network_options import NetworkOptions
 from crawlproject.options import FrontierOptions
+from crawlproject.presets import apply_preset
 from crawlproject.repository_options import repository_options
 from crawlproject.robots import RobotsMiddleware
 from crawlproject.robots_options import RobotsOptions
 from crawlproject.seen_options import SeenOptions
+from crawlproject.start_errors import starting
 from crawlproject.tolerant import (
     TolerantCompressionMiddleware,
     TolerantMetaRefreshMiddleware,
@@ -31,6 +40,7 @@ if TYPE_CHECKING:
 HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
 
 DOWNLOADER_MIDDLEWARES = {
+    "crawlproject.limits.LimitsMiddleware": 80,  # outermost: what a page is in the end
     "crawlproject.admission.AdmissionMiddleware": 90,  # before RobotsMiddleware (100)
     "crawlproject.middlewares.PolitenessMiddleware": 110,  # after it
     "crawlproject.tolerant.CharsetMiddleware": 585,  # between HttpCompressionMiddleware and MetaRefreshMiddleware
@@ -68,11 +78,15 @@ EXTENSIONS = {"crawlproject.monitor.LoadMonitor": 0, "crawlproject.page_types.Pa
 class FrontierAddon:
     """Switches on scheduler, dupefilter, download handler and middlewares, where the project has not chosen its own.
 
-    Raises ValueError at start for a wrong setting.
+    Raises ValueError at start for a wrong setting, or one that is a misspelling of one of ours.
     """
 
+    @starting()
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl."""
+        check_names(settings)
+        apply_preset(settings)
+        _check_job_dir(settings)
         FrontierOptions.from_settings(settings)
         NetworkOptions.from_settings(settings)
         SeenOptions.from_settings(settings)
@@ -81,6 +95,7 @@ class FrontierAddon:
         DuplicateOptions.from_settings(settings)
         has_repository = repository_options(settings) is not None
         TrapOptions.from_settings(settings)
+        LimitOptions.from_settings(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits
@@ -96,6 +111,8 @@ class FrontierAddon:
             for path, order in components.items():
                 settings.setdefault_in_component_priority_dict(name, load_object(path), order)
         self._replace(settings)
+        if counts_failures(settings):
+            _count_failures(settings)
 
     @staticmethod
     def _replace(settings: BaseSettings) -> None:
@@ -116,6 +133,25 @@ class FrontierAddon:
         if delay > 0:
             settings.set("FRONTIER_REQUEST_DELAY", delay, priority="addon")
             settings.set("DOWNLOAD_DELAY", 0, priority=settings.getpriority("DOWNLOAD_DELAY") or 0)
+
+
+def _count_failures(settings: BaseSettings) -> None:
+    """``FRONTIER_LOG_FAILURES = "counts"``, where the project has chosen nothing else."""
+    settings.set("RETRY_GIVE_UP_LOG_LEVEL", "DEBUG", priority="addon")
+    settings.set("LOG_FORMATTER", "crawlproject.failure_log.CountingLogFormatter", priority="addon")
+    for name in ("SPIDER_MIDDLEWARES_BASE", "SPIDER_MIDDLEWARES"):
+        with suppress(KeyError):  # it stands in the other, or nowhere
+            settings.replace_in_component_priority_dict(name, HttpErrorMiddleware, CountingHttpErrorMiddleware)
+
+
+def _check_job_dir(settings: BaseSettings) -> None:
+    """Raises ValueError where JOBDIR cannot be used."""
+    try:
+        path = job_dir(settings)
+    except OSError as error:
+        raise ValueError(f"JOBDIR={settings['JOBDIR']!r}: {error.strerror}") from error
+    if path and not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
+        raise ValueError(f"JOBDIR={path!r}: must be a directory that can be written to")
 
 
 def _set_in(settings: BaseSettings, name: str, key: str, value: Any) -> None:

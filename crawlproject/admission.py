@@ -13,16 +13,28 @@ from scrapy.http.request import NO_CALLBACK
 from crawlproject.download.address_guard import AddressGuard, AddressRefused
 from crawlproject.download.lookup import NameLookupError
 from crawlproject.download.resolver import crawl_resolver
+from crawlproject.limit_options import LimitOptions
 from crawlproject.middlewares import CrawlerMiddleware, frontier_scheduler
 from crawlproject.network_options import NetworkOptions
+from crawlproject.page_limits import PAGE_LIMIT
 from crawlproject.request_entries import GIVEN_UP, UNSENT
-from crawlproject.urls import host_of, server_key
+from crawlproject.urls import LinkFilter, host_of, server_key
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
+
+#: Why a request fails without being sent, in words.
+_UNSENT = {
+    "server_given_up": "its server was given up: too many failures in a row "
+    "(FRONTIER_MAX_FAILURES, ROBOTSTXT_MAX_FAILURES)",
+    PAGE_LIMIT: "its server is full (FRONTIER_MAX_PAGES_PER_SERVER, FRONTIER_MAX_PAGES_PER_DOMAIN)",
+}
+
+#: Those of requests that are judged.
+_ANY_SCHEME = frozenset(("http", "https", "ftp"))
 
 #: Servers whose refusal is remembered, so that it is logged once.
 REFUSALS_REMEMBERED = 10_000
@@ -31,22 +43,26 @@ REFUSALS_REMEMBERED = 10_000
 class AdmissionMiddleware(CrawlerMiddleware):
     """Before a server is contacted for the first time, robots.txt included (downloader, before RobotsMiddleware).
 
-    A request to a server given up fails without being sent, and so does one to an address that is not allowed
-    (``ALLOWED_NETWORKS``; those of names are known later: to the download handler).  Where politeness goes by address,
-    the server's is looked up, and the request waits in the frontier while another server there has a connection.
-    Stats: ``guard/refused/<kind>``.
+    A request to a server given up or full fails without being sent, and so does one to a server that is denied
+    (``FRONTIER_DENY_FILE``) or to an address that is not allowed (``ALLOWED_NETWORKS``; the addresses of names are
+    known later: to the download handler).  Where politeness goes by address, the server's is looked up, and the
+    request waits in the frontier while another server there has a connection.
+    Stats: ``frontier/denied``, ``guard/refused/<kind>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._guard = AddressGuard(NetworkOptions.from_settings(crawler.settings).allowed_networks)
+        denied = LimitOptions.from_settings(crawler.settings).denied
+        self._denied = LinkFilter(denied=denied, schemes=_ANY_SCHEME) if denied else None
         self._refused: LRUCache[str, bool] = LRUCache(REFUSALS_REMEMBERED)
 
     async def process_request(self, request: Request) -> Request | None:
         """None: go on. The request itself: back to the frontier."""
-        if request.meta.pop(GIVEN_UP, False):
-            limits = "FRONTIER_MAX_FAILURES, ROBOTSTXT_MAX_FAILURES"
-            raise IgnoreRequest(f"its server was given up: too many failures in a row ({limits})")
+        reason = request.meta.pop(GIVEN_UP, None)
+        if reason is not None:
+            raise IgnoreRequest(_UNSENT.get(reason, reason))
+        self._check_denied(request)
         self._guard.check_url(request.url)
         if request.url[:4].lower() == "ftp:":  # its handler resolves names by itself
             await self._check_name(request.url)
@@ -58,6 +74,16 @@ class AdmissionMiddleware(CrawlerMiddleware):
             return None
         request.meta[UNSENT] = True
         return request
+
+    def _check_denied(self, request: Request) -> None:
+        """Raise IgnoreRequest where the server is not to be contacted, wherever the URL came from."""
+        if self._denied is None:
+            return
+        with suppress(ValueError):  # no server in its URL: the download will say so
+            if self._denied.denies(server_key(request.url)):
+                assert self._crawler.stats is not None
+                self._crawler.stats.inc_value("frontier/denied")
+                raise IgnoreRequest("its server is denied (FRONTIER_DENY_FILE)")
 
     async def _address(self, host: str) -> str | None:
         """IP address of ``host``, None if it has none (the download will say so)."""

@@ -100,12 +100,8 @@ class DiskBackend(MemoryBackend):
         order = "quality" if self._options.policy.by_quality else "arrival"
         self._frontier = frontier
         self._codec = RequestCodec(spider)
-        try:
-            self._store = DiskStore(self._directory, StoreLabel(spider.name, order))
-            self._load(frontier, seen)
-        except StoreError as error:
-            logger.critical("Cannot start: %s", error)
-            raise
+        self._store = DiskStore(self._directory, StoreLabel(spider.name, order))
+        self._load(frontier, seen)
         self._set_timer()
 
     def _load(self, frontier: Frontier, seen: SeenDupeFilter) -> None:

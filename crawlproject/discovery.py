@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier import Entry
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
+    from crawlproject.page_limits import PageLimits
     from crawlproject.trap_guard import Around, TrapGuard
     from crawlproject.urls import LinkFilter
 
@@ -37,12 +38,16 @@ class Discovery:
         self._queued = queued
         assert crawler.spider is not None
         self._intake = LinkIntake(seen, link_filter, quality, stats, crawler.settings)
-        self._sitemaps = SitemapIntake(seen, link_filter, stats, crawler.settings, crawler.spider)
+        self._sitemaps = SitemapIntake(seen, link_filter.without_patterns(), stats, crawler.settings, crawler.spider)
         self._crawl_delays = CrawlDelays(self._frontier, stats, crawler.settings)
 
     def guard_by(self, guard: TrapGuard | None) -> None:
         """Have links judged by ``guard``."""
         self._intake.guard = guard
+
+    def limit_by(self, limits: PageLimits) -> None:
+        """Have links of full servers refused."""
+        self._intake.limits = limits
 
     def push_links(self, links: Links) -> None:
         """A page's or sitemap's links. O(links)."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from crawlproject.frontier import Frontier, ServerState, StoredUrlQueue
 from crawlproject.frontier.entry import url_of
 from crawlproject.frontier.place import decode_place, decode_row
+from crawlproject.monitor.waiting import rest_reason
 from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore
 from crawlproject.urls import host_of
 
@@ -65,12 +66,16 @@ class FrontierReport:
             "servers_guarded": sum(bool(server.guarded) for server in self._frontier.servers()),
         }
 
-    def servers(self, host: str | None = None) -> list[dict[str, Any]]:
-        """Servers by rank, best first; of one ``host`` (or server key), or all that have URLs. O(n log n)."""
+    def servers(self, host: str | None = None, state: str | None = None) -> list[dict[str, Any]]:
+        """Servers by rank, best first; of one ``host`` (or server key), in one ``state`` (as shown), or all that
+        have URLs. O(n log n)."""
+        found = list(self._frontier.servers())
         if host is not None:
-            found = [s for s in self._frontier.servers() if host in (s.key, host_of(s.key))]
-        else:
-            found = [s for s in self._frontier.servers() if s.urls]
+            found = [server for server in found if host in (server.key, host_of(server.key))]
+        if state is not None:
+            found = [server for server in found if _state(server) == state]
+        elif host is None:
+            found = [server for server in found if server.urls]
         return sorted(map(self._terms, found), key=lambda terms: (-terms["rank"], terms["server"]))
 
     def urls(self, key: str) -> Iterator[dict[str, Any]]:
@@ -96,7 +101,10 @@ class FrontierReport:
         return {
             "server": server.key,
             "rank": self._policy.rank(server) if urls else 0.0,
-            "state": "given up" if server.given_up else server.state.value,
+            "state": _state(server),
+            "reason": _reason(server),
+            "last_error": server.last_error,
+            "fetched": server.fetched,
             "allowed_at": datetime.fromtimestamp(server.ready_at, UTC).isoformat(timespec="seconds")
             if resting
             else "now",
@@ -120,3 +128,15 @@ class FrontierReport:
             "refused": server.guard.refused if server.guard else 0,
             "traps": server.guard.spent if server.guard else [],
         }
+
+
+def _state(server: Server) -> str:
+    """The state as it is shown; a stored server has no session."""
+    return "given-up" if server.given_up else server.state.value
+
+
+def _reason(server: Server) -> str:
+    """Why a server is given up or rests; empty for others."""
+    if server.given_up:
+        return f"{server.failures} failures in a row" if server.failures else "too many failures in a row"
+    return rest_reason(server) if server.state is ServerState.RESTING else ""

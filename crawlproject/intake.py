@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.frontier import Entry
 from crawlproject.frontier.quality import link_gains
+from crawlproject.limit_options import LimitOptions
 from crawlproject.link_record import LinkRecord
+from crawlproject.page_limits import PAGE_LIMIT
 from crawlproject.trap_options import TrapOptions
 from crawlproject.urls import LinkFilter, server_key
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
+    from crawlproject.page_limits import PageLimits
     from crawlproject.trap_guard import TrapGuard
 
 #: Whether a reference that has no canonical form is one of another scheme (mailto:, javascript:), not a broken one.
@@ -72,8 +75,10 @@ class LinkIntake:
         settings: BaseSettings,
     ) -> None:
         self.guard: TrapGuard | None = None  # who judges links by the pages they stand on
+        self.limits: PageLimits | None = None
         self._seen = seen
         self._filter = lru_cache(KNOWN_LINKS)(link_filter.reason)
+        self._seed_filter = link_filter.without_patterns().reason
         self._quality = quality
         self._stats = stats
         self._depth_limit = settings.getint("DEPTH_LIMIT")
@@ -104,13 +109,15 @@ class LinkIntake:
             self._record.close()
 
     def _sift(self, links: Links, depth: int, payload: Any, counts: Counter[str]) -> Found:
-        reason_to_skip, worth, quality = self._filter, self._quality.quality, links.quality
+        reason_to_skip = self._filter if links.response is not None else self._seed_filter
+        worth, quality = self._quality.quality, links.quality
         urls = self._canonical(links)
         page = self._page(links)
         guarded = None
         if self.guard is not None and page is not None and links.kind == "page":
             assert links.response is not None
             guarded, urls = self.guard.page(page, links.response.meta, urls)
+        is_full = self.limits.refuses if self.limits else None
         refuses = guarded.refuses if guarded is not None and guarded.refuses_some else None
         source = self._source(links, page, urls)
         wanted: list[str] = []
@@ -121,6 +128,8 @@ class LinkIntake:
             reason = reason_to_skip(url)
             if reason is None and refuses is not None and refuses(url):
                 reason = "guard"
+            if reason is None and is_full is not None and is_full(url):
+                reason = PAGE_LIMIT
             if reason is not None:
                 counts[f"skipped/{reason}"] += 1
             else:
@@ -167,14 +176,19 @@ class LinkIntake:
 
 
 def link_filter_from_settings(settings: BaseSettings, spider: object) -> LinkFilter:
-    """The rules of following: ``LINKS_SKIP_EXTENSIONS``, ``URLLENGTH_LIMIT``, ``TRAPS_*`` and the spider's ``allowed``
-    (domains, ports as well) or ``allowed_domains``."""
+    """The rules of following: ``LINKS_SKIP_EXTENSIONS``, ``LINKS_INCLUDE``, ``LINKS_EXCLUDE``, ``FRONTIER_DENY_FILE``,
+    ``URLLENGTH_LIMIT``, ``TRAPS_*`` and the spider's ``allowed`` (domains, ports as well) or ``allowed_domains``."""
+    limits = LimitOptions.from_settings(settings)
     options: dict[str, object] = {"traps": TrapOptions.from_settings(settings).rules}
+    options |= {"denied": limits.denied, "include": limits.include, "exclude": limits.exclude}
     if settings.get("LINKS_SKIP_EXTENSIONS") is not None:
         options["extensions"] = frozenset(settings.getlist("LINKS_SKIP_EXTENSIONS"))
     if settings.getint("URLLENGTH_LIMIT") > 0:
         options["max_length"] = settings.getint("URLLENGTH_LIMIT")
-    allowed = getattr(spider, "allowed", None) or getattr(spider, "allowed_domains", None)
-    if allowed:
-        options["allowed"] = frozenset(allowed)
-    return LinkFilter(**options)  # type: ignore[arg-type]
+    name = next((name for name in ("allowed", "allowed_domains") if getattr(spider, name, None)), None)
+    try:
+        if name is not None:
+            options["allowed"] = frozenset(getattr(spider, name))
+        return LinkFilter(**options)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error

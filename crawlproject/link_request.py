@@ -18,6 +18,8 @@ from scrapy.exceptions import (
 )
 from scrapy.spidermiddlewares.httperror import HttpError
 
+from crawlproject.download.address_guard import AddressRefused
+from crawlproject.failure_words import in_words
 from crawlproject.page_types import BY_TYPE
 
 if TYPE_CHECKING:
@@ -49,8 +51,10 @@ def link_request(entry: Entry) -> Request:
 
 
 def link_failed(failure: Any) -> None:
-    """A page that could not be fetched costs a line in the log (and its stat), not a traceback."""
+    """A page that could not be fetched costs a line in the log (and its stat), not a traceback: a seed a warning."""
     error = failure.value
     if isinstance(error, HttpError) or not isinstance(error, FETCH_FAILURES):
         failure.raiseException()  # Scrapy's to count and to log, as for any request
-    logger.info("Not fetched: %s: %s", failure.request, error)
+    is_told = failure.request.meta.get("depth") or isinstance(error, AddressRefused)  # by AdmissionMiddleware
+    level = logging.DEBUG if is_told else logging.WARNING
+    logger.log(level, "Not fetched: %s: %s", failure.request, in_words(error))

@@ -19,6 +19,7 @@ from scrapy.exceptions import (
 
 from crawlproject.download.handler import LAST_OF_SESSION, TIMING
 from crawlproject.download.timing import CLOCK
+from crawlproject.failure_words import in_words
 from crawlproject.frontier import Measurement, retry_after_seconds
 from crawlproject.links import SKIP_LINKS, Links
 from crawlproject.request_entries import UNSENT
@@ -130,6 +131,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
                 fetch_time=timing.fetch_time,
                 connection_requests=max(1, timing.connection_requests),
                 server_closed=False,
+                error=in_words(exception),
             )
         )
 

@@ -70,15 +70,6 @@ class NetworkOptions:
 class _Reader(SettingValues):
     """What besides single values these settings are."""
 
-    def strings(self, name: str) -> list[str]:
-        """A list of strings, or one string with commas between them."""
-        value = self.value(name)
-        if isinstance(value, str):
-            value = value.split(",")
-        if not isinstance(value, (list, tuple, set, frozenset, type(None))):
-            raise ValueError(f"{name}={value!r}: must be a list, or a string with commas between its entries")
-        return [str(entry).strip() for entry in value or () if str(entry).strip()]
-
     def timeout(self) -> float:
         """Ours, else Scrapy's where the project has set it (its own default, 60, is for the system's resolver)."""
         by_project = (self._settings.getpriority("DNS_TIMEOUT") or 0) > 0

@@ -164,8 +164,16 @@ class _Reader(SettingValues):
             raise ValueError(hint)
         try:
             return load_object(value)
-        except (ImportError, NameError, ValueError, TypeError) as error:
+        except (ImportError, NameError, AttributeError, SyntaxError, ValueError, TypeError) as error:
             raise ValueError(f"{hint} ({error})") from error
+
+    @staticmethod
+    def _made(name: str, loaded: Any) -> Any:
+        """An instance of the class that a setting names."""
+        try:
+            return loaded()
+        except TypeError as error:
+            raise ValueError(f"{name}={loaded!r}: must be a class that takes no arguments ({error})") from error
 
     def policy(self) -> type[Policy]:
         value = self.value("FRONTIER_POLICY")
@@ -174,6 +182,7 @@ class _Reader(SettingValues):
         loaded = self._load("FRONTIER_POLICY", tuple(POLICIES))
         if not callable(getattr(loaded, "rank", None)) or not hasattr(loaded, "by_quality"):
             raise ValueError(f"FRONTIER_POLICY={value!r}: the class must have by_quality and rank(server)")
+        self._made("FRONTIER_POLICY", loaded)
         return cast("type[Policy]", loaded)
 
     def quality(self) -> Quality:
@@ -185,7 +194,7 @@ class _Reader(SettingValues):
         loaded = self._load("FRONTIER_QUALITY", (*QUALITIES, "scores"))
         if not callable(getattr(loaded, "quality", None)):
             raise ValueError(f"FRONTIER_QUALITY={value!r}: the class must have quality(url, depth)")
-        return cast("Quality", loaded())
+        return cast("Quality", self._made("FRONTIER_QUALITY", loaded))
 
     def _scores(self) -> ScoredQuality:
         path = self.value("FRONTIER_QUALITY_FILE")

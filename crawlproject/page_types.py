@@ -9,6 +9,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured, StopDownload
 
 from crawlproject.sitemap_intake import CALLBACK
+from crawlproject.start_errors import starting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,6 +41,7 @@ class PageTypes:
         self._stats = stats
 
     @classmethod
+    @starting()
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Built by Scrapy. Raises NotConfigured where all types are read, ValueError for what is no type."""
         types = crawler.settings.getlist("LINKS_TYPES", list(DEFAULT_TYPES))

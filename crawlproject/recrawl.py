@@ -114,6 +114,7 @@ class Recrawl:
             server = self._servers.server(number)
             if page.fetched > latest or server is None or server.given_up:
                 continue
+            server.fetched = max(0, server.fetched - 1)  # it counts again when it has come again
             url = url_of(path, server.key)
             entries.append(Entry(url, page.quality, page.priority, page.depth, pack_again(page)))
             self._pages.delete(number, path)

@@ -16,9 +16,10 @@ from scrapy.utils.asyncio import call_later, is_asyncio_available
 
 from crawlproject.download.handler import TIMING
 from crawlproject.download.timing import CLOCK, Timing
-from crawlproject.repository import Capture, Measured, Repository
+from crawlproject.repository import Capture, Measured, Repository, RepositoryError
 from crawlproject.repository_options import repository_options
 from crawlproject.request_entries import KEEP
+from crawlproject.start_errors import starting
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class RepositoryMiddleware:
         self._timer: CallLaterResult | None = None
 
     @classmethod
+    @starting(RepositoryError)
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Opens the repository. Raises RepositoryError where it cannot be written, ValueError for a wrong setting."""
         options = repository_options(crawler.settings, crawler.spider.name if crawler.spider else "")

@@ -28,7 +28,7 @@ OWN_SLOT = "frontier_slot"
 #: queued for the next run.
 KEEP = "frontier_keep"
 
-#: ``Request.meta``: its server was given up, so it fails without being sent.
+#: ``Request.meta``: it fails without being sent, and why: ``server_given_up``, ``page_limit``.
 GIVEN_UP = "frontier_given_up"
 
 #: ``Request.meta``: it comes back unsent, because its server must be left alone for now.

@@ -19,6 +19,7 @@ from scrapy.utils.misc import build_from_crawler
 from w3lib.url import safe_url_string
 
 from crawlproject.download.timing import CLOCK
+from crawlproject.failure_words import in_words
 from crawlproject.frontier import retry_after_seconds
 from crawlproject.middlewares import frontier_scheduler
 from crawlproject.request_entries import UNSENT
@@ -44,6 +45,9 @@ COPY_SIZE = 4096
 
 #: ``Request.meta`` of a request for a robots.txt: bytes that have come.
 _RECEIVED = "robotstxt_received"
+
+#: Failures of seeds' servers that are logged as warnings; those after them as of any server.
+MAX_SEEDS_TOLD = 100
 
 _MAX_AGE = re.compile(rb"max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
@@ -92,6 +96,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             self._options.cache_size, lambda _key, copy, now: now + copy.lifetime, CLOCK, lambda copy: copy.size
         )
         self._outages: dict[str, _Outage] = {}
+        self._seeds_told = 0
         self._fetches: dict[str, asyncio.Future[RobotParser]] = {}
         self._allows_all: RobotParser = build_from_crawler(self._parserimpl, crawler, b"")
         crawler.signals.connect(self._stop_long, signals.bytes_received)
@@ -141,11 +146,11 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             return await self._keep(key, page, Copy(self._allows_all, self._options.cache_time, 1))
         except Exception as error:
             self._stats.inc_value(f"robotstxt/exception_count/{type(error)}")
-            raise self._unreachable(key, repr(error)) from error
+            raise self._unreachable(key, page, in_words(error)) from error
         self._stats.inc_value("robotstxt/response_count")
         self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
         if response.status == 429 or response.status >= 500:
-            raise self._unreachable(key, f"status {response.status}", _retry_after(response))
+            raise self._unreachable(key, page, f"status {response.status}", _retry_after(response))
         copy = self.copy_of(response)
         other = server_key(response.url)
         if other != key and response.url == f"{other}/robots.txt" and other not in self._copies:
@@ -196,22 +201,28 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         )
         return copy.parser
 
-    def _unreachable(self, key: str, reason: str, retry_after: float | None = None) -> RobotsUnreachableError:
+    def _unreachable(
+        self, key: str, page: Request, reason: str, retry_after: float | None = None
+    ) -> RobotsUnreachableError:
         """Let the server rest, or give it up."""
         failures = self._outages[key].failures + 1 if key in self._outages else 1
         gives_up = failures >= self._options.max_failures > 0
         scheduler = frontier_scheduler(self.crawler)
         until = CLOCK() + _OTHER_SCHEDULERS_WAIT
         if scheduler is not None:
-            until = scheduler.back_off(key, failures, retry_after, give_up=gives_up)
+            until = scheduler.back_off(key, failures, retry_after, f"robots.txt: {reason}", give_up=gives_up)
         self._outages[key] = _Outage(failures, inf if gives_up else until)
         self._stats.inc_value("robotstxt/unreachable")
         if gives_up:
             self._stats.inc_value("robotstxt/given_up")
-        then = "the server is given up" if gives_up else f"asked for again in {until - CLOCK():.0f} s"
+        tries = f"try {failures + 1} of {self._options.max_failures or 'any number'} in {until - CLOCK():.0f} s"
+        then = f"given up after {failures} tries (ROBOTSTXT_MAX_FAILURES)" if gives_up else tries
         level = logging.INFO if failures == 1 or gives_up else logging.DEBUG
-        logger.log(level, "robots.txt of %s cannot be had (%s): %s", key, reason, then)
-        return RobotsUnreachableError(f"robots.txt of {key} could not be had: {reason}")
+        if not page.meta.get("depth") and self._seeds_told < MAX_SEEDS_TOLD:
+            self._seeds_told += 1
+            level = logging.WARNING
+        logger.log(level, "robots.txt of %s is unavailable: %s; %s", key, reason, then)
+        return RobotsUnreachableError(f"robots.txt of {key} is unavailable: {reason}")
 
     def _stop_long(self, data: bytes, request: Request) -> None:
         """Have the rest of a robots.txt that is too long left unread."""

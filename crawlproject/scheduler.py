@@ -17,9 +17,12 @@ from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine_alarm import EngineAlarm
 from crawlproject.frontier import Dispatcher, Frontier
 from crawlproject.intake import link_filter_from_settings
+from crawlproject.limit_options import LimitOptions
 from crawlproject.options import FrontierOptions
-from crawlproject.request_entries import GIVEN_UP, UNSENT, RequestEntries
+from crawlproject.page_limits import PAGE_LIMIT, PageLimits
+from crawlproject.request_entries import GIVEN_UP, KEEP, UNSENT, RequestEntries
 from crawlproject.signals import connection_lost, session_closed
+from crawlproject.start_errors import starting
 from crawlproject.trap_guard import Around, TrapGuard
 from crawlproject.urls import server_key
 
@@ -66,8 +69,10 @@ class FrontierScheduler(BaseScheduler):
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # else it filters requests; links need a seen-set, too
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
         self._backend.open(self._frontier, self._seen)
+        self._prepare_intake()
 
     @classmethod
+    @starting()
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Reads the settings ``FRONTIER_*``, opens the backend.
 
@@ -77,13 +82,19 @@ class FrontierScheduler(BaseScheduler):
 
     # Scrapy's interface
 
-    def open(self, spider: Spider) -> Deferred[None] | None:
-        """(1) prepare the intake of links (2) listen for robots.txt and lost connections (3) open the dupefilter."""
+    def _prepare_intake(self) -> None:
+        """What links go through; here and not in ``open``, after which Scrapy cannot end a failed start cleanly."""
         around = Around(self._frontier, self._seen, self._backend, self._stats)
         self._guard = TrapGuard.from_settings(self._crawler.settings, around)
-        link_filter = link_filter_from_settings(self._crawler.settings, spider)
+        link_filter = link_filter_from_settings(self._crawler.settings, self._crawler.spider)
         self._discovery = Discovery(self._crawler, around, link_filter, self._options.quality, self._queued)
         self._discovery.guard_by(self._guard)
+        limits = LimitOptions.from_settings(self._crawler.settings)
+        self._limits = PageLimits(self._frontier, limits.max_pages_per_server, limits.max_pages_per_domain)
+        self._discovery.limit_by(self._limits)
+
+    def open(self, spider: Spider) -> Deferred[None] | None:
+        """(1) listen for robots.txt and lost connections (2) open the dupefilter."""
         self._crawler.signals.connect(self._discovery.robots_parsed, signals.robots_parsed)
         self._crawler.signals.connect(self._connection_lost, connection_lost)
         self._crawler.signals.connect(self._item_failed, signals.item_error)
@@ -126,6 +137,7 @@ class FrontierScheduler(BaseScheduler):
             return False
         entry = self._entries.entry(request)
         try:
+            self._limits.refuses(request.url)
             self._frontier.push([entry])
         except ValueError as error:  # no server in its URL: it fails in the downloader, as under Scrapy's scheduler
             self._stats.inc_value("frontier/malformed")
@@ -172,6 +184,11 @@ class FrontierScheduler(BaseScheduler):
         self._frontier.record(measurement)
         self._take_dropped()
 
+    def page_fetched(self, key: str) -> None:
+        """A page of the server ``key`` has come."""
+        self._limits.fetched(key)
+        self._take_dropped()
+
     def learn_content(self, key: str, *, copy: bool, url: str | None = None) -> None:
         """A page of the server ``key`` was looked at; ``copy``: its content was met before; ``url``: its own."""
         self._frontier.learn_content(key, copy=copy)
@@ -181,6 +198,11 @@ class FrontierScheduler(BaseScheduler):
     def demote(self, key: str, factor: float) -> None:
         """Rank the server ``key`` lower by ``factor``: it is a mirror."""
         self._frontier.demote(key, factor)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something is queued and nothing is under way."""
+        return not self._in_flight and len(self) > 0
 
     def has_session(self, key: str) -> bool:
         """Whether the server ``key`` has an open session."""
@@ -205,12 +227,12 @@ class FrontierScheduler(BaseScheduler):
         """Whether ``next_request`` returned it and it is under way."""
         return request in self._in_flight
 
-    def back_off(self, key: str, failures: int, retry_after: float | None, *, give_up: bool) -> float:
+    def back_off(self, key: str, failures: int, retry_after: float | None, error: str, *, give_up: bool) -> float:
         """Leave a server alone whose robots.txt cannot be had; returns when it may be asked again (``CLOCK``)."""
         if give_up:
             self._frontier.give_up(key)
         self._take_dropped()
-        return self._frontier.back_off(key, CLOCK(), failures, retry_after)
+        return self._frontier.back_off(key, CLOCK(), failures, retry_after, error)
 
     def request_ended(self, key: str, now: float, fetch_time: float) -> None:
         """The last byte of a response has come: its server must be left alone from now on, recorded or not."""
@@ -265,18 +287,24 @@ class FrontierScheduler(BaseScheduler):
             self._crawler.signals.send_catch_log(session_closed, server_key=session.server.key)
 
     def _take_dropped(self) -> None:
-        """Let the requests of servers given up fail as Scrapy's do; links have nobody to tell, so they are counted."""
+        """Let the requests of servers given up fail as Scrapy's do; links have nobody to tell, so they are counted.
+
+        So with full servers, but what waited there is not acknowledged: a run with a higher limit takes it up again.
+        """
         dropped = self._frontier.take_dropped()
         if not dropped:
             return
         for entry in dropped:
+            server = self._frontier.server(server_key(entry.url))
+            reason = PAGE_LIMIT if server is not None and not server.given_up else "server_given_up"
             request = None if self._backend.is_link(entry) else self._entries.read(entry)
-            if request is None:
-                self._frontier.acknowledge(entry)
-            else:
-                request.meta[GIVEN_UP] = True
+            if request is not None:
+                request.meta[GIVEN_UP] = reason
+                request.meta[KEEP] = reason == PAGE_LIMIT
                 self._unqueued.append((request, entry))
-        self._stats.inc_value("frontier/dropped/server_given_up", len(dropped))
+            elif reason != PAGE_LIMIT:
+                self._frontier.acknowledge(entry)
+            self._stats.inc_value(f"frontier/dropped/{reason}")
         self._alarm.ring()
 
     def _connection_lost(self, server_key: str) -> None:

@@ -75,6 +75,15 @@ class SettingValues:
             raise ValueError(f"{name}={value!r}: must be a whole number >= {least}")
         return number
 
+    def strings(self, name: str) -> list[str]:
+        """A list of strings, or one string with commas between them."""
+        value = self.value(name)
+        if isinstance(value, str):
+            value = value.split(",")
+        if not isinstance(value, (list, tuple, set, frozenset, type(None))):
+            raise ValueError(f"{name}={value!r}: must be a list, or a string with commas between its entries")
+        return [str(entry).strip() for entry in value or () if str(entry).strip()]
+
     def ordered(self, low: str, high: str) -> None:
         """Two numbers, the first not above the second."""
         if self.number(low) > self.number(high):

@@ -28,6 +28,9 @@ CONCURRENT_ITEMS = 1
 # A line for every request and every item is most of a fast crawl's log and a tenth of its CPU.
 LOG_LEVEL = "INFO"
 
+# Of a broad crawl's pages many fail, and each says little: the log has their number by kind.
+FRONTIER_LOG_FAILURES = "counts"
+
 # Neither opens a port unasked; the second executes Python for whoever reaches it.
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False

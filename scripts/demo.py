@@ -7,10 +7,13 @@ What it tells comes from the log of the emulated servers, not from the crawler.
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # until there is something to clean up, Ctrl-C just ends this
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -38,7 +41,15 @@ def crawl(seeds: list[str], scores: Path) -> None:
     command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(seeds)}", "-O", str(PAGES)]
     command += ["-s", "FRONTIER_QUALITY=scores", "-s", f"FRONTIER_QUALITY_FILE={scores}", "-s", "LOG_LEVEL=WARNING"]
     command += ["-s", "ALLOWED_NETWORKS=127.0.0.0/8"]
-    subprocess.run(command, cwd=ROOT, check=True)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # or the process would start and nobody know of it
+    with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:
+        try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            if process.wait():
+                raise subprocess.CalledProcessError(process.returncode, command)
+        except BaseException:
+            process.kill()
+            raise
 
 
 def main() -> None:
@@ -71,4 +82,10 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except subprocess.CalledProcessError as error:  # the crawl has said why
+        sys.exit(error.returncode)

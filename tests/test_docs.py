@@ -5,28 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy.settings import default_settings
 
-from crawlproject import (
-    duplicate_options,
-    network_options,
-    options,
-    repository_options,
-    robots_options,
-    seen_options,
-    trap_options,
-)
-from crawlproject.monitor import options as monitor_options
-
-DEFAULTS = {
-    **options.DEFAULTS,
-    **seen_options.DEFAULTS,
-    **network_options.DEFAULTS,
-    **robots_options.DEFAULTS,
-    **monitor_options.DEFAULTS,
-    **duplicate_options.DEFAULTS,
-    **repository_options.DEFAULTS,
-    **trap_options.DEFAULTS,
-}
+from crawlproject.all_settings import DEFAULTS, INTERNAL, PREFIXES
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "crawlproject").rglob("*.py"))
@@ -37,7 +18,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROO
 
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_every_setting_is_documented_with_its_default(name: str) -> None:
-    """A row in docs/settings.md, with the default that options.py has."""
+    """A row in docs/settings.md, with the default that the table has."""
     row = re.search(rf"^\| `{name}` \|\s*`?(.*?)`?\s*\|", SETTINGS, re.MULTILINE)
     assert row, name
     assert row[1] == ("" if DEFAULTS[name] is None else str(DEFAULTS[name]))
@@ -45,9 +26,17 @@ def test_every_setting_is_documented_with_its_default(name: str) -> None:
 
 def test_documented_settings_exist() -> None:
     """No row for a setting that nothing reads."""
-    prefixes = "FRONTIER|REPOSITORY|DUPLICATES|SEEN|URL|LINKS|SERVER|ALLOWED|DNS|ROBOTSTXT|MONITOR|METRICS|TRAPS|GUARD"
+    prefixes = "|".join((*PREFIXES, "DNS"))
     for name in re.findall(rf"^\| `((?:{prefixes})\w+)`", SETTINGS, re.MULTILINE):
         assert f'"{name}"' in SOURCES, name
+
+
+def test_every_setting_that_the_code_reads_is_in_the_table() -> None:
+    """By its prefix: so a misspelling of it is noticed."""
+    read = set(re.findall(rf'"((?:{"|".join(PREFIXES)})[A-Z_]+)"', SOURCES))
+    assert len(read) > 70
+    own = {name for name in read if not hasattr(default_settings, name)}
+    assert own - set(DEFAULTS) - INTERNAL == set()
 
 
 def test_every_stat_is_documented() -> None:

@@ -32,6 +32,9 @@ COLUMNS = (
     ("server", "server", "{}"),
 )
 
+#: What ``--state`` knows.
+STATES = ("ready", "resting", "waiting", "idle", "given-up")
+
 
 class Command(ScrapyCommand):
     """Reads only."""
@@ -50,13 +53,15 @@ class Command(ScrapyCommand):
         """For ``--help``."""
         return (
             "Show the frontier in a JOBDIR (or FRONTIER_DIR) as it was last committed: URLs and servers by state, and "
-            "the best servers with each term of their rank. Times in seconds. The crawl may be running."
+            "the best servers with each term of their rank. Times in seconds. The crawl may be running. "
+            "--state given-up and --state resting say why, how often a server failed in a row, and the last error."
         )
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Scrapy's and this command's."""
         super().add_options(parser)
         parser.add_argument("--server", metavar="HOST", help="only this server: its host, or scheme://host[:port]")
+        parser.add_argument("--state", choices=STATES, help="only servers in this state, with the reason")
         parser.add_argument("--urls", action="store_true", help="show the queued URLs of the servers shown")
         parser.add_argument("--limit", type=int, default=20, help="most servers, and URLs of each (default: 20)")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -95,7 +100,7 @@ def _directory(path: Path) -> Path:
 
 
 def _answer(report: FrontierReport, opts: Namespace) -> dict[str, Any]:
-    servers = report.servers(opts.server)[: opts.limit]
+    servers = report.servers(opts.server, opts.state)[: opts.limit]
     if opts.urls:
         servers = [{**server, "queue": report.top_urls(server["server"], opts.limit)} for server in servers]
     return {**report.counts(), "top_servers": servers}
@@ -106,12 +111,22 @@ def _text(answer: dict[str, Any]) -> str:
     if answer["top_servers"]:
         lines += ["", " ".join(_title(form, title) for _, title, form in COLUMNS)]
     for server in answer["top_servers"]:
-        note = "" if server["state"] == "ready" else f" ({server['state']}, allowed at {server['allowed_at']})"
+        note = _note(server)
         note += f" (guarded: {server['guarded']})" if server["guarded"] else ""
         note += f" (traps: {', '.join(server['traps'])})" if server["traps"] else ""
         lines.append(" ".join(form.format(server[key]) for key, _, form in COLUMNS) + note)
         lines += [f"{url['quality']:>12.4g}  {url['url']}" for url in server.get("queue", ())]
     return "\n".join(lines) + "\n"
+
+
+def _note(server: dict[str, Any]) -> str:
+    """The state of a server that is not ready, and why."""
+    if server["state"] == "ready":
+        return ""
+    at = f", allowed at {server['allowed_at']}" if server["state"] != "given-up" else ""
+    reason = f": {server['reason']}" if server["reason"] else ""
+    error = f", {server['last_error']}" if server["last_error"] and server["last_error"] not in reason else ""
+    return f" ({server['state']}{at}{reason}{error})"
 
 
 def _title(form: str, title: str) -> str:

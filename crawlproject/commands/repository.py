@@ -52,7 +52,7 @@ class Command(ScrapyCommand):
         """Scrapy's and this command's."""
         super().add_options(parser)
         parser.add_argument("--dir", help="the repository's directory")
-        parser.add_argument("--server", help="ls, export: only this server: scheme://host[:port]")
+        parser.add_argument("--server", help="ls, export: only this server: its host, or scheme://host[:port]")
         parser.add_argument("--status", type=int, help="ls, export: only pages of this HTTP status")
         parser.add_argument("--limit", type=int, metavar="N", help="ls: most pages")
         parser.add_argument("--files", action="store_true", help="ls: the WARC files instead of the pages")
@@ -93,7 +93,7 @@ class Command(ScrapyCommand):
         elif opts.files:
             sys.stdout.writelines(_files(index, directory))
         else:
-            rows = index.rows(server=_server(opts), status=opts.status)
+            rows = _rows(index, opts)
             sys.stdout.writelines(_lines(islice(rows, opts.limit)))
 
     def _get(self, index: PageIndex, directory: Path, url: str, opts: Namespace) -> None:
@@ -137,8 +137,12 @@ def _message(index: PageIndex, directory: Path, row: PageRow) -> Message:
     return message._replace(body=read_message(files.path(original.file), original.offset).body)
 
 
-def _server(opts: Namespace) -> str | None:
-    return opts.server.rstrip("/") if opts.server else None
+def _rows(index: PageIndex, opts: Namespace) -> Iterator[PageRow]:
+    """The pages asked for: all, of a server, or of all servers of a host."""
+    server = opts.server.rstrip("/").lower() if opts.server else None
+    if server is None or "://" in server:
+        return index.rows(server=server, status=opts.status)
+    return index.rows(host=server, status=opts.status)
 
 
 def _lines(rows: Iterator[PageRow]) -> Iterator[str]:
@@ -171,7 +175,7 @@ def _export(index: PageIndex, opts: Namespace) -> None:
         raise UsageError("export: expected either --csv FILE or --parquet FILE", print_help=False)
     option, path, write = ("--csv", opts.csv, write_csv) if opts.csv else ("--parquet", opts.parquet, write_parquet)
     try:
-        count = write(index.rows(server=_server(opts), status=opts.status), Path(path))
+        count = write(_rows(index, opts), Path(path))
     except ImportError as error:
         raise UsageError(f"--parquet needs: {install_command('parquet')}", print_help=False) from error
     except OSError as error:

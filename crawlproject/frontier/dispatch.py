@@ -14,6 +14,7 @@ from crawlproject.frontier.heap import LazyHeap
 if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.server import Server
     from crawlproject.frontier.session import Session
 
 #: How long (seconds) a session waits for its last page's links when its server has no URL left.
@@ -116,6 +117,17 @@ class Dispatcher:
         due = self.frontier.next_due() if len(self._open) < self.max_sessions else None
         times = [time for time in (held, parked, due) if time is not None]
         return min(times) if times else None
+
+    def waits_for(self) -> tuple[Server, float] | None:
+        """The server whose turn comes next, and when, while ``next`` returns None. O(log n) amortised."""
+        held, due = self._held.first_key(), self.frontier.next_due()
+        if held is not None and (due is None or held <= due):
+            session = self._held.peek()
+            return None if session is None else (session.server, held)
+        if due is None:
+            return None
+        server = next((self.frontier.server(key) for key in self.frontier.upcoming(1, due)), None)
+        return None if server is None else (server, due)
 
     def take_closed(self) -> list[Session]:
         """Sessions closed since the last call: their connections must be closed now."""

@@ -174,9 +174,12 @@ class Frontier:
         """The server ``key`` has answered: the polite wait begins, whether or not this is recorded. O(log n)."""
         self._servers.rest(key, now, fetch_time)
 
-    def back_off(self, key: str, now: float, failures: int, retry_after: float | None = None) -> float:
-        """End the server's session, have it rest as after ``failures`` in a row; returns until when. O(log servers)."""
-        return self._servers.back_off(key, now, failures, retry_after)
+    def back_off(self, key: str, now: float, failures: int, retry_after: float | None = None, error: str = "") -> float:
+        """End the server's session, have it rest as after ``failures`` in a row, the last of them ``error`` in words.
+
+        Returns until when it rests. O(log servers).
+        """
+        return self._servers.back_off(key, now, failures, retry_after, error)
 
     def set_crawl_delay(self, key: str, delay: float) -> None:
         """Keep ``delay`` seconds between any two requests to the server ``key`` (robots.txt). O(log servers)."""
@@ -247,10 +250,27 @@ class Frontier:
         server = self._servers.meet(key)
         if not server.given_up:
             server.given_up = True
-            self._urls -= len(server.urls)
-            self._dropped += server.urls.drain(key)
-            self._expectations.sitemaps.dropped(self._dropped)
-            self._servers.move(server)
+            self._drop_urls(server)
+
+    def page_fetched(self, key: str, limit: int) -> int:
+        """Count a page of the server ``key``, which is full from ``limit`` pages on (0: never); how many it has now.
+
+        The URLs of a full server are dropped, and those still to come; a count outlives the process, ``full`` does not.
+        O(log servers), or O(URLs) once.
+        """
+        server = self._servers.meet(key)
+        server.fetched += 1
+        if server.fetched >= limit > 0:
+            self.fill(key)
+        self._servers.changed(server)
+        return server.fetched
+
+    def fill(self, key: str) -> None:
+        """The server ``key`` is full. O(URLs)."""
+        server = self._servers.meet(key)
+        if not server.full:
+            server.full = True
+            self._drop_urls(server)
 
     # Looking in
 
@@ -275,8 +295,15 @@ class Frontier:
 
     # Inside
 
+    def _drop_urls(self, server: Server) -> None:
+        self._urls -= len(server.urls)
+        dropped = server.urls.drain(server.key)
+        self._expectations.sitemaps.dropped(dropped)
+        self._dropped += dropped
+        self._servers.move(server)
+
     def _push_url(self, server: Server, path: str, entry: Entry, arrival: int) -> None:
-        if server.given_up:
+        if server.given_up or server.full:
             self._dropped.append(entry)
             return
         server.urls.push(entry, path, arrival)

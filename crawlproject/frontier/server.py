@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 MIN_SESSION_TIME = 1e-6
 
 
+#: Longest ``last_error``, characters: it may quote what a server sent.
+MAX_ERROR = 200
+
 #: A server starts as if it had shown so many pages without a copy: two spellings of a home page must not halve it.
 PRIOR_PAGES = 10
 
@@ -58,7 +61,9 @@ class Server:
         "depth_times",
         "estimates",
         "failures",
+        "fetched",
         "found",
+        "full",
         "given_up",
         "group",
         "guard",
@@ -66,6 +71,7 @@ class Server:
         "heap_item",
         "key",
         "last_end",
+        "last_error",
         "limit",
         "moving_quality",
         "page_time",
@@ -97,6 +103,9 @@ class Server:
         self.last_end = -inf  # when its last response ended, in this run
         self.crawl_delay = 0.0
         self.failures = 0  # consecutive
+        self.last_error: str | None = None  # in words, since it last answered; at most ``MAX_ERROR`` characters
+        self.fetched = 0  # pages; where they are limited
+        self.full = False  # as many as wanted have been fetched: in this run no more are
         self.guard: ServerGuard | None = None  # what is suspicious about it
         self.guarded = ""  # why it comes after all others; empty: it does not
         self.depth_times: DepthTimes | None = None  # from the first deep page on
@@ -174,15 +183,21 @@ class Server:
         wait = self.wait_after(m.fetch_time, politeness)
         if m.failed or m.status in SLOW_DOWN_STATUSES:
             self.failures += 1
+            self.note_error(m.error or f"status {m.status}")
             wait = max(wait, politeness.backoff(self.failures, m.retry_after))
         elif m.status is not None:
             self.failures = 0
+            self.last_error = None
         self.ready_at = max(self.ready_at, m.now + wait)
         if session is not None:
             session.ready_at = self.ready_at
             session.last_end = m.now
             session.carried = m.connection_requests
             session.ending = session.ending or m.server_closed or self.failures > 0
+
+    def note_error(self, error: str) -> None:
+        """Keep the words of a failure."""
+        self.last_error = error[:MAX_ERROR]
 
     def weigh(self, *, by_copies: bool) -> None:
         """Set ``worth``: the smoothed share of distinct content on its pages, where copies count, and its demotion."""

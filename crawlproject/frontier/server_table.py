@@ -202,9 +202,11 @@ class ServerTable:
             server.session.last_end = now
         self.move(server)
 
-    def back_off(self, key: str, now: float, failures: int, retry_after: float | None) -> float:
+    def back_off(self, key: str, now: float, failures: int, retry_after: float | None, error: str) -> float:
         """See ``Frontier.back_off``."""
         server = self.meet(key)
+        if error:
+            server.note_error(error)
         self.queue.tick(now)
         server.ready_at = max(server.ready_at, now + self._politeness.backoff(failures, retry_after))
         if server.session is not None:

@@ -37,6 +37,8 @@ class Measurement(NamedTuple):
     persistent: bool = True
     #: Seconds the server asks to be left alone (``Retry-After``).
     retry_after: float | None = None
+    #: Why no response came, in words.
+    error: str = ""
 
 
 class Session:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SERVER_ATTRIBUTES = (
     *("crawl_delay", "estimates", "failures", "found", "given_up", "ready_at"),
-    *("pages", "copies", "demotion", "depth_times", "guard", "guarded"),
+    *("pages", "copies", "demotion", "depth_times", "guard", "guarded", "fetched", "last_error"),
 )
 
 #: Attributes that are None until something is observed.

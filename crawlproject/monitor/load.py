@@ -11,11 +11,13 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from crawlproject.download.timing import CLOCK
+from crawlproject.failure_log import failure_counts
 from crawlproject.middlewares import frontier_scheduler
 from crawlproject.monitor.loop_lag import LoopLag
 from crawlproject.monitor.metrics import MetricsServer
 from crawlproject.monitor.options import MonitorOptions
 from crawlproject.monitor.throttle import Throttle
+from crawlproject.monitor.waiting import waiting_words
 from crawlproject.signals import load_asked
 
 if TYPE_CHECKING:
@@ -64,6 +66,9 @@ class LoadMonitor:
         self._last = 0.0
         self._counts = dict.fromkeys(RATES, 0)
         self._load: dict[str, float] = {}
+        self._failures = ""
+        self._waited = False
+        self._silent_until = 0.0
         self._metrics: MetricsServer | None = None
         if options.metrics_port:
             self._metrics = MetricsServer(crawler.stats, options.metrics_host, options.metrics_port)
@@ -103,11 +108,14 @@ class LoadMonitor:
                 task.stop()
         self._lag.stop()
         self._measure()
+        self._tell_failures()
         if self._metrics is not None:
             await self._metrics.stop()
 
     def _look(self) -> None:
         self._measure()
+        if self._options.log_interval:
+            self._tell_waiting()
         scheduler = frontier_scheduler(self._crawler)
         throttle = self._throttle
         if throttle is None or scheduler is None:
@@ -168,3 +176,22 @@ class LoadMonitor:
     def _tell(self) -> None:
         if self._load:
             logger.info(LINE, self._load)
+        self._tell_failures()
+
+    def _tell_failures(self) -> None:
+        failures = failure_counts(self._stats.get_stats())
+        if failures != self._failures:
+            self._failures = failures
+            logger.info("Not fetched so far: %s", failures)
+
+    def _tell_waiting(self) -> None:
+        """Say for whom a crawl waits that has had nothing under way at two looks in a row."""
+        scheduler = frontier_scheduler(self._crawler)
+        waits = scheduler is not None and scheduler.is_waiting
+        told, self._waited = self._waited, waits
+        if scheduler is None or not (told and waits) or CLOCK() < self._silent_until:
+            return
+        self._silent_until = CLOCK() + self._options.log_interval
+        words = waiting_words(scheduler.dispatcher, CLOCK())
+        if words:
+            logger.info("Waiting: %s", words)

@@ -89,6 +89,12 @@ WHERE digest = ? AND record_type = 'response' AND truncated IS NULL LIMIT 1"""
 _UNCHANGED = "SELECT digest FROM pages WHERE url = ? AND status = 200 ORDER BY fetched_at DESC LIMIT 1"
 #: The pages of one server lie together: a prefix of their URLs that ends in "/".
 _FILTERS = {"url": "p.url = ?", "server": "p.url >= ? || '/' AND p.url < ? || '0'", "status": "p.status = ?"}
+#: Of a host, with http or https, on any port: four such ranges.
+_FILTERS["host"] = " OR ".join(
+    f"p.url >= '{scheme}://' || ? || '{first}' AND p.url < '{scheme}://' || ? || '{end}'"
+    for scheme in ("http", "https")
+    for first, end in (("/", "0"), (":", ";"))
+)
 
 
 class PageIndex:
@@ -211,9 +217,10 @@ class PageIndex:
         return None if digest is None else self.original(digest)
 
     def rows(self, *, newest_first: bool = False, **equal: object) -> Iterator[PageRow]:
-        """The pages stored, or those with this ``url``, ``server`` or ``status``, in the order of their URLs."""
+        """The pages stored, or those with this ``url``, ``server`` (scheme://host[:port]), ``host`` or ``status``, in
+        the order of their URLs."""
         asked = {name: value for name, value in equal.items() if value is not None}
-        where = " AND ".join(_FILTERS[name] for name in asked)
+        where = " AND ".join(f"({_FILTERS[name]})" for name in asked)
         values = [value for name, value in asked.items() for _ in range(_FILTERS[name].count("?"))]
         order = "p.url, p.fetched_at" + (" DESC" if newest_first else "")
         with closing(self._database.execute(f"{_ROWS} WHERE {where or 1} ORDER BY {order}", values)) as found:

@@ -3,50 +3,94 @@
 from __future__ import annotations
 
 import re
-import sys
 from datetime import UTC, datetime
-from pathlib import Path
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
-from scrapy import Spider
+from scrapy import Spider, signals
+from scrapy.exceptions import CloseSpider
 from scrapy.http import TextResponse
 
+from crawlproject.all_settings import closest
 from crawlproject.duplicates import DUPLICATE_OF, NEAR_DUPLICATE_OF
+from crawlproject.failure_log import COUNTED, failure_counts
 from crawlproject.items import Page
+from crawlproject.limit_options import LimitOptions
 from crawlproject.links import SKIP_LINKS, Links
+from crawlproject.middlewares import frontier_scheduler
 from crawlproject.page_reading import is_html, media_type, read_page
 from crawlproject.request_entries import KEEP
+from crawlproject.seed_list import seed_lines
+from crawlproject.setting_values import age_seconds
 from crawlproject.sitemap_reader import sitemap_links
+from crawlproject.start_errors import starting
 from crawlproject.urls import BadSeed, read_seeds, server_key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+
+
+def _whole(name: str, value: Any) -> int:
+    if not re.fullmatch("[0-9]{1,15}", str(value)):
+        raise ValueError(f"{name}={value!r}: must be a whole number >= 0")
+    return int(value)
+
+
+def _text(_name: str, value: Any) -> str:
+    return str(value)
+
+
+#: Arguments that are settings for this crawl (docs/limits.md) -> the setting, and what reads the value.
+LIMITS: dict[str, tuple[str, Callable[[str, Any], Any]]] = {
+    "max_pages": ("FRONTIER_MAX_PAGES", _whole),
+    "max_pages_per_server": ("FRONTIER_MAX_PAGES_PER_SERVER", _whole),
+    "max_pages_per_domain": ("FRONTIER_MAX_PAGES_PER_DOMAIN", _whole),
+    "max_bytes": ("FRONTIER_MAX_BYTES", _whole),
+    "max_time": ("CLOSESPIDER_TIMEOUT", age_seconds),
+    "max_depth": ("DEPTH_LIMIT", _whole),
+    "include": ("LINKS_INCLUDE", _text),
+    "exclude": ("LINKS_EXCLUDE", _text),
+    "deny": ("FRONTIER_DENY_FILE", _text),
+}
+ARGUMENTS = ("seeds", "allowed", "body", "recrawl", *LIMITS)
+
+#: Arguments that Scrapy, and any spider here, has.
+_OTHERS = ("name", "recrawl")
+
+#: Closing reason.
+NO_SEED_FETCHED = "no_seed_fetched"
+
+#: Servers of seeds whose failure is said at the end.
+MAX_REASONS = 5
 
 
 class WebSpider(Spider):
     """``scrapy crawl web -a seeds=URL[,URL...]``, ``-a seeds=FILE`` or ``-a seeds=-`` (standard input).
 
-    ``-a allowed=DOMAIN[,DOMAIN...]`` stays within these domains, ``-a max_pages=N`` stops after N pages (and sitemaps),
+    ``-a allowed=DOMAIN[,DOMAIN...]`` stays within these domains, ``-a max_pages=N`` stops after N pages,
     ``-a body=1`` puts the text of each page into its item; ``-a recrawl=AGE``, as for any spider, has pages fetched so
-    long ago fetched again (``FRONTIER_RECRAWL_AGE``).  Yields a ``Page`` for each page fetched.
+    long ago fetched again (``FRONTIER_RECRAWL_AGE``).  Other arguments set limits: ``LIMITS``; any other is an error,
+    in a subclass only where it looks like a misspelling.  Yields a ``Page`` for each page fetched.
+    Closing reason, where not one page could be fetched: ``no_seed_fetched``.
     Stats: ``web/pages``, ``web/nofollow_pages``, ``web/truncated_pages`` (with more links than are looked at),
     ``web/skipped/content_type``, ``web/bad_seeds``.
     """
 
     name = "web"
 
-    def __init__(self, seeds: str = "", allowed: str = "", max_pages: str = "0", body: str = "", **kwargs: Any) -> None:
+    def __init__(self, seeds: str = "", allowed: str = "", body: str = "", **kwargs: Any) -> None:
+        limits = {name: kwargs.pop(name) for name in LIMITS if name in kwargs}
+        self._check_arguments(kwargs)
         super().__init__(**kwargs)
-        if not seeds:
-            raise ValueError("seeds='': must be URLs with commas between them, a file, or - for standard input")
-        if not max_pages.isdigit():
-            raise ValueError(f"max_pages={max_pages!r}: must be a whole number >= 0")
+        self.limits = {LIMITS[name][0]: LIMITS[name][1](name, value) for name, value in limits.items()}
+        self.max_pages = self.limits.get("FRONTIER_MAX_PAGES", 0)
         self.seeds = seeds
-        self.max_pages = int(max_pages)
+        self._seed_lines = seed_lines(seeds)
         self.with_body = body.lower() not in ("", "0", "false", "no")
         self.pages = 0
         self.allowed = [domain.strip() for domain in allowed.split(",") if domain.strip()]
@@ -54,12 +98,31 @@ class WebSpider(Spider):
             self.allowed_domains = [re.sub(r":\d+$", "", domain) for domain in self.allowed]
 
     @classmethod
+    @starting()
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Have the crawl end after ``max_pages``."""
+        """Set the limits. Raises ValueError for a wrong argument, or a file of seeds that cannot be used."""
         spider = super().from_crawler(crawler, *args, **kwargs)
-        if spider.max_pages:
-            crawler.settings.set("CLOSESPIDER_PAGECOUNT", spider.max_pages, priority="spider")
+        crawler.settings.setdict(spider.limits, priority="spider")
+        spider.max_pages = LimitOptions.from_settings(crawler.settings).max_pages
+        crawler.signals.connect(spider._end_without_pages, signals.spider_idle)
         return spider
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """Failed pages are counted in the log, where nothing else is set."""
+        super().update_settings(settings)
+        settings.set("FRONTIER_LOG_FAILURES", "counts", priority="addon")
+
+    def _check_arguments(self, arguments: dict[str, Any]) -> None:
+        """Raise ValueError for one that means nothing. Names that begin with "_" are scrapyd's."""
+        for name in arguments:
+            if name in _OTHERS or name.startswith("_") or hasattr(type(self), name):
+                continue
+            meant = closest(name, (*ARGUMENTS, *_OTHERS))
+            if meant is None and type(self) is not WebSpider:  # an attribute that the subclass reads
+                continue
+            hint = f"did you mean {meant}?" if meant else f"there are {', '.join(ARGUMENTS)}"
+            raise ValueError(f"{name}={arguments[name]!r:.200}: unknown argument of the spider {self.name}; {hint}")
 
     async def start(self) -> AsyncIterator[Any]:
         """Offer all seeds at once, so that the best of them is fetched first."""
@@ -132,20 +195,28 @@ class WebSpider(Spider):
 
     def _read_seeds(self) -> Iterator[tuple[str, float | None]]:
         """The seeds and the quality given with them; a bad line costs a warning."""
-        for seed in read_seeds(self._seed_lines()):
+        for seed in read_seeds(self._seed_lines):
             if isinstance(seed, BadSeed):
                 self._count("web/bad_seeds")
                 self.logger.warning("Seed %d skipped: %.100r: %s", seed.line, seed.text, seed.reason)
             else:
                 yield seed.url, seed.quality
 
-    def _seed_lines(self) -> Iterable[str]:
-        if self.seeds == "-":
-            return sys.stdin.read().splitlines()
-        path = Path(self.seeds)
-        if "://" not in self.seeds and path.is_file():
-            return path.read_text(encoding="utf-8", errors="replace").splitlines()
-        return self.seeds.split(",")
+    def _end_without_pages(self) -> None:
+        """Nothing is left to fetch: raise CloseSpider where not one page was fetched, and none by an earlier run."""
+        stats = self.crawler.stats
+        assert stats is not None
+        if any(stats.get_value(name, 0) for name in ("frontier/pages", "frontier/resumed", "recrawl/queued")):
+            return
+        if stats.get_value("frontier/links/seen", 0) and not stats.get_value("frontier/links/new", 0):
+            return
+        scheduler = frontier_scheduler(self.crawler)
+        servers = scheduler.dispatcher.frontier.servers() if scheduler is not None else ()
+        failed = (f"{server.key}: {server.last_error}" for server in servers if server.last_error)
+        reasons = [*islice(failed, MAX_REASONS)]
+        counts = failure_counts(stats.get_stats(), {**COUNTED, "frontier/links/skipped/": "not followed, "})
+        self.logger.error("No seed could be fetched: %s", "; ".join(reasons) or counts or "there was none")
+        raise CloseSpider(NO_SEED_FETCHED)
 
     def _count(self, stat: str) -> None:
         assert self.crawler.stats is not None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from crawlproject.urls.canonical import origin_of
 from crawlproject.urls.traps import TrapRules
+from crawlproject.urls.url_patterns import UrlPatterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,8 @@ MAX_URL_LENGTH = 2083  # what Internet Explorer took, and so what sites keep to;
 #: The rules on traps but for calendars: which year it is, is not known here.
 NO_YEARS = TrapRules()
 
+NO_PATTERNS = UrlPatterns(())
+
 _domain_parts = re.compile(r"(?:\*?\.)?(\[[^\]]*\]|[^:/?#@\\\s]+)(?::([0-9]{1,5}))?").fullmatch
 
 
@@ -53,6 +56,8 @@ class LinkFilter:
     max_length: int = MAX_URL_LENGTH
     schemes: frozenset[str] = frozenset({"http", "https"})
     traps: TrapRules = NO_YEARS
+    include: UrlPatterns = NO_PATTERNS  # empty: every URL
+    exclude: UrlPatterns = NO_PATTERNS
     _server_reason: Callable[[str], str | None] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -71,8 +76,8 @@ class LinkFilter:
         object.__setattr__(self, "_server_reason", server_reason)
 
     def reason(self, url: str) -> str | None:
-        """Why the canonical *url* is not followed: length, scheme, denied, offsite, extension, or a trap
-        (``TrapRules``); None: it is followed.
+        """Why the canonical *url* is not followed: length, scheme, denied, offsite, extension, excluded (by patterns),
+        or a trap (``TrapRules``); None: it is followed.
 
         O(length); 1.6 us.
         """
@@ -88,7 +93,17 @@ class LinkFilter:
         dot = url.rfind(".", slash, end)
         if dot >= 0 and url[dot + 1 : end].lower() in self.extensions:
             return "extension"
+        if self.exclude.match(url) or (self.include and not self.include.match(url)):
+            return "excluded"
         return self.traps.reason(url)
+
+    def without_patterns(self) -> LinkFilter:
+        """The same rules but for ``include`` and ``exclude``: for seeds and sitemaps, which only lead to pages."""
+        return replace(self, include=NO_PATTERNS, exclude=NO_PATTERNS)
+
+    def denies(self, server: str) -> bool:
+        """Whether the server key *server* is one of a denied domain."""
+        return self._server_reason(server) == "denied"
 
 
 def _domain(entry: str) -> str:

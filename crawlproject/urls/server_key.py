@@ -60,6 +60,15 @@ def domain_of_server(key: str) -> str:
     return _default_domains()(host_of(key))
 
 
+def has_public_suffix(host: str) -> bool:
+    """Whether *host* ends in a public suffix, as hosts of the Internet do. O(labels).
+
+    >>> has_public_suffix("example.co.uk"), has_public_suffix("seeds.txt")
+    (True, False)
+    """
+    return _default_domains().has_suffix(host)
+
+
 @lru_cache(maxsize=1)
 def _default_domains() -> RegisteredDomain:
     return RegisteredDomain()
@@ -87,6 +96,10 @@ class RegisteredDomain:
         O(labels): 4-6 us, 0.3 us where the host was asked for before.
         """
         return self._look_up(host.lower())
+
+    def has_suffix(self, host: str) -> bool:
+        """Whether *host* ends in a public suffix. O(labels)."""
+        return bool(self._extract(host.lower()).suffix)
 
     def _registered_domain(self, host: str) -> str:
         return self._extract(host).top_domain_under_public_suffix or host

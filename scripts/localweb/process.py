@@ -66,7 +66,9 @@ def running_web(spec: WebSpec, log_path: str | Path | None = None, start_timeout
         path = Path(log_path or Path(folder) / "access.tsv")
         command = [sys.executable, str(SCRIPT), "serve", "--spec", spec.to_json(), "--log", str(path)]
         command += ["--quiet", "--until-eof"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        # a session of its own: Ctrl-C is for this process, which then stops the child
+        with subprocess.Popen(command, **pipes, text=True, start_new_session=True) as process:
             try:
                 web = build_web(spec)
                 ready = _read_message(process, start_timeout)

@@ -69,7 +69,9 @@ def run_on(
     """Crawl a site that runs already."""
     path = spider if "." in spider else f"{SPIDERS}.{spider}"
     settings = QUICK if settings is None else settings
-    return Run(crawl(path, settings=settings, addon=addon, sites=",".join(site.origins), **arguments), site)
+    if not path.startswith("crawlproject."):  # whose spiders refuse arguments that mean nothing to them
+        arguments["sites"] = ",".join(site.origins)
+    return Run(crawl(path, settings=settings, addon=addon, **arguments), site)
 
 
 def both(

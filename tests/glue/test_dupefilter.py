@@ -147,8 +147,8 @@ def test_a_bloom_has_met_what_was_committed(tmp_path: Path, first: str, second: 
 def test_frontier_in_memory_leaves_no_file(tmp_path: Path) -> None:
     """Its queues are gone after the run; what it had met must not look done in the next."""
     made = crawler(JOBDIR=str(tmp_path / "job"), FRONTIER_BACKEND="memory", DUPEFILTER_CLASS=SeenDupeFilter)
-    scheduler = FrontierScheduler.from_crawler(made)
     made.spider = made._create_spider("test")
+    scheduler = FrontierScheduler.from_crawler(made)
     scheduler.open(made.spider)
     assert scheduler.dupefilter.url_is_new(A)
     assert not (tmp_path / "job" / "seen.keys").exists()

@@ -38,6 +38,9 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trap.guard = ServerGuard()
     trap.guard.spend("/@")
     set_guarded(frontier, frontier.server("http://trap.example"), "copies")
+    frontier.push([Entry("http://dead.example/1")])
+    for _ in range(10):
+        frontier.record(Measurement("http://dead.example", 0.0, failed=True, error="connection refused"))
     store.commit()
     return path
 
@@ -50,10 +53,10 @@ def test_it_tells_what_waits_and_why(job: Path) -> None:
     assert {name: report[name] for name in ("urls_seen", "urls_queued", "servers", "servers_ready")} == {
         "urls_seen": 40,
         "urls_queued": 33,
-        "servers": 4,
+        "servers": 5,
         "servers_ready": 2,
     }
-    assert (report["servers_resting"], report["servers_idle"], report["servers_given_up"]) == (1, 1, 0)
+    assert (report["servers_resting"], report["servers_idle"], report["servers_given_up"]) == (1, 2, 1)
     a, b, trap = report["top_servers"]
     assert (report["servers_guarded"], trap["guarded"], trap["traps"]) == (1, "copies", ["/@"])
     assert (a["server"], a["urls"], a["best_quality"], a["wait"]) == ("http://a.example", 30, 2.9, 0)
@@ -69,6 +72,24 @@ def test_it_prints_a_table(job: Path) -> None:
     assert "http://trap.example (guarded: copies) (traps: /@)" in done.stdout
     assert [line.split()[-1] for line in done.stdout.splitlines() if "a.example" in line] == ["http://a.example"]
     assert "http://b.example:8080 (resting, allowed at 20" in done.stdout
+
+
+def test_servers_in_a_state_say_why(job: Path) -> None:
+    """Those given up have no URLs, and yet a line: reason, failures, last error."""
+    done = scrapy(str(job), "--state", "given-up", "--json")
+    [dead] = json.loads(done.stdout)["top_servers"]
+    assert {name: dead[name] for name in ("server", "state", "failures", "reason", "last_error")} == {
+        "server": "http://dead.example",
+        "state": "given-up",
+        "failures": 10,
+        "reason": "10 failures in a row",
+        "last_error": "connection refused",
+    }
+    assert "http://dead.example (given-up: 10 failures in a row, connection refused)\n" in (
+        scrapy(str(job), "--state", "given-up").stdout
+    )
+    [b] = json.loads(scrapy(str(job), "--state", "resting", "--json").stdout)["top_servers"]
+    assert (b["server"], b["reason"], b["failures"]) == ("http://b.example:8080", "status 503", 1)
 
 
 @pytest.mark.parametrize("host", ["a.example", "http://a.example"])

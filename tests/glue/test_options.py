@@ -10,8 +10,6 @@ from scrapy.settings import Settings
 from crawlproject.frontier import BestPrefix, CapacityBased, Politeness
 from crawlproject.frontier.quality import DepthQuality, ScoredQuality
 from crawlproject.options import DEFAULTS, FrontierOptions
-from tests.crawl.crawling import environment
-from tests.processes import run_python
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,15 +137,6 @@ def test_scores_are_read(tmp_path: Path) -> None:
     quality = FrontierOptions.from_settings(Settings(settings)).quality
     assert isinstance(quality, ScoredQuality)
     assert [quality.quality(f"http://{host}/", 0) for host in "abc"] == [0.25, 3.0, 0.0]
-
-
-def test_crawl_with_a_wrong_setting_does_not_start() -> None:
-    """``scrapy crawl`` ends with an error code and says what is wrong."""
-    arguments = ["crawl", "web", "-s", "FRONTIER_POLICY=fastest", "-a", "seeds=http://127.0.0.1:9/"]
-    done = run_python("-m", "scrapy", *arguments, env=environment())
-    assert done.returncode != 0
-    assert "ValueError: FRONTIER_POLICY='fastest': must be one of breadth-first, " in done.stderr
-    assert "Spider opened" not in done.stderr
 
 
 def test_parking_is_off_by_default() -> None:

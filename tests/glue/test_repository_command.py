@@ -48,6 +48,8 @@ def test_ls_lists_pages(repository: Path) -> None:
         "2026-09-21T14:13:20Z 200 revisit         23 text/html http://b.example/copy",
     ]
     assert scrapy("ls", repository, "--server", "http://b.example/").stdout.decode().splitlines() == lines[3:]
+    assert scrapy("ls", repository, "--server", "a.example").stdout.decode().splitlines() == lines[:3]
+    assert scrapy("ls", repository, "--server", "A.example:80").stdout == b""
     asked = ("--dir", repository, "--status", 200, "--limit", 2)
     assert scrapy("ls", *asked).stdout.decode().splitlines() == lines[1:3]
 

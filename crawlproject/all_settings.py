@@ -1,0 +1,79 @@
+"""Every setting of this project with its default, from the tables beside the code that reads them; and typos."""
+
+from __future__ import annotations
+
+import logging
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from scrapy.settings import default_settings
+
+from crawlproject import (
+    duplicate_options,
+    failure_log,
+    limit_options,
+    link_options,
+    network_options,
+    options,
+    presets,
+    repository_options,
+    robots_options,
+    seen_options,
+    trap_options,
+)
+from crawlproject.monitor import options as monitor_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
+
+#: Setting -> default; docs/settings.md and docs/limits.md list them.
+DEFAULTS: dict[str, Any] = {
+    **options.DEFAULTS,
+    **presets.DEFAULTS,
+    **limit_options.DEFAULTS,
+    **network_options.DEFAULTS,
+    **robots_options.DEFAULTS,
+    **link_options.DEFAULTS,
+    **trap_options.DEFAULTS,
+    **duplicate_options.DEFAULTS,
+    **seen_options.DEFAULTS,
+    **monitor_options.DEFAULTS,
+    **failure_log.DEFAULTS,
+    **repository_options.DEFAULTS,
+}
+
+#: What the add-on sets for itself.
+INTERNAL = frozenset(("FRONTIER_REQUEST_DELAY",))
+
+#: How names of settings begin that are this project's, or Scrapy's.
+PREFIXES = tuple(sorted({name.partition("_")[0] + "_" for name in DEFAULTS}))
+
+#: Least similarity of a misspelt name with the right one: where its beginning is ours, and where it is not.
+_SIMILAR, _VERY_SIMILAR = 0.8, 0.9
+
+
+def check_names(settings: BaseSettings) -> None:
+    """Raise ValueError for a setting that is a misspelling of one of ours, warn of others that nothing reads.
+
+    A name that begins like ours and resembles none may be the project's own; so may one that begins otherwise.
+    """
+    for name in sorted(map(str, settings)):
+        if name in DEFAULTS or name in INTERNAL or hasattr(default_settings, name):
+            continue
+        is_ours = name.upper().startswith(PREFIXES)
+        meant = closest(name.upper(), DEFAULTS, _SIMILAR if is_ours else _VERY_SIMILAR)
+        if is_ours and meant is not None:
+            raise ValueError(f"{name}={settings[name]!r}: unknown setting; did you mean {meant}?")
+        if meant is not None:
+            logger.warning("Setting %s is not one of crawlproject's; did you mean %s?", name, meant)
+        elif is_ours:
+            logger.warning("Setting %s is not one of crawlproject's: nothing here reads it", name)
+
+
+def closest(name: str, names: Iterable[str], similarity: float = 0.6) -> str | None:
+    """That of ``names`` which ``name`` most probably is a misspelling of; None: of none."""
+    return next(iter(get_close_matches(name, list(names), 1, similarity)), None)

@@ -1,0 +1,40 @@
+"""``scrapy crawl``: Scrapy's command, with exit code 1 where no seed could be fetched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.commands import crawl
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+
+
+class Command(crawl.Command):
+    """Also says which spider was meant."""
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        """Run the spider; UsageError where there is none of this name."""
+        from crawlproject.spiders.web import NO_SEED_FETCHED
+
+        self._made: Crawler | None = None
+        super().run(args, opts)
+        stats = self._made.stats if self._made is not None and not self.exitcode else None
+        if stats is not None and stats.get_value("finish_reason") == NO_SEED_FETCHED:
+            self.exitcode = 1
+
+    def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
+        from crawlproject.all_settings import closest
+
+        assert self.crawler_process is not None
+        names = self.crawler_process.spider_loader.list()
+        if isinstance(spidercls, str) and spidercls not in names:
+            meant = closest(spidercls, names)
+            hint = f"did you mean {meant}?" if meant else f"there are {', '.join(sorted(names)) or 'none'}"
+            raise UsageError(f"no spider {spidercls!r}; {hint}", print_help=False)
+        self._made = super()._create_crawler(spidercls)
+        return self._made

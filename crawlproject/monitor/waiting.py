@@ -1,0 +1,30 @@
+"""For whom a crawl waits, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from crawlproject.frontier import Dispatcher, Server
+
+
+def waiting_words(dispatcher: Dispatcher, now: float) -> str:
+    """``3 servers rest; next https://a.example in 12 s (Crawl-delay 30 s)``; empty where nothing is queued."""
+    found = dispatcher.waits_for()
+    if found is None:
+        return ""
+    server, at = found
+    counts = dispatcher.frontier.counts()
+    resting = counts["resting"] + counts["leased"]
+    servers = "1 server rests" if resting == 1 else f"{resting} servers rest"
+    return f"{servers}; next {server.key} in {max(0.0, at - now):.0f} s ({rest_reason(server)})"
+
+
+def rest_reason(server: Server) -> str:
+    """Why the server rests."""
+    if server.last_error:
+        times = "" if server.failures < 2 else f", {server.failures} times in a row"
+        return f"{server.last_error}{times}"
+    if server.crawl_delay:
+        return f"Crawl-delay {server.crawl_delay:g} s"
+    return "polite wait"

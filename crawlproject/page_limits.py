@@ -1,0 +1,71 @@
+"""At most so many pages of each server and of each registered domain, over all runs of a crawl."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from crawlproject.urls import domain_of_server, server_key
+
+if TYPE_CHECKING:
+    from crawlproject.frontier import Frontier
+
+#: The stat of URLs and the reason of requests that a limit keeps from being fetched.
+PAGE_LIMIT = "page_limit"
+
+
+class PageLimits:
+    """Counts pages (answers 2xx and 304 to what the frontier handed out, without sitemaps) and fills servers.
+
+    A full server's URLs are dropped, in this run: a durable frontier keeps those that waited, and a run with a higher
+    limit fetches them.  The servers' counts are stored with them; those of domains are their sums, made here.
+    0 = no limit.  Building is O(servers), and O(URLs) of those that are full.
+    """
+
+    def __init__(self, frontier: Frontier, per_server: int, per_domain: int) -> None:
+        self._frontier = frontier
+        self._per_server = per_server
+        self._per_domain = per_domain
+        self._pages: Counter[str] = Counter()  # by domain
+        self._servers: dict[str, set[str]] = {}  # domain -> keys of its servers that are not full
+        for server in list(frontier.servers()):
+            if per_domain:
+                self._pages[domain_of_server(server.key)] += server.fetched
+            if server.fetched >= per_server > 0:
+                frontier.fill(server.key)
+        for server in list(frontier.servers()):
+            self.meet(server.key)
+
+    def __bool__(self) -> bool:
+        return bool(self._per_server or self._per_domain)
+
+    def fetched(self, key: str) -> None:
+        """A page of the server ``key`` has come. O(log servers); O(URLs) where a limit is reached."""
+        if not self:
+            return
+        self._frontier.page_fetched(key, self._per_server)
+        if not self._per_domain:
+            return
+        domain = domain_of_server(key)
+        self._pages[domain] += 1
+        if self._pages[domain] == self._per_domain:
+            for other in sorted(self._servers.pop(domain, ())):
+                self._frontier.fill(other)
+
+    def meet(self, key: str) -> bool:
+        """The server ``key`` is about to be given a URL; whether it is full, or its domain is. O(length)."""
+        server = self._frontier.server(key)
+        if server is not None and server.full:
+            return True
+        if not self._per_domain:
+            return False
+        domain = domain_of_server(key)
+        if self._pages[domain] >= self._per_domain:
+            self._frontier.fill(key)
+            return True
+        self._servers.setdefault(domain, set()).add(key)
+        return False
+
+    def refuses(self, url: str) -> bool:
+        """Whether the canonical ``url`` is of a full server or domain. O(length)."""
+        return self.meet(server_key(url))

@@ -1,0 +1,80 @@
+"""Where a crawl starts: what ``-a seeds=...`` names, as lines that ``read_seeds`` reads."""
+
+from __future__ import annotations
+
+import re
+import sys
+from ipaddress import ip_address
+from pathlib import Path
+
+from crawlproject.urls import BadSeed, host_of, read_seeds, server_key
+from crawlproject.urls.server_key import has_public_suffix
+
+#: Names of hosts for tests and documentation (RFC 2606, RFC 6761), which are in no list of public suffixes.
+_RESERVED = frozenset(("example", "invalid", "localhost", "test"))
+
+_WHAT = "a URL begins with http:// or https://"
+
+_is_path = re.compile(r"[./~\\]").match
+
+
+def seed_lines(seeds: str) -> list[str]:
+    """The lines of a file, of standard input (``-``), or URLs with commas between them. O(length).
+
+    What has a scheme is a URL, what exists is a file; else it must be a host, with a port and path or without, whose
+    last labels are a public suffix (``example.org/docs``), or an IP address.  Raises ValueError for anything else, and
+    for a file that cannot be read or has no URL in it.
+    """
+    if not seeds.strip():
+        raise ValueError(f"seeds={seeds!r}: must be URLs with commas between them, a file, or - for standard input")
+    if seeds == "-":
+        return _with_urls(seeds, sys.stdin.read().splitlines())
+    if "://" not in seeds and _exists(seeds):
+        return _with_urls(seeds, _read(seeds))
+    entries = [entry for written in seeds.split(",") if (entry := written.strip())]
+    for entry in entries:
+        if "://" not in entry and not _is_host(entry):
+            what = "" if entry == seeds else f"{entry!r}: "
+            raise ValueError(f"seeds={seeds!r:.200}: {what}no such file; {_WHAT}")
+    return _with_urls(seeds, entries)
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # too long, or with a NUL
+        return False
+
+
+def _read(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise ValueError(f"seeds={path!r}: {error.strerror}") from error
+
+
+def _with_urls(seeds: str, lines: list[str]) -> list[str]:
+    """``lines``, if there is a URL in them."""
+    bad = None
+    for seed in read_seeds(lines):
+        if not isinstance(seed, BadSeed):
+            return lines
+        bad = bad or seed
+    reason = "" if bad is None else f" (line {bad.line}, {bad.text!r:.80}: {bad.reason})"
+    raise ValueError(f"seeds={seeds!r:.200}: there is no URL in it{reason}")
+
+
+def _is_host(entry: str) -> bool:
+    """Whether an entry without a scheme is a host, with a port and path or without."""
+    entry = entry.removeprefix("//")
+    if _is_path(entry):
+        return False
+    try:
+        host = host_of(server_key(f"http://{entry}"))
+    except ValueError:
+        return False
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return host.rpartition(".")[2] in _RESERVED or has_public_suffix(host)
+    return True

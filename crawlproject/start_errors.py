@@ -1,0 +1,76 @@
+"""What is wrong at the start is said in one line of the log, without a traceback; the exit code is Scrapy's (1).
+
+An exception raised at the start ends ``Crawler.crawl``; nobody catches it, so asyncio (or Twisted) logs it with its
+traceback, and Scrapy takes it for the exit code.  Here only that record is rewritten: callers of ``crawl`` still get
+the exception.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from crawlproject.storage import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: What components raise for settings, arguments, files and directories that cannot be used.
+EXPECTED = (ValueError, OSError, StoreError)
+
+#: Who logs an exception that nobody caught.
+REPORTERS = ("asyncio", "twisted")
+
+#: Longest message, characters.
+MAX_MESSAGE = 1000
+
+#: Attributes of an exception: raised at the start; logged already.
+_AT_START, _TOLD = "crawlproject_at_start", "crawlproject_told"
+
+#: Exceptions that are looked at, from one to the one that it was raised for.
+_MAX_CHAIN = 10
+
+
+@contextmanager
+def starting(*others: type[Exception]) -> Iterator[None]:
+    """Have ``EXPECTED`` exceptions, and ``others``, raised within logged in one line, if nobody catches them.
+
+    Also a decorator.
+    """
+    expected: tuple[type[Exception], ...] = (*EXPECTED, *others)
+    for name in REPORTERS:
+        logging.getLogger(name).addFilter(_one_line)  # which is added once
+    try:
+        yield
+    except expected as error:
+        setattr(error, _AT_START, True)
+        raise
+
+
+def in_one_line(error: BaseException) -> str:
+    """The message of ``error`` without line breaks, its length bounded."""
+    return " ".join(str(error).split())[:MAX_MESSAGE]
+
+
+def _one_line(record: logging.LogRecord) -> bool:
+    """A filter: rewrite a record with an exception raised at the start; drop those that repeat it."""
+    error = _start_error(record.exc_info[1]) if record.exc_info else None
+    if error is None:
+        return True
+    if getattr(error, _TOLD, False):
+        return False
+    setattr(error, _TOLD, True)
+    record.levelno, record.levelname = logging.ERROR, "ERROR"
+    record.msg, record.args = "Cannot start: %s", (in_one_line(error),)
+    record.exc_info = record.exc_text = None
+    return True
+
+
+def _start_error(error: BaseException | None) -> BaseException | None:
+    """``error``, or the one during whose handling it was raised, if that was raised at the start."""
+    for _ in range(_MAX_CHAIN):
+        if error is None or getattr(error, _AT_START, False):
+            return error
+        error = error.__cause__ or error.__context__
+    return None

@@ -1,0 +1,64 @@
+"""Seeds that cannot be fetched, and pages that fail: what the log says, and what it does not."""
+
+from __future__ import annotations
+
+import socket
+
+from scripts.localdns import running_name_server
+from tests.crawl.crawling import environment
+from tests.crawl.scripted_site import Answer, page, scripted_site
+from tests.processes import run_python
+
+ON_LOOPBACK = ["-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "FRONTIER_DELAY_FACTOR=0"]
+
+
+def lines(log: str, level: str) -> list[str]:
+    """The messages of one level."""
+    return [line.split(f"] {level}: ", 1)[1] for line in log.splitlines() if f"] {level}: " in line]
+
+
+def test_log_says_what_happened() -> None:
+    """Every seed's failure in words while it goes on, an error and exit code 1 at the end; failed pages in numbers."""
+    with scripted_site(4, tls=(2,)) as site, running_name_server() as names, socket.socket() as unused:
+        unused.bind(("127.4.0.9", 0))  # and does not listen
+        refused = f"http://127.4.0.9:{unused.getsockname()[1]}"
+        missing = [f"/missing/{number}" for number in range(30)]
+        site.script = {
+            "1/robots.txt": Answer("User-agent: *\nDisallow: /\n"),
+            "4/robots.txt": Answer("User-agent: *\nDisallow: /private\nCrawl-delay: 3\n"),
+            "4/": page(*missing[:2], "/private", "/busy", f"{refused}/x"),
+            "4/busy": Answer(status=500),
+        }
+        seeds = ["http://x.invalid", refused, "http://10.0.0.1", *(site.url(f"{n}/") for n in (1, 2, 3))]
+        crawl = ["crawl", "web", "-s", "ROBOTSTXT_MAX_FAILURES=2", "-s", "FRONTIER_MIN_BACKOFF=0.1", *ON_LOOPBACK]
+        crawl += ["-s", f"FRONTIER_DNS_SERVERS={names.address}", "-s", "FRONTIER_DNS_FAILURE_TTL=0"]
+        all_fail = [*crawl, "-s", "DOWNLOAD_VERIFY_CERTIFICATES=True", "-a", f"seeds={','.join(seeds)}"]
+        some_fail = [*crawl, "-s", "MONITOR_INTERVAL=0.5", "-s", "RETRY_TIMES=1", "-a", f"seeds={site.url('4/')}"]
+        failed = run_python("-m", "scrapy", *all_fail, env=environment())
+        done = run_python("-m", "scrapy", *some_fail, env=environment())
+
+    assert failed.returncode == 1, failed.stderr
+    assert "Traceback" not in failed.stderr + done.stderr
+    warnings = "\n".join(lines(failed.stderr, "WARNING"))
+    for words in (
+        "robots.txt of http://x.invalid is unavailable: no such name: x.invalid; try 2 of 2 in 0 s",
+        "robots.txt of http://x.invalid is unavailable: no such name: x.invalid; given up after 2 tries",
+        f"robots.txt of {refused} is unavailable: connection refused; try 2 of 2",
+        f"robots.txt of {site.origins[1]} is unavailable: TLS certificate: self-signed certificate; try 2 of 2",
+        f"Not fetched: <GET {site.url('1/')}>: Forbidden by robots.txt",
+        f"Not fetched: <GET {site.url('3/')}>: status 404",
+    ):
+        assert words in warnings
+    refusal, error = lines(failed.stderr, "ERROR")
+    assert refusal.startswith("Refused: http://10.0.0.1 is not contacted: its address 10.0.0.1 is private")
+    assert error.startswith("No seed could be fetched: ")
+    assert "http://x.invalid: robots.txt: no such name: x.invalid" in error
+    assert "Closing spider (no_seed_fetched)" in failed.stderr
+
+    assert (done.returncode, lines(done.stderr, "ERROR")) == (0, [])
+    told = lines(done.stderr, "INFO")
+    counts = next(line for line in told if line.startswith("Not fetched so far: "))
+    for count in ("status 404: 2", "status 500: 1", "forbidden by robots.txt: 1", "retries: 1", "server given up: 1"):
+        assert count in counts
+    assert not [line for line in told if "/missing" in line or "/busy" in line]
+    assert [line for line in told if line.startswith("Waiting: 1 server rests") and "(Crawl-delay 3 s)" in line]
