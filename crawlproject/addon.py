@@ -58,6 +58,7 @@ REPLACED = {
 }
 
 SPIDER_MIDDLEWARES = {
+    "crawlproject.middlewares.OriginMiddleware": 0,  # after all that make or replace requests
     "crawlproject.duplicates.DuplicatesMiddleware": 100,  # after HttpErrorMiddleware (50)
     "crawlproject.middlewares.LinksMiddleware": 950,  # before all that look at requests
 }
