@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 
 from crawlproject.duplicate_options import DuplicateOptions
@@ -26,6 +27,9 @@ from crawlproject.tolerant import (
 from crawlproject.trap_options import TrapOptions
 
 if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
 HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
@@ -72,6 +76,14 @@ class FrontierAddon:
     Raises ValueError at start for a wrong setting.
     """
 
+    def __init__(self, spider: object = None) -> None:
+        self._spider = spider
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Built by Scrapy."""
+        return cls(crawler.spider or crawler.spidercls)
+
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl."""
         FrontierOptions.from_settings(settings)
@@ -108,15 +120,18 @@ class FrontierAddon:
                 with suppress(KeyError):  # it stands in the other, or nowhere
                     settings.replace_in_component_priority_dict(name, old, new)
 
-    @staticmethod
-    def _take_over_limits(settings: BaseSettings) -> None:
+    def _take_over_limits(self, settings: BaseSettings) -> None:
         """Leave limits to the frontier: in the downloader a delay would hold a connection while it waits."""
         # The frontier hands out at most one request per server and FRONTIER_MAX_SESSIONS in all.
         settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
+        priority = settings.getpriority("DOWNLOAD_DELAY") or 0
+        if hasattr(self._spider, "download_delay") and priority < SETTINGS_PRIORITIES["spider"]:
+            priority = SETTINGS_PRIORITIES["spider"]  # Scrapy would set it later, in the downloader
+            settings.set("DOWNLOAD_DELAY", self._spider.download_delay, priority)
         delay = settings.getfloat("DOWNLOAD_DELAY")
         if delay > 0:
             settings.set("FRONTIER_REQUEST_DELAY", delay, priority="addon")
-            settings.set("DOWNLOAD_DELAY", 0, priority=settings.getpriority("DOWNLOAD_DELAY") or 0)
+            settings.set("DOWNLOAD_DELAY", 0, priority)
 
 
 def _set_in(settings: BaseSettings, name: str, key: str, value: Any) -> None:

@@ -13,7 +13,8 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
 from crawlproject.download.timing import CLOCK
-from crawlproject.engine_alarm import unfinished_requests
+from crawlproject.engine_alarm import engine_of, unfinished_requests
+from crawlproject.feeds import overwritten_feed
 from crawlproject.frontier.quality import LinkQuality
 from crawlproject.link_request import link_request
 from crawlproject.recrawl import AGAIN, RECRAWL, REPLACED, Recrawl, unpack_again
@@ -147,6 +148,8 @@ class DiskBackend(MemoryBackend):
             servers.load(frontier, CLOCK(), options.politeness.longest_wait)
             self._seen_store = DiskSeenStore(self._store)
             seen.use_store(self._seen_store)
+            if len(frontier) or len(self._seen_store):
+                self._check_feeds()
             if len(frontier):
                 logger.info("Resumed from %s: %d URLs of %d servers", self._directory, len(frontier), servers.count)
             self._stats.set_value("frontier/resumed", len(frontier))
@@ -157,6 +160,16 @@ class DiskBackend(MemoryBackend):
             self._store.close()
             raise
         self._crawler.signals.connect(self._downloaded, signals.response_downloaded)
+
+    def _check_feeds(self) -> None:
+        """Raise StoreError where the items of the earlier runs of this crawl would be overwritten."""
+        path = overwritten_feed(self._crawler)
+        if path is not None:
+            raise StoreError(
+                self._directory,
+                f"holds a crawl that was begun earlier, and -O (overwrite in FEEDS) would delete its items in {path}: "
+                "append with -o, or name another file",
+            )
 
     def pack(self, request: Request) -> Any:
         """Its bytes; where they cannot be written, the request itself, which then stays in memory."""
@@ -299,7 +312,7 @@ class DiskBackend(MemoryBackend):
         return True
 
     def _stop(self) -> None:
-        engine = self._crawler.engine
+        engine = engine_of(self._crawler)
         if engine is not None and engine.spider is not None:
             deferred_from_coro(engine.close_spider_async(reason="store_failed"))
 

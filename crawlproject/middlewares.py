@@ -20,6 +20,7 @@ from scrapy.exceptions import (
 
 from crawlproject.download.handler import LAST_OF_SESSION, TIMING
 from crawlproject.download.timing import CLOCK
+from crawlproject.engine_alarm import engine_of
 from crawlproject.frontier import Measurement, retry_after_seconds
 from crawlproject.links import SKIP_LINKS, Links
 from crawlproject.options import FrontierOptions
@@ -52,7 +53,7 @@ FAILURES: dict[type[Exception], tuple[str, bool]] = {
 
 def frontier_scheduler(crawler: Crawler) -> FrontierScheduler | None:
     """The scheduler in use, if it is ours."""
-    scheduler = crawler.engine.scheduler if crawler.engine is not None else None
+    scheduler = getattr(engine_of(crawler), "scheduler", None)
     # not isinstance: by BaseScheduler's metaclass every scheduler is an instance of every other
     return cast("FrontierScheduler", scheduler) if FrontierScheduler in type(scheduler).__mro__ else None
 

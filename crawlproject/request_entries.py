@@ -46,7 +46,6 @@ class RequestEntries:
     def __init__(self, backend: MemoryBackend, quality: Quality, settings: BaseSettings, stats: StatsCollector) -> None:
         self._backend = backend
         self._quality = quality
-        self._has_slots = bool(settings.getdict("DOWNLOAD_SLOTS"))
         self._stats = stats
 
     def entry(self, request: Request) -> Entry:
@@ -81,7 +80,7 @@ class RequestEntries:
             return request.replace(callback=NO_CALLBACK, errback=None, cb_kwargs={}, meta=meta)
         meta = request.meta
         meta.setdefault("quality", entry.quality)
-        if meta.get("download_slot") == meta.get(OWN_SLOT) and not self._has_slots:  # else the project's own
+        if meta.get("download_slot") == meta.get(OWN_SLOT):  # else the project's own
             meta["download_slot"] = meta[OWN_SLOT] = start.session.server.key
         if start.is_last:
             meta[LAST_OF_SESSION] = True

@@ -254,7 +254,6 @@ class FrontierScheduler(BaseScheduler):
 
     def _find_ended(self) -> None:
         """Look which requests are over: Scrapy has no signal for those a middleware answers or drops. O(sessions)."""
-        assert self._crawler.engine is not None
         active = self._crawler.engine.downloader.active
         if self._in_flight.keys() <= active:
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import zlib
 from typing import TYPE_CHECKING
+from urllib.parse import urldefrag
 
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import BaseRedirectMiddleware, MetaRefreshMiddleware, RedirectMiddleware
@@ -90,9 +91,14 @@ class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
     """Stats: ``redirect/malformed`` (the page is kept), ``redirect/max_reached``."""
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Follow a refresh, but not to the page itself: as a duplicate it would be lost."""
+        """Follow a refresh, but not to the page itself where the dupefilter would drop it: then the page is kept.
+
+        It would not where the request has ``dont_filter``, or was a POST: "please wait" pages, cookie walls.
+        """
         result = _tolerate(self, super().process_response, request, response)
-        return response if isinstance(result, Request) and result.url == response.url else result
+        if not isinstance(result, Request) or result.dont_filter or request.method != "GET" or request.body:
+            return result
+        return response if urldefrag(result.url).url == urldefrag(response.url).url else result
 
 
 def _tolerate(

@@ -63,6 +63,12 @@ class TaggingSpider(Spider):
         yield {"url": failure.request.url, "failed": True}
 
 
+class PagesSpider(WebSpider):
+    """Its feed has its name."""
+
+    name = "pages"
+
+
 class FullDiskSpider(WebSpider):
     """No file of its process may grow beyond 200 kB."""
 

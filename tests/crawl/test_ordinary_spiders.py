@@ -19,6 +19,16 @@ def echo(asked: Asked) -> Answer:
     return Answer(f"{asked.body} {asked.headers.get('cookie', '')}", headers={"Content-Type": "text/plain"})
 
 
+def from_where(asked: Asked) -> Answer:
+    """A page that says where the request came from."""
+    return Answer(asked.client, headers={"Content-Type": "text/plain"})
+
+
+def refresh(place: str) -> Answer:
+    """A page that is to be left for another one."""
+    return Answer(f'<meta http-equiv="refresh" content="0;url={place}">', headers=HTML)
+
+
 def everyday(site: Site) -> Script:
     """The servers of ``EverydaySpider``."""
     form = '<form method="post" action="/enter"><input name="user"><input name="token" value="t1"></form>'
@@ -29,12 +39,20 @@ def everyday(site: Site) -> Script:
         "1/slow": Answer(delay=1.0),
         "2/moved": redirect(site.url("3/target"), 301),
         "2/found": redirect("/here"),
-        "2/refresh": Answer(f'<meta http-equiv="refresh" content="0;url={site.url("3/refreshed")}">', headers=HTML),
+        "2/refresh": refresh(site.url("3/refreshed")),
+        "2/wait": [refresh("/wait"), FINE],
+        "2/itself": [redirect("/itself"), FINE],
+        "2/sent": lambda asked: refresh("/sent") if asked.method == "POST" else FINE,
+        "2/posted": lambda asked: redirect("/posted", 303) if asked.method == "POST" else FINE,
+        "2/moved/part": redirect("/here/part"),
+        "2/here/part": FINE,
+        "3/part": FINE,
         "2/back": redirect(site.url("3/seen")),
         "2/spelling": redirect("/spelling?utm_source=x"),
         "2/loop": redirect("/loop"),
         "2/kept": redirect("/never-asked-for"),
         "4/login": Answer(form, headers={**HTML, "Set-Cookie": "id=7; Path=/"}),
+        **dict.fromkeys(("5/bound", "5/bound/port", "5/unbound"), from_where),
         **dict.fromkeys(("4/enter", "4/private", "9/own", "5/search", "5/empty"), echo),
         **dict.fromkeys(("2/spelling?utm_source=x", "9/wall;jsessionid=1F2E3D", "2/here", "3/target"), FINE),
         **dict.fromkeys(("3/refreshed", "3/seen", "3/copied", "5/head"), FINE),
@@ -58,6 +76,10 @@ def runs() -> tuple[Run, Run]:
         ("retry", 4),
         ("slow", 1),
         ("redirect", 5),
+        ("wait", 4),
+        ("fragment", 2),
+        ("bound", 2),
+        ("unbound", 1),
         ("wall", 1),
         ("kept", 1),
         ("login", 1),

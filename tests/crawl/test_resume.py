@@ -160,6 +160,37 @@ def test_a_disk_without_room_ends_the_crawl_and_loses_nothing(tmp_path: Path) ->
     assert len(duplicates(web.records())) < len(full.items), "what was committed is not fetched again"
 
 
+def test_earlier_items_are_not_overwritten(tmp_path: Path) -> None:
+    """-O with a job that was begun earlier: one line, no request; with -o, or before the job is begun, it may."""
+    out = tmp_path / "pages.jsonl"
+    out.write_text("of something else\n")
+    feeds = {
+        overwrite: {str(tmp_path / "%(name)s.jsonl"): {"format": "jsonlines", "overwrite": overwrite}}
+        for overwrite in (True, False)
+    }
+    with scripted_site() as site:
+        site.script = {"1/": page(*(f"/{n}" for n in range(3))), **{f"1/{n}": page() for n in range(3)}}
+        spider = f"{SPIDERS}.PagesSpider"
+
+        def run(overwrite: bool, pages: str) -> Any:
+            settings = settings_for(tmp_path, FEEDS=feeds[overwrite], CLOSESPIDER_PAGECOUNT=pages)
+            return crawl(spider, settings=settings, seeds=site.url("1/"))
+
+        assert run(True, "2").exit_code == 0
+        first = out.read_text()
+        assert "else" not in first
+        asked = len(site.asked)
+        refused = run(True, "0")
+        assert refused.exit_code != 0
+        [line] = [line for line in refused.log.splitlines() if "Cannot start" in line]
+        assert f"-O (overwrite in FEEDS) would delete its items in {out}: append with -o" in line
+        assert len(site.asked) == asked
+        assert out.read_text() == first
+        assert run(False, "0").exit_code == 0
+    assert out.read_text().startswith(first)
+    assert len(out.read_text().splitlines()) == 4
+
+
 @pytest.mark.parametrize("stop", ["", "1"])
 def test_ordinary_requests_come_back_as_they_were(tmp_path: Path, stop: str) -> None:
     """Callback, errback, meta, keyword arguments, headers and order; what cannot be stored is made again."""
