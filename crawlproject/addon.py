@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+#: For a number of requests.
+NO_LIMIT = 1 << 30
+
 HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
 
 DOWNLOADER_MIDDLEWARES = {
@@ -124,6 +127,8 @@ class FrontierAddon:
         """Leave limits to the frontier: in the downloader a delay would hold a connection while it waits."""
         # The frontier hands out at most one request per server and FRONTIER_MAX_SESSIONS in all.
         settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
+        settings.set("CONCURRENT_REQUESTS_PER_DOMAIN", NO_LIMIT, priority="addon")  # of servers that share a host
+        settings.set("DOWNLOAD_DELAY_JITTER", 0, priority="addon")  # of DOWNLOAD_SLOTS, which the frontier keeps, too
         priority = settings.getpriority("DOWNLOAD_DELAY") or 0
         if hasattr(self._spider, "download_delay") and priority < SETTINGS_PRIORITIES["spider"]:
             priority = SETTINGS_PRIORITIES["spider"]  # Scrapy would set it later, in the downloader

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: ``Request.meta``: the ``download_slot`` that was given to it here (a copy may go to another server).
-OWN_SLOT = "frontier_slot"
-
 #: ``Request.meta``: set by a spider that has not taken a page (it has enough): with the disk backend the page stays
 #: queued for the next run.
 KEEP = "frontier_keep"
@@ -80,8 +77,6 @@ class RequestEntries:
             return request.replace(callback=NO_CALLBACK, errback=None, cb_kwargs={}, meta=meta)
         meta = request.meta
         meta.setdefault("quality", entry.quality)
-        if meta.get("download_slot") == meta.get(OWN_SLOT):  # else the project's own
-            meta["download_slot"] = meta[OWN_SLOT] = start.session.server.key
         if start.is_last:
             meta[LAST_OF_SESSION] = True
         else:

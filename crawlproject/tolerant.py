@@ -31,6 +31,10 @@ _NO_CHARSETS = frozenset(("base64", "bz2", "hex", "idna", "punycode", "quopri", 
 MAX_ROBOTS_TXT = 512_000
 
 
+#: ``Request.meta``: its page led to itself before.
+AT_ITSELF = "redirected_to_itself"
+
+
 class TolerantCompressionMiddleware(HttpCompressionMiddleware):
     """Counts what cannot be decompressed.
 
@@ -40,20 +44,23 @@ class TolerantCompressionMiddleware(HttpCompressionMiddleware):
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
         """Decompress."""
-        assert self.stats is not None
         is_gzip = response.headers.getlist(b"Content-Encoding") in ([b"gzip"], [b"x-gzip"])
         try:
             answer = super().process_response(request, response)
         except _BROKEN as error:
-            self.stats.inc_value("httpcompression/broken")
+            self._count("broken")
             raise IgnoreRequest(f"cannot decompress {response}: {error}") from error
         except IgnoreRequest as error:
             if isinstance(error.__cause__, _DecompressionMaxSizeExceeded):
-                self.stats.inc_value("httpcompression/too_large")
+                self._count("too_large")
             raise
         if is_gzip and int.from_bytes(response.body[-4:], "little") != len(answer.body) & 0xFFFFFFFF:
-            self.stats.inc_value("httpcompression/truncated")  # RFC 1952 §2.3.1: the last 4 bytes are the length
+            self._count("truncated")  # RFC 1952 §2.3.1: the last 4 bytes are the length
         return answer
+
+    def _count(self, what: str) -> None:
+        if self.stats is not None:  # built without a crawler
+            self.stats.inc_value(f"httpcompression/{what}")
 
 
 class CharsetMiddleware:
@@ -83,22 +90,40 @@ class TolerantRedirectMiddleware(RedirectMiddleware):
     """Stats: ``redirect/malformed`` (the answer is kept, not followed), ``redirect/max_reached``."""
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Follow a redirect."""
-        return _tolerate(self, super().process_response, request, response)
+        """Follow a redirect; one to the page itself, with a cookie that will be sent, is followed once."""
+        result = _tolerate(self, super().process_response, request, response)
+        if isinstance(result, Request) and _leads_to_itself(result, request) and AT_ITSELF not in request.meta:
+            sets_cookie = b"Set-Cookie" in response.headers and not request.meta.get("dont_merge_cookies")
+            if sets_cookie and self.crawler.settings.getbool("COOKIES_ENABLED"):
+                return _again(result)
+        return result
 
 
 class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
     """Stats: ``redirect/malformed`` (the page is kept), ``redirect/max_reached``."""
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Follow a refresh, but not to the page itself where the dupefilter would drop it: then the page is kept.
+        """Follow a refresh; one to the page itself, as of "please wait" pages, once: then the page is kept.
 
-        It would not where the request has ``dont_filter``, or was a POST: "please wait" pages, cookie walls.
+        By Scrapy's middleware the dupefilter would drop it, and the page would be lost.  Where the request has
+        ``dont_filter`` it is followed as by Scrapy's.
         """
         result = _tolerate(self, super().process_response, request, response)
-        if not isinstance(result, Request) or result.dont_filter or request.method != "GET" or request.body:
+        if not isinstance(result, Request) or not _leads_to_itself(result, request):
             return result
-        return response if urldefrag(result.url).url == urldefrag(response.url).url else result
+        if AT_ITSELF in request.meta:
+            return response
+        return result if result.dont_filter else _again(result)
+
+
+def _leads_to_itself(redirected: Request, request: Request) -> bool:
+    return urldefrag(redirected.url).url == urldefrag(request.url).url
+
+
+def _again(redirected: Request) -> Request:
+    """``redirected``, past the dupefilter."""
+    redirected.meta[AT_ITSELF] = True
+    return redirected.replace(dont_filter=True)
 
 
 def _tolerate(

@@ -110,7 +110,9 @@ class EverydaySpider(SiteSpider):
             "type": type(response).__name__,
             "address": str(response.ip_address),
             "protocol": response.protocol,
-            "meta": {name: response.meta.get(name) for name in ("depth", "retry_times", "redirect_times")},
+            "meta": {
+                name: response.meta.get(name) for name in ("depth", "retry_times", "redirect_times", "download_slot")
+            },
         }
 
     def failed(self, failure: Any) -> Any:
@@ -134,6 +136,9 @@ class EverydaySpider(SiteSpider):
         yield self.case("fragment", "3/part#two")
         yield self.case("fragment", "2/moved/part#two")
         yield self.case("wall", "9/wall")
+        yield self.case("please wait", "2/please-wait")
+        yield self.case("please wait", "2/cookie-wall")
+        yield self.case("please wait", "2/always-waits")
         yield self.case("kept", "2/kept", meta={"dont_redirect": True, "handle_httpstatus_list": [302]})
 
     def sessions(self) -> Iterator[Request]:
