@@ -7,6 +7,7 @@ import zlib
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
+from cachetools import LRUCache
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import BaseRedirectMiddleware, MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
@@ -14,12 +15,15 @@ from scrapy.http import Request, TextResponse
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined]
 
+from crawlproject.urls import server_key
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
 
 #: What decompressors raise for garbage; the last one is for a ``Content-Encoding`` that is not ASCII.
 _BROKEN = (OSError, EOFError, zlib.error, brotli.error, zstd.ZstdError, UnicodeError)
@@ -31,8 +35,17 @@ _NO_CHARSETS = frozenset(("base64", "bz2", "hex", "idna", "punycode", "quopri", 
 MAX_ROBOTS_TXT = 512_000
 
 
-#: ``Request.meta``: its page led to itself before.
+#: ``Request.meta``: how often its page has led to itself.
 AT_ITSELF = "redirected_to_itself"
+
+#: Times that such a page is fetched once more: a cookie wall needs one, and a second for what comes late.
+MAX_AGAIN = 2
+
+#: Pages in a row of one server that stayed as they were, after which its pages are kept at once.
+MAX_IN_VAIN = 3
+
+#: Servers of which that is known.
+REFRESHING_SERVERS = 10_000
 
 
 class TolerantCompressionMiddleware(HttpCompressionMiddleware):
@@ -90,30 +103,46 @@ class TolerantRedirectMiddleware(RedirectMiddleware):
     """Stats: ``redirect/malformed`` (the answer is kept, not followed), ``redirect/max_reached``."""
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Follow a redirect; one to the page itself, with a cookie that will be sent, is followed once."""
+        """Follow a redirect; one to the page itself with a cookie that will be sent, too, as often as a refresh."""
         result = _tolerate(self, super().process_response, request, response)
-        if isinstance(result, Request) and _leads_to_itself(result, request) and AT_ITSELF not in request.meta:
-            sets_cookie = b"Set-Cookie" in response.headers and not request.meta.get("dont_merge_cookies")
-            if sets_cookie and self.crawler.settings.getbool("COOKIES_ENABLED"):
-                return _again(result)
-        return result
+        if not isinstance(result, Request) or not _leads_to_itself(result, request):
+            return _elsewhere(result)
+        times = request.meta.get(AT_ITSELF, 0)
+        if result.dont_filter and not times:
+            return result
+        sets_cookie = b"Set-Cookie" in response.headers and not request.meta.get("dont_merge_cookies")
+        if sets_cookie and times < MAX_AGAIN and self.crawler.settings.getbool("COOKIES_ENABLED"):
+            return _again(result)
+        return _elsewhere(result)
 
 
 class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
     """Stats: ``redirect/malformed`` (the page is kept), ``redirect/max_reached``."""
 
-    def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Follow a refresh; one to the page itself, as of "please wait" pages, once: then the page is kept.
+    def __init__(self, settings: BaseSettings) -> None:
+        super().__init__(settings)
+        self._in_vain: LRUCache[str, int] = LRUCache(REFRESHING_SERVERS)  # pages of a server that stayed as they were
 
-        By Scrapy's middleware the dupefilter would drop it, and the page would be lost.  Where the request has
-        ``dont_filter`` it is followed as by Scrapy's.
+    def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
+        """Follow a refresh; one to the page itself, as of "please wait" pages, ``MAX_AGAIN`` times.
+
+        Then the page is kept: by Scrapy's middleware the dupefilter drops the second request, and the page is lost.
+        A server whose pages refresh in vain has them kept at once.  Where a request has ``dont_filter`` of its own,
+        all is as by Scrapy's.
         """
         result = _tolerate(self, super().process_response, request, response)
+        times = request.meta.get(AT_ITSELF, 0)
         if not isinstance(result, Request) or not _leads_to_itself(result, request):
+            if times:
+                self._in_vain.pop(server_key(request.url), None)
+            return _elsewhere(result)
+        if result.dont_filter and not times:
             return result
-        if AT_ITSELF in request.meta:
+        key = server_key(request.url)
+        if times >= MAX_AGAIN or self._in_vain.get(key, 0) >= MAX_IN_VAIN:
+            self._in_vain[key] = self._in_vain.get(key, 0) + 1
             return response
-        return result if result.dont_filter else _again(result)
+        return _again(result)
 
 
 def _leads_to_itself(redirected: Request, request: Request) -> bool:
@@ -122,8 +151,16 @@ def _leads_to_itself(redirected: Request, request: Request) -> bool:
 
 def _again(redirected: Request) -> Request:
     """``redirected``, past the dupefilter."""
-    redirected.meta[AT_ITSELF] = True
+    redirected.meta[AT_ITSELF] = redirected.meta.get(AT_ITSELF, 0) + 1
     return redirected.replace(dont_filter=True)
+
+
+def _elsewhere(result: Request | Response) -> Request | Response:
+    """``result``; a request of a page that led to itself before is for the dupefilter again."""
+    if not isinstance(result, Request) or AT_ITSELF not in result.meta:
+        return result
+    del result.meta[AT_ITSELF]
+    return result.replace(dont_filter=False)
 
 
 def _tolerate(

@@ -215,16 +215,25 @@ def _check_fields_are_all(value: Any, kind: type, path: str) -> None:
     fields = set(ItemAdapter.get_field_names_from_class(kind) or ())
     held = set(getattr(value, "__dict__", ()))
     for base in kind.__mro__:
-        slots = vars(base).get("__slots__", ())
-        held |= {
-            name for name in ((slots,) if isinstance(slots, str) else slots) if name != "__dict__" and _has(value, name)
-        }
-    if held - {"__weakref__"} - fields:
+        held |= {name for name in _slots(base) if _has(value, name)}
+    if held - fields:
         raise NotSerializableError(f"a value of {path.replace(':', '.')}, which holds more than its fields")
     try:
         object.__new__(kind)
     except TypeError as error:
         raise NotSerializableError(f"a value of {path.replace(':', '.')}: {error}") from error
+
+
+def _slots(kind: type) -> list[str]:
+    """Names of the slots that the class adds, as its objects have them."""
+    slots = vars(kind).get("__slots__", ())
+    names = (slots,) if isinstance(slots, str) else tuple(slots)
+    private = f"_{kind.__name__.lstrip('_')}"
+    return [
+        private + name if name.startswith("__") and not name.endswith("__") else name
+        for name in names
+        if name not in ("__dict__", "__weakref__")
+    ]
 
 
 def _has(value: Any, slot: str) -> bool:

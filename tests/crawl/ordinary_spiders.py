@@ -138,7 +138,9 @@ class EverydaySpider(SiteSpider):
         yield self.case("wall", "9/wall")
         yield self.case("please wait", "2/please-wait")
         yield self.case("please wait", "2/cookie-wall")
-        yield self.case("please wait", "2/always-waits")
+        yield self.case("please wait", "2/login-wall")
+        for number in range(5):
+            yield self.case("please wait", f"1/always-waits{number}")
         yield self.case("kept", "2/kept", meta={"dont_redirect": True, "handle_httpstatus_list": [302]})
 
     def sessions(self) -> Iterator[Request]:

@@ -70,6 +70,21 @@ class Locked:
         self.lock = Lock()
 
 
+class Hidden:
+    __slots__ = ("__key",)
+
+    def __init__(self) -> None:
+        self.__key = 1
+
+
+@dataclasses.dataclass
+class WithHidden(Hidden):
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+
 @attrs.define
 class Shelf:
     books: list[Book] = attrs.field(converter=list)
@@ -171,6 +186,7 @@ def test_a_link_that_became_a_request_comes_back() -> None:
         Request(URL, meta={"x": (each for each in ())}),
         Request(URL, meta={"x": NumberedBook(1)}),
         Request(URL, meta={"x": Locked("a")}),
+        Request(URL, meta={"x": WithHidden()}),
         Request(URL, meta={"x": [Book(tags=object())]}),
         Request(URL, meta={"x": dataclasses.make_dataclass("Nowhere", ["a"])(1)}),
         Request(URL, meta={"x": Entry(URL)._replace(payload=object())}),
