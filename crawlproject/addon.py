@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
@@ -35,7 +36,13 @@ from crawlproject.tolerant import (
 from crawlproject.trap_options import TrapOptions
 
 if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+
+#: For a number of requests.
+NO_LIMIT = 1 << 30
 
 HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
 
@@ -68,6 +75,7 @@ REPLACED = {
 }
 
 SPIDER_MIDDLEWARES = {
+    "crawlproject.middlewares.OriginMiddleware": 0,  # after all that make or replace requests
     "crawlproject.duplicates.DuplicatesMiddleware": 100,  # after HttpErrorMiddleware (50)
     "crawlproject.middlewares.LinksMiddleware": 950,  # before all that look at requests
 }
@@ -80,6 +88,14 @@ class FrontierAddon:
 
     Raises ValueError at start for a wrong setting, or one that is a misspelling of one of ours.
     """
+
+    def __init__(self, spider: object = None) -> None:
+        self._spider = spider
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Built by Scrapy."""
+        return cls(crawler.spider or crawler.spidercls)
 
     @starting()
     def update_settings(self, settings: BaseSettings) -> None:
@@ -124,15 +140,20 @@ class FrontierAddon:
                 with suppress(KeyError):  # it stands in the other, or nowhere
                     settings.replace_in_component_priority_dict(name, old, new)
 
-    @staticmethod
-    def _take_over_limits(settings: BaseSettings) -> None:
+    def _take_over_limits(self, settings: BaseSettings) -> None:
         """Leave limits to the frontier: in the downloader a delay would hold a connection while it waits."""
         # The frontier hands out at most one request per server and FRONTIER_MAX_SESSIONS in all.
         settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
+        settings.set("CONCURRENT_REQUESTS_PER_DOMAIN", NO_LIMIT, priority="addon")  # of servers that share a host
+        settings.set("DOWNLOAD_DELAY_JITTER", 0, priority="addon")  # of DOWNLOAD_SLOTS, which the frontier keeps, too
+        priority = settings.getpriority("DOWNLOAD_DELAY") or 0
+        if hasattr(self._spider, "download_delay") and priority < SETTINGS_PRIORITIES["spider"]:
+            priority = SETTINGS_PRIORITIES["spider"]  # Scrapy would set it later, in the downloader
+            settings.set("DOWNLOAD_DELAY", self._spider.download_delay, priority)
         delay = settings.getfloat("DOWNLOAD_DELAY")
         if delay > 0:
             settings.set("FRONTIER_REQUEST_DELAY", delay, priority="addon")
-            settings.set("DOWNLOAD_DELAY", 0, priority=settings.getpriority("DOWNLOAD_DELAY") or 0)
+            settings.set("DOWNLOAD_DELAY", 0, priority)
 
 
 def _count_failures(settings: BaseSettings) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
 
     from crawlproject.frontier import Entry
@@ -52,14 +53,15 @@ class Discovery:
     def push_links(self, links: Links) -> None:
         """A page's or sitemap's links. O(links)."""
         if links.kind == "sitemap index":
-            self._push_sitemaps(self._sitemaps.of_index(links))
+            self._push_sitemaps(self._sitemaps.of_index(links), links.response)
             return
         links = links if links.kind == "page" else self._sitemaps.own(links)
         found = self._intake.find(links, self._backend.pack_callback(links.callback))
-        self._frontier.push(found.entries, found.found_on, from_sitemap=links.kind == "sitemap")
+        entries = self._backend.hold(found.entries, links.response)
+        self._frontier.push(entries, found.found_on, from_sitemap=links.kind == "sitemap")
         self._frontier.raise_quality(found.raised)
-        if found.entries:
-            self._queued(len(found.entries), found.entries[0])
+        if entries:
+            self._queued(len(entries), entries[0])
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         """A robots.txt file's Crawl-delay and sitemaps."""
@@ -70,8 +72,9 @@ class Discovery:
         """The crawl ends."""
         self._intake.close()
 
-    def _push_sitemaps(self, found: list[Entry]) -> None:
-        entries = [entry._replace(payload=self._backend.pack_callback(entry.payload)) for entry in found]
+    def _push_sitemaps(self, found: list[Entry], index: Response | None = None) -> None:
+        packed = [entry._replace(payload=self._backend.pack_callback(entry.payload)) for entry in found]
+        entries = self._backend.hold(packed, index)
         for entry in entries:
             self._frontier.push_sitemap(entry)
         if entries:

@@ -73,6 +73,7 @@ class SeenDupeFilter(BaseDupeFilter):
         self.seen = self._options.in_memory()
         self._file = None if self._options.directory is None else SeenFile(self._options.directory / FILE_NAME)
         self._record: ExactStore | None = None  # keeps what a Bloom filter has met
+        self._withheld: set[int] = set()  # met, and not to be stored
         self._is_open = False
         self._url_key = url_fingerprint
         self._fingerprinter = fingerprinter
@@ -154,7 +155,22 @@ class SeenDupeFilter(BaseDupeFilter):
         """Whether the canonical ``url`` has not been met; it has been now."""
         return self.urls_are_new((url,))[0]
 
+    def key_of(self, met: Request | str) -> int:
+        """What a request, or the canonical URL of a link, counts as seen by. O(length)."""
+        return self._url_key(met) if isinstance(met, str) else self._request_key(met)
+
+    def withhold(self, key: int) -> None:
+        """Keep in memory only that ``key`` was met: the caller has taken it out of the store. O(1)."""
+        self._withheld.add(key)
+
+    def release(self, key: int) -> None:
+        """``key`` is in the store. O(1)."""
+        self._withheld.discard(key)
+
     def _add_new(self, keys: Sequence[int]) -> list[bool]:
+        if self._withheld and not self._withheld.isdisjoint(keys):
+            new = iter(self._add_new([key for key in keys if key not in self._withheld]))
+            return [key not in self._withheld and next(new) for key in keys]
         answers = self.seen.add_new(keys)
         if self._is_open and self._file is not None:
             self._file.append(compress(keys, answers))

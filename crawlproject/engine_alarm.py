@@ -15,8 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from scrapy import Request
+    from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
     from scrapy.utils.asyncio import CallLaterResult
+
+
+def engine_of(crawler: Crawler) -> ExecutionEngine | None:
+    """The engine; None before the crawl starts.
+
+    ``Crawler.engine`` raises RuntimeError then, and Scrapy has no public way to ask.
+    """
+    return crawler._engine
 
 
 def unfinished_requests(crawler: Crawler) -> AbstractSet[Request]:
@@ -24,7 +33,7 @@ def unfinished_requests(crawler: Crawler) -> AbstractSet[Request]:
 
     There is no public way to learn when a request is over, whatever became of it.
     """
-    engine = crawler.engine
+    engine = engine_of(crawler)
     slot = engine._slot if engine is not None else None
     return slot.inprogress if slot is not None else set()
 
@@ -42,7 +51,7 @@ class EngineAlarm:
 
         There is no public way to wake it.
         """
-        engine = self._crawler.engine
+        engine = engine_of(self._crawler)
         slot = engine._slot if engine is not None else None
         if slot is not None:
             slot.nextcall.schedule()

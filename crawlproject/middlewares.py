@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp import ServerDisconnectedError
+from scrapy import Request
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadCancelledError,
@@ -19,9 +20,12 @@ from scrapy.exceptions import (
 
 from crawlproject.download.handler import LAST_OF_SESSION, TIMING
 from crawlproject.download.timing import CLOCK
+from crawlproject.engine_alarm import engine_of
 from crawlproject.failure_words import in_words
 from crawlproject.frontier import Measurement, retry_after_seconds
 from crawlproject.links import SKIP_LINKS, Links
+from crawlproject.options import FrontierOptions
+from crawlproject.request_codec import ORIGIN
 from crawlproject.request_entries import UNSENT
 from crawlproject.scheduler import FrontierScheduler
 from crawlproject.urls import server_key
@@ -30,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
     from typing import Self
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -51,7 +54,7 @@ FAILURES: dict[type[Exception], tuple[str, bool]] = {
 
 def frontier_scheduler(crawler: Crawler) -> FrontierScheduler | None:
     """The scheduler in use, if it is ours."""
-    scheduler = crawler.engine.scheduler if crawler.engine is not None else None
+    scheduler = getattr(engine_of(crawler), "scheduler", None)
     # not isinstance: by BaseScheduler's metaclass every scheduler is an instance of every other
     return cast("FrontierScheduler", scheduler) if FrontierScheduler in type(scheduler).__mro__ else None
 
@@ -195,6 +198,31 @@ def _keep_alive(value: bytes) -> dict[str, int]:
         if number.isdigit() and len(number) < 10:
             numbers[name.decode("latin-1").lower()] = int(number)
     return numbers
+
+
+class OriginMiddleware(CrawlerMiddleware):
+    """Notes in each request what page it comes from (spider middleware, last of all): see ``unstored``."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        if FrontierOptions.from_settings(crawler.settings).backend != "disk":
+            raise NotConfigured
+        super().__init__(crawler)
+
+    def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
+        """Pass on everything."""
+        for output in result:
+            yield _mark_origin(output, response)
+
+    async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Pass on everything."""
+        async for output in result:
+            yield _mark_origin(output, response)
+
+
+def _mark_origin(output: Any, response: Response) -> Any:
+    if isinstance(output, Request) and response.request is not None and ORIGIN in response.meta:
+        output.meta[ORIGIN] = response.meta[ORIGIN]
+    return output
 
 
 class LinksMiddleware(CrawlerMiddleware):

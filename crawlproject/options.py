@@ -110,6 +110,7 @@ class FrontierOptions:
             min_delay=reader.number("FRONTIER_MIN_DELAY"),
             max_delay=reader.number("FRONTIER_MAX_DELAY"),
             request_delay=reader.number("FRONTIER_REQUEST_DELAY"),
+            host_delays=reader.host_delays(),
             min_backoff=reader.number("FRONTIER_MIN_BACKOFF"),
             max_backoff=reader.number("FRONTIER_MAX_BACKOFF"),
             max_crawl_delay=reader.number("FRONTIER_MAX_CRAWL_DELAY"),
@@ -155,6 +156,18 @@ class _Reader(SettingValues):
         if backend == "disk" and directory is None:
             raise ValueError("FRONTIER_BACKEND='disk': FRONTIER_DIR or JOBDIR must name a directory")
         return backend
+
+    def host_delays(self) -> dict[str, float]:
+        """The delays that ``DOWNLOAD_SLOTS`` gives to hosts (or to slots named in ``meta``, which are no hosts)."""
+        delays = {}
+        for host, slot in self._settings.getdict("DOWNLOAD_SLOTS").items():
+            if "delay" in slot:
+                values = SettingValues(cast("BaseSettings", slot), {})
+                try:
+                    delays[str(host)] = values.number("delay")
+                except ValueError as error:
+                    raise ValueError(f"DOWNLOAD_SLOTS[{host!r}]: {error}") from error
+        return delays
 
     def _load(self, name: str, choices: tuple[str, ...]) -> Any:
         """The class that a setting names by its path."""

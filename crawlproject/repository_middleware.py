@@ -16,6 +16,7 @@ from scrapy.utils.asyncio import call_later, is_asyncio_available
 
 from crawlproject.download.handler import TIMING
 from crawlproject.download.timing import CLOCK, Timing
+from crawlproject.engine_alarm import engine_of
 from crawlproject.repository import Capture, Measured, Repository, RepositoryError
 from crawlproject.repository_options import repository_options
 from crawlproject.request_entries import KEEP
@@ -114,7 +115,7 @@ class RepositoryMiddleware:
 
     def _failed(self, error: OSError) -> None:
         self._stats.inc_value("repository/failures")
-        engine = self._crawler.engine
+        engine = engine_of(self._crawler)
         if not self._has_failed and engine is not None and engine.spider is not None:
             self._has_failed = True
             logger.critical("The repository cannot be written, the crawl ends: %s", error)

@@ -1,8 +1,7 @@
 """Requests as bytes and back, for a store: JSON, no pickle; reading one can run no code but the spider's own methods.
 
 A link (``Links``) is its callback's name, or nothing.  Any other request is the JSON of what is not as in a plain
-``Request(url)``; its URL and priority are stored beside it.  JSON has no bytes, tuples, sets or dicts with keys that
-are not strings; they are objects with one key ``$b``, ``$t``, ``$s`` or ``$d``.
+``Request(url)``; its URL and priority are stored beside it.  Values as ``value_codec`` writes them.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from crawlproject.link_request import link_failed
+from crawlproject.value_codec import NotSerializableError, ValueCodec, project_modules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from scrapy import Spider
 
@@ -26,6 +26,12 @@ LINK, REQUEST = b"c", b"r"
 
 #: Stands for the errback of links, which is no method of the spider.
 LINK_FAILED = "$link"
+
+#: ``Request.meta``: the number of the page under way that the request comes from (``unstored``).
+ORIGIN = "frontier_origin"
+
+#: Keys of ``meta`` that mean something to this run only.
+UNWRITTEN = frozenset((ORIGIN,))
 
 #: What a plain request has; not written.
 PLAIN: dict[str, Any] = {
@@ -43,15 +49,15 @@ PLAIN: dict[str, Any] = {
 }
 
 
-class NotSerializableError(ValueError):
-    """The request holds something that cannot be written: an object, or a callback that is no method of the spider."""
-
-
 class RequestCodec:
-    """Writes and reads the requests of one spider. O(size)."""
+    """Writes and reads the requests of one spider; ``modules``: names of the project's besides. O(size).
 
-    def __init__(self, spider: Spider) -> None:
+    Raises NotSerializableError for what cannot be written: an object, a callback that is no method of the spider.
+    """
+
+    def __init__(self, spider: Spider, modules: Iterable[str] = ()) -> None:
         self._spider = spider
+        self._values = ValueCodec(project_modules(type(spider), modules))
         self._names: dict[object, str] = {}  # of the spider's methods, by their function
 
     def encode_link(self, callback: Callable[..., Any] | None) -> bytes | None:
@@ -65,6 +71,7 @@ class RequestCodec:
             if values[name] is not None:
                 values[name] = self._name(values[name])
         values["headers"] = dict(request.headers)
+        values["meta"] = {key: value for key, value in request.meta.items() if key not in UNWRITTEN}
         if type(request) is not Request:
             values["_class"] = f"{type(request).__module__}.{type(request).__qualname__}"
             _request_class(values["_class"])
@@ -72,16 +79,18 @@ class RequestCodec:
         if not changed:
             return REQUEST
         try:
-            return REQUEST + json.dumps(_to_json(changed), separators=(",", ":")).encode("ascii")
-        except RecursionError as error:
-            raise NotSerializableError("holds itself") from error
+            return REQUEST + json.dumps(self._values.encode(changed), separators=(",", ":")).encode("ascii")
+        except NotSerializableError:
+            raise
+        except ValueError as error:  # a whole number of more digits than Python writes
+            raise NotSerializableError(str(error)) from error
 
     def decode(self, entry: Entry) -> Request:
         """The request of an entry whose payload ``encode`` wrote. Raises ValueError where it cannot be read."""
         payload: bytes = entry.payload
         if payload[:1] != REQUEST:
             raise ValueError(f"unknown kind of request: {payload[:1]!r}")
-        values = _from_json(json.loads(payload[1:])) if payload[1:] else {}
+        values = self._values.decode(_loads(payload[1:])) if payload[1:] else {}
         kind = _request_class(values.pop("_class")) if "_class" in values else Request
         for name in ("callback", "errback"):
             if values.get(name) is not None:
@@ -105,7 +114,8 @@ class RequestCodec:
             return LINK_FAILED
         function = getattr(callback, "__func__", None)
         if function is None or getattr(callback, "__self__", None) is not self._spider:
-            raise NotSerializableError(f"{callback} is not a method of the spider")
+            name = getattr(callback, "__qualname__", type(callback).__qualname__)
+            raise NotSerializableError(f"a callback, {name}, that is not a method of the spider")
         name = self._names.get(function)
         if name is None:
             name = self._names[function] = self._find_name(function)
@@ -117,7 +127,7 @@ class RequestCodec:
         for name in (likely, *dir(kind)):
             if getattr(kind, name, None) is function:
                 return name
-        raise NotSerializableError(f"{function} is not a method of the spider")
+        raise NotSerializableError(f"a callback, {likely}, that is not a method of the spider")
 
     def _method(self, name: object) -> Callable[..., Any]:
         if name == LINK_FAILED:
@@ -128,48 +138,17 @@ class RequestCodec:
         return method
 
 
-def _request_class(path: str) -> type[Request]:
+def _request_class(path: object) -> type[Request]:
     """The class of that name, of a module that has been imported: reading a store imports nothing."""
-    module, _, name = path.rpartition(".")
+    module, _, name = str(path).rpartition(".")
     found = getattr(sys.modules.get(module), name, None)
     if not (isinstance(found, type) and issubclass(found, Request)):
-        raise NotSerializableError(f"{path} is not a known class of requests")
+        raise NotSerializableError(f"{path}, which is not a known class of requests")
     return found
 
 
-def _to_json(value: Any) -> Any:
-    """``value`` in terms of JSON. Raises NotSerializableError."""
-    kind = type(value)
-    if value is None or kind in (bool, int, float, str):
-        return value
-    if kind is bytes:
-        return {"$b": value.decode("latin-1")}
-    if kind is list:
-        return [_to_json(item) for item in value]
-    if kind is tuple:
-        return {"$t": [_to_json(item) for item in value]}
-    if kind is set:
-        return {"$s": [_to_json(item) for item in value]}
-    if kind is dict:
-        if all(type(key) is str and not key.startswith("$") for key in value):
-            return {key: _to_json(item) for key, item in value.items()}
-        return {"$d": [[_to_json(key), _to_json(item)] for key, item in value.items()]}
-    raise NotSerializableError(f"holds a {kind.__module__}.{kind.__qualname__}")
-
-
-def _from_json(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_from_json(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if len(value) == 1:
-        [(key, item)] = value.items()
-        if key == "$b":
-            return item.encode("latin-1")
-        if key == "$t":
-            return tuple(_from_json(each) for each in item)
-        if key == "$s":
-            return {_from_json(each) for each in item}
-        if key == "$d":
-            return {_from_json(name): _from_json(each) for name, each in item}
-    return {key: _from_json(item) for key, item in value.items()}
+def _loads(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("values nested too deep") from error

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: ``Request.meta``: the ``download_slot`` that was given to it here (a copy may go to another server).
-OWN_SLOT = "frontier_slot"
-
 #: ``Request.meta``: set by a spider that has not taken a page (it has enough): with the disk backend the page stays
 #: queued for the next run.
 KEEP = "frontier_keep"
@@ -41,7 +38,6 @@ class RequestEntries:
     def __init__(self, backend: MemoryBackend, quality: Quality, settings: BaseSettings, stats: StatsCollector) -> None:
         self._backend = backend
         self._quality = quality
-        self._has_slots = bool(settings.getdict("DOWNLOAD_SLOTS"))
         self._stats = stats
 
     def entry(self, request: Request) -> Entry:
@@ -73,8 +69,6 @@ class RequestEntries:
             return None
         meta = request.meta
         meta.setdefault("quality", entry.quality)
-        if meta.get("download_slot") == meta.get(OWN_SLOT) and not self._has_slots:  # else the project's own
-            meta["download_slot"] = meta[OWN_SLOT] = start.session.server.key
         if start.is_last:
             meta[LAST_OF_SESSION] = True
         else:

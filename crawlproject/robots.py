@@ -160,7 +160,6 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 
     async def _download(self, url: str, page: Request, key: str) -> Response:
         """The answer, at the end of its redirects; one that leads nowhere is the answer itself."""
-        assert self.crawler.engine is not None
         meta = {
             _RECEIVED: 0,
             "dont_obey_robotstxt": True,

@@ -62,7 +62,7 @@ class FrontierScheduler(BaseScheduler):
         #: Its sessions and its limit on them, which may be set.
         self.dispatcher = Dispatcher(self._frontier, options.max_sessions, max_parked=options.max_parked)
         self._in_flight: dict[Request, Start] = {}
-        self._unqueued: deque[tuple[Request, Entry | None]] = deque()  # they will fail: no server, or one given up
+        self._unqueued: deque[tuple[Request, Entry]] = deque()  # they will fail: no server, or one given up
         self._backend = backend_from_options(crawler, options)
         self._entries = RequestEntries(self._backend, options.quality, crawler.settings, crawler.stats)
         self._alarm = EngineAlarm(crawler)
@@ -142,7 +142,8 @@ class FrontierScheduler(BaseScheduler):
         except ValueError as error:  # no server in its URL: it fails in the downloader, as under Scrapy's scheduler
             self._stats.inc_value("frontier/malformed")
             logger.warning("Not schedulable: %s: %s", request, error)
-            self._unqueued.append((request, None))
+            entry = self._backend.not_queued(entry, request)
+            self._unqueued.append((request, entry))
         self._count("enqueued", 1, entry)
         self._take_dropped()
         return True
@@ -260,10 +261,9 @@ class FrontierScheduler(BaseScheduler):
 
     # Inside
 
-    def _hand_out(self, request: Request, entry: Entry | None) -> Request:
+    def _hand_out(self, request: Request, entry: Entry) -> Request:
         self._count("dequeued", 1, entry)
-        if entry is not None:
-            self._backend.handed_out(request, entry)
+        self._backend.handed_out(request, entry)
         return request
 
     def _take_back(self, request: Request, start: Start) -> None:
@@ -275,7 +275,6 @@ class FrontierScheduler(BaseScheduler):
 
     def _find_ended(self) -> None:
         """Look which requests are over: Scrapy has no signal for those a middleware answers or drops. O(sessions)."""
-        assert self._crawler.engine is not None
         active = self._crawler.engine.downloader.active
         if self._in_flight.keys() <= active:
             return
@@ -320,8 +319,8 @@ class FrontierScheduler(BaseScheduler):
     def _item_failed(self) -> None:
         self._stats.inc_value("frontier/items_failed")
 
-    def _count(self, what: str, count: int, entry: Entry | None) -> None:
-        """Count in Scrapy's stats; ``entry``: one of those counted, None where it was never in the frontier."""
-        where = self._backend.name_of(entry.payload) if entry is not None else "memory"
+    def _count(self, what: str, count: int, entry: Entry) -> None:
+        """Count in Scrapy's stats; ``entry``: one of those counted."""
+        where = self._backend.name_of(entry.payload)
         self._stats.inc_value(f"scheduler/{what}", count)
         self._stats.inc_value(f"scheduler/{what}/{where}", count)

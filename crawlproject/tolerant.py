@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 import zlib
 from typing import TYPE_CHECKING
+from urllib.parse import urldefrag
 
+from cachetools import LRUCache
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import BaseRedirectMiddleware, MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
@@ -13,12 +15,15 @@ from scrapy.http import Request, TextResponse
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined]
 
+from crawlproject.urls import server_key
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
 
 #: What decompressors raise for garbage; the last one is for a ``Content-Encoding`` that is not ASCII.
 _BROKEN = (OSError, EOFError, zlib.error, brotli.error, zstd.ZstdError, UnicodeError)
@@ -30,6 +35,19 @@ _NO_CHARSETS = frozenset(("base64", "bz2", "hex", "idna", "punycode", "quopri", 
 MAX_ROBOTS_TXT = 512_000
 
 
+#: ``Request.meta``: how often its page has led to itself.
+AT_ITSELF = "redirected_to_itself"
+
+#: Times that such a page is fetched once more: a cookie wall needs one, and a second for what comes late.
+MAX_AGAIN = 2
+
+#: Pages in a row of one server that stayed as they were, after which its pages are kept at once.
+MAX_IN_VAIN = 3
+
+#: Servers of which that is known.
+REFRESHING_SERVERS = 10_000
+
+
 class TolerantCompressionMiddleware(HttpCompressionMiddleware):
     """Counts what cannot be decompressed.
 
@@ -39,20 +57,23 @@ class TolerantCompressionMiddleware(HttpCompressionMiddleware):
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
         """Decompress."""
-        assert self.stats is not None
         is_gzip = response.headers.getlist(b"Content-Encoding") in ([b"gzip"], [b"x-gzip"])
         try:
             answer = super().process_response(request, response)
         except _BROKEN as error:
-            self.stats.inc_value("httpcompression/broken")
+            self._count("broken")
             raise IgnoreRequest(f"cannot decompress {response}: {error}") from error
         except IgnoreRequest as error:
             if isinstance(error.__cause__, _DecompressionMaxSizeExceeded):
-                self.stats.inc_value("httpcompression/too_large")
+                self._count("too_large")
             raise
         if is_gzip and int.from_bytes(response.body[-4:], "little") != len(answer.body) & 0xFFFFFFFF:
-            self.stats.inc_value("httpcompression/truncated")  # RFC 1952 §2.3.1: the last 4 bytes are the length
+            self._count("truncated")  # RFC 1952 §2.3.1: the last 4 bytes are the length
         return answer
+
+    def _count(self, what: str) -> None:
+        if self.stats is not None:  # built without a crawler
+            self.stats.inc_value(f"httpcompression/{what}")
 
 
 class CharsetMiddleware:
@@ -82,17 +103,64 @@ class TolerantRedirectMiddleware(RedirectMiddleware):
     """Stats: ``redirect/malformed`` (the answer is kept, not followed), ``redirect/max_reached``."""
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Follow a redirect."""
-        return _tolerate(self, super().process_response, request, response)
+        """Follow a redirect; one to the page itself with a cookie that will be sent, too, as often as a refresh."""
+        result = _tolerate(self, super().process_response, request, response)
+        if not isinstance(result, Request) or not _leads_to_itself(result, request):
+            return _elsewhere(result)
+        times = request.meta.get(AT_ITSELF, 0)
+        if result.dont_filter and not times:
+            return result
+        sets_cookie = b"Set-Cookie" in response.headers and not request.meta.get("dont_merge_cookies")
+        if sets_cookie and times < MAX_AGAIN and self.crawler.settings.getbool("COOKIES_ENABLED"):
+            return _again(result)
+        return _elsewhere(result)
 
 
 class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
     """Stats: ``redirect/malformed`` (the page is kept), ``redirect/max_reached``."""
 
+    def __init__(self, settings: BaseSettings) -> None:
+        super().__init__(settings)
+        self._in_vain: LRUCache[str, int] = LRUCache(REFRESHING_SERVERS)  # pages of a server that stayed as they were
+
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Follow a refresh, but not to the page itself: as a duplicate it would be lost."""
+        """Follow a refresh; one to the page itself, as of "please wait" pages, ``MAX_AGAIN`` times.
+
+        Then the page is kept: by Scrapy's middleware the dupefilter drops the second request, and the page is lost.
+        A server whose pages refresh in vain has them kept at once.  Where a request has ``dont_filter`` of its own,
+        all is as by Scrapy's.
+        """
         result = _tolerate(self, super().process_response, request, response)
-        return response if isinstance(result, Request) and result.url == response.url else result
+        times = request.meta.get(AT_ITSELF, 0)
+        if not isinstance(result, Request) or not _leads_to_itself(result, request):
+            if times:
+                self._in_vain.pop(server_key(request.url), None)
+            return _elsewhere(result)
+        if result.dont_filter and not times:
+            return result
+        key = server_key(request.url)
+        if times >= MAX_AGAIN or self._in_vain.get(key, 0) >= MAX_IN_VAIN:
+            self._in_vain[key] = self._in_vain.get(key, 0) + 1
+            return response
+        return _again(result)
+
+
+def _leads_to_itself(redirected: Request, request: Request) -> bool:
+    return urldefrag(redirected.url).url == urldefrag(request.url).url
+
+
+def _again(redirected: Request) -> Request:
+    """``redirected``, past the dupefilter."""
+    redirected.meta[AT_ITSELF] = redirected.meta.get(AT_ITSELF, 0) + 1
+    return redirected.replace(dont_filter=True)
+
+
+def _elsewhere(result: Request | Response) -> Request | Response:
+    """``result``; a request of a page that led to itself before is for the dupefilter again."""
+    if not isinstance(result, Request) or AT_ITSELF not in result.meta:
+        return result
+    del result.meta[AT_ITSELF]
+    return result.replace(dont_filter=False)
 
 
 def _tolerate(

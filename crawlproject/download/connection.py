@@ -33,8 +33,11 @@ CLOSE_TIMEOUT = 1.0
 class Connection:
     """A session's connection to one server; aiohttp opens it at the first request and again if it was lost."""
 
-    def __init__(self, connector: aiohttp.TCPConnector, sockets: GuardedSockets) -> None:
+    def __init__(
+        self, connector: aiohttp.TCPConnector, sockets: GuardedSockets, local_address: tuple[str, int] | None
+    ) -> None:
         self.sockets = sockets
+        self.local_address = local_address
         self.client = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -50,6 +53,8 @@ class Connection:
         self.has_place = False
         self.is_kept = False  # by a session
         self.users = 0  # requests on it, or waiting for their turn
+        self.unused = asyncio.Event()
+        self.unused.set()
 
     async def close(self) -> None:
         """Close the socket and return when the server has seen it, or after ``CLOSE_TIMEOUT``."""
@@ -87,10 +92,9 @@ class Opening:
     ssl: ssl_module.SSLContext
     resolver: AbstractResolver
     guard: AddressGuard
-    local_address: tuple[str, int] | None = None
 
-    def connection(self) -> Connection:
-        """A connection that has yet to be opened."""
+    def connection(self, local_address: tuple[str, int] | None) -> Connection:
+        """A connection that has yet to be opened, bound to ``local_address``."""
         sockets = GuardedSockets(self.guard)
         connector = aiohttp.TCPConnector(
             limit=1,
@@ -98,10 +102,10 @@ class Opening:
             resolver=self.resolver,
             use_dns_cache=False,  # the resolver caches, for all connections
             keepalive_timeout=3600.0,  # the session decides, not the pool
-            local_addr=self.local_address,
+            local_addr=local_address,
             socket_factory=sockets,
         )
-        return Connection(connector, sockets)
+        return Connection(connector, sockets, local_address)
 
 
 class ConnectionPool:
@@ -136,16 +140,25 @@ class ConnectionPool:
         return sum(connection.has_place for connection in self._connections.values()) + len(self._closing)
 
     @asynccontextmanager
-    async def use(self, server_key: str, *, keep: bool) -> AsyncIterator[Connection]:
+    async def use(
+        self, server_key: str, *, keep: bool, local_address: tuple[str, int] | None = None
+    ) -> AsyncIterator[Connection]:
         """The connection to a server, for one request; waits for its turn and for a free place.
 
-        ``keep``: the server has a session, at whose end ``close`` will be called.
+        ``keep``: the server has a session, at whose end ``close`` will be called.  A connection that is bound to
+        another address than ``local_address`` is closed first.
         """
         connection = self._connections.get(server_key)
+        while connection is not None and connection.local_address != local_address:
+            await connection.unused.wait()
+            if self._connections.get(server_key) is connection and not connection.users:
+                self._drop(server_key, connection)
+            connection = self._connections.get(server_key)
         if connection is None:
-            connection = self._connections[server_key] = self._opening.connection()
+            connection = self._connections[server_key] = self._opening.connection(local_address)
         connection.is_kept = connection.is_kept or keep
         connection.users += 1
+        connection.unused.clear()
         try:
             async with connection.turn:
                 if not connection.has_place:
@@ -156,6 +169,7 @@ class ConnectionPool:
         finally:
             connection.users -= 1
             if not connection.users:
+                connection.unused.set()
                 self._left(server_key, connection)
 
     def note(self, server_key: str, connection: Connection, timing: Timing, response: TimedResponse) -> None:

@@ -10,6 +10,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urldefrag
 
 import aiohttp
 import yarl
@@ -23,6 +24,7 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 from scrapy.http import Headers
+from scrapy.utils._download_handlers import normalize_bind_address
 from scrapy.utils.ssl import _make_ssl_context
 
 from crawlproject import signals
@@ -31,6 +33,7 @@ from crawlproject.download.connection import ConnectionPool, Opening
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.resolver import close_resolver, crawl_resolver
 from crawlproject.download.timing import CLOCK, TimedResponse, Timing
+from crawlproject.engine_alarm import engine_of
 from crawlproject.network_options import NetworkOptions
 from crawlproject.urls.server_key import server_key
 
@@ -64,6 +67,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
 
     lazy = True
     experimental: ClassVar[bool] = False
+    supports_per_request_bindaddress: ClassVar[bool] = True
 
     def __init__(self, crawler: Crawler) -> None:
         BaseStreamingDownloadHandler.__init__(self, crawler)  # not the pool of AiohttpDownloadHandler
@@ -75,7 +79,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         self._prefetch = DnsPrefetch(self._resolver, partial(self._ask_scheduler, "upcoming_servers"), options.prefetch)
         self._pool = ConnectionPool(
             max(1, crawler.settings.getint("FRONTIER_MAX_SESSIONS", 64)) + self._max_parked(crawler),
-            Opening(self._ssl_context, self._resolver, self._guard, self._bind_address),
+            Opening(self._ssl_context, self._resolver, self._guard),
             on_lost=self._lost,
         )
         crawler.signals.connect(self._session_closed, signals.session_closed)
@@ -97,8 +101,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
 
     def _ask_scheduler(self, question: str, *args: object) -> Any:
         """What ``FrontierScheduler`` says; None where another scheduler is in use."""
-        engine = self.crawler.engine
-        answer = getattr(engine.scheduler if engine else None, question, None)
+        answer = getattr(getattr(engine_of(self.crawler), "scheduler", None), question, None)
         return answer(*args) if answer is not None else None
 
     async def _wait_politely(self, request: Request) -> None:
@@ -134,7 +137,8 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         key = server_key(request.url)
         timing: Timing = request.meta[TIMING]
         last = bool(request.meta.get(LAST_OF_SESSION))
-        async with self._pool.use(key, keep=bool(self._ask_scheduler("has_session", key))) as connection:
+        keep, local = bool(self._ask_scheduler("has_session", key)), self._local_address(request)
+        async with self._pool.use(key, keep=keep, local_address=local) as connection:
             await self._wait_politely(request)
             timing.started = CLOCK()
             try:
@@ -158,6 +162,10 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
                 raise  # the body is cut short: the reader above decides what that means
             except aiohttp.ClientError as error:
                 raise DownloadFailedError(str(error)) from error
+
+    def _local_address(self, request: Request) -> tuple[str, int] | None:
+        """What the request's connection is bound to; None: the system chooses."""
+        return normalize_bind_address(request.meta.get("bindaddress")) or self._bind_address
 
     async def _finish(self, key: str, response: TimedResponse) -> None:
         """Read the rest of a body that nobody wants, where that costs less than a connection; else give up this one."""
@@ -193,7 +201,8 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
     def _build_base_response_args(response: Any, request: Request, headers: Any) -> Any:
         response._peername = response.peername
         response._ssl_object = response.ssl_object
-        return AiohttpDownloadHandler._build_base_response_args(response, request, headers)
+        arguments = AiohttpDownloadHandler._build_base_response_args(response, request, headers)
+        return {**arguments, "url": urldefrag(request.url).url}  # as from Scrapy's default handler
 
     async def close(self) -> None:
         """Close all connections."""

@@ -16,11 +16,13 @@ Retry-After, up to ``max_backoff``.
 from __future__ import annotations
 
 from calendar import timegm
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from crawlproject.frontier.estimate import Estimates
 
 Mode = Literal["request", "session"]
@@ -45,6 +47,8 @@ class Politeness:
     max_delay: float = 60.0
     #: Least wait between any two requests to a server (Scrapy's ``DOWNLOAD_DELAY``).
     request_delay: float = 0.0
+    #: The same for single hosts, in its place.
+    host_delays: Mapping[str, float] = field(default_factory=dict, hash=False)
     #: First back-off of a failing server; doubled with each further failure, up to ``max_backoff``.
     min_backoff: float = 5.0
     max_backoff: float = 300.0
@@ -56,7 +60,13 @@ class Politeness:
     @property
     def longest_wait(self) -> float:
         """No wait is longer, whatever happens."""
-        return max(self.max_delay, self.request_delay, self.max_backoff, self.max_crawl_delay)
+        return max(
+            self.max_delay, self.request_delay, self.max_backoff, self.max_crawl_delay, *self.host_delays.values()
+        )
+
+    def by_host(self) -> dict[str, Politeness]:
+        """The rules for the hosts that have a delay of their own."""
+        return {host: replace(self, request_delay=delay) for host, delay in self.host_delays.items()}
 
     def request_wait(self, fetch_time: float, crawl_delay: float = 0.0) -> float:
         """Wait after a fetch of ``fetch_time`` before the next request to the server, session open or not."""

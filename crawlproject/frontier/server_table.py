@@ -9,7 +9,7 @@ from crawlproject.frontier.expectation import Expectations
 from crawlproject.frontier.server import Server
 from crawlproject.frontier.server_queue import ServerQueue
 from crawlproject.frontier.url_queue import UrlQueue
-from crawlproject.urls.server_key import server_key
+from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -46,6 +46,7 @@ class ServerTable:
         self._outdated: list[Server] = []  # to be ranked anew
         self._by_quality = policy.by_quality
         self._politeness = politeness
+        self._politeness_by_host = politeness.by_host()
         self._max_batch = max_batch
         self._group_of = group_of
 
@@ -132,9 +133,15 @@ class ServerTable:
         self.expect(server)
         self.queue.place(server)
 
+    def _politeness_of(self, server: Server) -> Politeness:
+        """The rules of waiting that hold for it. O(1)."""
+        if not self._politeness_by_host:
+            return self._politeness
+        return self._politeness_by_host.get(host_of(server.key), self._politeness)
+
     def foresee(self, server: Server) -> None:
         """What its next session carries. O(1), or O(batch) where that changes."""
-        server.set_limit(self._politeness, self._max_batch)
+        server.set_limit(self._politeness_of(server), self._max_batch)
 
     def changed(self, server: Server) -> None:
         """Have the store keep it. O(1)."""
@@ -162,9 +169,11 @@ class ServerTable:
         if server.session is not session:
             raise ValueError(f"session is not open: {session!r}")
         self.queue.tick(now)
-        server.rest_after(session, self._politeness)
+        server.rest_after(session, self._politeness_of(server))
         if park:
-            idle_time = 0.0 if session.is_spent or not session.carried else server.idle_time(self._politeness)
+            idle_time = (
+                0.0 if session.is_spent or not session.carried else server.idle_time(self._politeness_of(server))
+            )
             session.parked_until = session.last_end + idle_time
             if session.parked_until <= max(now, server.ready_at):
                 return False
@@ -187,7 +196,7 @@ class ServerTable:
         """See ``Frontier.record``; the server must then be moved."""
         self.queue.tick(measurement.now)
         server = self.meet(measurement.server_key)
-        server.learn(measurement, self.expectations.prior, self._politeness)
+        server.learn(measurement, self.expectations.prior, self._politeness_of(server))
         self.foresee(server)
         return server
 
@@ -195,7 +204,7 @@ class ServerTable:
         """See ``Frontier.rest``."""
         server = self.meet(key)
         self.queue.tick(now)
-        server.ready_at = max(server.ready_at, now + server.wait_after(fetch_time, self._politeness))
+        server.ready_at = max(server.ready_at, now + server.wait_after(fetch_time, self._politeness_of(server)))
         server.last_end = now
         if server.session is not None:
             server.session.ready_at = server.ready_at
@@ -222,7 +231,7 @@ class ServerTable:
         self.foresee(server)
         self.expectations.update(server)
         last_end = server.last_end if server.session is None else server.session.last_end
-        server.ready_at = max(server.ready_at, last_end + self._politeness.request_wait(0.0, delay))
+        server.ready_at = max(server.ready_at, last_end + self._politeness_of(server).request_wait(0.0, delay))
         if server.session is not None:
             server.session.ready_at = max(server.session.ready_at, server.ready_at)
         self.move(server)

@@ -74,6 +74,8 @@ class LoadMonitor:
             self._metrics = MetricsServer(crawler.stats, options.metrics_host, options.metrics_port)
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
+        if self._metrics is not None:
+            crawler.signals.connect(self._metrics.stop, signals.spider_closed)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -102,15 +104,13 @@ class LoadMonitor:
         task.start(interval, now=False)
         self._tasks.append(task)
 
-    async def _closed(self) -> None:
+    def _closed(self) -> None:
         for task in self._tasks:
             if task.running:
                 task.stop()
         self._lag.stop()
         self._measure()
         self._tell_failures()
-        if self._metrics is not None:
-            await self._metrics.stop()
 
     def _look(self) -> None:
         self._measure()

@@ -43,6 +43,13 @@ class DiskSeenStore:
         """Add ``keys``, which the caller knows to be new and distinct. O(1) each."""
         self._fresh.update(map(_encode, keys))
 
+    def take_back(self, key: int) -> bool:
+        """Remove ``key`` if it was added since the last commit; whether it was. O(1)."""
+        code = _encode(key)
+        was_fresh = code in self._fresh
+        self._fresh.discard(code)
+        return was_fresh
+
     def contains(self, keys: Sequence[int]) -> list[bool]:
         """For each of ``keys``, whether it is there. A few µs each."""
         codes = list(map(_encode, keys))

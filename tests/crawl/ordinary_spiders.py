@@ -110,7 +110,9 @@ class EverydaySpider(SiteSpider):
             "type": type(response).__name__,
             "address": str(response.ip_address),
             "protocol": response.protocol,
-            "meta": {name: response.meta.get(name) for name in ("depth", "retry_times", "redirect_times")},
+            "meta": {
+                name: response.meta.get(name) for name in ("depth", "retry_times", "redirect_times", "download_slot")
+            },
         }
 
     def failed(self, failure: Any) -> Any:
@@ -127,7 +129,18 @@ class EverydaySpider(SiteSpider):
     def redirects(self) -> Iterator[Request]:
         for place in ("2/moved", "2/found", "2/refresh", "2/back", "3/seen", "2/spelling", "2/loop"):
             yield self.case("redirect", place)
+        for place in ("2/wait", "2/itself"):
+            yield self.case("wait", place, dont_filter=True)
+        for place in ("2/sent", "2/posted"):
+            yield self.case("wait", place, method="POST", body="x")
+        yield self.case("fragment", "3/part#two")
+        yield self.case("fragment", "2/moved/part#two")
         yield self.case("wall", "9/wall")
+        yield self.case("please wait", "2/please-wait")
+        yield self.case("please wait", "2/cookie-wall")
+        yield self.case("please wait", "2/login-wall")
+        for number in range(5):
+            yield self.case("please wait", f"1/always-waits{number}")
         yield self.case("kept", "2/kept", meta={"dont_redirect": True, "handle_httpstatus_list": [302]})
 
     def sessions(self) -> Iterator[Request]:
@@ -136,6 +149,9 @@ class EverydaySpider(SiteSpider):
             yield FormRequest(
                 self.url("5/search"), formdata={"q": word}, callback=self.page, cb_kwargs={"case": "form"}
             )
+        yield self.case("bound", "5/bound", meta={"bindaddress": "127.7.7.7"})
+        yield self.case("bound", "5/bound/port", meta={"bindaddress": ("127.7.7.8", 0)})
+        yield self.case("unbound", "5/unbound")
         yield self.case("empty post", "5/empty", method="POST")
         yield self.case("head", "5/head", method="HEAD")
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from threading import Lock
 from typing import Any
 
-from scrapy import Request, Spider
+import attrs
+from scrapy import Field, Item, Request, Spider
 from scrapy.http import Response
 
+from crawlproject.links import Links
 from crawlproject.spiders.web import WebSpider
 
 
@@ -54,6 +63,12 @@ class TaggingSpider(Spider):
         yield {"url": failure.request.url, "failed": True}
 
 
+class PagesSpider(WebSpider):
+    """Its feed has its name."""
+
+    name = "pages"
+
+
 class FullDiskSpider(WebSpider):
     """No file of its process may grow beyond 200 kB."""
 
@@ -64,3 +79,100 @@ class FullDiskSpider(WebSpider):
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
         async for output in super().start():
             yield output
+
+
+class Product(Item):
+    """What a listing says of a product."""
+
+    name = Field()
+    price = Field()
+
+
+@dataclass(frozen=True)
+class Seller:
+    """Whose product it is."""
+
+    name: str
+    since: datetime
+
+
+@attrs.define
+class Size:
+    """How large it is."""
+
+    width: float
+    parts: tuple[str, ...]
+
+
+class Kind(Enum):
+    """What it is."""
+
+    BOOK = 1
+
+
+class ValuesSpider(Spider):
+    """A listing whose products travel to their pages in ``cb_kwargs``; ends in its first run after the listing."""
+
+    name = "values"
+
+    def __init__(self, site: str, stop: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.site = site
+        self.stop = stop
+
+    async def start(self) -> AsyncIterator[Any]:
+        if self.stop:
+            yield Request(self.site)
+
+    def parse(self, response: Response) -> Any:
+        for number, link in enumerate(response.css("a::attr(href)").getall()):
+            values = {
+                "item": Product(name=f"n{number}", price=Decimal("1.50")),
+                "t": datetime(2026, 1, 2, 3, 4, 5, 6, UTC),
+                "seller": Seller("s", datetime(2020, 1, 1)),
+                "size": Size(1.5, ("a", "b")),
+                "kind": Kind.BOOK,
+                "file": Path("a/b"),
+            }
+            yield response.follow(link, self.parse_product, cb_kwargs=values, meta={"tags": frozenset(("x",))})
+        self.crawler.engine.close_spider(self, "stopped")
+
+    def parse_product(self, response: Response, **values: Any) -> Any:
+        yield {"url": response.url, "values": repr((values, response.meta["tags"]))}
+
+
+class LocksSpider(Spider):
+    """Requests that nobody can store, two deep, beside ones that are; ends after the page ``stop``, killed at once
+    where it begins with a minus."""
+
+    name = "locks"
+
+    def __init__(self, site: str, stop: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.site = site
+        self.stop = stop
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield Request(self.site)
+
+    def parse(self, response: Response) -> Any:
+        for number in range(3):
+            yield response.follow(f"/first{number}", self.parse_first, meta={"lock": Lock()})
+        yield response.follow("/plain", self.parse_last)
+        yield Links(response, ["/link0", "/link1"], callback=lambda response: self.parse_last(response))
+        self.end_after(response)
+
+    def parse_first(self, response: Response) -> Any:
+        yield response.follow(response.url.replace("first", "second"), self.parse_last, cb_kwargs={"lock": Lock()})
+        yield response.follow(response.url.replace("first", "third"), self.parse_last)
+        self.end_after(response)
+
+    def parse_last(self, response: Response, lock: Any = None) -> Any:
+        yield {"url": response.url}
+        self.end_after(response)
+
+    def end_after(self, response: Response) -> None:
+        if self.stop and response.url.endswith(self.stop.lstrip("-")):
+            if self.stop.startswith("-"):
+                os.kill(os.getpid(), signal.SIGKILL)
+            self.crawler.engine.close_spider(self, "stopped")

@@ -60,6 +60,8 @@ class Asked:
     #: The client's port: equal for requests on one connection.
     connection: int
     started: float
+    #: The client's address.
+    client: str = ""
     ended: float = 0.0
     #: The client closed its side of the connection before it had the answer.
     abandoned: bool = False
@@ -160,6 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         port = self.client_address[1]
         asked = Asked(self.server.number, self.command, self.path, headers, body, port, time.monotonic())
+        asked.client = self.client_address[0]
         answer = site.take(asked)
         if answer.delay:
             site.stopping.wait(answer.delay)

@@ -160,16 +160,106 @@ def test_a_disk_without_room_ends_the_crawl_and_loses_nothing(tmp_path: Path) ->
     assert len(duplicates(web.records())) < len(full.items), "what was committed is not fetched again"
 
 
+def test_earlier_items_are_not_overwritten(tmp_path: Path) -> None:
+    """-O with a job that was begun earlier: one line, no request; with -o, or before the job is begun, it may."""
+    out = tmp_path / "pages.jsonl"
+    out.write_text("of something else\n")
+    feeds = {
+        overwrite: {str(tmp_path / "%(name)s.jsonl"): {"format": "jsonlines", "overwrite": overwrite}}
+        for overwrite in (True, False)
+    }
+    with scripted_site() as site:
+        site.script = {"1/": page(*(f"/{n}" for n in range(3))), **{f"1/{n}": page() for n in range(3)}}
+        spider = f"{SPIDERS}.PagesSpider"
+
+        def run(overwrite: bool, pages: str) -> Any:
+            settings = settings_for(tmp_path, FEEDS=feeds[overwrite], CLOSESPIDER_PAGECOUNT=pages)
+            return crawl(spider, settings=settings, seeds=site.url("1/"))
+
+        assert run(True, "2").exit_code == 0
+        first = out.read_text()
+        assert "else" not in first
+        asked = len(site.asked)
+        refused = run(True, "0")
+        assert refused.exit_code != 0
+        [line] = [line for line in refused.log.splitlines() if "Cannot start" in line]
+        assert f"-O (overwrite in FEEDS) would delete its items in {out}: append with -o" in line
+        assert len(site.asked) == asked
+        assert out.read_text() == first
+        assert run(False, "0").exit_code == 0
+    assert out.read_text().startswith(first)
+    assert len(out.read_text().splitlines()) == 4
+
+
 @pytest.mark.parametrize("stop", ["", "1"])
 def test_ordinary_requests_come_back_as_they_were(tmp_path: Path, stop: str) -> None:
-    """Callback, errback, meta, keyword arguments, headers and order; what cannot be stored is counted, and lost."""
+    """Callback, errback, meta, keyword arguments, headers and order; what cannot be stored is made again."""
     places = {f"1/{number}": page() for number in range(6)}
     script = {"1/": page(*(f"/{number}" for number in (*range(6), "missing"))), "1/object": page(), **places}
     with scripted_site() as site:
         site.script = script
         spider = f"{SPIDERS}.TaggingSpider"
-        runs = [crawl(spider, settings=settings_for(tmp_path), site=site.url("1/"), stop=stop) for _ in range(2)]
+        runs = [crawl(spider, settings=settings_for(tmp_path), site=site.url("1/"), stop=way) for way in (stop, "")]
+        assert site.places().count("1/object") == 1
+        assert site.places().count("1/") == (2 if stop else 1)
     items = [item for run in runs for item in run.items if "number" in item]
     assert sorted(item["number"] for item in items) == list(range(6))
     assert all(item["tag"] and item["raw"] and item["header"] == str(item["number"]) for item in items)
-    assert runs[0].stat("scheduler/unserializable") == 1
+    assert [run.stat("scheduler/unserializable") for run in runs] == ([1, 1] if stop else [1, 0])
+
+
+@pytest.mark.parametrize("addon", [True, False])
+def test_items_and_dates_come_back(tmp_path: Path, addon: bool) -> None:
+    """Items, dataclasses, attrs classes, dates in ``cb_kwargs``: all requests are resumed, as under plain Scrapy."""
+    with scripted_site() as site:
+        site.script = {"1/": page(*(f"/{n}" for n in range(10))), **{f"1/{n}": page() for n in range(10)}}
+        runs = [
+            crawl(
+                f"{SPIDERS}.ValuesSpider",
+                settings=settings_for(tmp_path),
+                addon=addon,
+                site=site.url("1/"),
+                stop=stop,
+            )
+            for stop in ("1", "")
+        ]
+        assert site.places().count("1/") == 1
+    items = [item for run in runs for item in run.items]
+    assert sorted(item["url"] for item in items) == [site.url(f"1/{n}") for n in range(10)]
+    assert runs[1].items
+    assert runs[0].stat("scheduler/unserializable") == 0
+    for item in items:
+        name = item["url"][-1]
+        assert item["values"] == (
+            "({'item': {'name': 'n" + name + "', 'price': Decimal('1.50')},"
+            " 't': datetime.datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=datetime.timezone.utc),"
+            " 'seller': Seller(name='s', since=datetime.datetime(2020, 1, 1, 0, 0)),"
+            " 'size': Size(width=1.5, parts=('a', 'b')), 'kind': <Kind.BOOK: 1>, 'file': PosixPath('a/b')},"
+            " frozenset({'x'}))"
+        )
+
+
+@pytest.mark.parametrize("stop", ["1/", "/second1", "-/first0"])
+def test_what_cannot_be_stored_is_not_lost(tmp_path: Path, stop: str) -> None:
+    """The page that such requests come from is fetched again, whether the crawl was stopped or killed."""
+    killed = stop.startswith("-")
+    last = [*(f"/{name}{number}" for name in ("second", "third") for number in range(3)), "/plain", "/link0", "/link1"]
+    with scripted_site() as site:
+        site.script = {"1/": page(), **{f"1/first{number}": page() for number in range(3)}}
+        site.script |= {f"1{path}": page() for path in last}
+        settings = settings_for(tmp_path, FRONTIER_COMMIT_INTERVAL=0.01)
+        runs = [
+            crawl(f"{SPIDERS}.LocksSpider", settings=settings, site=site.url("1/"), stop=way)
+            for way in (stop.removeprefix("1"), *([""] if killed else ["", ""]))
+        ]
+        asked = site.places()
+    assert set(asked) == {"1/", *(f"1/first{number}" for number in range(3)), *(f"1{path}" for path in last)}
+    assert runs[1].stat("finish_reason") == "finished"
+    assert runs[1].stat("frontier/unserializable/refetched") == 0
+    if killed:
+        assert asked.count("1/first0") == 2
+        return
+    assert {url for run in runs for url in run.urls()} == {site.url(f"1{path}") for path in last}
+    assert runs[0].stat("frontier/unserializable/refetched") == 1
+    assert runs[0].log.count("cannot be stored") == 2, "a line for each kind of value"
+    assert runs[2].items == []

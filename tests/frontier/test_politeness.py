@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawlproject.frontier import Politeness, retry_after_seconds
+from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness, retry_after_seconds
 from crawlproject.frontier.estimate import Estimates
 
 NOON = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
@@ -93,3 +93,18 @@ def test_connection_is_held_only_while_that_is_cheaper() -> None:
 def test_retry_after_in_both_forms(value: str, expected: float | None) -> None:
     """Seconds or an HTTP date; anything else is not a wish."""
     assert retry_after_seconds(value, NOON) == expected
+
+
+def test_a_host_may_have_a_delay_of_its_own() -> None:
+    """In the place of the one for all, longer or shorter; a Crawl-delay holds besides."""
+    rules = Politeness(min_delay=0.0, factor=0.0, request_delay=1.0, host_delays={"quick.example": 0.1, "::1": 2.0})
+    frontier = Frontier(BestPrefix(), rules)
+    waits = {"http://quick.example:8080": 0.1, "https://[::1]": 2.0, "http://other.example": 1.0}
+    for key, wait in waits.items():
+        frontier.push([Entry(f"{key}/")])
+        frontier.rest(key, 10.0, 0.5)
+        assert frontier.server(key).ready_at == pytest.approx(10.0 + wait)
+    frontier.set_crawl_delay("http://quick.example:8080", 3.0)
+    assert frontier.server("http://quick.example:8080").ready_at == pytest.approx(13.0)
+    assert rules.longest_wait == 300.0
+    assert Politeness(host_delays={"a": 1000.0}).longest_wait == 1000.0

@@ -12,6 +12,7 @@ from scrapy.core.downloader.handlers.ftp import FTPDownloadHandler
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import ScrapyDeprecationWarning
 from scrapy.settings import Settings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
@@ -22,10 +23,12 @@ from crawlproject.addon import FrontierAddon
 from crawlproject.admission import AdmissionMiddleware
 from crawlproject.download.handler import FrontierDownloadHandler
 from crawlproject.dupefilter import SeenDupeFilter
+from crawlproject.engine_alarm import EngineAlarm, engine_of, unfinished_requests
 from crawlproject.middlewares import (
     LinksMiddleware,
     PolitenessMiddleware,
     ServerTimingMiddleware,
+    frontier_scheduler,
 )
 from crawlproject.monitor import LoadMonitor
 from crawlproject.scheduler import FrontierScheduler
@@ -198,3 +201,31 @@ def test_wrong_setting_of_robots_stops_the_start(name: str, value: Any) -> None:
     """With the name and the value, also where robots.txt is not obeyed."""
     with pytest.raises(ValueError, match=re.escape(f"{name}={value!r}")):
         get_crawler(settings_dict={"ADDONS": ADDONS, name: value})
+
+
+def test_download_delay_attribute_of_a_spider_is_taken_over() -> None:
+    """Scrapy would give it to the downloader, where it holds a connection while it waits."""
+
+    class SlowSpider(Spider):
+        name = "slow"
+        download_delay = 3
+
+    with pytest.warns(ScrapyDeprecationWarning, match="download_delay"):
+        settings = get_crawler(SlowSpider, {"ADDONS": ADDONS, "DOWNLOAD_DELAY": 1}).settings
+    assert settings.getfloat("FRONTIER_REQUEST_DELAY") == 3
+    assert settings.getfloat("DOWNLOAD_DELAY") == 0
+
+
+def test_a_wrong_delay_of_a_slot_stops_the_start() -> None:
+    """With the slot and the value."""
+    with pytest.raises(ValueError, match=re.escape("DOWNLOAD_SLOTS['a.example']: delay='long'")):
+        get_crawler(settings_dict={"ADDONS": ADDONS, "DOWNLOAD_SLOTS": {"a.example": {"delay": "long"}}})
+
+
+def test_before_the_crawl_there_is_no_engine() -> None:
+    """Scrapy's ``crawler.engine`` raises then; the components of this project answer."""
+    crawler = get_crawler(settings_dict={"ADDONS": ADDONS})
+    assert engine_of(crawler) is None
+    assert frontier_scheduler(crawler) is None
+    assert not unfinished_requests(crawler)
+    EngineAlarm(crawler).ring()

@@ -1,0 +1,51 @@
+"""``scrapy parse URL``: Scrapy's command, which follows ``Links``, too, and gives the spider its URL as a seed."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.commands import parse
+
+from crawlproject.dupefilter import canonicalizer_from_settings
+from crawlproject.intake import link_filter_from_settings
+from crawlproject.links import Links
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+
+    from scrapy import Spider
+
+
+class Command(parse.Command):
+    """Shows, and follows, the requests that links will become."""
+
+    def set_spidercls(self, url: str, opts: argparse.Namespace) -> None:
+        """See ``parse.Command``; a spider that wants ``seeds`` starts at ``url``."""
+        super().set_spidercls(url, opts)
+        if self.spidercls is not None and "seeds" in inspect.signature(self.spidercls).parameters:
+            opts.spargs.setdefault("seeds", url)
+
+    def _get_items_and_requests(
+        self, spider_output: Iterable[Any], opts: argparse.Namespace, depth: int, spider: Spider, callback: Any
+    ) -> Any:
+        outputs = [
+            one
+            for output in spider_output
+            for one in (_requests(output, spider) if isinstance(output, Links) else (output,))
+        ]
+        return super()._get_items_and_requests(outputs, opts, depth, spider, callback)
+
+
+def _requests(links: Links, spider: Spider) -> Iterator[Request]:
+    """The links that the frontier would queue, but for what it knows of their servers and has met before."""
+    assert links.response is not None
+    encoding = getattr(links.response, "encoding", "utf-8")
+    canonicalizer = canonicalizer_from_settings(spider.settings)
+    reason_to_skip = link_filter_from_settings(spider.settings, spider).reason
+    urls = canonicalizer.batch(links.hrefs, links.base or links.response.url, encoding)
+    for url in dict.fromkeys(urls):
+        if url is not None and reason_to_skip(url) is None:
+            yield Request(url, callback=links.callback, meta={"verbatim_url": True})

@@ -1,0 +1,297 @@
+"""Values of requests (``meta``, ``cb_kwargs``) as JSON and back: no pickle, and reading one imports and runs no code.
+
+What JSON has not is an object with one key::
+
+    {"$b": latin-1} bytes      {"$t": [..]} tuple       {"$s": [..]} set          {"$f": [..]} frozenset
+    {"$d": [[key, value]..]}   dict with keys that are not strings, or begin with $
+    {"$datetime": [iso, fold, zone]}  {"$date": iso}  {"$time": [iso, fold]}  {"$timedelta": [days, seconds, us]}
+    {"$decimal": text}         {"$complex": [real, imaginary]}                    {"$uuid": hex}
+    {"$path": [class, text]}   {"$enum": [class, name]} or [class, value] of a flag
+    {"$item": [class, {field: value}]}   Scrapy items, dataclasses, attrs classes
+    {"$named": [class, [..]]}  named tuples
+
+Classes of items, enumerations and named tuples stand there by their path.  A path is followed only within modules of
+the project that had been imported when the codec was made (``project_modules``), and only from class to class, by
+looking into their dictionaries; a value whose class cannot be found so is not written either.  Such an object is made
+without calling its class: its fields are set, as pickle would do it.  (Only a combination of flags is made by its
+class.)
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import is_dataclass
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal, InvalidOperation
+from enum import Enum, Flag
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from itemadapter import ItemAdapter
+from scrapy import Item
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import ModuleType
+
+#: Levels that values may be nested.
+MAX_DEPTH = 64
+
+#: Paths by the name they are written under; a concrete one is that of the system which reads it.
+_PATHS: dict[str, type[PurePosixPath | PureWindowsPath | Path]] = {
+    "path": Path,
+    "posix": PurePosixPath,
+    "windows": PureWindowsPath,
+}
+_PATH_NAMES: dict[type, str] = {type(Path()): "path", PurePosixPath: "posix", PureWindowsPath: "windows"}
+
+#: What reading a value that was not written by us can end in.
+_MALFORMED = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, InvalidOperation)
+
+
+class NotSerializableError(ValueError):
+    """The value, or one in it, cannot be written."""
+
+
+def project_modules(spider_class: type, listed: Iterable[str] = ()) -> dict[str, ModuleType]:
+    """The modules of the project that are imported now, by name.
+
+    They are those in the top-level packages of ``listed`` (``SPIDER_MODULES``, the settings' module), of the spider's
+    class and its bases, and ours; Scrapy's and Python's own are not.
+    """
+    names = [*listed, *(base.__module__ for base in spider_class.__mro__), __name__]
+    tops = {name.partition(".")[0] for name in names} - {"scrapy"} - sys.stdlib_module_names
+    return {name: module for name, module in list(sys.modules.items()) if name.partition(".")[0] in tops and module}
+
+
+class ValueCodec:
+    """Writes and reads values; ``modules``: where their classes may be. O(size)."""
+
+    def __init__(self, modules: dict[str, ModuleType]) -> None:
+        self._modules = modules
+        self._paths: dict[type, str] = {}  # of classes found
+
+    def encode(self, value: Any, depth: int = 0) -> Any:
+        """``value`` in terms of JSON. Raises NotSerializableError."""
+        kind = type(value)
+        if value is None or kind in (bool, int, float, str):
+            return value
+        if depth > MAX_DEPTH:
+            raise NotSerializableError(f"values nested more than {MAX_DEPTH} deep")
+        if kind is list:
+            return [self.encode(item, depth + 1) for item in value]
+        if kind is dict:
+            return self._encode_dict(value, depth + 1)
+        for kinds, tag in ((tuple, "$t"), (set, "$s"), (frozenset, "$f")):
+            if kind is kinds:
+                return {tag: [self.encode(item, depth + 1) for item in value]}
+        encode = _ENCODERS.get(kind)
+        if encode is not None:
+            return encode(value)
+        return self._encode_object(value, kind, depth + 1)
+
+    def decode(self, value: Any) -> Any:
+        """What ``encode`` was given. Raises ValueError for what it has not written."""
+        try:
+            return self._decode(value)
+        except RecursionError as error:
+            raise ValueError("values nested too deep") from error
+
+    def _encode_dict(self, value: dict[Any, Any], depth: int) -> Any:
+        if all(type(key) is str and not key.startswith("$") for key in value):
+            return {key: self.encode(item, depth) for key, item in value.items()}
+        return {"$d": [[self.encode(key, depth), self.encode(item, depth)] for key, item in value.items()]}
+
+    def _encode_object(self, value: Any, kind: type, depth: int) -> Any:
+        if isinstance(value, Flag):
+            return {"$enum": [self._path(kind), self.encode(value.value, depth)]}
+        if isinstance(value, Enum):
+            return {"$enum": [self._path(kind), value.name]}
+        if isinstance(value, tuple) and _is_named_tuple(kind):
+            return {"$named": [self._path(kind), [self.encode(item, depth) for item in value]]}
+        if _is_item_class(kind):
+            path = self._path(kind)
+            _check_fields_are_all(value, kind, path)
+            fields = dict(ItemAdapter(value))
+            return {"$item": [path, self._encode_dict(fields, depth)]}
+        raise NotSerializableError(f"a value of {kind.__module__}.{kind.__qualname__}")
+
+    def _path(self, kind: type) -> str:
+        """Where ``_class`` will find it."""
+        path = self._paths.get(kind)
+        if path is None:
+            path = f"{kind.__module__}:{kind.__qualname__}"
+            if self._find(path) is not kind:
+                raise NotSerializableError(
+                    f"a value of {kind.__module__}.{kind.__qualname__}, which no module of the project defines"
+                )
+            self._paths[kind] = path
+        return path
+
+    def _find(self, path: str) -> type | None:
+        module, _, names = path.partition(":")
+        found: Any = self._modules.get(module)
+        for name in names.split("."):
+            found = None if found is None else vars(found).get(name)
+            if not isinstance(found, type):
+                return None
+        return found if found is not None and found.__module__ == module else None
+
+    def _class(self, path: Any, suits: Callable[[type], bool]) -> Any:
+        found = self._find(path) if isinstance(path, str) else None
+        if found is None or not suits(found):
+            raise ValueError(f"{path!r} is no class of values of the project")
+        return found
+
+    def _decode(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._decode(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if len(value) == 1:
+            [(key, item)] = value.items()
+            if key.startswith("$"):
+                return self._decode_tagged(key, item)
+        return {key: self._decode(item) for key, item in value.items()}
+
+    def _decode_tagged(self, tag: str, value: Any) -> Any:
+        try:
+            if tag in _COLLECTIONS:
+                return _COLLECTIONS[tag](self._decode(each) for each in value)
+            if tag == "$d":
+                return {self._decode(name): self._decode(each) for name, each in value}
+            if tag in _DECODERS:
+                return _DECODERS[tag](value)
+            if tag in ("$enum", "$named", "$item"):
+                path, content = value
+                return self._decode_object(tag, path, self._decode(content))
+        except _MALFORMED as error:
+            raise ValueError(f"malformed value {tag}: {error}") from error
+        raise ValueError(f"unknown kind of value: {tag!r}")
+
+    def _decode_object(self, tag: str, path: Any, content: Any) -> Any:
+        if tag == "$enum":
+            kind = self._class(path, lambda kind: issubclass(kind, Enum))
+            return kind(content) if issubclass(kind, Flag) else kind.__members__[content]
+        if tag == "$named":
+            kind = self._class(path, _is_named_tuple)
+            if len(content) != len(kind._fields):
+                raise ValueError(f"{path} has the fields {', '.join(kind._fields)}")
+            return tuple.__new__(kind, content)
+        kind = self._class(path, _is_item_class)
+        unknown = content.keys() - set(ItemAdapter.get_field_names_from_class(kind) or ())
+        if unknown:
+            raise ValueError(f"{path} has no fields {sorted(unknown)}")
+        if issubclass(kind, Item):
+            item = Item.__new__(kind)
+            Item.__init__(item)
+            adapter = ItemAdapter(item)
+            for name, each in content.items():
+                adapter[name] = each
+            return item
+        made = object.__new__(kind)
+        for name, each in content.items():
+            object.__setattr__(made, name, each)  # also where it is frozen
+        return made
+
+
+def _is_named_tuple(kind: type) -> bool:
+    return issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
+
+
+def _is_item_class(kind: type) -> bool:
+    """Whether its objects are nothing but their fields: items, dataclasses, attrs classes."""
+    if issubclass(kind, Item):
+        return kind.__init__ is Item.__init__
+    return is_dataclass(kind) or hasattr(kind, "__attrs_attrs__")
+
+
+def _check_fields_are_all(value: Any, kind: type, path: str) -> None:
+    """Raise NotSerializableError where the object holds more than its fields, or is more than an object."""
+    if issubclass(kind, Item):
+        return
+    fields = set(ItemAdapter.get_field_names_from_class(kind) or ())
+    held = set(getattr(value, "__dict__", ()))
+    for base in kind.__mro__:
+        held |= {name for name in _slots(base) if _has(value, name)}
+    if held - fields:
+        raise NotSerializableError(f"a value of {path.replace(':', '.')}, which holds more than its fields")
+    try:
+        object.__new__(kind)
+    except TypeError as error:
+        raise NotSerializableError(f"a value of {path.replace(':', '.')}: {error}") from error
+
+
+def _slots(kind: type) -> list[str]:
+    """Names of the slots that the class adds, as its objects have them."""
+    slots = vars(kind).get("__slots__", ())
+    names = (slots,) if isinstance(slots, str) else tuple(slots)
+    private = f"_{kind.__name__.lstrip('_')}"
+    return [
+        private + name if name.startswith("__") and not name.endswith("__") else name
+        for name in names
+        if name not in ("__dict__", "__weakref__")
+    ]
+
+
+def _has(value: Any, slot: str) -> bool:
+    try:
+        object.__getattribute__(value, slot)
+    except AttributeError:
+        return False
+    return True
+
+
+def _encode_datetime(value: datetime) -> Any:
+    zone = value.tzinfo
+    if zone is None or type(zone) is timezone:
+        return {"$datetime": [value.isoformat(), value.fold, None]}
+    if type(zone) is ZoneInfo and zone.key is not None:
+        return {"$datetime": [value.replace(tzinfo=None).isoformat(), value.fold, zone.key]}
+    raise NotSerializableError(f"a time zone of {type(zone).__module__}.{type(zone).__qualname__}")
+
+
+def _decode_datetime(value: Any) -> datetime:
+    text, fold, zone = value
+    read = datetime.fromisoformat(text).replace(fold=fold)
+    return read if zone is None else read.replace(tzinfo=ZoneInfo(zone))
+
+
+def _encode_time(value: time) -> Any:
+    if value.tzinfo is not None and type(value.tzinfo) is not timezone:
+        raise NotSerializableError(f"a time of the time zone {value.tzinfo}")
+    return {"$time": [value.isoformat(), value.fold]}
+
+
+def _decode_path(value: Any) -> Any:
+    name, text = value
+    return _PATHS[name](text)
+
+
+_COLLECTIONS: dict[str, Callable[[Iterable[Any]], Any]] = {"$t": tuple, "$s": set, "$f": frozenset}
+
+_ENCODERS: dict[type, Callable[[Any], Any]] = {
+    bytes: lambda value: {"$b": value.decode("latin-1")},
+    datetime: _encode_datetime,
+    date: lambda value: {"$date": value.isoformat()},
+    time: _encode_time,
+    timedelta: lambda value: {"$timedelta": [value.days, value.seconds, value.microseconds]},
+    Decimal: lambda value: {"$decimal": str(value)},
+    complex: lambda value: {"$complex": [value.real, value.imag]},
+    UUID: lambda value: {"$uuid": value.hex},
+    **{kind: lambda value: {"$path": [_PATH_NAMES[type(value)], str(value)]} for kind in _PATH_NAMES},
+}
+
+_DECODERS: dict[str, Callable[[Any], Any]] = {
+    "$b": lambda value: value.encode("latin-1"),
+    "$datetime": _decode_datetime,
+    "$date": date.fromisoformat,
+    "$time": lambda value: time.fromisoformat(value[0]).replace(fold=value[1]),
+    "$timedelta": lambda value: timedelta(days=value[0], seconds=value[1], microseconds=value[2]),
+    "$decimal": Decimal,
+    "$complex": lambda value: complex(*value),
+    "$uuid": lambda value: UUID(hex=value),
+    "$path": _decode_path,
+}
