@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crawlproject.frontier import Entry
 from crawlproject.frontier.quality import link_gains
 from crawlproject.link_record import LinkRecord
-from crawlproject.trap_options import TrapOptions
 from crawlproject.urls import LinkFilter, server_key
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ class LinkIntake:
         guarded = None
         if self.guard is not None and page is not None and links.kind == "page":
             assert links.response is not None
-            guarded, urls = self.guard.page(page, links.response.meta, urls)
+            guarded, urls = self.guard.page(page, links.response, urls)
         refuses = guarded.refuses if guarded is not None and guarded.refuses_some else None
         source = self._source(links, page, urls)
         wanted: list[str] = []
@@ -167,9 +166,9 @@ class LinkIntake:
 
 
 def link_filter_from_settings(settings: BaseSettings, spider: object) -> LinkFilter:
-    """The rules of following: ``LINKS_SKIP_EXTENSIONS``, ``URLLENGTH_LIMIT``, ``TRAPS_*`` and the spider's ``allowed``
-    (domains, ports as well) or ``allowed_domains``."""
-    options: dict[str, object] = {"traps": TrapOptions.from_settings(settings).rules}
+    """The rules of following: ``LINKS_SKIP_EXTENSIONS``, ``URLLENGTH_LIMIT`` and the spider's ``allowed`` (domains,
+    ports as well) or ``allowed_domains``."""
+    options: dict[str, object] = {}
     if settings.get("LINKS_SKIP_EXTENSIONS") is not None:
         options["extensions"] = frozenset(settings.getlist("LINKS_SKIP_EXTENSIONS"))
     if settings.getint("URLLENGTH_LIMIT") > 0:

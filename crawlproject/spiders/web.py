@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 from scrapy import Spider
 from scrapy.http import TextResponse
 
-from crawlproject.duplicates import DUPLICATE_OF, NEAR_DUPLICATE_OF
 from crawlproject.items import Page
-from crawlproject.links import SKIP_LINKS, Links
+from crawlproject.links import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS, Links
 from crawlproject.page_reading import is_html, media_type, read_page
 from crawlproject.request_entries import KEEP
 from crawlproject.sitemap_reader import sitemap_links
@@ -79,7 +78,9 @@ class WebSpider(Spider):
         title, links = None, None
         if not is_html(response):
             self._count("web/skipped/content_type")
-        elif not response.meta.get(SKIP_LINKS):
+        elif response.meta.get(SKIP_LINKS):
+            links = Links(response, ())  # the guard of traps counts the page
+        else:
             found = read_page(cast("TextResponse", response))
             title = found.title
             links = self._links(response, found)
