@@ -14,18 +14,8 @@ from typing import NamedTuple
 Render = Callable[[str], str | None]
 
 MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
 ]
 DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _SYLLABLES = [first + last for first in "bdfgklmnprstvz" for last in ("a", "e", "i", "o", "u", "an", "er", "il")]
@@ -274,7 +264,7 @@ def shop() -> Site:
 
     pages = [f"/shop?page={number}" for number in range(1, products // each + 1)]
     items = [f"/product/{number}" for number in range(products)]
-    return Site(render, frozenset(["/", *pages, *items]), budget=60)
+    return Site(render, frozenset(["/", *pages, *items]), budget=80)
 
 
 def _query(given: dict[str, object]) -> str:
@@ -300,7 +290,7 @@ def _month_page(year: int, month: int, links: list[str]) -> str:
     return html(f"{MONTHS[month - 1]} {year}", f"No events in {MONTHS[month - 1]} {year}.", links)
 
 
-def calendar(form: str, pattern: str, day_form: str = "", budget: int = 8) -> Site:
+def calendar(form: str, pattern: str, day_form: str = "", budget: int = 12) -> Site:
     """A calendar that has every month there ever was and will be, and nothing in it.
 
     ``pattern``: with groups ``year``, ``month`` and perhaps ``day``.
