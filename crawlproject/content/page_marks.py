@@ -97,10 +97,10 @@ def _words(data: bytes) -> bytes:
 
 
 def _says_something(number: bytes) -> bool:
-    """Whether it is neither small nor a year."""
-    whole, *rest = re.split(rb"[.,]", number, maxsplit=1)
+    """Whether it is neither small nor a year nor a date (31.12.2020)."""
+    whole, *rest = number.replace(b",", b".").split(b".", 3)
     if rest:
-        return True
+        return len(rest) != 2 or len(whole) > 2 or len(rest[0]) > 2
     return len(whole) > 4 or (len(whole) > 2 and int(whole) >= _SMALL and int(whole) not in _YEARS)
 
 
