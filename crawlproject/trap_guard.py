@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-import numpy as np
-
 from crawlproject.content.page_marks import page_marks
 from crawlproject.frontier.guard import Guard, GuardedPage, demoted, is_dropped
 from crawlproject.frontier.sift import set_guarded, sift
@@ -54,7 +52,7 @@ def _marks_of(response: Response) -> Marks | None:
 
 
 def _nothing() -> Marks | None:
-    return np.zeros(0, np.uint32)
+    return frozenset()
 
 
 class TrapGuard:

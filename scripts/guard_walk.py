@@ -6,8 +6,6 @@ from collections import Counter
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from crawlproject.frontier import Entry, Server, UrlQueue
 from crawlproject.frontier.guard import DEMOTED, Guard, demoted, is_dropped
 from crawlproject.urls import server_key
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.suspects import GuardLimits, Marks
 
-NO_MARKS = np.zeros(0, np.uint32)
+NO_MARKS: Marks = frozenset()
 
 ORDERS = ("breadth", "links", "depth")
 

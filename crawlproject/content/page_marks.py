@@ -11,17 +11,13 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 from zlib import crc32
 
-import numpy as np
-
 from crawlproject.urls.extract import SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
-#: Ascending 32-bit hashes without repetition; odd for a number, even for all else.
-Marks: TypeAlias = "NDArray[np.uint32]"
+#: 32-bit hashes; odd for a number, even for all else.
+Marks: TypeAlias = frozenset[int]
 
 #: Characters of a page's text that are looked at, and of the name of an embedded file.
 MAX_TEXT = 1 << 18
@@ -66,7 +62,6 @@ _PARTS = bytes(32 if byte < 128 and byte != ord(SEPARATOR) and not chr(byte).isa
 _with_digits = re.compile(rb"(?<![0-9a-z])[a-z]*+[0-9][0-9a-z]*+")
 _numbers = re.compile(rb"(?<![0-9a-z.,:/-])[0-9]++(?:[.,][0-9]++)*+(?![0-9a-z:/-])").findall
 _picture = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|bmp|avif)\Z", re.IGNORECASE).search
-_NOTHING = np.zeros(0, np.uint32)
 
 
 def page_marks(url: str, title: str | None, text: str, media: Iterable[str] = ()) -> Marks:
@@ -84,11 +79,7 @@ def page_marks(url: str, title: str | None, text: str, media: Iterable[str] = ()
             found.add(sum(map(crc32, words)) & 0xFFFFFFFE)
     own = set(_numbers(address.translate(_PARTS)))
     found.update(crc32(number) | 1 for number in set(_numbers(data)) - own if _says_something(number))
-    if not found:
-        return _NOTHING
-    marks = np.fromiter(found, np.uint32, len(found))
-    marks.sort()
-    return marks[:MAX_MARKS]
+    return frozenset(found if len(found) <= MAX_MARKS else sorted(found)[:MAX_MARKS])
 
 
 def _words(data: bytes) -> bytes:

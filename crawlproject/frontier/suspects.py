@@ -6,20 +6,16 @@ four bytes; only patterns whose pages lead to others of the same pattern, and th
 
 from __future__ import annotations
 
+from array import array
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
-
-import numpy as np
+from typing import Any, ClassVar, TypeAlias
 
 from crawlproject.frontier.visit_ids import VisitIds
 from crawlproject.urls.pattern import is_of_dates, script_of
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-#: What a page shows: ascending 32-bit hashes without repetition; odd for a number, even for text and pictures.
-Marks: TypeAlias = "NDArray[np.uint32]"
+#: What a page shows: 32-bit hashes; odd for a number, even for text and pictures.
+Marks: TypeAlias = frozenset[int]
 
 #: Patterns watched of a server; the least suspicious one makes room.
 MAX_PATTERNS = 64
@@ -30,8 +26,6 @@ LEAST_NUMBERS = 5
 
 #: First character of the pattern of URLs that a rule of ``urls.traps`` doubts.
 DOUBT = "!"
-
-_NOTHING = np.zeros(0, np.uint32)
 
 
 @dataclass(frozen=True)
@@ -102,34 +96,35 @@ class Pattern:
     pages: int = 0
     copies: int = 0
     #: What its pages have shown.
-    marks: Marks = field(default_factory=lambda: _NOTHING, repr=False)
+    marks: array[int] = field(default_factory=lambda: array("I"), repr=False)
 
     @property
     def row(self) -> list[Any]:
         """As it is stored: plain values; what its pages have shown only where that is being compared."""
         counts = [self.own, self.votes, self.listed, self.news, self.same, self.dry, self.pages, self.copies]
-        kept = self.marks if self.same > 1 or self.dry > 1 else _NOTHING
-        return [self.name, *counts, b64encode(kept.astype("<u4").tobytes()).decode()]
+        kept = self.marks.tobytes() if self.same > 1 or self.dry > 1 else b""
+        return [self.name, *counts, b64encode(kept).decode()]
 
     @classmethod
     def of(cls, row: list[Any]) -> Pattern:
         """From what ``row`` gave. Raises ValueError, TypeError for something else."""
         name, *counts, marks = row
         own, votes, listed, news, same, dry, pages, copies = map(int, counts)
-        shown = np.frombuffer(b64decode(marks), "<u4").astype(np.uint32)
+        shown = array("I", b64decode(marks))
         return cls(str(name), own, votes, listed, news, same, dry, pages, copies, shown)
 
     def shows_new(self, marks: Marks) -> bool:
         """Whether one of its pages, which shows ``marks``, shows anything that none before it did; they are kept.
 
-        O(MAX_MARKS): 0.05 ms.
+        O(MAX_MARKS): 0.1 ms.
         """
-        known = self.marks
-        places = np.searchsorted(known, marks)
-        fresh = marks if not len(known) else marks[known[np.minimum(places, len(known) - 1)] != marks]
-        if len(fresh):
-            self.marks = np.union1d(known, marks) if len(known) + len(fresh) <= MAX_MARKS else marks[:MAX_MARKS]
-        numbers = int(np.count_nonzero(fresh & 1))
+        fresh = marks.difference(self.marks)
+        if fresh:
+            if len(self.marks) + len(fresh) > MAX_MARKS:
+                self.marks = array("I", sorted(marks)[:MAX_MARKS])
+            else:
+                self.marks.extend(sorted(fresh))
+        numbers = sum(mark & 1 for mark in fresh)
         return not self.listed or len(fresh) > numbers or numbers >= LEAST_NUMBERS
 
     def count(self, *, own: int, is_new: bool, has_news: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-import numpy as np
 import pytest
 
 from crawlproject.content.page_marks import page_marks
@@ -69,7 +68,7 @@ class OneServer:
 
     def learn(self, path: str, links: Iterable[str], *marks: int, is_copy: bool = False) -> set[str]:
         """What is demoted of the ``links`` of a page with ``marks``."""
-        shown = np.array(sorted(marks), np.uint32)
+        shown = frozenset(marks)
         page = self.guard.page(SITE + path, lambda: shown, is_copy=is_copy)
         assert page is not None
         return {url.removeprefix(SITE) for url in page.learn([SITE + link for link in links])}
@@ -138,7 +137,7 @@ def test_links_from_outside_count_after_a_pattern_was_dropped() -> None:
     for number in range(1, 12):
         one.learn(f"/p/{number}", [f"/p/{number + 1}"], 2)
     assert one.server.guard.spent == ["/p/#"]
-    page = one.guard.page(SITE + "/p/12", lambda: np.array([2], np.uint32))
+    page = one.guard.page(SITE + "/p/12", lambda: frozenset([2]))
     assert page.refuses(SITE + "/p/13")
     outside = one.guard.page(SITE + "/about", lambda: None)
     assert not outside.refuses(SITE + "/p/13")
@@ -247,7 +246,7 @@ def test_memory_of_a_server_is_bounded() -> None:
 
 def marks(*values: int) -> Marks:
     """These, in order."""
-    return np.array(sorted(values), np.uint32)
+    return frozenset(values)
 
 
 def test_what_a_pattern_has_shown_is_bounded_and_kept() -> None:
@@ -262,7 +261,7 @@ def test_what_a_pattern_has_shown_is_bounded_and_kept() -> None:
     pattern.same = 2
     again = Pattern.of(pattern.row)
     assert again.row == pattern.row
-    assert not again.shows_new(pattern.marks)
+    assert not again.shows_new(frozenset(pattern.marks))
 
 
 def test_a_few_numbers_are_no_news() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier
@@ -92,7 +91,7 @@ def test_what_the_guard_knows_outlives_the_process(opened: Callable[[], Frontier
     frontier = opened()
     frontier.push([Entry(f"{A}/{n}") for n in range(2)] + [Entry(f"{B}/")])
     guard = Guard(GuardLimits(), frontier.server)
-    shown = np.array([2, 4, 6], np.uint32)
+    shown = frozenset([2, 4, 6])
     for number in (1, 2):
         guard.page(f"{A}/item/{number}", lambda: shown).learn([f"{A}/item/{number + 1}", f"{A}/item/{number + 9}"])
     frontier.server(A).guard.spend("/edit?t")
