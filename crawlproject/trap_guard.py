@@ -59,7 +59,7 @@ class TrapGuard:
     """Judges links for the intake and pages for the scheduler (docs/traps.md).
 
     Stats: ``guard/demoted`` (URLs), ``guard/servers`` (servers put after all others), ``guard/patterns`` (patterns
-    that never end), ``guard/dropped`` (URLs of these that waited), ``guard/visit_ids``
+    dropped), ``guard/dropped`` (URLs of these that waited), ``guard/visit_ids``
     (parameters found to be ids of visits), ``guard/merged`` (URLs that waited and were another one but for them).
     """
 

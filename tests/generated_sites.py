@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable
 from random import Random
 from typing import NamedTuple
 
+#: What ``render`` gives for a redirect begins so; its target follows.
+REDIRECT = "redirect: "
+
 Render = Callable[[str], str | None]
 
 MONTHS = [
@@ -420,6 +423,24 @@ def sharing() -> Site:
     articles = [f"/article-{number}" for number in range(count)]
     shares = [f"/share?u={{root}}{path}" for path in articles]
     return Site(render, frozenset(["/", *articles, *shares]), budget=8)
+
+
+def logins() -> Site:
+    """Articles each of which has a login that leads back, which redirects to the one page for it."""
+    count = 40
+
+    def render(path: str) -> str | None:
+        if path.startswith("/sign-in?next="):
+            return f"{REDIRECT}/sign-in"
+        if path == "/sign-in":
+            return html("Login", "Your name and password, please", [])
+        number = path.removeprefix("/article-")
+        if path != "/" and not (number.isdigit() and int(number) < count):
+            return None
+        links = [f"/article-{each}" for each in range(count)] if path == "/" else [f"/sign-in?next={{root}}{path}"]
+        return html(f"Article {number}", words(path, 40), links)
+
+    return Site(render, frozenset(["/", "/sign-in", *(f"/article-{number}" for number in range(count))]), budget=12)
 
 
 REAL = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,13 +13,13 @@ import pytest
 
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling
 from tests.crawl.nasty_server import NO_ROBOTS, Script, response, running
-from tests.generated_sites import REAL, TRAPS, Site
+from tests.generated_sites import REAL, REDIRECT, TRAPS, Site, logins
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 WEB = "crawlproject.spiders.web.WebSpider"
-SITES = {**REAL, **TRAPS}
+SITES = {**REAL, **TRAPS, "logins": logins()}
 
 
 class Served(Mapping[str, Script]):
@@ -39,6 +40,8 @@ class Served(Mapping[str, Script]):
         self.asked.append(unquote(path))
         if len(self.asked) >= self.enough:
             self.many.set()
+        if markup.startswith(REDIRECT):
+            return (response("", f"Location: {markup.removeprefix(REDIRECT)}", status="302 Found"),)
         return (response(markup.replace("{root}", self.root)),)
 
     def __getitem__(self, path: str) -> Script:
@@ -84,7 +87,7 @@ def seeds(served: dict[str, Served]) -> str:
 def test_every_page_with_new_text_is_fetched_and_traps_cost_little() -> None:
     """Of real sites with traps among them; the crawl ends by itself."""
     names = ["nodes", "comic", "tables", "gaps", "archives", "wiki"]
-    names += ["shop", "parameters", "events", "deeper", "past the end", "sharing"]
+    names += ["shop", "parameters", "events", "deeper", "past the end", "sharing", "logins"]
     with serving(*names) as served:
         result = crawl_of(served)
     assert result.stat("finish_reason") == "finished"
@@ -113,11 +116,8 @@ def test_what_pages_showed_is_known_after_a_restart(tmp_path: Path, is_killed: b
         with crawling(WEB, tmp_path, settings=settings, seeds=seeds(served)) as process:
             for site in served.values():
                 site.many.wait()
-            if is_killed:
-                process.kill()
-            else:
-                process.terminate()
-            process.wait(60)
+            process.send_signal(signal.SIGKILL if is_killed else signal.SIGINT)
+            process.wait()
         assert any(site.missing for site in served.values())
         result = crawl(WEB, settings=settings, seeds=seeds(served))
     assert result.stat("finish_reason") == "finished"
