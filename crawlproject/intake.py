@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crawlproject.frontier import Entry
 from crawlproject.frontier.quality import link_gains
 from crawlproject.link_record import LinkRecord
+from crawlproject.links import SKIP_LINKS
+from crawlproject.page_reading import is_html
 from crawlproject.urls import LinkFilter, server_key
 
 if TYPE_CHECKING:
+    from scrapy.http import Response
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
@@ -156,13 +159,18 @@ class LinkIntake:
         if links.kind != "page":  # being listed is no merit
             return _Source(server_key(page), 0.0, 0.0)
         distinct = dict.fromkeys(url for url in urls if url is not None and url != page)
-        if self._record is not None:
+        if self._record is not None and (links.hrefs or is_read(links.response)):
             self._record.add(page, distinct)
         if links.quality is not None:
             return _Source(server_key(page), 0.0, 0.0)
         return _Source(
             server_key(page), *link_gains(self._quality, links.response.meta.get("quality", 1.0), len(distinct))
         )
+
+
+def is_read(response: Response) -> bool:
+    """Whether the links of a page were looked for: not those of copies, nor of what is no HTML."""
+    return SKIP_LINKS not in response.meta and is_html(response)
 
 
 def link_filter_from_settings(settings: BaseSettings, spider: object) -> LinkFilter:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crawlproject.content.page_marks import page_marks
+from scrapy.http import TextResponse
+
+from crawlproject.content.page_marks import MAX_TEXT, page_marks
 from crawlproject.frontier.guard import Guard, GuardedPage, demoted, is_dropped
 from crawlproject.frontier.sift import set_guarded, sift
 from crawlproject.frontier.suspects import is_doubted
@@ -15,13 +17,14 @@ from crawlproject.page_reading import is_html, read_page
 from crawlproject.recrawl import RECRAWL
 from crawlproject.trap_options import TrapOptions
 from crawlproject.urls import server_key
+from crawlproject.urls.extract import SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
     from scrapy import Request
-    from scrapy.http import Response, TextResponse
+    from scrapy.http import Response
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
@@ -43,15 +46,17 @@ class Around(NamedTuple):
     stats: StatsCollector
 
 
-def _marks_of(response: Response) -> Marks | None:
-    """What a page shows; None where it is no HTML, so that nothing can be said."""
+def _marks_of(response: Response) -> Marks:
+    """What a page shows: of plain text its lines; nothing where it is no text."""
+    if not isinstance(response, TextResponse):
+        return frozenset()
     if not is_html(response):
-        return None
-    page = read_page(cast("TextResponse", response), with_text=True)
+        return page_marks(response.url, None, response.text[:MAX_TEXT].replace("\n", SEPARATOR))
+    page = read_page(response, with_text=True)
     return page_marks(response.url, page.title, page.text or "", page.media)
 
 
-def _nothing() -> Marks | None:
+def _nothing() -> Marks:
     return frozenset()
 
 
@@ -148,7 +153,7 @@ class TrapGuard:
         merged = sift(self._frontier, server, self._merge)
         self._stats.inc_value("guard/merged", merged)
 
-    def _learn_redirect(self, meta: dict[str, Any], marks: Callable[[], Marks | None]) -> None:
+    def _learn_redirect(self, meta: dict[str, Any], marks: Callable[[], Marks]) -> None:
         """Where doubted URLs lead counts for them, though it has another URL."""
         requested = meta.get("redirect_urls")
         url = self._seen.canonicalizer.canonical(requested[0]) if requested else None

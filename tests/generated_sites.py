@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 #: What ``render`` gives for a redirect begins so; its target follows.
 REDIRECT = "redirect: "
+#: What it gives for plain text begins so.
+PLAIN = "plain text: "
 
 Render = Callable[[str], str | None]
 
@@ -400,6 +402,24 @@ def forms() -> Site:
         return _month_page(found[1], found[0], links)
 
     return Site(render, frozenset(["/"]), budget=10)
+
+
+def downloads() -> Site:
+    """A calendar each month of which can be downloaded as plain text."""
+
+    def render(path: str) -> str | None:
+        if path == "/":
+            return html("Club", "Welcome", ["/calendar/2020/06/"])
+        found = _by(path, r"/calendar/([0-9]+)/([0-9]+)/(?:\?ical=1)?")
+        if found is None:
+            return None
+        if path.endswith("ical=1"):
+            return f"{PLAIN}BEGIN:VCALENDAR\nDTSTART:{found[0]}{found[1]:02}01\nEND:VCALENDAR\n"
+        number = found[0] * 12 + found[1] - 1
+        links = [f"/calendar/{each // 12}/{each % 12 + 1:02}/" for each in (number - 1, number + 1)]
+        return _month_page(*found, [*links, f"{path}?ical=1"])
+
+    return Site(render, frozenset(["/"]), budget=40)
 
 
 def sharing() -> Site:

@@ -51,6 +51,8 @@ class GuardLimits:
     PATTERNS: ClassVar[int] = 4
     #: Pages in a row that show the same before the URLs that they find of their pattern come last.
     DEMOTED_FROM: ClassVar[int] = 3
+    #: URLs of a pattern found on pages without new text, and not fetched yet, up to which further ones are news.
+    MAX_UNREAD: ClassVar[int] = 100
     #: Found of itself before a pattern is demoted, and as many more for each of its pages.
     OWN_URLS: ClassVar[int] = 200
     OWN_URLS_PER_PAGE: ClassVar[int] = 10
@@ -138,7 +140,7 @@ class Pattern:
     def is_promising(self, limits: GuardLimits) -> bool:
         """Whether links to it are news: its last pages had not all the same text, and not too many are unread."""
         is_dry = 0 < self._patience(limits) <= self.dry
-        return not is_dry and self.own - self.listed <= limits.OWN_URLS
+        return not is_dry and self.own - self.listed <= limits.MAX_UNREAD
 
     def is_barren(self, limits: GuardLimits) -> bool:
         """Whether its last pages showed nothing new, nor led to it."""

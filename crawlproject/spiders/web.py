@@ -78,6 +78,7 @@ class WebSpider(Spider):
         title, links = None, None
         if not is_html(response):
             self._count("web/skipped/content_type")
+            links = Links(response, ())  # the guard of traps counts the page
         elif response.meta.get(SKIP_LINKS):
             links = Links(response, ())  # the guard of traps counts the page
         else:

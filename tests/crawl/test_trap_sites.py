@@ -13,13 +13,13 @@ import pytest
 
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling
 from tests.crawl.nasty_server import NO_ROBOTS, Script, response, running
-from tests.generated_sites import REAL, REDIRECT, TRAPS, Site, logins
+from tests.generated_sites import PLAIN, REAL, REDIRECT, TRAPS, Site, downloads, logins
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 WEB = "crawlproject.spiders.web.WebSpider"
-SITES = {**REAL, **TRAPS, "logins": logins()}
+SITES = {**REAL, **TRAPS, "logins": logins(), "downloads": downloads()}
 
 
 class Served(Mapping[str, Script]):
@@ -42,6 +42,8 @@ class Served(Mapping[str, Script]):
             self.many.set()
         if markup.startswith(REDIRECT):
             return (response("", f"Location: {markup.removeprefix(REDIRECT)}", status="302 Found"),)
+        if markup.startswith(PLAIN):
+            return (response(markup.removeprefix(PLAIN), "Content-Type: text/calendar"),)
         return (response(markup.replace("{root}", self.root)),)
 
     def __getitem__(self, path: str) -> Script:
@@ -86,8 +88,8 @@ def seeds(served: dict[str, Served]) -> str:
 
 def test_every_page_with_new_text_is_fetched_and_traps_cost_little() -> None:
     """Of real sites with traps among them; the crawl ends by itself."""
-    names = ["nodes", "comic", "tables", "gaps", "archives", "wiki"]
-    names += ["shop", "parameters", "events", "deeper", "past the end", "sharing", "logins"]
+    names = ["nodes", "comic", "tables", "gaps", "wiki"]
+    names += ["shop", "parameters", "events", "deeper", "past the end", "sharing", "logins", "downloads"]
     with serving(*names) as served:
         result = crawl_of(served)
     assert result.stat("finish_reason") == "finished"
