@@ -13,7 +13,7 @@ from crawlproject.content import IS_FAST, Mirrors, NearDuplicates, PageSketch
 from crawlproject.content_file import FILE_NAME, ContentFile
 from crawlproject.duplicate_options import DuplicateOptions
 from crawlproject.extras import install_command
-from crawlproject.links import SKIP_LINKS
+from crawlproject.links import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS
 from crawlproject.middlewares import frontier_scheduler
 from crawlproject.options import FrontierOptions
 from crawlproject.page_reading import is_html, read_page
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response, TextResponse
 
 logger = logging.getLogger(__name__)
-
-#: ``response.meta``: URL of the first page with the same bytes, and of the first with nearly the same text.
-DUPLICATE_OF = "duplicate_of"
-NEAR_DUPLICATE_OF = "near_duplicate_of"
 
 
 class DuplicatesMiddleware:

@@ -12,11 +12,13 @@ from crawlproject.frontier import Entry
 from crawlproject.frontier.quality import link_gains
 from crawlproject.limit_options import LimitOptions
 from crawlproject.link_record import LinkRecord
+from crawlproject.links import SKIP_LINKS
 from crawlproject.page_limits import PAGE_LIMIT
-from crawlproject.trap_options import TrapOptions
+from crawlproject.page_reading import is_html
 from crawlproject.urls import LinkFilter, server_key
 
 if TYPE_CHECKING:
+    from scrapy.http import Response
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
@@ -116,7 +118,7 @@ class LinkIntake:
         guarded = None
         if self.guard is not None and page is not None and links.kind == "page":
             assert links.response is not None
-            guarded, urls = self.guard.page(page, links.response.meta, urls)
+            guarded, urls = self.guard.page(page, links.response, urls)
         is_full = self.limits.refuses if self.limits else None
         refuses = guarded.refuses if guarded is not None and guarded.refuses_some else None
         source = self._source(links, page, urls)
@@ -166,7 +168,7 @@ class LinkIntake:
         if links.kind != "page":  # being listed is no merit
             return _Source(server_key(page), 0.0, 0.0)
         distinct = dict.fromkeys(url for url in urls if url is not None and url != page)
-        if self._record is not None:
+        if self._record is not None and (links.hrefs or is_read(links.response)):
             self._record.add(page, distinct)
         if links.quality is not None:
             return _Source(server_key(page), 0.0, 0.0)
@@ -175,12 +177,16 @@ class LinkIntake:
         )
 
 
+def is_read(response: Response) -> bool:
+    """Whether the links of a page were looked for: not those of copies, nor of what is no HTML."""
+    return SKIP_LINKS not in response.meta and is_html(response)
+
+
 def link_filter_from_settings(settings: BaseSettings, spider: object) -> LinkFilter:
     """The rules of following: ``LINKS_SKIP_EXTENSIONS``, ``LINKS_INCLUDE``, ``LINKS_EXCLUDE``, ``FRONTIER_DENY_FILE``,
-    ``URLLENGTH_LIMIT``, ``TRAPS_*`` and the spider's ``allowed`` (domains, ports as well) or ``allowed_domains``."""
+    ``URLLENGTH_LIMIT`` and the spider's ``allowed`` (domains, ports as well) or ``allowed_domains``."""
     limits = LimitOptions.from_settings(settings)
-    options: dict[str, object] = {"traps": TrapOptions.from_settings(settings).rules}
-    options |= {"denied": limits.denied, "include": limits.include, "exclude": limits.exclude}
+    options: dict[str, object] = {"denied": limits.denied, "include": limits.include, "exclude": limits.exclude}
     if settings.get("LINKS_SKIP_EXTENSIONS") is not None:
         options["extensions"] = frozenset(settings.getlist("LINKS_SKIP_EXTENSIONS"))
     if settings.getint("URLLENGTH_LIMIT") > 0:

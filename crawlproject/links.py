@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 #: ``response.meta``: its links are those of a page met before, and are dropped (``DUPLICATES_FOLLOW``).
 SKIP_LINKS = "skip_links"
 
+#: ``response.meta``: URL of the first page with the same bytes, and of the first with nearly the same text.
+DUPLICATE_OF = "duplicate_of"
+NEAR_DUPLICATE_OF = "near_duplicate_of"
+
 #: What links were found on: a page (or nowhere: seeds), a sitemap, an index of sitemaps.
 Kind: TypeAlias = Literal["page", "sitemap", "sitemap index"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp import ServerDisconnectedError
@@ -261,6 +262,7 @@ class LinksMiddleware(CrawlerMiddleware):
             raise TypeError("Links need FrontierScheduler: ADDONS = {'crawlproject.addon.FrontierAddon': 300}")
         if links.response is not None and links.response.meta.get(SKIP_LINKS):
             assert self._crawler.stats is not None
-            self._crawler.stats.inc_value("duplicates/links_dropped", len(links.hrefs))
-            return
+            if links.hrefs:
+                self._crawler.stats.inc_value("duplicates/links_dropped", len(links.hrefs))
+            links = replace(links, hrefs=())
         scheduler.push_links(links)

@@ -134,6 +134,8 @@ class FrontierScheduler(BaseScheduler):
         if not request.dont_filter and self.dupefilter.request_seen(request):
             assert self._crawler.spider is not None
             self.dupefilter.log(request, self._crawler.spider)
+            if self._guard is not None and "redirect_urls" in request.meta:
+                self._guard.led_back(request)
             return False
         entry = self._entries.entry(request)
         try:

@@ -5,22 +5,33 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crawlproject.frontier.guard import DEMOTION, Guard, GuardedPage
+from scrapy.http import TextResponse
+
+from crawlproject.content.page_marks import MAX_TEXT, page_marks
+from crawlproject.frontier.guard import Guard, GuardedPage, demoted, is_dropped
 from crawlproject.frontier.sift import set_guarded, sift
+from crawlproject.frontier.suspects import is_doubted
 from crawlproject.frontier.visit_ids import without
+from crawlproject.links import DUPLICATE_OF, NEAR_DUPLICATE_OF
+from crawlproject.page_reading import is_html, read_page
+from crawlproject.recrawl import RECRAWL
 from crawlproject.trap_options import TrapOptions
 from crawlproject.urls import server_key
-from crawlproject.urls.pattern import pattern_of
+from crawlproject.urls.extract import SEPARATOR
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
+    from scrapy import Request
+    from scrapy.http import Response
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.backend import MemoryBackend
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier import Entry, Frontier, Server
+    from crawlproject.frontier.suspects import Marks
     from crawlproject.urls.drop_params import DropRules
 
 logger = logging.getLogger(__name__)
@@ -35,18 +46,32 @@ class Around(NamedTuple):
     stats: StatsCollector
 
 
+def _marks_of(response: Response) -> Marks:
+    """What a page shows: of plain text its lines; nothing where it is no text."""
+    if not isinstance(response, TextResponse):
+        return frozenset()
+    if not is_html(response):
+        return page_marks(response.url, None, response.text[:MAX_TEXT].replace("\n", SEPARATOR))
+    page = read_page(response, with_text=True)
+    return page_marks(response.url, page.title, page.text or "", page.media)
+
+
+def _nothing() -> Marks:
+    return frozenset()
+
+
 class TrapGuard:
     """Judges links for the intake and pages for the scheduler (docs/traps.md).
 
     Stats: ``guard/demoted`` (URLs), ``guard/servers`` (servers put after all others), ``guard/patterns`` (patterns
-    that never end), ``guard/dropped`` (URLs of these that waited), ``guard/visit_ids``
+    dropped), ``guard/dropped`` (URLs of these that waited), ``guard/visit_ids``
     (parameters found to be ids of visits), ``guard/merged`` (URLs that waited and were another one but for them).
     """
 
     def __init__(self, around: Around, options: TrapOptions) -> None:
         self._frontier, self._seen, self._backend, self._stats = around
         frontier = around.frontier
-        self._guard = Guard(options.limits, frontier.server, options.is_released)
+        self._guard = Guard(options.limits, frontier.server, options.is_released, options.rules)
         self._rules: dict[str, DropRules] = {}  # by server, where ids of visits are known
         for server in frontier.servers():
             if server.guarded and options.is_released(server.key):
@@ -61,15 +86,15 @@ class TrapGuard:
         return cls(around, options) if options.is_guarded else None
 
     def page(
-        self, url: str, meta: dict[str, Any], links: list[str | None]
+        self, url: str, response: Response, links: list[str | None]
     ) -> tuple[GuardedPage | None, list[str | None]]:
         """The page at the canonical ``url``, to be asked about its links (None: all are followed), and these, the
-        canonical ``links``, without ids of visits. ``meta``: of its response."""
-        depth, response_time = meta.get("depth", 0), meta.get("response_time")
-        page = self._guard.page(url, depth)
+        canonical ``links``, without ids of visits."""
+        meta = response.meta
+        is_copy = DUPLICATE_OF in meta or NEAR_DUPLICATE_OF in meta
+        self._learn_redirect(meta, lambda: _marks_of(response))
+        page = self._guard.page(url, lambda: _marks_of(response), is_copy=is_copy, is_known=RECRAWL in meta)
         if page is not None:
-            if response_time is not None:
-                self._guard.learn_time(page.server, depth, response_time)
             self._observe(page, url, links)
         if not self._rules:
             return page, links
@@ -77,16 +102,19 @@ class TrapGuard:
 
     def judge(self, page: GuardedPage, entries: list[Entry]) -> list[Entry]:
         """Take in the page's links met for the first time; what is to be queued of them. O(length) each."""
-        demoted = page.learn([entry.url for entry in entries])
-        spent = page.spent
-        if spent is not None:
+        last = page.learn([entry.url for entry in entries])
+        if last:
+            self._stats.inc_value("guard/demoted", len(last))
+            entries = [demoted(entry) if entry.url in last else entry for entry in entries]
+        for spent in page.spent:
             self._drop(page.server, spent)
-            entries = [entry for entry in entries if not (page.is_own(entry.url) and pattern_of(entry.url) == spent)]
+            entries = [entry for entry in entries if not (page.is_own(entry.url) and self._is_dropped(entry, spent))]
         self._judge(page.server)
-        if not demoted:
-            return entries
-        self._stats.inc_value("guard/demoted", len(demoted))
-        return [e._replace(quality=e.quality * DEMOTION) if e.url in demoted else e for e in entries]
+        return entries
+
+    def led_back(self, request: Request) -> None:
+        """A redirect, ``request``, leads to a page met before: what was asked for shows nothing new."""
+        self._learn_redirect(request.meta, _nothing)
 
     def learn_content(self, key: str, url: str | None, *, copy: bool) -> None:
         """A page of the server ``key`` was read, and the frontier told. O(length)."""
@@ -99,8 +127,8 @@ class TrapGuard:
 
     def _drop(self, server: Server, spent: str) -> None:
         """Have the URLs of a pattern no longer wait."""
-        dropped = sift(self._frontier, server, lambda entry: None if self._is_of(spent, entry) else entry)
-        logger.info("%s%s never ends: no longer followed, %d URLs dropped", server.key, spent, dropped)
+        dropped = sift(self._frontier, server, lambda entry: None if self._is_dropped(entry, spent) else entry)
+        logger.info("%s%s shows nothing new: no longer followed, %d URLs dropped", server.key, spent, dropped)
         self._stats.inc_value("guard/patterns")
         self._stats.inc_value("guard/dropped", dropped)
 
@@ -125,8 +153,17 @@ class TrapGuard:
         merged = sift(self._frontier, server, self._merge)
         self._stats.inc_value("guard/merged", merged)
 
-    def _is_of(self, pattern: str, entry: Entry) -> bool:
-        return self._backend.is_link(entry) and pattern_of(entry.url) == pattern
+    def _learn_redirect(self, meta: dict[str, Any], marks: Callable[[], Marks]) -> None:
+        """Where doubted URLs lead counts for them, though it has another URL."""
+        requested = meta.get("redirect_urls")
+        url = self._seen.canonicalizer.canonical(requested[0]) if requested else None
+        if url is not None and is_doubted(self._guard.name_of(url)):
+            page = self._guard.page(url, marks, is_copy=marks is _nothing)
+            if page is not None:
+                self.judge(page, [])
+
+    def _is_dropped(self, entry: Entry, spent: str) -> bool:
+        return self._backend.is_link(entry) and is_dropped(entry, self._guard.name_of(entry.url), spent)
 
     def _merge(self, entry: Entry) -> Entry | None:
         url = self._without_visit_id(entry.url)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -18,25 +19,29 @@ if TYPE_CHECKING:
 DEFAULTS: dict[str, Any] = {
     "TRAPS_MAX_SEGMENTS": MAX_SEGMENTS,
     "TRAPS_MAX_PARAMETERS": MAX_PARAMETERS,
-    # One URL of 154,663 of the uic crawl and a documentation web repeats itself, and that is a broken link.
     "TRAPS_REPEATS": True,
     "TRAPS_NESTED_URLS": True,
     # Events are announced a year or two ahead; archives with pages by the day begin with the newspapers put online.
     "TRAPS_YEARS_AHEAD": 5,
     "TRAPS_YEARS_BACK": 200,
     "GUARD_ENABLED": True,
-    # Of 49,569 documentation pages and 10,194 of uic none is lost with 3, by quality or breadth first; twice 4
-    # months and where it begins are what a calendar costs.
-    "GUARD_MAX_RUN": GuardLimits.max_run,
     # Every month of a calendar shows two others, and perhaps its days: five are enough to see that nothing else comes.
     "GUARD_MAX_DATES": GuardLimits.max_dates,
+    "GUARD_MAX_SAME": GuardLimits.max_same,
     "GUARD_MAX_OWN_URLS": GuardLimits.max_own_urls,
     "GUARD_PATTERN_COPIES": GuardLimits.pattern_copies,
     "GUARD_SERVER_COPIES": GuardLimits.server_copies,
     "GUARD_SERVER_REFUSED": GuardLimits.server_refused,
-    "GUARD_SERVER_SLOWER": GuardLimits.server_slower,
     "GUARD_RELEASED": None,
 }
+
+#: Settings of earlier versions, and why they are gone.
+REMOVED = {
+    "GUARD_MAX_RUN": "what pages show decides now, see GUARD_MAX_SAME",
+    "GUARD_SERVER_SLOWER": "removed, as it was of no benefit",
+}
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,9 @@ class TrapOptions:
     def from_settings(cls, settings: BaseSettings) -> TrapOptions:
         """Read and check; raises ValueError naming setting and value."""
         reader = _Reader(settings, DEFAULTS)
+        for name, reason in REMOVED.items():
+            if settings.get(name) is not None:
+                logger.warning("%s=%r has no effect: %s", name, settings[name], reason)
         year = datetime.now(UTC).year
         back, ahead = reader.count("TRAPS_YEARS_BACK", least=0), reader.count("TRAPS_YEARS_AHEAD", least=0)
         return cls(
@@ -64,13 +72,12 @@ class TrapOptions:
                 years=(year - back, year + ahead) if back and ahead else None,
             ),
             limits=GuardLimits(
-                max_run=reader.count("GUARD_MAX_RUN", least=0),
                 max_dates=reader.count("GUARD_MAX_DATES", least=0),
+                max_same=reader.count("GUARD_MAX_SAME", least=0),
                 max_own_urls=reader.count("GUARD_MAX_OWN_URLS", least=0),
                 pattern_copies=reader.share("GUARD_PATTERN_COPIES"),
                 server_copies=reader.share("GUARD_SERVER_COPIES"),
                 server_refused=reader.count("GUARD_SERVER_REFUSED", least=0),
-                server_slower=reader.factor("GUARD_SERVER_SLOWER"),
             ),
             is_guarded=reader.flag("GUARD_ENABLED"),
             released=frozenset(settings.getlist("GUARD_RELEASED")),
@@ -90,13 +97,6 @@ class _Reader(SettingValues):
             return self._settings.getbool(name, self._defaults[name])
         except ValueError as error:
             raise ValueError(f"{name}={self.value(name)!r}: must be True or False") from error
-
-    def factor(self, name: str) -> float:
-        """0, or above 1."""
-        factor = self.number(name)
-        if 0 < factor <= 1:
-            raise ValueError(f"{name}={self.value(name)!r}: must be 0 or above 1")
-        return factor
 
     def share(self, name: str) -> float:
         """Between 0 and 1."""

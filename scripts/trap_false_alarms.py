@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
 """Walks real link graphs with the guard of traps on and off: how many real pages does it cost?
 
-    scripts/trap_false_alarms.py [--data DIR] [--max-run 4] [--orders breadth,links,depth]
+    scripts/trap_false_alarms.py [--data DIR] [--max-same 8] [--orders breadth,links,depth]
 
-``links``: the URL found on the most pages first; ``breadth`` and ``depth`` first as they say.  URLs that the guard
-demotes come last, those of patterns it closes are dropped, as in a crawl.
+The graphs have no texts: the guard is told that no page shows anything but its links, the worst that can be.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
-from heapq import heappop, heappush
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,11 +19,9 @@ import zstandard
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from crawlproject.frontier import Server, UrlQueue
-from crawlproject.frontier.guard import Guard
 from crawlproject.frontier.suspects import GuardLimits
-from crawlproject.urls import Canonicalizer, server_key
-from crawlproject.urls.pattern import pattern_of
+from crawlproject.urls import Canonicalizer
+from scripts.guard_walk import NO_MARKS, ORDERS, Shown, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,76 +63,35 @@ def _lines(path: Path) -> list[str]:
     return zstandard.ZstdDecompressor().decompress(path.read_bytes()).decode().split("\n")[:-1]
 
 
-class Walk:
-    """One walk; ``fetched`` has the pages."""
+def walk(graph: Graph, limits: GuardLimits | None, order: str) -> set[str]:
+    """URLs of the pages that a walk with these limits finds."""
+    numbers = {url: number for number, url in reversed(list(enumerate(graph.urls))) if url is not None}
 
-    def __init__(self, graph: Graph, limits: GuardLimits | None, order: str) -> None:
-        self._graph, self._order = graph, order
-        self._servers: dict[str, Server] = {}
-        self._guard = None if limits is None else Guard(limits, self._servers.get)
-        self._depth = dict.fromkeys(graph.seeds, 0)
-        self._found: Counter[int] = Counter()
-        self._demoted: set[int] = set()
-        self._heap: list[tuple[float, int, int]] = []
-        self._pushes = 0
-        self.fetched: set[int] = set()
-        for seed in graph.seeds:
-            self._push(seed)
-        done: set[int] = set()
-        while self._heap:
-            _, _, url = heappop(self._heap)
-            if url not in done:
-                done.add(url)
-                self._fetch(url)
+    def page_of(url: str) -> Shown | None:
+        page = graph.page_of[numbers[url]]
+        if page < 0:
+            return None
+        linked = graph.links[graph.indptr[page] : graph.indptr[page + 1]].tolist()
+        links = [target for link in linked if (target := graph.urls[link]) is not None]
+        return Shown(links, lambda: NO_MARKS, graph.urls[page])
 
-    def _push(self, url: int) -> None:
-        self._pushes += 1
-        text = self._graph.urls[url] or ""
-        self._servers.setdefault(server_key(text), Server(server_key(text), UrlQueue(by_quality=True, window=1), 1))
-        key = {"breadth": self._pushes, "depth": -self._pushes, "links": -self._found[url]}[self._order]
-        heappush(self._heap, (key + 1e9 * (url in self._demoted), self._pushes, url))
-
-    def _fetch(self, url: int) -> None:
-        graph, text = self._graph, self._graph.urls[url]
-        page = graph.page_of[url]
-        if text is None or page < 0 or page in self.fetched:
-            return
-        known = self._servers[server_key(text)].guard
-        if known is not None and pattern_of(text) in known.spent:
-            return
-        self.fetched.add(page)
-        at = graph.urls[page]
-        guarded = None if self._guard is None or at is None else self._guard.page(at, self._depth[url])
-        new = []
-        for link in dict.fromkeys(graph.links[graph.indptr[page] : graph.indptr[page + 1]].tolist()):
-            target = graph.urls[link]
-            if target is None or (guarded is not None and guarded.refuses_some and guarded.refuses(target)):
-                continue
-            self._found[link] += 1
-            if link not in self._depth:
-                self._depth[link] = self._depth[url] + 1
-                new.append(link)
-            elif self._order == "links" and link not in self._demoted:
-                self._push(link)
-        demoted = set() if guarded is None else guarded.learn([graph.urls[link] or "" for link in new])
-        self._demoted.update(link for link in new if graph.urls[link] in demoted)
-        for link in new:
-            self._push(link)
+    seeds = [url for seed in graph.seeds if (url := graph.urls[seed]) is not None]
+    return set(Walk(seeds, page_of, limits, order=order).fetched)
 
 
 def main() -> None:
     """Print a line for each graph and order."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    parser.add_argument("--max-run", type=int, default=GuardLimits.max_run)
-    parser.add_argument("--orders", default="breadth,links,depth")
+    parser.add_argument("--max-same", type=int, default=GuardLimits.max_same)
+    parser.add_argument("--orders", default=",".join(ORDERS))
     args = parser.parse_args()
     for name, load in (("uic", load_uic), ("docs", load_docs)):
         graph = load(args.data)
         for order in args.orders.split(","):
-            free = Walk(graph, None, order).fetched
-            lost = free - Walk(graph, GuardLimits(max_run=args.max_run), order).fetched
-            examples = ", ".join(str(graph.urls[page]) for page in sorted(lost)[:2])
+            free = walk(graph, None, order)
+            lost = free - walk(graph, GuardLimits(max_same=args.max_same), order)
+            examples = ", ".join(sorted(lost)[:3])
             print(f"{name:5} {order:8} {len(free):>7,} pages, {len(lost)} lost  {examples}", flush=True)
 
 

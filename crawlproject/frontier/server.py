@@ -12,7 +12,6 @@ from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES
 from crawlproject.frontier.session import Session
 
 if TYPE_CHECKING:
-    from crawlproject.frontier.depth_times import DepthTimes
     from crawlproject.frontier.heap import HeapItem
     from crawlproject.frontier.look_ahead import Yield
     from crawlproject.frontier.politeness import Politeness
@@ -58,7 +57,6 @@ class Server:
         "copies",
         "crawl_delay",
         "demotion",
-        "depth_times",
         "estimates",
         "failures",
         "fetched",
@@ -108,7 +106,6 @@ class Server:
         self.full = False  # as many as wanted have been fetched: in this run no more are
         self.guard: ServerGuard | None = None  # what is suspicious about it
         self.guarded = ""  # why it comes after all others; empty: it does not
-        self.depth_times: DepthTimes | None = None  # from the first deep page on
         self.given_up = False
         self.pages = 0  # whose content was looked at
         self.copies = 0  # of these, with content met before

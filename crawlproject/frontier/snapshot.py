@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from crawlproject.frontier.depth_times import DepthTimes
 from crawlproject.frontier.look_ahead import Yield
 from crawlproject.frontier.prior import Observed
 from crawlproject.frontier.suspects import ServerGuard
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
 
 SERVER_ATTRIBUTES = (
     *("crawl_delay", "estimates", "failures", "found", "given_up", "ready_at"),
-    *("pages", "copies", "demotion", "depth_times", "guard", "guarded", "fetched", "last_error"),
+    *("pages", "copies", "demotion", "guard", "guarded", "fetched", "last_error"),
 )
 
 #: Attributes that are None until something is observed.
 MADE_WHEN_NEEDED: dict[str, type] = {
     **dict.fromkeys(("connects", "responses"), Observed),
-    **{"depth_times": DepthTimes, "found": Yield, "guard": ServerGuard},
+    **{"found": Yield, "guard": ServerGuard},
 }
 
 _PLAIN = (bool, int, float, str, list, tuple)  # a union of types takes twice as long to test

@@ -12,11 +12,10 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import TextResponse
 
 from crawlproject.all_settings import closest
-from crawlproject.duplicates import DUPLICATE_OF, NEAR_DUPLICATE_OF
 from crawlproject.failure_log import COUNTED, failure_counts
 from crawlproject.items import Page
 from crawlproject.limit_options import LimitOptions
-from crawlproject.links import SKIP_LINKS, Links
+from crawlproject.links import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS, Links
 from crawlproject.middlewares import frontier_scheduler
 from crawlproject.page_reading import is_html, media_type, read_page
 from crawlproject.request_entries import KEEP
@@ -142,7 +141,10 @@ class WebSpider(Spider):
         title, links = None, None
         if not is_html(response):
             self._count("web/skipped/content_type")
-        elif not response.meta.get(SKIP_LINKS):
+            links = Links(response, ())  # the guard of traps counts the page
+        elif response.meta.get(SKIP_LINKS):
+            links = Links(response, ())  # the guard of traps counts the page
+        else:
             found = read_page(cast("TextResponse", response))
             title = found.title
             links = self._links(response, found)

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 MAX_LINKS = 50_000  # of one page; an index of real documentation has 28,062
 _HTML_WHITESPACE = " \t\n\f\r"
 _SELECTOR = "a[href],area[href],base[href],meta[name],link[rel],title"
-_INVISIBLE = "script,style"
+_INVISIBLE = frozenset({"script", "style"})
+#: Looked at where the text is: what a reader does not see, and files that he sees in the page.
+_TEXT_SELECTOR = "script,style,img,video,audio,source,embed,object,iframe,frame"
+_TINY = frozenset({"0", "1", "0px", "1px"})
+#: Between the texts of two elements: the unit separator of ASCII, a blank to all who split words.
+SEPARATOR = "\x1f"
 _LINK_TAGS = frozenset({"a", "area"})
 _OPTIONS = int(LexborDocumentOptions.WO_EVENTS)  # parses in two thirds of the time; what is left out makes no links
 _tokens = re.compile(r"[^\s,;]+").findall
@@ -40,7 +45,8 @@ class PageLinks:
     nofollow_count: int  # links left out of hrefs for their rel=nofollow
     truncated: int  # links not looked at because the page has too many
     cut: int = 0  # characters (of bytes: bytes) not parsed because they would cost too much
-    text: str | None = None  # what a reader sees of it, where it was asked for; elements parted by spaces
+    text: str | None = None  # what a reader sees of it, where it was asked for; elements parted by ``SEPARATOR``
+    media: tuple[str, ...] = ()  # with the text: addresses of embedded pictures, films, frames, and texts for pictures
 
 
 def extract(
@@ -76,17 +82,20 @@ def extract(
             hrefs.setdefault(href.partition("#")[0], href)
     base = _base(head, url)
     robots = _robots(head, {"robots", *(name.lower() for name in robot_names)})
+    title, canonical = _title(head), _canonical(head, base)  # before the text is taken, which changes the document
+    text, media = _text(parser) if with_text else (None, ())
     return PageLinks(
         hrefs=list(hrefs.values()),
         base=base,
-        title=_title(head),
-        canonical=_canonical(head, base),
+        title=title,
+        canonical=canonical,
         nofollow=not robots.isdisjoint(("nofollow", "none")),
         noindex=not robots.isdisjoint(("noindex", "none")),
         nofollow_count=nofollow_count,
         truncated=truncated,
         cut=cut,
-        text=_text(parser) if with_text else None,
+        text=text,
+        media=media,
     )
 
 
@@ -98,13 +107,25 @@ def _parse(body: str | bytes) -> tuple[LexborHTMLParser, int]:
     return parser, len(body) - length
 
 
-def _text(parser: LexborHTMLParser) -> str:
-    """The text of the body, without scripts and styles, which are taken out of the document."""
+def _text(parser: LexborHTMLParser) -> tuple[str, tuple[str, ...]]:
+    """The text of the body, without scripts and styles, which are taken out of the document, and its media."""
     if parser.body is None:
-        return ""
-    for node in reversed(parser.css(_INVISIBLE)):  # in drawings one may stand in another: the inner one first
-        node.decompose()
-    return parser.body.text(separator=" ")
+        return "", ()
+    found = parser.css(_TEXT_SELECTOR)
+    media = [name for node in found if node.tag not in _INVISIBLE for name in _media(node)]
+    for node in reversed(found):  # in drawings one may stand in another: the inner one first
+        if node.tag in _INVISIBLE:
+            node.decompose()
+    return parser.body.text(separator=SEPARATOR), tuple(media)
+
+
+def _media(node: LexborNode) -> list[str]:
+    """What an embedded file is called: address and text; nothing for a picture too small to be seen."""
+    attributes = node.attributes
+    if node.tag == "img" and (attributes.get("width") in _TINY or attributes.get("height") in _TINY):
+        return []
+    names = (attributes.get(name) for name in ("src", "data", "data-src", "srcset", "alt"))
+    return [name for name in names if name]
 
 
 def _href(attributes: dict[str, str | None]) -> str:

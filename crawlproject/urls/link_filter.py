@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from crawlproject.urls.canonical import origin_of
-from crawlproject.urls.traps import TrapRules
 from crawlproject.urls.url_patterns import UrlPatterns
 
 if TYPE_CHECKING:
@@ -34,9 +33,6 @@ NON_TEXT_EXTENSIONS: Final = frozenset(_NON_TEXT.split())
 
 MAX_URL_LENGTH = 2083  # what Internet Explorer took, and so what sites keep to; also Scrapy's URLLENGTH_LIMIT
 
-#: The rules on traps but for calendars: which year it is, is not known here.
-NO_YEARS = TrapRules()
-
 NO_PATTERNS = UrlPatterns(())
 
 _domain_parts = re.compile(r"(?:\*?\.)?(\[[^\]]*\]|[^:/?#@\\\s]+)(?::([0-9]{1,5}))?").fullmatch
@@ -55,7 +51,6 @@ class LinkFilter:
     extensions: frozenset[str] = NON_TEXT_EXTENSIONS
     max_length: int = MAX_URL_LENGTH
     schemes: frozenset[str] = frozenset({"http", "https"})
-    traps: TrapRules = NO_YEARS
     include: UrlPatterns = NO_PATTERNS  # empty: every URL
     exclude: UrlPatterns = NO_PATTERNS
     _server_reason: Callable[[str], str | None] = field(init=False, repr=False, compare=False)
@@ -76,10 +71,10 @@ class LinkFilter:
         object.__setattr__(self, "_server_reason", server_reason)
 
     def reason(self, url: str) -> str | None:
-        """Why the canonical *url* is not followed: length, scheme, denied, offsite, extension, excluded (by patterns),
-        or a trap (``TrapRules``); None: it is followed.
+        """Why the canonical *url* is not followed: length, scheme, denied, offsite, extension, excluded (by patterns);
+        None: it is followed.
 
-        O(length); 1.6 us.
+        O(length); 1 us.
         """
         if len(url) > self.max_length:
             return "length"
@@ -95,7 +90,7 @@ class LinkFilter:
             return "extension"
         if self.exclude.match(url) or (self.include and not self.include.match(url)):
             return "excluded"
-        return self.traps.reason(url)
+        return None
 
     def without_patterns(self) -> LinkFilter:
         """The same rules but for ``include`` and ``exclude``: for seeds and sitemaps, which only lead to pages."""

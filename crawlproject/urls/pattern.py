@@ -12,7 +12,6 @@ _number = re.compile(r"(?<![0-9a-z])(?=[a-f]*[0-9])[0-9a-f]{8,}(?![0-9a-z])|[0-9
 _final_date = re.compile(r"/(?:19|20)[0-9]{2}[/-](?:0?[1-9]|1[0-2])(?:[/-](?:0?[1-9]|[12][0-9]|3[01]))?/?\Z")
 _numbers_in_a_row = re.compile(r"#(?:[/,._-]+#)+")
 _digit = re.compile(r"[0-9]").search
-_digits = re.compile(r"[0-9]+").findall
 _is_of_dates = re.compile(r"(?:\A|[_-])(?:year|yr|month|mon|week|day|date|time)\Z|date\Z|month\Z|year\Z").search
 
 #: Stands for a date in a pattern.
@@ -50,20 +49,13 @@ def pattern_of(url: str) -> str | None:
     return f"{pattern}?{'&'.join(sorted(plain))}"[:_MAX_LENGTH]
 
 
+def script_of(pattern: str) -> str | None:
+    """What the patterns of one script have in common, whatever its parameters: the path; None for dates and for paths
+    without parameters. O(length)."""
+    path, mark, names = pattern.partition("?")
+    return path + mark if names and not names.startswith(DATE) else None
+
+
 def is_of_dates(pattern: str) -> bool:
     """Whether nothing varies in the URLs of ``pattern`` but a date. O(1)."""
     return pattern.endswith(("/" + DATE, "?" + DATE)) and "#" not in pattern
-
-
-def numbers_of(url: str) -> set[int]:
-    """The numbers in the path and query of *url*, those of more than 15 digits left out. O(length)."""
-    return {int(digits) for digits in _digits(url, url.find("/", 8)) if len(digits) <= 15}
-
-
-def is_derived(url: str, numbers: set[int]) -> bool:
-    """Whether *url* has numbers, and none but ``numbers`` and those next to them: a server can make it from a page's.
-
-    O(length).
-    """
-    own = numbers_of(url)
-    return bool(own) and all(number in numbers or number - 1 in numbers or number + 1 in numbers for number in own)

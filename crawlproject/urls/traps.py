@@ -1,8 +1,9 @@
-"""URLs that look like a trap by themselves: endless or needless addresses that servers make up.
+"""URLs that are doubtful by themselves: endless or needless addresses that servers make up.
+
+A doubt refuses nothing: the guard (``frontier.guard``) asks what pages of such URLs show.
 
 Other crawlers' rules of thumb are the models: Heritrix's ``PathologicalPathDecideRule`` (a part of the path three times
-in a row) and ``TooManyPathSegmentsDecideRule`` (20), Nutch's regex filter and BUbiNG's duplicate segments.  What shows
-only in what a server does from page to page is the guard's (``frontier.guard``).
+in a row) and ``TooManyPathSegmentsDecideRule`` (20), Nutch's regex filter and BUbiNG's duplicate segments.
 """
 
 from __future__ import annotations
@@ -31,8 +32,14 @@ _date = re.compile(r"/([0-9]{4,6})[/-](?:0[1-9]|1[0-2])([/-](?:0[1-9]|[12][0-9]|
 _DATE_END = frozenset("0123456789/")
 _LONGEST_DATE = len("/100000/12/31/")
 _calendar_word = re.compile(r"calend|kalend|event|agenda|schedul|archiv|month|week|day|date", re.IGNORECASE).search
-_values = re.compile(r"=([0-9]{4,6})(?![0-9A-Za-z])").finditer
-_CALENDAR_NAMES = ("year", "yr", "month", "week", "day", "date")
+
+# The last word of a parameter's name must be one of these.  A year has four digits, or is beyond 9999; other values are
+# dates if they are written as ISO 8601 has it.  So "candidate=12345", "month=202405" and "date=240531" say nothing.
+_of_year = re.compile(r"[?&;](?:[^?=&;]*[^?=&;0-9A-Za-z])?(?:year|yr)=([0-9]{4,6})(?![^&;])", re.IGNORECASE).finditer
+_of_date = re.compile(
+    r"[?&;](?:[^?=&;]*[^?=&;0-9A-Za-z])?(?:month|week|day|(?:start|end)?date)=([0-9]{4,6})-(?:0[1-9]|1[0-2])(?![0-9A-Za-z])",
+    re.IGNORECASE,
+).finditer
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ class TrapRules:
     years: tuple[int, int] | None = None
 
     def reason(self, url: str) -> str | None:
-        """Which trap the canonical *url* looks like, None if none: path_depth, repeated_path, parameters,
+        """Why the canonical *url* is doubted, None if it is not: path_depth, repeated_path, parameters,
         repeated_parameters, nested_url or calendar.
 
         O(length); 0.5 us, 1-2 us with a query.
@@ -98,10 +105,9 @@ class TrapRules:
             date = _date(url, max(8, end - _LONGEST_DATE), end)
             if date is not None and not first <= int(date[1]) <= last:
                 return date[2] is not None or _calendar_word(url, 8, date.start()) is not None
-        if mark >= 0:
-            for found in _values(url, mark):
-                if not first <= int(found[1]) <= last and _is_calendars(url[mark : found.start()]):
-                    return True
+        if mark >= 0 and "=" in url:
+            dates = [*_of_year(url, mark), *_of_date(url, mark)]
+            return any(not first <= int(found[1]) <= last and not _is_month(found[1], first, last) for found in dates)
         return False
 
 
@@ -126,5 +132,6 @@ def _host(url: str) -> str:
     return url[url.index("/") + 2 : url.find("/", 8)].partition(":")[0]
 
 
-def _is_calendars(name: str) -> bool:
-    return name.lower().endswith(_CALENDAR_NAMES)
+def _is_month(digits: str, first: int, last: int) -> bool:
+    """Whether six digits are year and month."""
+    return len(digits) == 6 and first <= int(digits[:4]) <= last and 1 <= int(digits[4:]) <= 12

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import product
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.suspects import GuardLimits
 from scripts.localweb import WebSpec, into_traps, running_web
 from tests.crawl.crawling import IMPOLITE, crawl
 from tests.crawl.nasty_server import page, response, running
-from tests.crawl.scripted_site import page as links_to
-from tests.crawl.scripted_site import scripted_site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,20 +65,6 @@ def test_the_guard_can_be_switched_off_and_servers_released() -> None:
     assert len(unguarded.items) == len(released.items) == 62
     assert guarded.stat("frontier/links/skipped/guard") > 0
     assert guarded.stat("finish_reason") == "finished"
-
-
-def test_a_server_whose_deep_pages_get_ever_slower_comes_last() -> None:
-    """As pages do that are put together from all those before them; nothing of it is lost."""
-    names = ["".join(pair) for pair in product("abcdefgh", repeat=2)]  # no numbers, so that they have no pattern
-    delays = [0.001 * 1.09**place for place in range(len(names))]
-    with scripted_site() as site:
-        site.script = {"1/": links_to(f"/{names[0]}")}
-        for name, following, delay in zip(names, [*names[1:], ""], delays, strict=True):
-            site.script[f"1/{name}"] = replace(links_to(f"/{following}", title=name), delay=delay)
-        settings = {**IMPOLITE, "GUARD_SERVER_SLOWER": 3}
-        result = crawl(WEB, settings=settings, seeds=site.url("1/"))
-        assert set(site.places()) == set(site.script)
-    assert result.stat("guard/servers") == 1
 
 
 def test_a_trap_is_remembered_over_a_restart(tmp_path: Path) -> None:

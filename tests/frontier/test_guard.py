@@ -2,50 +2,41 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 
+from crawlproject.content.page_marks import page_marks
 from crawlproject.frontier import Entry, Frontier, QualityFirst
-from crawlproject.frontier.guard import Guard
+from crawlproject.frontier.guard import DEMOTED, DEMOTION, Guard, demoted, is_dropped
 from crawlproject.frontier.sift import set_guarded
-from crawlproject.frontier.suspects import MAX_PATTERNS, GuardLimits
+from crawlproject.frontier.suspects import LEAST_NUMBERS, MAX_MARKS, MAX_PATTERNS, GuardLimits, Marks, Pattern
+from scripts.guard_walk import Shown, Walk
+from tests.generated_sites import words
 
 SITE = "http://a.example"
 
 LIMITS = GuardLimits()
 
 #: Path -> paths of the links on it.
-Site = Callable[[str], list[str]]
+Links = Callable[[str], list[str]]
 
 
-class Walk:
-    """A breadth-first crawl of one site, demoted URLs last, as the scheduler makes it do."""
+def walk(
+    links: Links, limits: GuardLimits = LIMITS, most: int = 2000, text: Callable[[str], str] = lambda _: ""
+) -> Walk:
+    """A breadth-first walk of a site whose pages have these links and texts (none: all show the same)."""
 
-    def __init__(self, site: Site, limits: GuardLimits = LIMITS, most: int = 2000) -> None:
-        self.frontier = Frontier(QualityFirst())
-        self.frontier.push([Entry(SITE + "/")])
-        self.server = self.frontier.server(SITE)
-        self.guard = Guard(limits, self.frontier.server)
-        self.fetched: list[str] = []
-        self.refused: set[str] = set()
-        self._seen = {"/"}
-        first: deque[tuple[str, int]] = deque([("/", 0)])
-        last: deque[tuple[str, int]] = deque()
-        while (first or last) and len(self.fetched) < most:
-            path, depth = (first or last).popleft()
-            self.fetched.append(path)
-            page = self.guard.page(SITE + path, depth)
-            links = {link for link in site(path) if page.refuses(SITE + link)}
-            self.refused |= links
-            new = [link for link in dict.fromkeys(site(path)) if link not in self._seen and link not in links]
-            self._seen.update(new)
-            demoted = page.learn([SITE + link for link in new])
-            for link in new:
-                (last if SITE + link in demoted else first).append((link, depth + 1))
-            if page.spent is not None:
-                first, last = deque(), deque()
+    def page_of(url: str) -> Shown:
+        path = url.removeprefix(SITE)
+        return Shown([SITE + link for link in links(path)], lambda: page_marks(url, None, text(path)))
+
+    return Walk([SITE + "/"], page_of, limits, most=most)
+
+
+def paths(done: Walk) -> list[str]:
+    """What was fetched."""
+    return [url.removeprefix(SITE) for url in done.fetched]
 
 
 def months(path: str) -> list[str]:
@@ -64,36 +55,56 @@ def chain(path: str) -> list[str]:
     return ["/p/1"] if path == "/" else [f"/p/{int(path[3:]) + 1}"]
 
 
+class OneServer:
+    """A guard and a server that it judges, page by page."""
+
+    def __init__(self, limits: GuardLimits = LIMITS) -> None:
+        self.frontier = Frontier(QualityFirst())
+        self.frontier.push([Entry(SITE + "/")])
+        server = self.frontier.server(SITE)
+        assert server is not None
+        self.server = server
+        self.guard = Guard(limits, self.frontier.server)
+
+    def learn(self, path: str, links: Iterable[str], *marks: int, is_copy: bool = False) -> set[str]:
+        """What is demoted of the ``links`` of a page with ``marks``."""
+        shown = frozenset(marks)
+        page = self.guard.page(SITE + path, lambda: shown, is_copy=is_copy)
+        assert page is not None
+        return {url.removeprefix(SITE) for url in page.learn([SITE + link for link in links])}
+
+
 def test_a_calendar_ends_after_a_few_months() -> None:
     """It is seen through after five pages."""
-    walk = Walk(months)
-    assert [path for path in walk.fetched if not path.startswith("/calendar")] == ["/", "/about"]
-    assert len(walk.fetched) == 2 + GuardLimits.max_dates
-    assert walk.server.guard.spent == ["/calendar/@"]
+    done = walk(months)
+    assert [path for path in paths(done) if not path.startswith("/calendar")] == ["/", "/about"]
+    assert len(done.fetched) == 2 + GuardLimits.max_dates
+    assert done.servers[SITE].guard.spent == ["/calendar/@"]
 
 
-def test_a_calendar_of_events_goes_on_as_long_as_they_do() -> None:
-    """Each month from 2015 to 2024 has an event: all are found, and few months on either side."""
-
-    def site(path: str) -> list[str]:
-        links = months(path)
-        year, month = path.split("/")[2:4] if path.startswith("/calendar") else ("0", "0")
-        return links + [f"/event/{int(year) * 37 + int(month) * 3}.html"] * (2015 <= int(year) < 2025)
-
-    walk = Walk(site)
-    assert sum(path.startswith("/event") for path in walk.fetched) == 120
-    assert len(walk.fetched) <= 2 + 2 * 120 + 4 * GuardLimits.max_dates
+def test_a_chain_ends_where_its_pages_show_the_same() -> None:
+    """Eight pages; what they refuse is counted."""
+    done = walk(chain)
+    assert paths(done) == ["/", *(f"/p/{n}" for n in range(1, GuardLimits.max_same + 1))]
+    assert len(done.dropped) == 1
 
 
-def test_a_chain_of_numbers_ends() -> None:
-    """Four pages that bring nothing but the next."""
-    walk = Walk(chain)
-    assert walk.fetched == ["/", *(f"/p/{n}" for n in range(1, 6))]
-    assert walk.refused == {"/p/6"}
+@pytest.mark.parametrize("length", [1, 40])
+def test_a_chain_goes_on_as_long_as_there_is_text(length: int) -> None:
+    """However little: 100 pages, then as many again that say nothing, of which a few are fetched."""
+
+    def text(path: str) -> str:
+        number = int(path.removeprefix("/p/") if path != "/" else 0)
+        return words(number, length) if number <= 100 else "nothing"
+
+    done = walk(chain, text=text)
+    assert (
+        100 + GuardLimits.max_same < len(done.fetched) <= 101 + GuardLimits.max_same + 100 // GuardLimits.NEWS_PER_PAGE
+    )
 
 
 def test_a_list_is_followed_to_its_end() -> None:
-    """Each of its pages brings items: nothing is refused, whatever its length."""
+    """Each of its pages brings items, and no text: nothing is refused, whatever its length."""
 
     def site(path: str) -> list[str]:
         if path == "/":
@@ -103,9 +114,9 @@ def test_a_list_is_followed_to_its_end() -> None:
         page = int(path.partition("=")[2])
         return [f"/item/{page * 10 + n}" for n in range(10)] + [f"/list?page={page + 1}"] * (page < 100)
 
-    walk = Walk(site)
-    assert len(walk.fetched) == 1 + 100 + 1000
-    assert walk.refused == set()
+    done = walk(site, text=lambda path: words(path, 9) if path.startswith("/item") else "")
+    assert len(done.fetched) == 1 + 100 + 1000
+    assert done.refused == set()
 
 
 def test_items_that_lead_to_others_are_all_fetched() -> None:
@@ -117,87 +128,107 @@ def test_items_that_lead_to_others_are_all_fetched() -> None:
         number = int(path.rpartition("/")[2])
         return [f"/item/{(number * 7 + n * 1013) % 3000}" for n in range(6)]
 
-    walk = Walk(site, most=5000)
-    assert len(walk.fetched) == 3001
+    assert len(walk(site, most=5000, text=lambda path: words(path, 4)).fetched) == 3001
 
 
-def test_links_from_outside_bring_a_pattern_on() -> None:
-    """Where every second page is found on a page of words, the run never grows."""
+def test_links_from_outside_count_after_a_pattern_was_dropped() -> None:
+    """What other pages link to is fetched, last of all; text that is new brings the pattern back."""
+    one = OneServer()
+    for number in range(1, 12):
+        one.learn(f"/p/{number}", [f"/p/{number + 1}"], 2)
+    assert one.server.guard.spent == ["/p/#"]
+    page = one.guard.page(SITE + "/p/12", lambda: frozenset([2]))
+    assert page.refuses(SITE + "/p/13")
+    outside = one.guard.page(SITE + "/about", lambda: None)
+    assert not outside.refuses(SITE + "/p/13")
+    assert one.learn("/about", ["/p/13", "/contact"]) == {"/p/13"}
+    assert one.learn("/p/13", ["/p/14"], 2, 4) == set()
+    assert one.server.guard.spent == []
+    assert one.learn("/about", ["/p/15"]) == set()
 
-    def site(path: str) -> list[str]:
-        if path == "/":
-            return [f"/chapter-{name}" for name in "abcdefgh"]
-        if path.startswith("/chapter"):
-            return [f"/p/{100 * (ord(path[-1]) - 96)}"]
-        number = int(path[3:])
-        return [f"/p/{number + 1}"] if number % 100 < 3 else []
 
-    walk = Walk(site)
-    assert len(walk.fetched) == 1 + 8 + 8 * 4
-    assert walk.refused == set()
+def test_one_page_without_text_demotes_nothing_and_three_in_a_row_do() -> None:
+    """Until there is text again."""
+    one = OneServer()
+    marks_shown = [4, 4, 6, 6, 6, 6, 8, 8]
+    demoted_from_them = [False, False, False, False, True, True, False, False]
+    for number, (mark, is_demoted) in enumerate(zip(marks_shown, demoted_from_them, strict=True)):
+        assert (one.learn(f"/p/{number}", [f"/p/{number + 1}"], mark) != set()) == is_demoted
 
 
 def test_two_patterns_that_lead_to_each_other_are_seen_through() -> None:
-    """A page and its print version are not news for ever."""
+    """Months and weeks are not news to each other for ever."""
 
     def site(path: str) -> list[str]:
-        if path == "/":
-            return ["/p/1"]
-        number = int(path.rpartition("/")[2])
-        return [f"/p/{number + 1}", f"/print/p/{number}"]
+        kind, number = path[1:].split("/") if path != "/" else ("month", "0")
+        at = int(number)
+        return (
+            [f"/month/{at + 1}", f"/week/{at * 4 + 7}"] if kind == "month" else [f"/week/{at + 1}", f"/month/{at // 4}"]
+        )
 
-    walk = Walk(site)
-    assert len(walk.fetched) < 100
+    assert len(walk(site).fetched) < 100
 
 
 def test_limits_can_be_switched_off() -> None:
     """Then the chain goes on."""
-    assert len(Walk(chain, GuardLimits(max_run=0, max_own_urls=0), most=500).fetched) == 500
+    assert len(walk(chain, GuardLimits(max_same=0, max_own_urls=0), most=500).fetched) == 500
 
 
-def test_a_pattern_that_finds_too_much_of_itself_is_refused() -> None:
-    """Facets: each page shows twenty further combinations, none of which is linked from elsewhere."""
+def tarpit(path: str) -> list[str]:
+    """Each page shows five further ones."""
+    number = 0 if path == "/" else int(path[3:])
+    return [f"/f/{number * 5 + n + 1}" for n in range(5)]
+
+
+def test_a_pattern_that_always_has_new_text_is_bounded_by_its_number() -> None:
+    """It comes last from a tenth of ``max_own_urls`` on, and ends soon after all of them."""
+    limits = GuardLimits(max_own_urls=1000)
 
     def site(path: str) -> list[str]:
-        numbers = "0" if path == "/" else path[3:]
-        return [f"/f/{(int(numbers) * 31 + n) % 10_000_019}" for n in range(20)]
+        if path == "/":
+            return ["/f/1", "/real/a"]
+        if path.startswith("/real"):
+            return [path + "a"] if len(path) < 200 else []
+        return tarpit(path)
 
-    walk = Walk(site, GuardLimits(max_run=0, max_own_urls=300), most=5000)
-    assert 300 <= len(walk.fetched) <= 2500
+    done = walk(site, limits, most=5000, text=lambda path: words(path, 20))
+    assert 1000 <= sum(path.startswith("/f") for path in paths(done)) <= 1010
+    last_real = max(at for at, path in enumerate(paths(done)) if path.startswith("/real"))
+    assert sum(path.startswith("/f") for path in paths(done)[:last_real]) <= 250
 
 
 def test_what_a_pattern_of_copies_finds_of_itself_comes_last() -> None:
     """Half of ten pages or more; nothing is refused for it, and what is found elsewhere is worth what it was."""
-    walk = Walk(lambda _: [])
+    one = OneServer()
     for number in range(9):
-        walk.guard.learn_content(walk.server, f"{SITE}/edit?t={number}", copy=True)
-    own, other = f"{SITE}/edit?t=11", f"{SITE}/view?t=11"
-    assert walk.guard.page(f"{SITE}/edit?t=0", 0).learn([own, other]) == set()
-    walk.guard.learn_content(walk.server, f"{SITE}/edit?t=9", copy=False)
-    page = walk.guard.page(f"{SITE}/edit?t=1", 0)
-    assert page.learn([own, other]) == {own}
-    assert not page.refuses(own)
-    assert walk.guard.page(SITE + "/", 0).learn([own]) == set()
+        one.guard.learn_content(one.server, f"{SITE}/edit?t={number}", copy=True)
+    own, other = "/edit?t=11", "/view?t=11"
+    assert one.learn("/edit?t=0", [own, other]) == set()
+    one.guard.learn_content(one.server, f"{SITE}/edit?t=9", copy=False)
+    assert one.learn("/edit?t=1", [own, other], 2) == {own}
+    assert not one.guard.page(f"{SITE}/edit?t=1", lambda: None).refuses(SITE + own)
+    assert one.learn("/", [own]) == set()
 
 
 def test_a_server_of_copies_stands_out() -> None:
     """Half of fifty pages or more."""
-    walk = Walk(lambda _: [])
+    one = OneServer()
     for number in range(100):
-        walk.frontier.learn_content(SITE, copy=number % 2 == 1)
-        assert walk.guard.standing_out(walk.server) == ("copies" if number >= 49 and number % 2 else "")
-    released = Guard(GuardLimits(), walk.frontier.server, lambda key: key == SITE)
-    assert released.standing_out(walk.server) == ""
-    assert released.page(SITE + "/", 0) is None
+        one.frontier.learn_content(SITE, copy=number % 2 == 1)
+        assert one.guard.standing_out(one.server) == ("copies" if number >= 49 and number % 2 else "")
+    released = Guard(GuardLimits(), one.frontier.server, lambda key: key == SITE)
+    assert released.standing_out(one.server) == ""
+    assert released.page(SITE + "/", lambda: None) is None
 
 
 def test_a_server_of_which_much_is_refused_stands_out() -> None:
     """A thousand URLs, twenty for each page."""
-    walk = Walk(chain)
-    walk.server.guard.refused = 20 * walk.server.guard.listed
-    assert walk.guard.standing_out(walk.server) == ""
-    walk.server.guard.refused = 1000
-    assert walk.guard.standing_out(walk.server) == "refused"
+    one = OneServer()
+    one.learn("/p/1", ["/p/2"])
+    one.server.guard.refused = 20 * one.server.guard.listed
+    assert one.guard.standing_out(one.server) == ""
+    one.server.guard.refused = 1000
+    assert one.guard.standing_out(one.server) == "refused"
 
 
 def test_memory_of_a_server_is_bounded() -> None:
@@ -209,8 +240,82 @@ def test_memory_of_a_server_is_bounded() -> None:
         name, number = path[1:].split("/")
         return [f"/{name}/{int(number) + n}" for n in range(1, 3)]
 
-    walk = Walk(site, most=5000)
-    assert len(walk.server.guard.patterns) == MAX_PATTERNS
+    done = walk(site, most=5000)
+    assert len(done.servers[SITE].guard.patterns) == MAX_PATTERNS
+
+
+def marks(*values: int) -> Marks:
+    """These, in order."""
+    return frozenset(values)
+
+
+def test_what_a_pattern_has_shown_is_bounded_and_kept() -> None:
+    """One that has shown too much begins again with its newest page; what it showed is stored where it decides."""
+    pattern = Pattern("/p/#", listed=1)
+    for start in range(0, 20 * MAX_MARKS, 100):
+        assert pattern.shows_new(marks(*range(start, start + 100, 2)))
+        assert not pattern.shows_new(marks(*range(start, start + 100, 2)))
+        assert len(pattern.marks) <= MAX_MARKS
+    pattern.same, pattern.dry = 1, 1
+    assert len(Pattern.of(pattern.row).marks) == 0
+    pattern.same = 2
+    again = Pattern.of(pattern.row)
+    assert again.row == pattern.row
+    assert not again.shows_new(frozenset(pattern.marks))
+
+
+def test_a_few_numbers_are_no_news() -> None:
+    """A counter, the time it took to make a page: new on each; a table of them is."""
+    pattern = Pattern("/p/#", listed=1)
+    assert pattern.shows_new(marks(2, 1))
+    few = range(3, 3 + 2 * (LEAST_NUMBERS - 1), 2)
+    assert not pattern.shows_new(marks(2, *few))
+    assert pattern.shows_new(marks(2, *range(101, 101 + 2 * LEAST_NUMBERS, 2)))
+
+
+def test_doubted_urls_come_last_until_they_show_something() -> None:
+    """Then they come in their turn; where they show nothing, or copies, they are refused wherever they are found."""
+    one = OneServer()
+    login, share = "/login?u=http://a.example/{}", "/share?u=http://a.example/{}"
+    for number in range(8):
+        assert one.learn(f"/{number}.html", [login.format(number)]) == {login.format(number)}
+        is_last = one.learn(f"/{number}.html", [share.format(number)]) != set()
+        assert is_last == (number < GuardLimits.CLEARED_FROM)
+        if number < GuardLimits.max_dates:
+            one.learn(login.format(number), [], 2)
+        one.learn(share.format(number), [], 2 * number)
+    assert one.server.guard.spent == ["!/login?u"]
+    page = one.guard.page(SITE + "/about", lambda: None)
+    assert page.refuses(SITE + login.format(9))
+    assert not page.refuses(SITE + share.format(9))
+    copies = OneServer()
+    for number in range(GuardLimits.max_dates):
+        copies.learn(f"/a/b/a/b/{number}", [], 2 * number, is_copy=True)
+    assert copies.server.guard.spent == ["!repeated_path"]
+
+
+def test_a_page_fetched_again_says_nothing() -> None:
+    """A recrawl finds the texts that it knows, and drops nothing for it."""
+    one = OneServer()
+    for number in range(1, 4):
+        one.learn(f"/p/{number}", [f"/p/{number + 1}"], 2 * number)
+    before = one.server.guard.shown
+    for number in range(1, 4):
+        for _ in range(5):
+            page = one.guard.page(f"{SITE}/p/{number}", lambda: marks(2), is_known=True)
+            assert page.learn([]) == set()
+    assert one.server.guard.shown == before
+
+
+def test_of_a_pattern_that_is_dropped_only_what_it_found_of_itself_goes() -> None:
+    """Of dates and doubted URLs all that waits."""
+    found, last = Entry(SITE + "/p/1", 0.5), demoted(Entry(SITE + "/p/2", 0.5))
+    assert (last.quality, last.priority) == (0.5 * DEMOTION, DEMOTED)
+    assert [is_dropped(entry, "/p/#", "/p/#") for entry in (found, last)] == [False, True]
+    assert not is_dropped(last, "/q/#", "/p/#")
+    assert is_dropped(last, "/shop?sort", "/shop?")
+    assert is_dropped(found, "/@", "/@")
+    assert is_dropped(found, "!/login?u", "!/login?u")
 
 
 @pytest.mark.parametrize("policy_rank", [0.0, 1.0])

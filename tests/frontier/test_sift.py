@@ -91,15 +91,18 @@ def test_what_the_guard_knows_outlives_the_process(opened: Callable[[], Frontier
     frontier = opened()
     frontier.push([Entry(f"{A}/{n}") for n in range(2)] + [Entry(f"{B}/")])
     guard = Guard(GuardLimits(), frontier.server)
-    guard.page(f"{A}/item/1", 3).learn([f"{A}/item/2", f"{A}/item/3"])
+    shown = frozenset([2, 4, 6])
+    for number in (1, 2):
+        guard.page(f"{A}/item/{number}", lambda: shown).learn([f"{A}/item/{number + 1}", f"{A}/item/{number + 9}"])
     frontier.server(A).guard.spend("/edit?t")
     frontier.server(A).guard.visit_ids.learned = ["visit"]
     frontier.learn_content(A, copy=True)
     set_guarded(frontier, frontier.server(A), "copies")
-    known = frontier.server(A).guard.rows
+    known = frontier.server(A).guard.shown
     frontier = opened()
     server = frontier.server(A)
-    assert known == server.guard.rows == [["/item/#", 3, 3, 2, 0, 1, 1, 0, 0]]
+    assert known == server.guard.shown == [["/item/#", 4, 0, 2, 1, 2, 2, 0, 0, "AgAAAAQAAAAGAAAA"]]
+    assert server.guard.patterns["/item/#"].marks.tolist() == [2, 4, 6]
     assert (server.guard.spent, server.guard.visit_ids.learned) == (["/edit?t"], ["visit"])
     assert (server.pages, server.copies, server.guarded) == (1, 1, "copies")
     assert next(url for url, _ in fetch_all(frontier)) == f"{B}/"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from crawlproject.urls import Canonicalizer
-from crawlproject.urls.pattern import is_derived, is_of_dates, numbers_of, pattern_of
+from crawlproject.urls.pattern import is_of_dates, pattern_of, script_of
 from tests.urls.conftest import PROPERTY, url_like
 
 PATTERNS = {
@@ -43,12 +43,10 @@ def test_dates_alone() -> None:
     assert [is_of_dates(name) for name in names] == [True, True, False, False, False, False]
 
 
-def test_derived() -> None:
-    """A link is derived from a page whose numbers it has, or those next to them."""
-    numbers = numbers_of("http://h1/calendar/2003/05?week=20")
-    assert numbers == {2003, 5, 20}
-    urls = ["/print/2003/05", "/2003/06", "/week/21", "/2003/05/31", "/about"]
-    assert [is_derived(f"http://h1{url}", numbers) for url in urls] == [True, True, True, False, False]
+def test_scripts() -> None:
+    """Patterns with parameters are of one script, but for dates."""
+    names = ["/shop?page", "/shop?page&sort", "/bin/edit/*?t", "/item/#", "/diary/?@&room", "/?p"]
+    assert [script_of(name) for name in names] == ["/shop?", "/shop?", "/bin/edit/*?", None, None, "/?"]
 
 
 @PROPERTY
@@ -58,4 +56,3 @@ def test_every_canonical_url_has_a_short_pattern(text: str) -> None:
     url = Canonicalizer().canonical(text)
     if url is not None:
         assert len(pattern_of(url) or "") <= 120
-        assert is_derived(url, numbers_of(url)) == bool(numbers_of(url))

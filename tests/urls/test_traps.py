@@ -1,4 +1,4 @@
-"""Which URLs look like traps, and that those of real pages do not."""
+"""Which URLs are doubted, and that those of real pages are not."""
 
 from __future__ import annotations
 
@@ -60,6 +60,20 @@ REASONS = {
     "http://h/list?startdate=2044-02-28": "calendar",
     "http://h/list?startdate=20440228": None,
     "http://h/list?id=2044": None,
+    "http://h/list?event_year=2044": "calendar",
+    "http://h/list?a=1&event-date=2044-02": "calendar",
+    "http://h/list?year=12003": "calendar",
+    # names that end like those of dates, and years and months in one
+    "http://h/list?candidate=12345": None,
+    "http://h/list?mandate=1066": None,
+    "http://h/list?update=165000": None,
+    "http://h/list?month=202405": None,
+    "http://h/list?year=202405": None,
+    "http://h/list?date=240531": None,
+    "http://h/list?date=1066": None,
+    "http://h/list?day=1066": None,
+    "http://h/list?lightyear=2044": None,
+    "http://h/list?year=2044a": None,
 }
 
 

@@ -1,0 +1,105 @@
+"""What a page shows, as a small set of hashes: whether a page shows anything new is told by comparing two sets.
+
+A mark stands for a piece of text (of one element), for a number, or for a picture or another embedded file.  What a
+server can print on any number of pages without having anything to say counts nothing: dates, times, small numbers,
+identifiers with digits in them, the names of months and days of the week, and whatever is in the page's own URL.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+from zlib import crc32
+
+from crawlproject.urls.extract import SEPARATOR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: 32-bit hashes; odd for a number, even for all else.
+Marks: TypeAlias = frozenset[int]
+
+#: Characters of a page's text that are looked at, and of the name of an embedded file.
+MAX_TEXT = 1 << 18
+MAX_NAME = 4096
+#: Marks of a page; of one with more, the least are kept, so that two equal pages keep the same.
+MAX_MARKS = 2048
+
+#: Numbers below are days, weeks, hours, minutes; those of four digits from here to there are years.
+_SMALL = 100
+_YEARS = range(1000, 3000)
+
+_DATE_WORDS = """
+january february march april may june july august september october november december
+jan feb mar apr jun jul aug sep sept oct nov dec
+monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
+mo tu we th fr sa su m t w f s st nd rd am pm
+januar jänner februar märz mai juni juli oktober dezember mär okt dez
+montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag di mi do so
+janvier février mars avril juin juillet août septembre octobre novembre décembre janv févr avr juil déc
+lundi mardi mercredi jeudi vendredi samedi dimanche lun mar mer jeu ven sam dim
+enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre ene abr ago dic
+lunes martes miércoles jueves viernes sábado domingo mié jue vie sáb dom
+gennaio febbraio aprile maggio giugno luglio settembre ottobre novembre dicembre gen mag giu lug set ott
+lunedì martedì mercoledì giovedì venerdì sabato domenica gio
+janeiro fevereiro março maio junho julho setembro outubro novembro dezembro fev
+segunda terça quarta quinta sexta feira seg ter qua qui sex
+januari februari maart mei augustus maandag dinsdag woensdag donderdag vrijdag zaterdag zondag ma wo vr za zo
+marts maj juli augusti oktober december mandag tirsdag onsdag torsdag fredag lørdag søndag
+måndag tisdag lördag söndag mån tis ons tor tors fre lör sön lør søn
+styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad grudzień
+stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia
+poniedziałek wtorek środa czwartek piątek sobota niedziela
+январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь
+января февраля марта апреля мая июня июля августа сентября октября ноября декабря
+понедельник вторник среда четверг пятница суббота воскресенье пн вт ср чт пт сб вс
+"""
+DATE_WORDS = frozenset(word.encode() for word in _DATE_WORDS.split())
+
+# ASCII punctuation and control characters part words; the separator stays.
+_PARTS = bytes(32 if byte < 128 and byte != ord(SEPARATOR) and not chr(byte).isalnum() else byte for byte in range(256))
+# Possessive, and begun only where a word begins: linear.
+_with_digits = re.compile(rb"(?<![0-9a-z])[a-z]*+[0-9][0-9a-z]*+")
+_numbers = re.compile(rb"(?<![0-9a-z.,:/-])[0-9]++(?:[.,][0-9]++)*+(?![0-9a-z:/-])").findall
+_picture = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|bmp|avif)\Z", re.IGNORECASE).search
+
+
+def page_marks(url: str, title: str | None, text: str, media: Iterable[str] = ()) -> Marks:
+    """The marks of the page at ``url``. ``text``: its elements parted by ``SEPARATOR``; ``media``: of embedded files.
+
+    O(length), of at most ``MAX_TEXT`` characters: 0.3 ms for 1,000 words.
+    """
+    data = f"{title or ''}{SEPARATOR}{text}"[:MAX_TEXT].lower().encode("utf-8", "surrogatepass")
+    address = url[url.find("/", 8) :].lower().encode("utf-8", "surrogatepass")
+    known = DATE_WORDS | set(_words(address).split())
+    found = {_mark(name) for name in map(_file, media) if name}
+    for piece in set(_words(data).split(SEPARATOR.encode())):
+        words = set(piece.split()) - known
+        if words:
+            found.add(sum(map(crc32, words)) & 0xFFFFFFFE)
+    own = set(_numbers(address.translate(_PARTS)))
+    found.update(crc32(number) | 1 for number in set(_numbers(data)) - own if _says_something(number))
+    return frozenset(found if len(found) <= MAX_MARKS else sorted(found)[:MAX_MARKS])
+
+
+def _words(data: bytes) -> bytes:
+    """Lower-case words with blanks between them, those with a digit left out."""
+    return _with_digits.sub(b" ", data.translate(_PARTS))
+
+
+def _says_something(number: bytes) -> bool:
+    """Whether it is neither small nor a year nor a date (31.12.2020)."""
+    whole, *rest = number.replace(b",", b".").split(b".", 3)
+    if rest:
+        return len(rest) != 2 or len(whole) > 2 or len(rest[0]) > 2
+    return len(whole) > 4 or (len(whole) > 2 and int(whole) >= _SMALL and int(whole) not in _YEARS)
+
+
+def _file(name: str) -> bytes:
+    """What tells an embedded file from others: its address, that of a picture without its query."""
+    path, _, query = name[:MAX_NAME].partition("#")[0].partition("?")
+    return (path if _picture(path) or not query else f"{path}?{query}").strip().encode("utf-8", "surrogatepass")
+
+
+def _mark(data: bytes) -> int:
+    return crc32(data) & 0xFFFFFFFE

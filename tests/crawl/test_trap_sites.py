@@ -1,0 +1,127 @@
+"""Whole crawls of generated sites: every page with new text is fetched, traps cost little, over restarts as well."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import pytest
+
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling
+from tests.crawl.nasty_server import NO_ROBOTS, Script, response, running
+from tests.generated_sites import PLAIN, REAL, REDIRECT, TRAPS, Site, downloads, logins
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WEB = "crawlproject.spiders.web.WebSpider"
+SITES = {**REAL, **TRAPS, "logins": logins(), "downloads": downloads()}
+
+
+class Served(Mapping[str, Script]):
+    """A site as a server's answers. ``asked``: the paths of pages that were fetched, in order."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.root = ""
+        self.asked: list[str] = []
+        self.many = threading.Event()
+        self.enough = 10**9
+
+    def get(self, path: str, default: object = None) -> Script:  # type: ignore[override]
+        """The page at a path."""
+        markup = self.site.render(unquote(path))
+        if markup is None:
+            return (NO_ROBOTS,)
+        self.asked.append(unquote(path))
+        if len(self.asked) >= self.enough:
+            self.many.set()
+        if markup.startswith(REDIRECT):
+            return (response("", f"Location: {markup.removeprefix(REDIRECT)}", status="302 Found"),)
+        if markup.startswith(PLAIN):
+            return (response(markup.removeprefix(PLAIN), "Content-Type: text/calendar"),)
+        return (response(markup.replace("{root}", self.root)),)
+
+    def __getitem__(self, path: str) -> Script:
+        return self.get(path)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    @property
+    def missing(self) -> set[str]:
+        """Pages with new text that were not fetched."""
+        return {path.replace("{root}", self.root) for path in self.site.real} - set(self.asked)
+
+    @property
+    def others(self) -> int:
+        """How many other pages were fetched."""
+        return len(set(self.asked) - {path.replace("{root}", self.root) for path in self.site.real})
+
+
+@contextmanager
+def serving(*names: str) -> Iterator[dict[str, Served]]:
+    """These sites, one server each."""
+    served = {name: Served(SITES[name]) for name in names}
+    with running(served) as roots:
+        for name, root in roots.items():
+            served[name].root = root
+        yield served
+
+
+def crawl_of(served: dict[str, Served], **given: object) -> Crawl:
+    """A crawl from all home pages, with these settings."""
+    return crawl(WEB, settings={**IMPOLITE, **given}, seeds=seeds(served))
+
+
+def seeds(served: dict[str, Served]) -> str:
+    """The home pages."""
+    return ",".join(f"{site.root}/" for site in served.values())
+
+
+def test_every_page_with_new_text_is_fetched_and_traps_cost_little() -> None:
+    """Of real sites with traps among them; the crawl ends by itself."""
+    names = ["nodes", "comic", "tables", "gaps", "wiki"]
+    names += ["shop", "parameters", "events", "deeper", "past the end", "sharing", "logins", "downloads"]
+    with serving(*names) as served:
+        result = crawl_of(served)
+    assert result.stat("finish_reason") == "finished"
+    assert {name: site.missing for name, site in served.items() if site.missing} == {}
+    assert {name: site.others for name, site in served.items() if site.others > site.site.budget} == {}
+    assert result.stat("guard/patterns") >= 5
+    assert result.stat("guard/dropped") > 0
+    assert result.stat("guard/demoted") > 0
+
+
+def test_without_records_of_duplicates_the_guard_reads_texts_itself() -> None:
+    """Nothing is lost, and calendars end."""
+    with serving("comic", "gaps", "months", "past the end") as served:
+        result = crawl_of(served, DUPLICATES_EXACT=False, DUPLICATES_NEAR=False)
+    assert result.stat("duplicates/pages") == 0
+    assert all(not site.missing and site.others <= site.site.budget for site in served.values())
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_what_pages_showed_is_known_after_a_restart(tmp_path: Path, is_killed: bool) -> None:
+    """Stopped or killed in the middle: no page with new text is lost, and traps cost what they do in one go."""
+    settings = {**IMPOLITE, "JOBDIR": str(tmp_path / "job"), "FRONTIER_COMMIT_INTERVAL": 0.2, "LOG_LEVEL": "ERROR"}
+    with serving("gaps", "past the end", "events") as served:
+        for site in served.values():
+            site.enough = 25
+        with crawling(WEB, tmp_path, settings=settings, seeds=seeds(served)) as process:
+            for site in served.values():
+                site.many.wait()
+            process.send_signal(signal.SIGKILL if is_killed else signal.SIGINT)
+            process.wait()
+        assert any(site.missing for site in served.values())
+        result = crawl(WEB, settings=settings, seeds=seeds(served))
+    assert result.stat("finish_reason") == "finished"
+    assert {name: site.missing for name, site in served.items() if site.missing} == {}
+    assert {name: site.others for name, site in served.items() if site.others > site.site.budget} == {}

@@ -1,0 +1,44 @@
+"""What the guard makes of whole sites: every page with new text is fetched, traps cost little."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawlproject.content.page_marks import page_marks
+from crawlproject.frontier.suspects import GuardLimits
+from crawlproject.urls import Canonicalizer, extract
+from scripts.guard_walk import ORDERS, Shown, Walk
+from tests.generated_sites import REAL, TRAPS, Site
+
+MOST = 5000
+ROOT = "http://a.example"
+CANONICAL = Canonicalizer()
+SITES = {**REAL, **TRAPS}
+
+
+def walk(site: Site, limits: GuardLimits | None, order: str) -> Walk:
+    """A walk of all there is to find, or of 5,000 pages."""
+
+    def page_of(url: str) -> Shown | None:
+        markup = site.render(url.removeprefix(ROOT))
+        if markup is None:
+            return None
+        page = extract(markup.replace("{root}", ROOT), url, with_text=True)
+        links = [link for link in CANONICAL.batch(page.hrefs, url) if link is not None]
+        return Shown(links, lambda: page_marks(url, page.title, page.text or "", page.media))
+
+    return Walk([ROOT + "/"], page_of, limits, order=order, most=MOST)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", SITES)
+def test_every_page_with_new_text_is_fetched(name: str, order: str) -> None:
+    """And of the others no more than the site's budget; the walk ends."""
+    site = SITES[name]
+    done = walk(site, GuardLimits(), order)
+    real = {CANONICAL.canonical(ROOT + path.replace("{root}", ROOT)) for path in site.real}
+    assert real - set(done.fetched) == set()
+    assert len(done.fetched) < MOST
+    if order != "depth":  # by which a page's last link runs ahead; no policy does so
+        assert len(set(done.fetched) - real) <= site.budget
+    assert len(done.fetched) == len(set(done.fetched))
