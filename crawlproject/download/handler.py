@@ -75,7 +75,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         self._prefetch = DnsPrefetch(self._resolver, partial(self._ask_scheduler, "upcoming_servers"), options.prefetch)
         self._pool = ConnectionPool(
             max(1, crawler.settings.getint("FRONTIER_MAX_SESSIONS", 64)) + self._max_parked(crawler),
-            Opening(self._ssl_context, self._resolver, self._guard, self._bind_address),
+            Opening(self._ssl_context, self._resolver, self._guard, self._bind_address, self._unsolicited),
             on_lost=self._lost,
         )
         crawler.signals.connect(self._session_closed, signals.session_closed)
@@ -94,6 +94,10 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
 
     def _lost(self, server_key: str) -> None:
         self.crawler.signals.send_catch_log(signals.connection_lost, server_key=server_key)
+
+    def _unsolicited(self) -> None:
+        assert self.crawler.stats is not None
+        self.crawler.stats.inc_value("downloader/unsolicited_data")
 
     def _ask_scheduler(self, question: str, *args: object) -> Any:
         """What ``FrontierScheduler`` says; None where another scheduler is in use."""
@@ -136,6 +140,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         last = bool(request.meta.get(LAST_OF_SESSION))
         async with self._pool.use(key, keep=bool(self._ask_scheduler("has_session", key))) as connection:
             await self._wait_politely(request)
+            connection.check()
             timing.started = CLOCK()
             try:
                 async with await self._send(connection, request, timeout, last=last) as response:
