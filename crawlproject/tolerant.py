@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import BaseRedirectMiddleware, MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Request, TextResponse
+from scrapy.http import Request, Response, TextResponse
 from scrapy.robotstxt import RobotParser
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined]
 from scrapy.utils.python import to_unicode
 
+from crawlproject.download.body_budget import crawl_budget
 from crawlproject.robots_rules import MAX_AGENTS, Group, read_group, read_sitemaps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from typing import Self
 
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
 #: What decompressors raise for garbage; the last one is for a ``Content-Encoding`` that is not ASCII.
@@ -41,8 +41,33 @@ class TolerantCompressionMiddleware(HttpCompressionMiddleware):
     ``httpcompression/truncated``, where what came is kept.
     """
 
-    def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Decompress."""
+    def __init__(self, stats: StatsCollector | None = None, *, crawler: Crawler | None = None) -> None:
+        super().__init__(stats, crawler=crawler)
+        assert crawler is not None
+        self._budget = crawl_budget(crawler)
+
+    def process_response(  # type: ignore[override]
+        self, request: Request, response: Response
+    ) -> Request | Response | Awaitable[Request | Response]:
+        """Decompress, when there is memory for it: what comes out may be a thousand times as large."""
+        if b"Content-Encoding" not in response.headers:
+            return response
+        return self._in_turn(request, response)
+
+    async def _in_turn(self, request: Request, response: Response) -> Request | Response:
+        share = self._budget.resume(response)
+        try:
+            await self._budget.wait(share)
+            answer = self._decompress(request, response)
+            if isinstance(answer, Response):
+                share.grow(len(answer.body) - share.size)
+                self._budget.hold(answer, share)
+        finally:
+            if not share.finished:
+                share.close()
+        return answer
+
+    def _decompress(self, request: Request, response: Response) -> Request | Response:
         assert self.stats is not None
         is_gzip = response.headers.getlist(b"Content-Encoding") in ([b"gzip"], [b"x-gzip"])
         try:
