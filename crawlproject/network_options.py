@@ -30,8 +30,8 @@ DEFAULTS: dict[str, Any] = {
     # Servers looked up before their sessions open: some seconds' worth of sessions at 64 of them.
     "FRONTIER_DNS_PREFETCH": 256,
     "ALLOWED_NETWORKS": [],
-    # A quarter of a megabyte for each of 64 sessions: 13 times the mean page. With one body above it (DOWNLOAD_MAXSIZE),
-    # its text and the process itself (110 MB) less than 300 MB, whatever servers send.
+    # A quarter of a megabyte for each of 64 sessions: 13 times the mean page. With one body above it
+    # (DOWNLOAD_MAXSIZE), its text and the process itself (110 MB) less than 300 MB, whatever servers send.
     "DOWNLOAD_MAX_ACTIVE_SIZE": 16 * 1024 * 1024,
 }
 
