@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ProcessCost:
-    """Stats: ``test/longest_step`` (seconds of CPU), ``test/longest_step_of``, ``test/peak_memory`` (bytes)."""
+    """Stats: ``test/longest_step`` (seconds of CPU), ``test/longest_step_of``."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -50,12 +49,3 @@ class ProcessCost:
         assert self._crawler.stats is not None
         self._crawler.stats.set_value("test/longest_step", self._longest)
         self._crawler.stats.set_value("test/longest_step_of", self._of)
-        self._crawler.stats.set_value("test/peak_memory", peak_memory())
-
-
-def peak_memory() -> int:
-    """Of this process alone, bytes: ``ru_maxrss`` would count what it was before it was this program."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return 0

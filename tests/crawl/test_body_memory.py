@@ -49,7 +49,6 @@ def result() -> Iterator[Crawl]:
         **IMPOLITE,
         "DOWNLOAD_MAXSIZE": 32 << 20,
         "DOWNLOAD_WARNSIZE": 0,
-        "EXTENSIONS": {"tests.crawl.process_cost.ProcessCost": 0},
         "LOG_LEVEL": "INFO",
         "ROBOTSTXT_OBEY": False,
     }
@@ -69,4 +68,4 @@ def test_all_come_whole(result: Crawl) -> None:
 def test_memory_is_bounded(result: Crawl) -> None:
     """By the peak of the crawl's own process; without the bound it is 700 MB and more."""
     assert result.stat("downloader/bodies_paused") > 0
-    assert 0 < result.stat("test/peak_memory") <= 300_000_000
+    assert 0 < result.peak_memory <= 300_000_000
