@@ -11,19 +11,22 @@ from cachetools import LRUCache
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import BaseRedirectMiddleware, MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Request, TextResponse
-from scrapy.robotstxt import ProtegoRobotParser
+from scrapy.http import Request, Response, TextResponse
+from scrapy.robotstxt import RobotParser
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined]
+from scrapy.utils.python import to_unicode
 
+from crawlproject.download.body_budget import crawl_budget
+from crawlproject.robots_rules import MAX_AGENTS, Group, read_group, read_sitemaps
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from typing import Self
 
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from scrapy.settings import BaseSettings
+    from scrapy.statscollectors import StatsCollector
 
 #: What decompressors raise for garbage; the last one is for a ``Content-Encoding`` that is not ASCII.
 _BROKEN = (OSError, EOFError, zlib.error, brotli.error, zstd.ZstdError, UnicodeError)
@@ -55,8 +58,34 @@ class TolerantCompressionMiddleware(HttpCompressionMiddleware):
     ``httpcompression/truncated``, where what came is kept.
     """
 
-    def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Decompress."""
+    def __init__(self, stats: StatsCollector | None = None, *, crawler: Crawler | None = None) -> None:
+        super().__init__(stats, crawler=crawler)
+        assert crawler is not None
+        self._budget = crawl_budget(crawler)
+
+    def process_response(  # type: ignore[override]
+        self, request: Request, response: Response
+    ) -> Request | Response | Awaitable[Request | Response]:
+        """Decompress, when there is memory for it: what comes out may be a thousand times as large."""
+        if b"Content-Encoding" not in response.headers:
+            return response
+        return self._in_turn(request, response)
+
+    async def _in_turn(self, request: Request, response: Response) -> Request | Response:
+        share = self._budget.resume(response)
+        try:
+            await self._budget.wait(share)
+            answer = self._decompress(request, response)
+            if isinstance(answer, Response):
+                share.grow(len(answer.body) - share.size)
+                self._budget.hold(answer, share)
+        finally:
+            if not share.finished:
+                share.close()
+        return answer
+
+    def _decompress(self, request: Request, response: Response) -> Request | Response:
+        assert self.stats is not None
         is_gzip = response.headers.getlist(b"Content-Encoding") in ([b"gzip"], [b"x-gzip"])
         try:
             answer = super().process_response(request, response)
@@ -181,24 +210,50 @@ def _tolerate(
         raise
 
 
-class CappedRobotParser(ProtegoRobotParser):
-    """Reads no more than the first ``MAX_ROBOTS_TXT`` bytes, UTF-16 with a mark, too, and tells of sitemaps.
+class CappedRobotParser(RobotParser):
+    """robots.txt by RFC 9309 (``robots_rules``): its first ``MAX_ROBOTS_TXT`` bytes, UTF-16 with a mark, too.
 
-    Stats: ``robotstxt/truncated``.
+    Only the groups for the agent asked about are read. Stats: ``robotstxt/truncated``,
+    ``robotstxt/too_many_wildcards``.
     """
+
+    def __init__(self, body: bytes, stats: StatsCollector) -> None:
+        self._body = body
+        self._stats = stats
+        self._groups: dict[str, Group] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
         """Built by RobotsMiddleware."""
+        assert crawler.stats is not None
         if robotstxt_body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # Notepad's "Unicode"
             robotstxt_body = robotstxt_body.decode("utf-16", "ignore").encode()
         if len(robotstxt_body) > MAX_ROBOTS_TXT:
-            assert crawler.stats is not None
             crawler.stats.inc_value("robotstxt/truncated")
             robotstxt_body = robotstxt_body[:MAX_ROBOTS_TXT].rpartition(b"\n")[0]
-        return super().from_crawler(crawler, robotstxt_body)
+        return cls(robotstxt_body, crawler.stats)
+
+    def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
+        """Whether ``user_agent`` (a product token, or a whole User-Agent) may fetch ``url``."""
+        return self._group(user_agent).allows(to_unicode(url))
+
+    def crawl_delay(self, user_agent: str | bytes) -> float | None:
+        """Seconds between two requests that the file asks ``user_agent`` for."""
+        return self._group(user_agent).delay
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
         """Those that the file names, as they stand there."""
-        return tuple(self.rp.sitemaps)
+        return read_sitemaps(self._body)
+
+    def _group(self, user_agent: str | bytes) -> Group:
+        agent = to_unicode(user_agent, errors="replace")
+        group = self._groups.get(agent)
+        if group is None:
+            group = read_group(self._body, agent)
+            if group.rules.too_many:
+                self._stats.inc_value("robotstxt/too_many_wildcards")
+            while len(self._groups) >= MAX_AGENTS:
+                del self._groups[next(iter(self._groups))]
+            self._groups[agent] = group
+        return group

@@ -10,11 +10,13 @@ import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
+from crawlproject.download.answer_repair import MAX_HEAD, MAX_HEADERS
 from crawlproject.download.guarded_socket import GuardedSockets
+from crawlproject.download.protocol import AnswerProtocol
 from crawlproject.download.timing import TimedResponse, timing_trace
 
 if TYPE_CHECKING:
@@ -45,6 +47,9 @@ class Connection:
             response_class=TimedResponse,
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
             trace_configs=[timing_trace()],
+            max_line_size=MAX_HEAD,  # AnswerProtocol bounds the whole
+            max_field_size=MAX_HEAD,
+            max_headers=MAX_HEADERS,
         )
         self.client._retry_connection = False  # a second try is Scrapy's to make and to count
         self.turn = asyncio.Lock()  # requests follow one another
@@ -66,6 +71,12 @@ class Connection:
             if closed is not None:
                 await asyncio.wait([closed], timeout=CLOSE_TIMEOUT)
         await self.client.close()
+
+    def check(self) -> None:
+        """Close the socket if something came on it since the last answer; the next request opens another one."""
+        protocol = self.transport.get_protocol() if self.transport is not None else None
+        if isinstance(protocol, AnswerProtocol):
+            protocol.close_if_readable()
 
     def note(self, timing: Timing, response: TimedResponse, on_lost: Callable[[], None]) -> None:
         """Count a request of this connection; ``on_lost`` is called when the socket it went over is closed."""
@@ -92,6 +103,8 @@ class Opening:
     ssl: ssl_module.SSLContext
     resolver: AbstractResolver
     guard: AddressGuard
+    #: Called when data came that nobody asked for.
+    on_unsolicited: Callable[[], None] = lambda: None
 
     def connection(self, local_address: tuple[str, int] | None) -> Connection:
         """A connection that has yet to be opened, bound to ``local_address``."""
@@ -105,6 +118,9 @@ class Opening:
             local_addr=local_address,
             socket_factory=sockets,
         )
+        loop = asyncio.get_running_loop()
+        protocols: partial[Any] = partial(AnswerProtocol, loop, self.on_unsolicited)
+        connector._factory = protocols  # there is no public way
         return Connection(connector, sockets, local_address)
 
 

@@ -29,6 +29,7 @@ from scrapy.utils.ssl import _make_ssl_context
 
 from crawlproject import signals
 from crawlproject.download.address_guard import AddressGuard, AddressRefused
+from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.connection import ConnectionPool, Opening
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.resolver import close_resolver, crawl_resolver
@@ -39,13 +40,14 @@ from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlproject.download.connection import Connection
+    from crawlproject.download.body_budget import Share
+from crawlproject.download.connection import Connection
 
 #: Longest body (bytes) that is read although nobody wants it: at 650 kB/s (the median of real servers) as long as
 #: connecting takes.
@@ -53,6 +55,9 @@ MAX_DRAINED = 1 << 16
 
 #: ``Request.meta``: the request is the last of its session, so the server is asked to close the connection.
 LAST_OF_SESSION = "frontier_last"
+
+#: ``Request.meta``, while it is under way: what its body takes of the ``BodyBudget``.
+SHARE = "frontier_share"
 
 #: ``Request.meta``: the ``Timing`` of the request, for ``ServerTimingMiddleware``.
 TIMING = "frontier_timing"
@@ -76,10 +81,11 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         options = NetworkOptions.from_settings(crawler.settings)
         self._guard = AddressGuard(options.allowed_networks)
         self._resolver = crawl_resolver(crawler)
+        self._budget = crawl_budget(crawler)
         self._prefetch = DnsPrefetch(self._resolver, partial(self._ask_scheduler, "upcoming_servers"), options.prefetch)
         self._pool = ConnectionPool(
             max(1, crawler.settings.getint("FRONTIER_MAX_SESSIONS", 64)) + self._max_parked(crawler),
-            Opening(self._ssl_context, self._resolver, self._guard),
+            Opening(self._ssl_context, self._resolver, self._guard, self._unsolicited),
             on_lost=self._lost,
         )
         crawler.signals.connect(self._session_closed, signals.session_closed)
@@ -98,6 +104,10 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
 
     def _lost(self, server_key: str) -> None:
         self.crawler.signals.send_catch_log(signals.connection_lost, server_key=server_key)
+
+    def _unsolicited(self) -> None:
+        assert self.crawler.stats is not None
+        self.crawler.stats.inc_value("downloader/unsolicited_data")
 
     def _ask_scheduler(self, question: str, *args: object) -> Any:
         """What ``FrontierScheduler`` says; None where another scheduler is in use."""
@@ -127,7 +137,11 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             raise
         else:
             timing.end(CLOCK())
+            self._budget.hold(response, request.meta[SHARE])
         finally:  # also after a failure, before the next request on this connection has its turn
+            share = request.meta.pop(SHARE, None)
+            if share is not None and not share.finished:
+                share.close()
             if TIMING in request.meta:
                 self._ask_scheduler("request_ended", server_key(request.url), CLOCK(), timing.fetch_time)
         return response
@@ -140,12 +154,20 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         keep, local = bool(self._ask_scheduler("has_session", key)), self._local_address(request)
         async with self._pool.use(key, keep=keep, local_address=local) as connection:
             await self._wait_politely(request)
-            timing.started = CLOCK()
+            share = request.meta[SHARE] = self._budget.share()
             try:
-                async with await self._send(connection, request, timeout, last=last) as response:
+                await self._budget.wait(share)
+                connection.check()
+                timing.started = CLOCK()
+                async with (
+                    asyncio.timeout(timeout) as deadline,
+                    await self._send(connection, request, last=last) as response,
+                ):
                     assert isinstance(response, TimedResponse)
                     response.correct(timing, CLOCK())
                     self._pool.note(key, connection, timing, response)
+                    share.give_up = response.close
+                    response.pace = partial(self._pace, share, deadline, timing)
                     yield response
                     await self._finish(key, response)
             except TimeoutError as error:
@@ -176,7 +198,30 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         else:
             self._ask_scheduler("end_session", key)
 
-    def _send(self, connection: Connection, request: Request, timeout: float, *, last: bool) -> Any:
+    def _pace(self, share: Share, deadline: asyncio.Timeout, timing: Timing, size: int) -> Awaitable[None] | None:
+        """A piece of ``size`` bytes has come: what to wait for before the next."""
+        return None if share.grow(size) else self._pause(share, deadline, timing)
+
+    async def _pause(self, share: Share, deadline: asyncio.Timeout, timing: Timing) -> None:
+        """Wait until ``share`` may grow. This time is not the server's: neither its time-out nor its cost."""
+        started, ends = CLOCK(), deadline.when()
+        deadline.reschedule(None)
+        try:
+            await self._budget.wait(share)
+        finally:
+            waited = CLOCK() - started
+            timing.paused += waited
+            deadline.reschedule(None if ends is None else ends + waited)
+
+    @staticmethod
+    async def _iter_body_chunks(response: Any) -> AsyncIterator[bytes]:
+        async for piece in response.content.iter_any():
+            yield piece
+            wait = response.pace(len(piece))
+            if wait is not None:
+                await wait
+
+    def _send(self, connection: Connection, request: Request, *, last: bool) -> Any:
         proxy = self._extract_proxy_url_with_creds(request)
         connection.sockets.expect(to_proxy=proxy is not None)
         headers = self._request_headers(request).to_tuple_list()
@@ -187,7 +232,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             yarl.URL(request.url, encoded=True),  # Request.url is encoded already
             data=request.body or None,
             headers=headers,
-            timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=self._connect_timeout),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_timeout),
             allow_redirects=False,
             proxy=proxy,
             trace_request_ctx=request.meta[TIMING],
@@ -208,5 +253,6 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         """Close all connections."""
         self.crawler.signals.disconnect(self._session_closed, signals.session_closed)
         self._prefetch.close()
+        self._budget.close()
         await self._pool.aclose()
         await close_resolver(self.crawler)

@@ -12,7 +12,7 @@ import aiohttp
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Callable, Iterable
     from types import SimpleNamespace
 
     from aiohttp.connector import Connection
@@ -59,19 +59,20 @@ class Timing:
     connection_requests: int = 0
     sent: float = 0.0  # when the request was written
     lag: float = 0.0  # by how much the process saw the answer too late
+    paused: float = 0.0  # for how long it did not read, because all bodies together were too large
     connect_started: float = 0.0
     exchange: Exchange | None = None  # once the headers have come
 
     def end(self, now: float) -> None:
         """The last byte has come."""
-        self.fetch_time = now - (self.sent or self.started)
+        self.fetch_time = now - (self.sent or self.started) - self.paused
         self.response_time = max(0.0, self.fetch_time - self.lag)
 
     def fail(self, now: float) -> None:
         """It came to nothing: the time spent counts for the phase it was spent in."""
-        self.fetch_time = now - self.started
+        self.fetch_time = now - self.started - self.paused
         if self.sent:
-            self.response_time = now - self.sent
+            self.response_time = now - self.sent - self.paused
         elif self.connect_started and self.connect_time is None:
             self.connect_time = now - self.connect_started
 
@@ -94,6 +95,8 @@ class TimedResponse(aiohttp.ClientResponse):
     peername: tuple[str, int] | None = None
     kernel: tuple[float, float] | None = None
     ssl_object: Any = None
+    #: Waits until the body may be read on after a piece of so many bytes, if it has to. Set by the handler.
+    pace: Callable[[int], Awaitable[None] | None]
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         """Take what is lost once the connection has been released."""

@@ -118,13 +118,28 @@ READ_ANYWAY = counted(
     nuls=html(bytes(68_000) + HTML),
     nul_in_title=html(page("/linked", title="a\0b").encode()),
     surrogates=html(page("/\ud800x?\udfff").encode("utf-8", "surrogatepass") + HTML),
-    length_too_small=html(HTML + b"HTTP/1.1 500 Surplus\r\n\r\n", f"Content-Length: {len(HTML)}"),
     many_1xx=bad(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 500 + response(HTML)),
     cookies=html(HTML, "Set-Cookie: \xff;;=;a", "Set-Cookie: =", "Set-Cookie: a=b; expires=\xe9; domain="),
     keep_alive=html(HTML, "Keep-Alive: max=-1, timeout=abc"),
     last_modified=html(HTML, "Last-Modified: \xe9\xff\x80 gestern"),
     refresh_to_itself=html(b'<meta http-equiv="refresh" content="5; url=/bad">' + HTML),
     refresh_to_file=html(b'<meta http-equiv="refresh" content="0; url=file:///etc/passwd">' + HTML),
+)
+
+#: Bytes behind the end of the answer: it is read, the connection closed.
+SURPLUS = (
+    counted(
+        "downloader/unsolicited_data",
+        linked=True,
+        length_too_small=html(HTML + b"HTTP/1.1 500 Surplus\r\n\r\n", f"Content-Length: {len(HTML)}"),
+        answer_behind=html(HTML + response(page("/never")), f"Content-Length: {len(HTML)}"),
+    )
+    | counted("downloader/unsolicited_data", body_of_204=html(HTML, status="204 No Content"))
+    | counted(
+        "downloader/unsolicited_data",
+        "httperror/response_ignored_status_count/304",
+        body_of_304=html(HTML, status="304 Not Modified"),
+    )
 )
 
 NO_CHARSET = counted(
@@ -171,16 +186,24 @@ TOO_LARGE = counted(
     endless_body={"/bad": Endless(HEAD + b"\r\n", b"<p>" * 100_000)},
 ) | counted("httpcompression/too_large", gzip_bomb=html(bomb(200_000_000), "Content-Encoding: gzip"))
 
-TRUNCATED = counted(
-    "frontier/failures/truncated_body",
-    linked=True,
-    truncated_body=bad(response(HTML, "Content-Length: 9999"), CLOSE),
-    truncated_chunk=bad(CHUNKED + b"fff\r\n" + HTML, CLOSE),
-    reset_in_body=bad(response(HTML, "Content-Length: 9999"), 0.1, RESET),
-) | counted(
-    "httpcompression/truncated",
-    linked=True,
-    gzip_truncated=html(gzip.compress(HTML * 99)[:-20], "Content-Encoding: gzip"),
+TRUNCATED = (
+    counted(
+        "frontier/failures/truncated_body",
+        linked=True,
+        truncated_body=bad(response(HTML, "Content-Length: 9999"), CLOSE),
+        truncated_chunk=bad(CHUNKED + b"fff\r\n" + HTML, CLOSE),
+        reset_in_body=bad(response(HTML, "Content-Length: 9999"), 0.1, RESET),
+    )
+    | counted(
+        "frontier/failures/truncated_body",
+        chunk_broken=bad(CHUNKED + b"5\r\nhello\r\nzz\r\nbroken", CLOSE),
+        chunk_huge=bad(CHUNKED + b"f" * 100 + b"\r\nhello", CLOSE),
+    )
+    | counted(
+        "httpcompression/truncated",
+        linked=True,
+        gzip_truncated=html(gzip.compress(HTML * 99)[:-20], "Content-Encoding: gzip"),
+    )
 )
 
 BROKEN_RESPONSE = counted(
@@ -188,10 +211,6 @@ BROKEN_RESPONSE = counted(
     length_negative=html(HTML, "Content-Length: -5"),
     length_not_a_number=html(HTML, "Content-Length: many"),
     length_twice=html(HTML, "Content-Length: 5", "Content-Length: 900"),
-    chunk_broken=bad(CHUNKED + b"5\r\nhello\r\nzz\r\nbroken", CLOSE),
-    chunk_huge=bad(CHUNKED + b"f" * 100 + b"\r\nhello", CLOSE),
-    body_of_204=html(HTML, status="204 No Content"),
-    body_of_304=html(HTML, status="304 Not Modified"),
     endless_headers={"/bad": Endless(HEAD, b"X-Again: and again\r\n" * 1000)},
     long_header=bad(HEAD + b"X-Long: " + b"a" * 10_000_000 + b"\r\n\r\n"),
     ssh_banner=bad(b"SSH-2.0-OpenSSH_9.6\r\n", CLOSE),
@@ -272,6 +291,7 @@ CUT = (
 
 CASES = (
     READ_ANYWAY
+    | SURPLUS
     | NO_CHARSET
     | EMPTY
     | OTHER_MEDIA

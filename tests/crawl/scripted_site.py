@@ -223,7 +223,7 @@ def scripted_site(servers: int = 1, *, tls: tuple[int, ...] = (), address: str |
     for server in running:
         host, port = server.server_address
         if server.number in tls:
-            server.socket = _tls_context().wrap_socket(server.socket, server_side=True)
+            server.socket = tls_context().wrap_socket(server.socket, server_side=True)
         site.origins.append(f"{'https' if server.number in tls else 'http'}://{host}:{port}")
         threading.Thread(target=server.serve_forever, args=(0.02,)).start()
     try:
@@ -236,7 +236,7 @@ def scripted_site(servers: int = 1, *, tls: tuple[int, ...] = (), address: str |
 
 
 @cache
-def _tls_context() -> ssl.SSLContext:
+def tls_context() -> ssl.SSLContext:
     """A context with a certificate that nobody signed but itself."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.4.0.1")])

@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
+from crawlproject.tolerant import MAX_ROBOTS_TXT
 from crawlproject.urls import host_of
+from tests.crawl.crawling import IMPOLITE, crawl
 from tests.crawl.differential import QUICK, Run, run, run_on
+from tests.crawl.nasty_server import response, running
 from tests.crawl.scripted_site import Answer, Site, page, redirect, scripted_site
+from tests.glue.test_robots_rules import HOSTILE
 
 SPIDER = "StartUrlsSpider"
 INLINE = "tests.crawl.inline_spiders"
@@ -290,3 +294,20 @@ def test_sitemaps_have_the_depth_of_their_servers_pages(limit: int) -> None:
     asked = ours.asked()
     assert sum(asked[f"{server}/hidden"] for server in servers) == len(servers)
     assert sum(asked[f"{server}/deeper"] for server in servers) == (len(servers) if limit == 3 else 0)
+
+
+def test_hostile_robots_txt_holds_nothing_up() -> None:
+    """Each costs less than 0.25 s of CPU at a time, and what it says of us holds: /private is not fetched."""
+    ours = b"User-agent: *\nDisallow: /private\n"
+    sites = {name: {"/robots.txt": (response(body + b"\n" + ours),)} for name, body in HOSTILE.items()}
+    with running(sites) as roots:
+        pages = ",".join(f"{root}{path}" for root in roots.values() for path in ("/c/" + "a" * 2000, "/private/c"))
+        settings = {**IMPOLITE, "ROBOTSTXT_OBEY": True, "EXTENSIONS": {"tests.crawl.process_cost.ProcessCost": 0}}
+        done = crawl("tests.crawl.odd_spiders.PagesSpider", settings={**settings, "LOG_LEVEL": "INFO"}, pages=pages)
+    assert done.stat("test/longest_step") < 0.25, done.stat("test/longest_step_of")
+    assert 0 < done.peak_memory < 300_000_000
+    assert done.stat("robotstxt/response_status_count/200") == len(HOSTILE)
+    short = [root for name, root in roots.items() if len(HOSTILE[name]) < MAX_ROBOTS_TXT - 100]
+    assert not [url for url in done.urls() if url.endswith("/private/c") and url.removesuffix("/private/c") in short]
+    assert f"{roots['agents by rules']}/c/{'a' * 2000}" in done.urls()
+    assert done.stat("finish_reason") == "finished"

@@ -1,0 +1,268 @@
+"""HTTP/1 answers as servers send them, turned into answers as RFC 9112 has them, for aiohttp's parser.
+
+Browsers and curl read much that is not HTTP; aiohttp's parser (llhttp) refuses it and has no public switch for that.
+So each head is read here and written again with one way of saying where the body ends, and chunks are written again.
+What stays refused, and why: docs/how-it-works.md, "Answers that are not HTTP".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+#: Bytes of a head, as in Chromium; curl reads 300 kB.
+MAX_HEAD = 256 * 1024
+
+#: Header lines of a head.
+MAX_HEADERS = 4096
+
+#: Bytes of the line before a chunk: its size, and extensions that nobody uses.
+MAX_CHUNK_LINE = 4096
+
+_STATUS_LINE = re.compile(
+    rb"HTTP/(\d{1,3})(?:\.(\d{1,3}))?[ \t]+([1-9]\d\d)(?!\d)[ \t]*(.*)", re.IGNORECASE | re.DOTALL
+)
+_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_END = re.compile(rb"\r?\n\r?\n")
+_CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?", re.DOTALL)
+_LENGTH = re.compile(rb"0*\d{1,18}")
+_NO_BODY = frozenset((204, 304))
+
+
+class BrokenAnswerError(ValueError):
+    """What came cannot be read as HTTP."""
+
+
+class BrokenBodyError(ValueError):
+    """The body cannot be read from here on; ``before`` can be."""
+
+    def __init__(self, before: bytes) -> None:
+        super().__init__("broken chunk")
+        self.before = before
+
+
+class Head(NamedTuple):
+    """A head, written again."""
+
+    raw: bytes
+    status: int
+    #: Bytes of the body; None: it is chunked, or ends with the connection.
+    length: int | None
+    chunked: bool
+    #: It says two things of where it ends.
+    contradicts: bool
+
+
+class AnswerRepair:
+    """Reads one answer, the interim ones (1xx) before it included."""
+
+    def __init__(self, *, no_body: bool) -> None:
+        self._no_body = no_body
+        self._head = bytearray()
+        self._searched = 0
+        self._body: _Sized | _Chunked | _UntilClose | None = None
+        #: The head says two things of where the answer ends.
+        self.contradicts = False
+        #: Bytes came behind its end.
+        self.surplus = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole answer has come."""
+        return self._body is not None and self._body.complete
+
+    def feed(self, data: bytes) -> bytes:
+        """What aiohttp's parser is to read in place of ``data``. O(len(data)).
+
+        Raises BrokenAnswerError, or BrokenBodyError with what may be read nevertheless.
+        """
+        written = b""
+        if self._body is None:
+            self._head += data
+            written, data = self._read_heads()
+            if self._body is None:
+                return written
+        try:
+            body, surplus = self._body.feed(data)
+        except BrokenBodyError as error:
+            raise BrokenBodyError(written + error.before) from None
+        self.surplus = self.surplus or surplus
+        return written + body
+
+    def _read_heads(self) -> tuple[bytes, bytes]:
+        """Those that have come, written again, and what came behind the last one's end."""
+        written = b""
+        while (raw := self._take_head()) is not None:
+            head = read_head(raw)
+            written += head.raw
+            if head.status >= 200 or head.status == 101:
+                self.contradicts = head.contradicts
+                self._body = self._body_of(head)
+                rest, self._head = bytes(self._head), bytearray()
+                return written, rest
+        return written, b""
+
+    def _take_head(self) -> bytes | None:
+        """The next head, without the empty line at its end; None if it has not come yet."""
+        if not self._searched:  # empty lines before it
+            del self._head[: len(self._head) - len(self._head.lstrip(b"\r\n"))]
+        end = _END.search(self._head, max(0, self._searched - 3))
+        if (end.start() if end else len(self._head)) > MAX_HEAD:
+            raise BrokenAnswerError(f"head of more than {MAX_HEAD} bytes")
+        if end is None:
+            self._searched = len(self._head)
+            return None
+        raw = bytes(self._head[: end.start()])
+        del self._head[: end.end()]
+        self._searched = 0
+        return raw
+
+    def _body_of(self, head: Head) -> _Sized | _Chunked | _UntilClose:
+        if self._no_body or head.status in _NO_BODY:
+            return _Sized(0)
+        if head.chunked:
+            return _Chunked()
+        return _UntilClose() if head.length is None else _Sized(head.length)
+
+
+class _Sized:
+    """A body of ``length`` bytes."""
+
+    def __init__(self, length: int) -> None:
+        self._left = length
+
+    @property
+    def complete(self) -> bool:
+        return not self._left
+
+    def feed(self, data: bytes) -> tuple[bytes, bool]:
+        """What belongs to the body, and whether more came."""
+        body = data if len(data) <= self._left else data[: self._left]
+        self._left -= len(body)
+        return body, len(data) > len(body)
+
+
+class _UntilClose:
+    """A body that ends with the connection."""
+
+    complete = False
+
+    def feed(self, data: bytes) -> tuple[bytes, bool]:
+        """All of it."""
+        return data, False
+
+
+class _Chunked:
+    """A chunked body: lines may end with LF alone, trailers are left out."""
+
+    def __init__(self) -> None:
+        self._line = bytearray()
+        self._left = 0  # bytes of the chunk
+        self._read_line = self._size
+        self._trailers = 0  # bytes of them
+        self.complete = False
+
+    def feed(self, data: bytes) -> tuple[bytes, bool]:
+        """What belongs to the body, in one chunk, and whether more came."""
+        pieces: list[bytes] = []
+        position = 0
+        while position < len(data) and not self.complete:
+            if self._left:
+                pieces.append(data[position : position + self._left])
+                position += len(pieces[-1])
+                self._left -= len(pieces[-1])
+                continue
+            end = data.find(b"\n", position)
+            stop = end if end >= 0 else len(data)
+            self._line += data[position:stop]
+            position = stop + 1
+            if len(self._line) > MAX_CHUNK_LINE or (end >= 0 and not self._read_line(bytes(self._line))):
+                raise BrokenBodyError(_chunk(pieces))
+            if end >= 0:
+                self._line.clear()
+        return _chunk(pieces) + (b"0\r\n\r\n" if self.complete else b""), position < len(data)
+
+    def _size(self, line: bytes) -> bool:
+        size = _CHUNK_SIZE.fullmatch(line)
+        if size is None:
+            return False
+        self._left = int(size[1], 16)
+        self._read_line = self._end_of_chunk if self._left else self._trailer
+        return True
+
+    def _end_of_chunk(self, line: bytes) -> bool:
+        self._read_line = self._size
+        return line in (b"", b"\r")
+
+    def _trailer(self, line: bytes) -> bool:
+        self._trailers += len(line)
+        self.complete = line in (b"", b"\r")
+        return self._trailers <= MAX_HEAD
+
+
+def _chunk(pieces: list[bytes]) -> bytes:
+    size = sum(map(len, pieces))
+    return b"".join((b"%x\r\n" % size, *pieces, b"\r\n")) if size else b""
+
+
+def read_head(raw: bytes) -> Head:
+    """The head ``raw`` (without its empty line), written again. O(len(raw)). Raises BrokenAnswerError."""
+    status_line, *lines = raw.split(b"\n")
+    status = _STATUS_LINE.fullmatch(status_line.rstrip(b"\r"))
+    if status is None:
+        raise BrokenAnswerError(f"no status line: {status_line[:80]!r}")
+    if len(lines) > MAX_HEADERS:
+        raise BrokenAnswerError(f"more than {MAX_HEADERS} header lines")
+    headers = _read_headers(lines)
+    lengths, codings = _taken(headers, b"content-length"), _taken(headers, b"transfer-encoding")
+    code, chunked = int(status[3]), codings[-1:] == [b"chunked"]
+    length = None
+    if chunked:
+        headers.append((b"Transfer-Encoding", b"chunked"))
+    elif all(coding in (b"", b"identity") for coding in codings) and code not in _NO_BODY and code >= 200:
+        length = _length(lengths)
+        if length is not None:
+            headers.append((b"Content-Length", b"%d" % length))
+    version = b"HTTP/1.0" if (int(status[1]), int(status[2] or 1)) < (1, 1) else b"HTTP/1.1"
+    written = [b"%s %d %s" % (version, code, _one_line(status[4])), *(b": ".join(header) for header in headers)]
+    contradicts = bool(lengths and codings)
+    return Head(b"\r\n".join((*written, b"", b"")), code, length, chunked, contradicts)
+
+
+def _read_headers(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
+    """Name and value of each line that is a header; folded ones are joined (RFC 9112 section 5.2)."""
+    headers: list[tuple[bytes, list[bytes]]] = []
+    for line in lines:
+        if line[:1] in (b" ", b"\t"):
+            if headers:
+                headers[-1][1].append(line)
+            continue
+        name, colon, value = line.partition(b":")
+        name = name.rstrip(b" \t")
+        if colon and _NAME.fullmatch(name):
+            headers.append((name, [value]))
+    return [(name, b" ".join(_one_line(value) for value in values)) for name, values in headers]
+
+
+def _one_line(value: bytes) -> bytes:
+    """``value`` without what no value may hold (RFC 9110 section 5.5)."""
+    return value.strip(b" \t\r").replace(b"\r", b" ").replace(b"\0", b" ")
+
+
+def _taken(headers: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
+    """The values of ``name``, in small letters, split at commas and removed from ``headers``."""
+    found = [
+        value.strip(b" \t").lower() for key, values in headers if key.lower() == name for value in values.split(b",")
+    ]
+    if found:
+        headers[:] = [header for header in headers if header[0].lower() != name]
+    return found
+
+
+def _length(values: list[bytes]) -> int | None:
+    """The length that all ``values`` agree on; None if there is none. Raises BrokenAnswerError for any other."""
+    if not values:
+        return None
+    if not all(_LENGTH.fullmatch(value) for value in values) or len(lengths := set(map(int, values))) > 1:
+        raise BrokenAnswerError(f"Content-Length: {b', '.join(values)[:80]!r}")
+    return lengths.pop()

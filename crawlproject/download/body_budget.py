@@ -1,0 +1,202 @@
+"""How much memory the bodies under way take in all: above the bound, reading waits.
+
+A body counts from its first byte until its response is no longer used, so what waits for the spider counts, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary, finalize
+
+from crawlproject.network_options import NetworkOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+#: Above the bound, finished bodies are waited for so long (seconds) before one body goes on all the same: a callback
+#: may hold one of them while it waits for another download.
+GRACE = 5.0
+
+#: Above the bound, the body that goes on has to bring so many bytes in each ``GRACE``, or it is given up: it would hold
+#: up all others. A fortieth of the median server's rate.
+MIN_PROGRESS = 80_000
+
+#: Responses with smaller bodies are not watched for their end: 64 of them are 4 MB.
+MIN_WATCHED = 1 << 16
+
+
+class Share:
+    """What one body takes of the budget, bytes; ``give_up`` ends its download."""
+
+    def __init__(self, budget: BodyBudget, give_up: Callable[[], None] | None = None) -> None:
+        self._budget = budget
+        self.give_up = give_up
+        self.size = 0
+        self.finished = False
+        self.turn: asyncio.Future[None] | None = None
+
+    def grow(self, size: int) -> bool:
+        """Take ``size`` bytes more; False: wait before the next. O(1)."""
+        self.size += size
+        self._budget.total += size
+        return self._budget.total <= self._budget.limit
+
+    def close(self) -> None:
+        """Give all of it back. O(waiting)."""
+        self._budget.forget(self)
+
+
+class BodyBudget:
+    """``limit`` bytes for all bodies: while there are more, only one of those being read goes on, to its end.
+
+    Not even that one goes on while finished bodies are held, which are about to be released, unless none is released
+    for ``GRACE`` seconds.  So the sum stays below ``limit`` and one body, whatever servers send, and something always
+    goes on.  ``paused`` and ``given_up`` are called for each wait, and for each body given up.
+    """
+
+    def __init__(self, limit: int, paused: Callable[[], None], given_up: Callable[[], None]) -> None:
+        self.limit = limit
+        self.total = 0
+        self._paused = paused
+        self._given_up = given_up
+        self._shares: set[Share] = set()  # of bodies that are being read, or finished
+        self._held: WeakKeyDictionary[Response, tuple[Share, finalize[..., Response]]] = WeakKeyDictionary()
+        self._leader: Share | None = None
+        self._leader_size: int | None = None  # when it was last looked
+        self._shrank = False  # since it was last looked
+        self._timer: asyncio.TimerHandle | None = None
+
+    def share(self, give_up: Callable[[], None] | None = None) -> Share:
+        """One for a body that is about to be read."""
+        share = Share(self, give_up)
+        self._shares.add(share)
+        return share
+
+    async def wait(self, share: Share) -> None:
+        """Return when ``share`` may grow."""
+        if self.total <= self.limit:
+            return
+        self._paused()
+        loop = asyncio.get_running_loop()
+        if self._timer is None:
+            self._timer = loop.call_later(GRACE, self._look)
+        if self._leader is None and not self._is_about_to_shrink():
+            self._lead(share)
+        while self.total > self.limit and share is not self._leader:
+            share.turn = loop.create_future()
+            try:
+                await share.turn
+            finally:
+                share.turn = None
+
+    def hold(self, response: Response, share: Share) -> None:
+        """The body is read: it counts until ``response`` is released."""
+        if share.size < MIN_WATCHED:
+            share.close()
+            return
+        share.finished = True
+        share.give_up = None
+        if self._leader is share:
+            self._leader = None
+        end = finalize(response, share.close)
+        end.atexit = False
+        self._held[response] = share, end
+        self._wake()
+
+    def resume(self, response: Response) -> Share:
+        """The share of a finished body that is about to become another one."""
+        share, end = self._held.pop(response, (None, None))
+        if share is None or end is None:
+            return self.share()
+        end.detach()
+        share.finished = False
+        return share
+
+    def forget(self, share: Share) -> None:
+        """The body of ``share`` is gone."""
+        if share in self._shares:
+            self._shares.remove(share)
+            self.total -= share.size
+            self._shrank = self._shrank or share.size > 0
+            share.size = 0
+            if self._leader is share:
+                self._leader = None
+            self._wake()
+
+    def close(self) -> None:
+        """The crawl has ended."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _is_about_to_shrink(self) -> bool:
+        return any(share.finished for share in self._shares)
+
+    def _lead(self, leader: Share | None) -> None:
+        """Let ``leader`` go on above the bound."""
+        self._leader = leader
+        self._leader_size = None
+
+    def _largest_waiting(self) -> Share | None:
+        return max((share for share in self._shares if share.turn), key=lambda share: share.size, default=None)
+
+    def _wake(self) -> None:
+        """Let go on what may."""
+        if self.total <= self.limit:
+            self._leader = None
+            for share in self._shares:
+                _go_on(share)
+        else:
+            if self._leader is None and not self._is_about_to_shrink():
+                self._lead(self._largest_waiting())
+            _go_on(self._leader)
+
+    def _look(self) -> None:
+        """``GRACE`` seconds more have gone by: where it is still above the bound, nobody may hold up the others."""
+        self._timer = None
+        waiting = self._largest_waiting()
+        if waiting is None:
+            return
+        self._timer = asyncio.get_running_loop().call_later(GRACE, self._look)
+        leader = self._leader
+        if leader is None:
+            if not self._shrank:
+                self._lead(waiting)
+        elif (
+            leader.give_up is not None
+            and self._leader_size is not None
+            and leader.size - self._leader_size < MIN_PROGRESS
+        ):
+            self._given_up()
+            leader.give_up()
+        else:
+            self._leader_size = leader.size
+        self._shrank = False
+        self._wake()
+
+
+def _go_on(share: Share | None) -> None:
+    if share is not None and share.turn is not None and not share.turn.done():
+        share.turn.set_result(None)
+
+
+_budgets: WeakKeyDictionary[Crawler, BodyBudget] = WeakKeyDictionary()
+
+
+def crawl_budget(crawler: Crawler) -> BodyBudget:
+    """The budget that all parts of a crawl share.
+
+    Stats: ``downloader/bodies_paused``, ``downloader/bodies_given_up``.
+    """
+    budget = _budgets.get(crawler)
+    if budget is None:
+        assert crawler.stats is not None
+        count = crawler.stats.inc_value
+        limit = NetworkOptions.from_settings(crawler.settings).max_active_size
+        budget = _budgets[crawler] = BodyBudget(
+            limit, lambda: count("downloader/bodies_paused"), lambda: count("downloader/bodies_given_up")
+        )
+    return budget

@@ -1,0 +1,93 @@
+"""One connection as aiohttp sees it: answers are repaired before they are parsed, and none is taken unasked."""
+
+from __future__ import annotations
+
+import select
+import socket
+from typing import TYPE_CHECKING, Any
+
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http_exceptions import HttpProcessingError
+
+from crawlproject.download.answer_repair import AnswerRepair, BrokenAnswerError, BrokenBodyError
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+
+class AnswerProtocol(ResponseHandler):
+    """aiohttp's protocol of a client's connection; ``on_unsolicited`` is called when data came that nobody asked for.
+
+    Such data would be taken for the answer to the next request.  So it closes the connection: behind the end of an
+    answer once the answer has been read, on an idle connection at once.  Before the first request it is let pass:
+    some servers answer as soon as they are connected to.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_unsolicited: Callable[[], None]) -> None:
+        super().__init__(loop)
+        self._on_unsolicited = on_unsolicited
+        self._answer: AnswerRepair | None = None
+
+    def set_response_params(self, *, skip_payload: bool = False, **params: Any) -> None:
+        """A request follows. Called by aiohttp."""
+        self._answer = AnswerRepair(no_body=skip_payload)
+        super().set_response_params(skip_payload=skip_payload, **params)
+
+    def data_received(self, data: bytes) -> None:
+        """Called by the transport, and by aiohttp with nothing, where it goes on reading."""
+        answer = self._answer
+        if answer is None or not data or self.upgraded:
+            super().data_received(data)
+            return
+        if answer.complete:
+            self._unsolicited()
+            return
+        try:
+            read = answer.feed(data)
+        except BrokenAnswerError as error:
+            self._fail(str(error))
+            return
+        except BrokenBodyError as error:
+            super().data_received(error.before)
+            self._close()
+            return
+        if answer.surplus:
+            self._on_unsolicited()
+        if answer.surplus or answer.contradicts:
+            self.force_close()  # before the parser lets go of the connection
+        if read:
+            super().data_received(read)
+
+    def close_if_readable(self) -> None:
+        """Close the idle connection if its socket holds data, or its end, that the event loop has not come to."""
+        sock = self.transport.get_extra_info("socket") if self.transport is not None else None
+        if sock is None or self._answer is None or sock.fileno() < 0:
+            return
+        poll = select.poll()
+        poll.register(sock.fileno(), select.POLLIN)
+        if poll.poll(0):
+            with sock.dup() as same:
+                if _holds_data(same):
+                    self._on_unsolicited()
+            self._close()
+
+    def _unsolicited(self) -> None:
+        self._on_unsolicited()
+        self._close()
+
+    def _fail(self, why: str) -> None:
+        self.set_exception(HttpProcessingError(code=400, message=why))
+        self._close()
+
+    def _close(self) -> None:
+        self.force_close()
+        if self.transport is not None:
+            self.transport.abort()
+
+
+def _holds_data(sock: socket.socket) -> bool:
+    try:
+        return bool(sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+    except OSError:
+        return False

@@ -1,0 +1,70 @@
+"""A spider that tells what came of each answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy import Request, Spider
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+
+class OddSpider(Spider):
+    """Asks each of ``roots`` for /bad; an item says what was answered, or how it failed."""
+
+    name = "odd"
+
+    async def start(self) -> AsyncIterator[Request]:
+        """All requests."""
+        for root in self.roots.split(","):
+            meta = {"handle_httpstatus_all": True}
+            yield Request(f"{root}/bad", self.parse, errback=self.failed, meta=meta)
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any]]:
+        """An answer."""
+        yield {
+            "host": urlsplit(response.url).netloc,
+            "status": response.status,
+            "body": response.body.decode("latin-1"),
+            "flags": response.flags,
+        }
+
+    def failed(self, failure: Failure) -> Iterator[dict[str, Any]]:
+        """A failure."""
+        yield {"host": urlsplit(failure.request.url).netloc, "error": failure.type.__name__, "why": str(failure.value)}
+
+
+class SeveralSpider(Spider):
+    """Asks each of ``roots`` for /0 to /4; an item says what was answered."""
+
+    name = "several"
+
+    async def start(self) -> AsyncIterator[Request]:
+        """All requests."""
+        for number in range(5):
+            for root in self.roots.split(","):
+                yield Request(f"{root}/{number}")
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any]]:
+        """An answer."""
+        yield {"url": response.url, "body": response.text}
+
+
+class PagesSpider(Spider):
+    """Asks for ``pages``; an item for each that is answered."""
+
+    name = "pages"
+
+    async def start(self) -> AsyncIterator[Request]:
+        """All requests."""
+        for url in self.pages.split(","):
+            yield Request(url)
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any]]:
+        """An answer."""
+        yield {"url": response.url, "size": len(response.body)}

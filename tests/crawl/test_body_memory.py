@@ -1,0 +1,71 @@
+"""The bodies under way are bounded in all, whatever 64 servers send; every one of them comes in the end."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+from tests.crawl.nasty_server import response, running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.crawl.nasty_server import Script
+
+MEGABYTE = bytes(1 << 20)
+#: A type that nothing looks into: the crawl costs no more than its downloads.
+KIND = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
+
+
+def sized(size: int) -> Script:
+    """So many megabytes with their length."""
+    return [KIND + b"Content-Length: %d\r\n\r\n" % (size << 20), *[MEGABYTE] * size]
+
+
+def chunked(size: int) -> Script:
+    """So many, in chunks."""
+    return [KIND + b"Transfer-Encoding: chunked\r\n\r\n", *[b"100000\r\n", MEGABYTE, b"\r\n"] * size, b"0\r\n\r\n"]
+
+
+def bomb(size: int) -> Script:
+    """So many, compressed to a thousandth."""
+    packed = gzip.compress(MEGABYTE * size, 1)
+    return [response(packed, "Content-Type: application/octet-stream", "Content-Encoding: gzip")]
+
+
+#: Server -> megabytes.
+SIZES = {number: 10 + number % 21 for number in range(64)}
+KINDS = (sized, chunked, bomb)
+
+
+@pytest.fixture(scope="module")
+def result() -> Iterator[Crawl]:
+    """A crawl of a page of each server."""
+    sites = {str(number): {"/": KINDS[number % 3](size)} for number, size in SIZES.items()}
+    settings = {
+        **IMPOLITE,
+        "DOWNLOAD_MAXSIZE": 32 << 20,
+        "DOWNLOAD_WARNSIZE": 0,
+        "LOG_LEVEL": "INFO",
+        "ROBOTSTXT_OBEY": False,
+    }
+    with running(sites) as roots:
+        yield crawl("tests.crawl.odd_spiders.PagesSpider", settings=settings, pages=",".join(roots.values()))
+
+
+def test_all_come_whole(result: Crawl) -> None:
+    """1.3 GB in all; none is lost or given up for the wait."""
+    assert sorted(item["size"] for item in result.items) == sorted(size << 20 for size in SIZES.values())
+    assert result.stat("downloader/bodies_given_up") == 0
+    assert result.stat("frontier/failures/timeout") == 0
+    assert result.stat("retry/count") == 0, result.log
+    assert result.stat("finish_reason") == "finished"
+
+
+def test_memory_is_bounded(result: Crawl) -> None:
+    """By the peak of the crawl's own process; without the bound it is 700 MB and more."""
+    assert result.stat("downloader/bodies_paused") > 0
+    assert 0 < result.peak_memory <= 300_000_000

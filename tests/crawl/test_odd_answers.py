@@ -1,0 +1,140 @@
+"""Which answers are read that are not HTTP as RFC 9112 has it: what Scrapy's own handler and curl read, ours reads."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+from tests.crawl.nasty_server import Answers, response, running
+from tests.crawl.odd_answers import BODY, ODD
+
+SPIDER = "tests.crawl.odd_spiders.OddSpider"
+SETTINGS = {
+    **IMPOLITE,
+    "LOG_LEVEL": "INFO",
+    "COOKIES_ENABLED": False,
+    "DOWNLOAD_FAIL_ON_DATALOSS": False,
+    "RETRY_ENABLED": False,
+}
+
+UNLIMITED = "Chromium reads heads of 256 kB, curl of 300 kB; Scrapy's handler has no limit to the whole"
+NO_STATUS = "a status has three digits, and is 100 at least: nothing would know what it means"
+NO_LENGTH = "RFC 9112 section 6.3: an invalid or ambiguous length makes the body unknown, the answer is discarded"
+NO_END = "a head that the end of the connection cuts is no answer; curl has got no body either"
+
+#: What Scrapy's own handler reads and ours does not.
+NOT_AS_SCRAPY = {
+    "headers of 1 MB": UNLIMITED,
+    "status of two digits": NO_STATUS,
+    "status of four digits": NO_STATUS,
+}
+
+#: What curl reads and ours does not.
+NOT_AS_CURL = {
+    "lengths differ": NO_LENGTH,
+    "lengths differ with commas": NO_LENGTH,
+    "length with a plus": NO_LENGTH,
+    "length with a unit": NO_LENGTH,
+    "length with a fraction": NO_LENGTH,
+    "length of 30 digits": "above any DOWNLOAD_MAXSIZE: Scrapy cancels it, too",
+    "half a head": NO_END,
+    "head without an end": NO_END,
+}
+
+#: What neither of them reads, and ours does not either.
+REFUSED = {
+    "ICY",
+    "no head",
+    "negative length",
+    "length is no number",
+    "length is empty",
+    "nothing",
+}
+
+Verdict = tuple[int, str]
+
+
+def _verdicts(result: Crawl, names: dict[str, str]) -> dict[str, Verdict | None]:
+    """Name -> status and body; None: it failed."""
+    items = {names[item["host"]]: item for item in result.items}
+    assert set(items) == set(ODD), result.log
+    return {name: None if "error" in item else (item["status"], item["body"]) for name, item in items.items()}
+
+
+def _curl(url: str) -> Verdict | None:
+    """What curl says; as the crawls it keeps a body that is cut short."""
+    done = subprocess.run(
+        ["curl", "-s", "--noproxy", "*", "-m", "60", "-w", "%{http_code}", url], capture_output=True, check=False
+    )
+    answer = done.stdout.decode("latin-1")
+    return (int(answer[-3:]), answer[:-3]) if done.returncode == 0 else None
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> Iterator[dict[str, dict[str, Verdict | None]]]:
+    """Reader -> name -> verdict."""
+    with running({name: {"/bad": script} for name, script in ODD.items()}) as roots:
+        names = {urlsplit(root).netloc: name for name, root in roots.items()}
+        arguments: dict[str, Any] = {"settings": SETTINGS, "roots": ",".join(roots.values())}
+        found = {
+            reader: _verdicts(crawl(SPIDER, addon=reader == "ours", **arguments), names)
+            for reader in ("ours", "scrapy")
+        }
+        if shutil.which("curl"):
+            found["curl"] = {name: _curl(f"{root}/bad") for name, root in roots.items()}
+        yield found
+
+
+@pytest.mark.parametrize("name", sorted(ODD))
+def test_what_others_read_is_read(verdicts: dict[str, dict[str, Verdict | None]], name: str) -> None:
+    """The same status and body, or the difference is listed; what is listed differs."""
+    ours = verdicts["ours"][name]
+    for reader, listed in (("scrapy", NOT_AS_SCRAPY), ("curl", NOT_AS_CURL)):
+        theirs = verdicts.get(reader, {}).get(name)
+        if theirs is None:
+            continue
+        if name in listed:
+            assert ours is None
+        elif not (reader == "scrapy" and BODY.decode() not in theirs[1] and ours == (200, BODY.decode())):
+            assert ours == theirs  # ours may be more: where Scrapy keeps nothing of the body
+
+
+def test_what_is_refused_is_listed(verdicts: dict[str, dict[str, Verdict | None]]) -> None:
+    """Here, and with its reasons in docs/how-it-works.md."""
+    refused = {name for name, verdict in verdicts["ours"].items() if verdict is None}
+    assert refused == set(NOT_AS_SCRAPY) | set(NOT_AS_CURL) | REFUSED
+
+
+def test_nothing_of_it_is_repaired_wrongly(verdicts: dict[str, dict[str, Verdict | None]]) -> None:
+    """Most say the same page in their own way."""
+    pages = [name for name, verdict in verdicts["ours"].items() if verdict == (200, BODY.decode())]
+    assert len(pages) >= 65
+
+
+EVIL = response("evil")
+
+
+def test_unsolicited_answers_are_no_pages() -> None:
+    """Behind a page or a robots.txt, at once, or while the connection waits, parked, for the next request."""
+    pages = {f"/{number}": response(f"page {number}") for number in range(5)}
+    no_rules = response(status="404 Not Found")
+    sites: dict[str, Answers] = {
+        "next": {path: (page, EVIL) for path, page in pages.items()},
+        "at once": {path: (page + EVIL,) for path, page in pages.items()},
+        "half": {path: (page + EVIL[:20], EVIL[20:]) for path, page in pages.items()},
+        "rules": {"/robots.txt": (no_rules, EVIL), **{path: (page,) for path, page in pages.items()}},
+        "rules at once": {"/robots.txt": (no_rules + EVIL,), **{path: (page,) for path, page in pages.items()}},
+    }
+    settings = {**SETTINGS, "DOWNLOAD_DELAY": 0.3, "FRONTIER_MAX_PARKED": 8, "ROBOTSTXT_OBEY": True}
+    with running(sites) as roots:
+        result = crawl("tests.crawl.odd_spiders.SeveralSpider", settings=settings, roots=",".join(roots.values()))
+    assert sorted(item["url"][-1] for item in result.items) == sorted("01234" * len(sites))
+    assert all(item["body"] == f"page {item['url'][-1]}" for item in result.items)
+    assert result.stat("downloader/unsolicited_data") >= len(sites)
+    assert result.stat("frontier/failures/broken_response") == 0

@@ -1,0 +1,140 @@
+"""Heads and chunks, written again."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from crawlproject.download.answer_repair import (
+    MAX_HEAD,
+    AnswerRepair,
+    BrokenAnswerError,
+    BrokenBodyError,
+    read_head,
+)
+from tests.crawl.odd_answers import ODD
+
+BODY = b"<p>page</p>"
+
+
+def repaired(data: bytes, step: int, *, no_body: bool = False) -> tuple[bytes, AnswerRepair]:
+    """What is read of ``data``, which comes in pieces of ``step`` bytes; a broken end is left out."""
+    repair = AnswerRepair(no_body=no_body)
+    read = b""
+    try:
+        for start in range(0, len(data), step):
+            read += repair.feed(data[start : start + step])
+    except BrokenBodyError as error:
+        read += error.before
+    except BrokenAnswerError:
+        return b"broken", repair
+    return read, repair
+
+
+def without_chunks(read: bytes) -> bytes:
+    """The answer with its chunks joined: how they are cut depends on how they came."""
+    head, _, body = read.partition(b"\r\n\r\n")
+    if b"chunked" not in head:
+        return read
+    joined = b""
+    while body and (size := int(body.partition(b"\r\n")[0], 16)):
+        body = body.partition(b"\r\n")[2]
+        joined, body = joined + body[:size], body[size + 2 :]
+    return head + joined + b"|" + body
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in ODD if not name.startswith(("headers of 1 MB", "header of 200", "100 ", "103 "))]
+)
+def test_pieces_do_not_matter(name: str) -> None:
+    """Byte for byte or at once, the same is read."""
+    data = b"".join(step for step in ODD[name] if isinstance(step, bytes))
+    at_once, whole = repaired(data, len(data) or 1)
+    for step in (1, 2, 7):
+        if len(data) < 20_000 or step == 7:
+            pieces, repair = repaired(data, step)
+            assert without_chunks(pieces) == without_chunks(at_once)
+            assert (repair.complete, repair.surplus) == (whole.complete, whole.surplus)
+
+
+@pytest.mark.parametrize(
+    ("body", "surplus"), [(BODY, False), (BODY + b"HTTP/1.1 200 OK\r\n\r\n", True), (BODY + b"\r\n", True)]
+)
+def test_surplus_is_cut_off(body: bytes, surplus: bool) -> None:
+    """Behind bodies with a length and behind chunks."""
+    read, repair = repaired(b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n" + body, 1000)
+    assert read.endswith(b"\r\n\r\n" + BODY)
+    assert (repair.complete, repair.surplus) == (True, surplus)
+    chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n%s\r\n0\r\n\r\n" % BODY
+    read, repair = repaired(chunked + body[len(BODY) :], 1000)
+    assert read.endswith(b"b\r\n" + BODY + b"\r\n0\r\n\r\n")
+    assert (repair.complete, repair.surplus) == (True, surplus)
+
+
+@pytest.mark.parametrize("status", [b"204 No Content", b"304 Not Modified"])
+def test_answers_without_a_body(status: bytes) -> None:
+    """To HEAD, 204 and 304: they end with their head, whatever length it says."""
+    _, repair = repaired(b"HTTP/1.1 %s\r\nContent-Length: 9\r\n\r\n" % status, 1000)
+    assert repair.complete
+    _, repair = repaired(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", 1000, no_body=True)
+    assert repair.complete
+
+
+@pytest.mark.parametrize(
+    ("lines", "written"),
+    [
+        (b"A: b", b"A: b"),
+        (b"A : b ", b"A: b"),
+        (b"A: b\r\n c\r\n\td", b"A: b c d"),
+        (b"A: b\0c\rd", b"A: b c d"),
+        (b" a\r\nA: b", b"A: b"),
+        (b"A: b\r\nnonsense\r\nC:", b"A: b\r\nC: "),
+        (b"Content-Length: 5\r\nA: b\r\ncontent-length: 05, 5", b"A: b\r\nContent-Length: 5"),
+        (b"Content-Length: x\r\nTransfer-Encoding: Chunked", b"Transfer-Encoding: chunked"),
+        (b"Content-Length: 5\r\nTransfer-Encoding: rot13", b""),
+        (b"A: \xe9", b"A: \xe9"),
+    ],
+)
+def test_headers_are_written_again(lines: bytes, written: bytes) -> None:
+    """One way to say each thing."""
+    head = read_head(b"HTTP/1.1 200 OK\r\n" + lines)
+    assert head.raw == b"HTTP/1.1 200 OK\r\n" + written + (b"\r\n" if written else b"") + b"\r\n"
+
+
+def test_two_ways_to_say_the_end_taint_the_connection() -> None:
+    """It is not used again."""
+    assert read_head(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked").contradicts
+    assert not read_head(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5").contradicts
+
+
+#: What comes on one connection, on and on.
+HOSTILE = {
+    "one header": b"HTTP/1.1 200 OK\r\nX: " + b"a" * 300_000,
+    "header lines": b"HTTP/1.1 200 OK\r\n" + b"a:\n" * 87_000 + b"\r\n\r\n",
+    "folded lines": b"HTTP/1.1 200 OK\r\na:\r\n" + b" \n" * 120_000,
+    "lines that are none": b"HTTP/1.1 200 OK\r\n" + b"\r" * 250_000,
+    "lengths": b"HTTP/1.1 200 OK\r\nContent-Length: " + b"5," * 125_000 + b"5\r\n\r\nhello",
+    "empty lines": b"\r\n" * 150_000,
+    "interim": b"HTTP/1.1 100 Continue\r\n\r\n" * 10_000,
+    "chunks of a byte": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 43_000,
+    "empty trailers": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"a:\n" * 87_000,
+    "chunk line": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"0" * 300_000,
+}
+
+
+@pytest.mark.parametrize("step", [262_144, 1460])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_answers_cost_little(name: str, step: int) -> None:
+    """256 kB, what one step of the event loop reads, take less than 0.25 s of CPU, also in small packets."""
+    started = time.thread_time()
+    repaired(HOSTILE[name], step)
+    assert time.thread_time() - started < 0.25
+
+
+def test_length_of_a_head_is_bounded() -> None:
+    """What comes is not kept on and on."""
+    repair = AnswerRepair(no_body=False)
+    repair.feed(b"HTTP/1.1 200 OK\r\nX: ")
+    with pytest.raises(BrokenAnswerError, match="more than"):
+        repair.feed(b"a" * MAX_HEAD)

@@ -1,0 +1,172 @@
+"""Which bodies go on, and which wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from scrapy.http import Response
+
+from crawlproject.download import body_budget
+from crawlproject.download.body_budget import BodyBudget, Share
+
+LIMIT = 1_000_000
+
+
+class Counts:
+    """Of what the budget says."""
+
+    def __init__(self) -> None:
+        self.paused = self.given_up = 0
+        self.budget = BodyBudget(LIMIT, self._pause, self._give_up)
+
+    def _pause(self) -> None:
+        self.paused += 1
+
+    def _give_up(self) -> None:
+        self.given_up += 1
+
+
+def run(case: Callable[[Counts], Awaitable[None]]) -> Counts:
+    """Run ``case`` in an event loop of its own."""
+
+    async def main() -> Counts:
+        counts = Counts()
+        async with asyncio.timeout(60):
+            await case(counts)
+        counts.budget.close()
+        return counts
+
+    return asyncio.run(main())
+
+
+async def settled() -> None:
+    """Let all tasks run that can."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def grown(budget: BodyBudget, size: int) -> Share:
+    """A body of which ``size`` bytes have come."""
+    share = budget.share()
+    share.grow(size)
+    return share
+
+
+def test_nothing_waits_below_the_limit() -> None:
+    """Up to it, that is."""
+
+    async def case(counts: Counts) -> None:
+        shares = [grown(counts.budget, LIMIT // 4) for _ in range(4)]
+        for share in shares:
+            await counts.budget.wait(share)
+
+    assert run(case).paused == 0
+
+
+def test_one_goes_on_and_then_the_largest() -> None:
+    """The first that would wait; when it is gone, the others as there is room."""
+
+    async def case(counts: Counts) -> None:
+        first, small, large = (grown(counts.budget, size) for size in (600_000, 500_000, 700_000))
+        await counts.budget.wait(first)
+        order: list[Share] = []
+
+        async def wait(share: Share) -> None:
+            await counts.budget.wait(share)
+            order.append(share)
+
+        tasks = [asyncio.ensure_future(wait(share)) for share in (small, large)]
+        await settled()
+        first.grow(5 * LIMIT)
+        await counts.budget.wait(first)  # still
+        assert not order
+        first.close()
+        await settled()
+        assert order == [large]
+        large.close()
+        await asyncio.gather(*tasks)
+        assert order == [large, small]
+        small.close()
+        assert counts.budget.total == 0
+
+    assert run(case).paused == 4
+
+
+def test_body_counts_until_its_response_is_released() -> None:
+    """What waits for the spider takes memory, too: reading goes on when it is gone."""
+
+    async def case(counts: Counts) -> None:
+        response = Response("http://example.com/", body=b"")
+        counts.budget.hold(response, grown(counts.budget, LIMIT))
+        share = grown(counts.budget, 1)
+        task = asyncio.ensure_future(counts.budget.wait(share))
+        await settled()
+        assert not task.done()
+        del response
+        await task
+        assert counts.budget.total == 1
+
+    run(case)
+
+
+def test_decompressed_body_takes_the_place_of_the_other() -> None:
+    """Its share goes from one response to the next."""
+
+    async def case(counts: Counts) -> None:
+        packed, unpacked = Response("http://example.com/"), Response("http://example.com/")
+        counts.budget.hold(packed, grown(counts.budget, 100_000))
+        share = counts.budget.resume(packed)
+        share.grow(800_000)
+        counts.budget.hold(unpacked, share)
+        del packed
+        assert counts.budget.total == 900_000
+        del unpacked
+        assert counts.budget.total == 0
+
+    run(case)
+
+
+def test_something_goes_on_though_finished_bodies_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A callback may hold one while it waits for another download."""
+    monkeypatch.setattr(body_budget, "GRACE", 0.01)
+
+    async def case(counts: Counts) -> None:
+        response = Response("http://example.com/")
+        counts.budget.hold(response, grown(counts.budget, 2 * LIMIT))
+        await counts.budget.wait(grown(counts.budget, 1))
+        assert response is not None
+
+    assert run(case).given_up == 0
+
+
+def test_slow_body_does_not_hold_up_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above the limit it has to bring something, or it is given up."""
+    monkeypatch.setattr(body_budget, "GRACE", 0.01)
+
+    async def case(counts: Counts) -> None:
+        slow = counts.budget.share()
+        slow.give_up = slow.close
+        slow.grow(2 * LIMIT)
+        await counts.budget.wait(slow)
+        await counts.budget.wait(grown(counts.budget, 1))
+
+    assert run(case).given_up == 1
+
+
+def test_wait_that_is_cancelled_leaves_nothing() -> None:
+    """Its body is closed; the next one goes on."""
+
+    async def case(counts: Counts) -> None:
+        first, second, third = (grown(counts.budget, LIMIT) for _ in range(3))
+        await counts.budget.wait(first)
+        tasks = [asyncio.ensure_future(counts.budget.wait(share)) for share in (second, third)]
+        await settled()
+        tasks[0].cancel()
+        await settled()
+        second.close()
+        first.close()
+        await tasks[1]
+
+    run(case)

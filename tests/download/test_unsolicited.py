@@ -1,0 +1,162 @@
+"""Data that nobody asked for closes the connection: it is never the answer to the next request."""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from ipaddress import ip_network
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp.resolver import ThreadedResolver
+
+from crawlproject.download.address_guard import AddressGuard
+from crawlproject.download.connection import Connection, Opening
+from crawlproject.download.timing import TimedResponse, Timing
+from tests.crawl.nasty_server import response
+from tests.crawl.scripted_site import tls_context
+
+GUARD = AddressGuard([ip_network("127.0.0.0/8")])
+EVIL = response(b"evil")
+
+
+class Peer:
+    """A server that answers each request with its path and sends more when it is told to."""
+
+    def __init__(self) -> None:
+        self.writers: list[asyncio.StreamWriter] = []
+        self.before = self.behind = b""
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """A connection."""
+        self.writers.append(writer)
+        try:
+            while True:
+                request = await reader.readuntil(b"\r\n\r\n")
+                writer.write(self.before + response(request.split(b" ", 2)[1]) + self.behind)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+
+class Client:
+    """A session's connection to ``root``."""
+
+    def __init__(self, root: str, connection: Connection, counted: list[None]) -> None:
+        self.root, self.connection, self.counted = root, connection, counted
+        self.lost = asyncio.Event()
+
+    async def get(self, path: str) -> str:
+        """The body of a page, asked for as the handler does."""
+        self.connection.check()
+        self.lost = asyncio.Event()
+        timing = Timing()
+        async with self.connection.client.get(self.root + path, trace_request_ctx=timing) as answer:
+            assert isinstance(answer, TimedResponse)
+            self.connection.note(timing, answer, self.lost.set)
+            return await answer.text()
+
+    def fileno(self) -> int:
+        """Of the socket open now."""
+        assert self.connection.transport is not None
+        number: int = self.connection.transport.get_extra_info("socket").fileno()
+        return number
+
+
+@asynccontextmanager
+async def connected(*, tls: bool) -> AsyncIterator[tuple[Peer, Client]]:
+    """A server and a client of it."""
+    peer = Peer()
+    server = await asyncio.start_server(peer.serve, "127.0.0.1", 0, ssl=tls_context() if tls else None)
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    counted: list[None] = []
+    opening = Opening(trusting, ThreadedResolver(), GUARD, on_unsolicited=lambda: counted.append(None))
+    connection = opening.connection()
+    root = f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        yield peer, Client(root, connection, counted)
+    finally:
+        await connection.close()
+        server.close()
+
+
+def run(case: Callable[[Peer, Client], Any], *, tls: bool) -> None:
+    """Run ``case`` in an event loop of its own."""
+
+    async def main() -> None:
+        async with asyncio.timeout(60), connected(tls=tls) as (peer, client):
+            await case(peer, client)
+
+    asyncio.run(main())
+
+
+async def _while_idle(peer: Peer, client: Client) -> None:
+    assert await client.get("/a") == "/a"
+    peer.writers[0].write(EVIL)
+    await client.lost.wait()
+    assert await client.get("/b") == "/b"
+
+
+async def _before_the_loop_looks(peer: Peer, client: Client) -> None:
+    assert await client.get("/a") == "/a"
+    peer.writers[0].write(EVIL)  # sent at once; from here to the request the event loop does not run
+    assert select.select([client.fileno()], [], [], 10)[0]
+    assert await client.get("/b") == "/b"
+
+
+async def _behind_the_answer(peer: Peer, client: Client) -> None:
+    peer.behind = EVIL
+    assert await client.get("/a") == "/a"
+    peer.behind = b""
+    assert await client.get("/b") == "/b"
+
+
+async def _piece_behind_the_answer(peer: Peer, client: Client) -> None:
+    peer.behind = b"HT"
+    assert await client.get("/a") == "/a"
+    peer.behind = b""
+    assert await client.get("/b") == "/b"
+
+
+@pytest.mark.parametrize("tls", [False, True])
+@pytest.mark.parametrize("case", [_while_idle, _before_the_loop_looks, _behind_the_answer, _piece_behind_the_answer])
+def test_it_is_no_answer(case: Callable[[Peer, Client], Any], tls: bool) -> None:
+    """The second request goes over another connection, and has its own answer."""
+    seen = SimpleNamespace()
+
+    async def watched(peer: Peer, client: Client) -> None:
+        await case(peer, client)
+        seen.connections, seen.counted = len(peer.writers), len(client.counted)
+
+    run(watched, tls=tls)
+    assert seen.connections == 2
+    assert tls or seen.counted == 1  # what waits in the socket may be TLS's own
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_connection_is_kept_without_it(tls: bool) -> None:
+    """Ordinary answers follow each other on one connection."""
+
+    async def ordinary(peer: Peer, client: Client) -> None:
+        for path in ("/a", "/b", "/c"):
+            assert await client.get(path) == path
+        assert len(peer.writers) == 1
+
+    run(ordinary, tls=tls)
+
+
+def test_head_that_is_too_long_fails() -> None:
+    """As any broken answer does."""
+
+    async def long_head(peer: Peer, client: Client) -> None:
+        peer.before = b"HTTP/1.1 200 OK\r\nX: " + b"a" * 300_000
+        with pytest.raises(aiohttp.ClientResponseError, match="head of more than"):
+            await client.get("/a")
+
+    run(long_head, tls=False)
