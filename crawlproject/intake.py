@@ -12,6 +12,7 @@ from crawlproject.frontier import Entry
 from crawlproject.frontier.quality import link_gains
 from crawlproject.limit_options import LimitOptions
 from crawlproject.link_record import LinkRecord
+from crawlproject.links import DUPLICATE_OF
 from crawlproject.page_limits import PAGE_LIMIT
 from crawlproject.trap_options import TrapOptions
 from crawlproject.urls import LinkFilter, server_key
@@ -168,7 +169,7 @@ class LinkIntake:
         distinct = dict.fromkeys(url for url in urls if url is not None and url != page)
         if self._record is not None:
             self._record.add(page, distinct)
-        if links.quality is not None:
+        if links.quality is not None or DUPLICATE_OF in links.response.meta:  # a copy adds nothing to its first
             return _Source(server_key(page), 0.0, 0.0)
         return _Source(
             server_key(page), *link_gains(self._quality, links.response.meta.get("quality", 1.0), len(distinct))

@@ -12,6 +12,7 @@ from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES
 from crawlproject.frontier.session import Session
 
 if TYPE_CHECKING:
+    from crawlproject.frontier.copies import CopyRun, SharedPages
     from crawlproject.frontier.depth_times import DepthTimes
     from crawlproject.frontier.heap import HeapItem
     from crawlproject.frontier.look_ahead import Yield
@@ -56,6 +57,7 @@ class Server:
         "away_wait",
         "bonus",
         "copies",
+        "copy_run",
         "crawl_delay",
         "demotion",
         "depth_times",
@@ -80,6 +82,7 @@ class Server:
         "ready_at",
         "request_wait",
         "session",
+        "shared",
         "state",
         "urgency",
         "urls",
@@ -112,6 +115,8 @@ class Server:
         self.given_up = False
         self.pages = 0  # whose content was looked at
         self.copies = 0  # of these, with content met before
+        self.copy_run: CopyRun | None = None  # since its last page with content of its own
+        self.shared: SharedPages | None = None  # with other servers
         self.demotion = 1.0  # factor on its rank: less for a mirror
         self.worth = 1.0  # factor on its rank, of demotion and copies
         self.session: Session | None = None

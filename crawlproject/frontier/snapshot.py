@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from crawlproject.frontier.copies import CopyRun, SharedPages
 from crawlproject.frontier.depth_times import DepthTimes
 from crawlproject.frontier.look_ahead import Yield
 from crawlproject.frontier.prior import Observed
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 
 SERVER_ATTRIBUTES = (
     *("crawl_delay", "estimates", "failures", "found", "given_up", "ready_at"),
-    *("pages", "copies", "demotion", "depth_times", "guard", "guarded", "fetched", "last_error"),
+    *("pages", "copies", "copy_run", "demotion", "depth_times", "guard", "guarded", "shared", "fetched", "last_error"),
 )
 
 #: Attributes that are None until something is observed.
 MADE_WHEN_NEEDED: dict[str, type] = {
     **dict.fromkeys(("connects", "responses"), Observed),
+    **{"copy_run": CopyRun, "shared": SharedPages},
     **{"depth_times": DepthTimes, "found": Yield, "guard": ServerGuard},
 }
 

@@ -12,11 +12,11 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import TextResponse
 
 from crawlproject.all_settings import closest
-from crawlproject.duplicates import DUPLICATE_OF, NEAR_DUPLICATE_OF
+from crawlproject.duplicates import NEAR_DUPLICATE_OF
 from crawlproject.failure_log import COUNTED, failure_counts
 from crawlproject.items import Page
 from crawlproject.limit_options import LimitOptions
-from crawlproject.links import SKIP_LINKS, Links
+from crawlproject.links import DUPLICATE_OF, SKIP_LINKS, Links
 from crawlproject.middlewares import frontier_scheduler
 from crawlproject.page_reading import is_html, media_type, read_page
 from crawlproject.request_entries import KEEP
@@ -67,6 +67,8 @@ NO_SEED_FETCHED = "no_seed_fetched"
 
 #: Servers of seeds whose failure is said at the end.
 MAX_REASONS = 5
+
+    from crawlproject.urls import PageLinks
 
 
 class WebSpider(Spider):
@@ -139,34 +141,30 @@ class WebSpider(Spider):
             response.meta[KEEP] = True
             return
         self._count("web/pages")
-        title, links = None, None
         if not is_html(response):
             self._count("web/skipped/content_type")
-        elif not response.meta.get(SKIP_LINKS):
-            found = read_page(cast("TextResponse", response))
-            title = found.title
-            links = self._links(response, found)
-        yield self._page(response, title, len(links.hrefs) if links else 0)
-        if links is not None:
-            yield links
+            yield self._page(response, None, [], followed=True)
+            return
+        found = read_page(cast("TextResponse", response))
+        hrefs = _hrefs(response, found)
+        followed = not self._is_nofollow(response, found) and not response.meta.get(SKIP_LINKS)
+        yield self._page(response, found.title, hrefs, followed=followed)
+        if followed:
+            if found.truncated or found.cut:
+                self._count("web/truncated_pages")
+            yield Links(response, hrefs, base=found.base)
 
     def parse_sitemap(self, response: Response, **kwargs: Any) -> Iterator[Links]:
         """A sitemap's pages, or an index's sitemaps (``LINKS_SITEMAPS``)."""
         yield sitemap_links(response, self.crawler, self.parse_sitemap)
 
-    def _links(self, response: Response, found: Any) -> Links | None:
-        """The links to follow: none of a page that says nofollow; its canonical address counts as one."""
-        if found.nofollow or _says_nofollow(response):
+    def _is_nofollow(self, response: Response, found: PageLinks) -> bool:
+        is_nofollow = found.nofollow or _says_nofollow(response)
+        if is_nofollow:
             self._count("web/nofollow_pages")
-            return None
-        if found.truncated or found.cut:
-            self._count("web/truncated_pages")
-        hrefs = found.hrefs
-        if found.canonical is not None and found.canonical != response.url:
-            hrefs = [*hrefs, found.canonical]
-        return Links(response, hrefs, base=found.base)
+        return is_nofollow
 
-    def _page(self, response: Response, title: str | None, links: int) -> Page:
+    def _page(self, response: Response, title: str | None, hrefs: list[str], *, followed: bool) -> Page:
         meta = response.meta
         last_modified = response.headers.get(b"Last-Modified")
         text = response.text if self.with_body and isinstance(response, TextResponse) else None
@@ -187,9 +185,10 @@ class WebSpider(Spider):
             response_time=meta.get("response_time"),
             connection_reused=meta.get("connection_reused"),
             connection_requests=meta.get("connection_requests"),
-            links=links,
+            links=len(hrefs),
             duplicate_of=meta.get(DUPLICATE_OF),
             near_duplicate_of=meta.get(NEAR_DUPLICATE_OF),
+            followed=followed,
             body=text,
         )
 
@@ -221,6 +220,13 @@ class WebSpider(Spider):
     def _count(self, stat: str) -> None:
         assert self.crawler.stats is not None
         self.crawler.stats.inc_value(stat)
+
+
+def _hrefs(response: Response, found: PageLinks) -> list[str]:
+    """The links of a page; its canonical address counts as one."""
+    if found.canonical is None or found.canonical == response.url:
+        return found.hrefs
+    return [*found.hrefs, found.canonical]
 
 
 def _length(response: Response) -> int:
