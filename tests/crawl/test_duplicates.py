@@ -237,11 +237,11 @@ def test_a_copied_tree_after_a_stop(tmp_path: Path) -> None:
 
 def test_a_copied_tree_after_kills(tmp_path: Path) -> None:
     """The same after three times kill -9, whatever of the contents and the frontier was stored by then."""
-    settings = {**IMPOLITE, "FRONTIER_MAX_SESSIONS": 1, "JOBDIR": str(tmp_path / "job"), "FRONTIER_COMMIT_INTERVAL": 0.1}
+    settings = {**IMPOLITE, "FRONTIER_MAX_SESSIONS": 1, "JOBDIR": str(tmp_path), "FRONTIER_COMMIT_INTERVAL": 0.1}
     with scripted_site() as site:
         site.script = {place: replace(answer, delay=0.005) for place, answer in two_trees(60).items()}
         for requests in (93, 104, 120):
-            with crawling(WEB, tmp_path, settings=settings, seeds=site.url("1/a/aa.html")) as process:
+            with crawling(WEB, tmp_path / "results", settings=settings, seeds=site.url("1/a/aa.html")) as process:
                 site.wait_for(requests)
                 process.kill()
                 process.wait()
