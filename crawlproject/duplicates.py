@@ -111,7 +111,7 @@ class DuplicatesMiddleware:
     def _first_like(self, response: TextResponse) -> str | None:
         assert self._near is not None
         page = read_page(response, with_text=True)
-        sketch = PageSketch.of(page.title, page.text or "")
+        sketch = PageSketch.of(page.title, page.text or "", page.pictures)
         if sketch is None:
             self._stats.inc_value("duplicates/short")
             return None

@@ -22,6 +22,8 @@ MAX_LINKS = 50_000  # of one page; an index of real documentation has 28,062
 _HTML_WHITESPACE = " \t\n\f\r"
 _SELECTOR = "a[href],area[href],base[href],meta[name],link[rel],title"
 _INVISIBLE = "script,style"
+MAX_PICTURES = 64
+MAX_PICTURE_NAME = 200  # characters of a file name that count
 _LINK_TAGS = frozenset({"a", "area"})
 _OPTIONS = int(LexborDocumentOptions.WO_EVENTS)  # parses in two thirds of the time; what is left out makes no links
 _tokens = re.compile(r"[^\s,;]+").findall
@@ -41,6 +43,7 @@ class PageLinks:
     truncated: int  # links not looked at because the page has too many
     cut: int = 0  # characters (of bytes: bytes) not parsed because they would cost too much
     text: str | None = None  # what a reader sees of it, where it was asked for; elements parted by spaces
+    pictures: str = ""  # with the text: file names of the first images, with their queries, parted by spaces
 
 
 def extract(
@@ -87,6 +90,7 @@ def extract(
         truncated=truncated,
         cut=cut,
         text=_text(parser) if with_text else None,
+        pictures=_pictures(parser) if with_text else "",
     )
 
 
@@ -105,6 +109,19 @@ def _text(parser: LexborHTMLParser) -> str:
     for node in reversed(parser.css(_INVISIBLE)):  # in drawings one may stand in another: the inner one first
         node.decompose()
     return parser.body.text(separator=" ")
+
+
+def _pictures(parser: LexborHTMLParser) -> str:
+    """File names of the first images, in order; those whose bytes are in the page left out."""
+    sources = ((node.attributes.get("src") or "").strip() for node in parser.css("img[src]")[:MAX_PICTURES])
+    names = [_file_name(source)[:MAX_PICTURE_NAME] for source in sources if not source.startswith("data:")]
+    return " ".join(names)
+
+
+def _file_name(source: str) -> str:
+    """The last part of its path, with the query."""
+    path, mark, query = source.partition("?")
+    return path.rpartition("/")[2] + mark + query
 
 
 def _href(attributes: dict[str, str | None]) -> str:
