@@ -42,8 +42,9 @@ class Page:
 
     def says_the_same(self, other: "Page") -> bool:
         """Whether title and first words, or all words, are those of another page."""
-        same_heading = self.sketch.heading == other.sketch.heading and self.sketch.heading != 0
-        return same_heading or self.sketch.text == other.sketch.text
+        one, two = self.sketch, other.sketch
+        same_title = one.title == two.title or 0 in (one.title, two.title)
+        return (one.heading == two.heading != 0) or (one.text == two.text and same_title)
 
 
 def main() -> None:
