@@ -90,14 +90,14 @@ class DuplicatesMiddleware:
             self._judge(cast("TextResponse", response))
 
     def _judge(self, response: TextResponse) -> None:
-        url, first, content = response.url, None, bytes_fingerprint(response.body) or 1
+        url, first, content = response.url.partition("#")[0], None, bytes_fingerprint(response.body) or 1
         if self._options.exact:
             first = self._contents.first(content, url, response.meta.get("depth", 0))
             if first == url:
                 return  # fetched again
         label = "near" if first is None else "exact"
         if first is None and self._near is not None:
-            first = self._first_like(response)
+            first = self._first_like(url, response)
         self._learn(url, first)
         if first is None:
             return
@@ -108,14 +108,14 @@ class DuplicatesMiddleware:
             response.meta[SKIP_LINKS] = True
             self._stats.inc_value("duplicates/not_followed")
 
-    def _first_like(self, response: TextResponse) -> str | None:
+    def _first_like(self, url: str, response: TextResponse) -> str | None:
         assert self._near is not None
         page = read_page(response, with_text=True)
         sketch = PageSketch.of(page.title, page.text or "", page.pictures)
         if sketch is None:
             self._stats.inc_value("duplicates/short")
             return None
-        return self._near.first_like(response.url, sketch)
+        return self._near.first_like(url, sketch)
 
     def _is_circle(self, response: TextResponse, content: int) -> bool:
         """Whether the links of an exact copy have turned out to lead to nothing but more copies, by ever longer paths.

@@ -2,7 +2,7 @@
 
 python scripts/near_duplicates.py DIR                # all *.html below DIR, for instance one that real_web.py set up
 python scripts/near_duplicates.py DIR --pairs 100    # also 100 pairs, drawn by --seed, with what differs in each
-python scripts/near_duplicates.py DIR --per-site 500 --pairs 40 --no-recall    # DIR has a folder for each site
+python scripts/near_duplicates.py DIR --per-site 800 --pairs 40 --pairs-per-site 5 --no-recall    # a folder for each site
 
 Pages come in an order drawn by ``--seed``; those with the bytes of an earlier one are left out.  Recall is measured
 against the true Jaccard coefficient of all pairs, found by an index of rare shingles (prefix filtering, Chaudhuri,
@@ -13,7 +13,7 @@ import argparse
 import difflib
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -56,6 +56,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=0)
     parser.add_argument("--differing", action="store_true", help="draw only pairs whose texts are not the same")
     parser.add_argument("--per-site", type=int, default=0, help="pages drawn of each folder in DIR; 0: all")
+    parser.add_argument("--pairs-per-site", type=int, default=0, help="most pairs of one folder in DIR; 0: all")
     parser.add_argument("--no-recall", action="store_true", help="do not look for what is missed: it takes long")
     options = parser.parse_args()
     random = Random(options.seed)
@@ -70,7 +71,10 @@ def main() -> None:
     drawn = [
         b for b, a in sorted(found.items()) if not options.differing or pages[a].sketch.text != pages[b].sketch.text
     ]
-    for number, later in enumerate(random.sample(drawn, min(options.pairs, len(drawn))), 1):
+    random.shuffle(drawn)
+    if options.pairs_per_site:
+        drawn = few_of_each(drawn, lambda later: site_of(pages[later].path, options.dir), options.pairs_per_site)
+    for number, later in enumerate(drawn[: options.pairs], 1):
         show(number, pages[found[later]], pages[later], options.dir)
 
 
@@ -81,7 +85,7 @@ def read_pages(directory: Path, random: Random, counts: dict[str, int], per_site
     left = defaultdict(lambda: per_site or len(files))
     contents = set()
     for path in files:
-        site = path.relative_to(directory).parts[0]
+        site = site_of(path, directory)
         left[site] -= 1
         if left[site] < 0:
             continue
@@ -98,6 +102,22 @@ def read_pages(directory: Path, random: Random, counts: dict[str, int], per_site
             counts["short"] += 1
         else:
             yield Page(path, sketch, np.unique(shingle_hashes(word_hashes(text))))
+
+
+def site_of(path: Path, directory: Path) -> str:
+    """The folder of ``directory`` that a page is in."""
+    return path.relative_to(directory).parts[0]
+
+
+def few_of_each(numbers: list[int], kind: Callable[[int], str], most: int) -> list[int]:
+    """The first ``most`` of each kind."""
+    left: dict[str, int] = defaultdict(lambda: most)
+    kept = []
+    for number in numbers:
+        left[kind(number)] -= 1
+        if left[kind(number)] >= 0:
+            kept.append(number)
+    return kept
 
 
 def read_file(path: Path) -> PageLinks:

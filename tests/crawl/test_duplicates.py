@@ -111,6 +111,22 @@ def test_near_copies_are_marked_and_followed() -> None:
     assert fetched == {"near": True, "none": False, "all": True}
 
 
+def test_pages_of_an_album_are_no_copies() -> None:
+    """Their titles differ in a number, or nothing but their images; a page with the same image is one."""
+
+    def image(title: str, picture: str, comment: str = "") -> Answer:
+        body = f"<title>{title}</title><img src='/images/{picture}?w=300'>{text(100)}<!-- {comment} -->"
+        return Answer(body, headers={"Content-Type": "text/html"})
+
+    with scripted_site() as site:
+        pages = [image("Image 12", "a.jpg"), image("Image 13", "a.jpg"), image("Image 13", "b.jpg")]
+        pages.append(image("Image 13", "b.jpg", comment="again"))
+        site.script = {f"1/{number}": one for number, one in enumerate(pages)}
+        site.script["1/"] = page(*(f"/{number}" for number in range(len(pages))))
+        found = marks(crawl_web(site, "1/"), site)
+    assert [found[f"1/{number}"][1] for number in range(len(pages))] == [None, None, None, "1/2"]
+
+
 def test_other_spiders_links_are_dropped_too() -> None:
     """``Links`` of an exact copy, counted; the spider has its response as ever."""
     copy = page("/x", "/y", title="copied")
