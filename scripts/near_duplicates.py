@@ -2,7 +2,7 @@
 
 python scripts/near_duplicates.py DIR                # all *.html below DIR, for instance one that real_web.py set up
 python scripts/near_duplicates.py DIR --pairs 100    # also 100 pairs, drawn by --seed, with what differs in each
-python scripts/near_duplicates.py DIR --per-site 800 --pairs 40 --pairs-per-site 5 --no-recall    # a folder for each site
+python scripts/near_duplicates.py DIR --per-site 800 --pairs 40 --pairs-per-site 5 --no-recall  # a folder for each site
 
 Pages come in an order drawn by ``--seed``; those with the bytes of an earlier one are left out.  Recall is measured
 against the true Jaccard coefficient of all pairs, found by an index of rare shingles (prefix filtering, Chaudhuri,

@@ -31,10 +31,10 @@ def test_the_most_alike_of_the_newest_page_of_each_cell(versions: list[tuple[int
     """
     near = NearDuplicates(100, THRESHOLD)
     kept: dict[str, PageSketch] = {}
-    newest: dict[tuple[int, int], str] = {}
+    newest: dict[int, str] = {}
     for number, (seed, changed) in enumerate(versions):
         sketch = page_sketch(text(400, seed, tuple(changed)))
-        cells = list(enumerate(near._cells(sketch).tolist()))
+        cells = near._cells(sketch)
         met = {newest[cell]: likeness(sketch, kept[newest[cell]]) for cell in cells if cell in newest}
         first = near.first_like(str(number), sketch)
         if first is None:
