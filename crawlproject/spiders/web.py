@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
+    from crawlproject.urls import PageLinks
+
 
 def _whole(name: str, value: Any) -> int:
     if not re.fullmatch("[0-9]{1,15}", str(value)):
@@ -67,8 +69,6 @@ NO_SEED_FETCHED = "no_seed_fetched"
 
 #: Servers of seeds whose failure is said at the end.
 MAX_REASONS = 5
-
-    from crawlproject.urls import PageLinks
 
 
 class WebSpider(Spider):
