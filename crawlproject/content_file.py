@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING
 
 from crawlproject.content import ContentTable
 
@@ -23,14 +23,6 @@ FILE_NAME = "contents.tsv"
 HEADER = b"crawlproject contents 1\n"
 _HASH_DIGITS = 16
 _MOST_LINE = 1 << 16  # bytes of a line read back: a URL is shorter
-
-
-class FirstPage(NamedTuple):
-    """Where a content was met first."""
-
-    url: str
-    #: Links from a seed.
-    depth: int
 
 
 class ContentFile:
@@ -89,8 +81,8 @@ class ContentFile:
     def __len__(self) -> int:
         return len(self._table)
 
-    def first(self, key: int, url: str, depth: int) -> FirstPage | None:
-        """The page that had the content ``key`` (not 0) first; None, and it is this one, if none had. O(1).
+    def first(self, key: int, url: str, depth: int) -> str | None:
+        """URL of the page that had the content ``key`` (not 0) first; None, and it is this one, if none had. O(1).
 
         Costs a write of some 5 us, or a read where the content was met before.
         """
@@ -118,15 +110,15 @@ class ContentFile:
                 logger.error("%s: contents cannot be written, they stay in memory: %s", self._path, error)
         self._in_memory += line
 
-    def _read(self, place: int) -> FirstPage | None:
-        """The page in the line at ``place``; None where it cannot be read."""
+    def _read(self, place: int) -> str | None:
+        """The URL in the line at ``place``; None where it cannot be read."""
         assert self._file is not None
         if place >= self._on_disk:
             data = bytes(self._in_memory[place - self._on_disk :][:_MOST_LINE])
         else:
             data = os.pread(self._file.fileno(), _MOST_LINE, place)
         try:
-            _, depth, url = data.partition(b"\n")[0].split(b"\t", 2)
-            return FirstPage(url.decode("utf-8", "surrogatepass"), int(depth))
+            _, _, url = data.partition(b"\n")[0].split(b"\t", 2)
+            return url.decode("utf-8", "surrogatepass")
         except ValueError:
             return None

@@ -1,24 +1,26 @@
-"""Marks pages whose content was met before, and has what follows from it done."""
+"""Marks duplicate pages and applies the consequences."""
 
 from __future__ import annotations
 
 import logging
+from itertools import islice
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from crawlproject.content import IS_FAST, Mirrors, NearDuplicates, PageSketch
+from crawlproject.content import IS_FAST, NearDuplicates, PageSketch
 from crawlproject.content_file import FILE_NAME, ContentFile
 from crawlproject.duplicate_options import DuplicateOptions
 from crawlproject.extras import install_command
+from crawlproject.frontier.copies import MIN_TIMES, is_circle
 from crawlproject.links import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS
 from crawlproject.middlewares import frontier_scheduler
 from crawlproject.options import FrontierOptions
 from crawlproject.page_reading import is_html, read_page
 from crawlproject.seen import bytes_fingerprint
-from crawlproject.urls import server_key
+from crawlproject.urls import resolve, server_key
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,12 +31,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: Links of a copy looked at, for one that leads in a circle.
+MAX_LINKS = 200
+
 
 class DuplicatesMiddleware:
     """Compares every HTML page with those before it (spider middleware, after HttpErrorMiddleware).
 
-    Sets ``response.meta["duplicate_of"]`` or ``["near_duplicate_of"]`` to a URL, and ``["skip_links"]`` where the links
-    of a copy are not to be followed, before the callback runs.  A page fetched again is no copy of itself.
+    Sets ``response.meta["duplicate_of"]`` or ``["near_duplicate_of"]`` to a URL, and ``["skip_links"]`` if the links of
+    the copy are not followed, before the callback runs.  A page fetched again is no copy of itself.
     Settings: ``DUPLICATES_*``.  Stats: ``duplicates/*``.
     """
 
@@ -43,10 +48,8 @@ class DuplicatesMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._options = options
-        self._depth_limit = crawler.settings.getint("DEPTH_LIMIT")
         self._contents = ContentFile(None if directory is None else directory / FILE_NAME)
         self._near = NearDuplicates(options.near_pages, options.threshold) if options.near else None
-        self._mirrors = Mirrors()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -84,72 +87,64 @@ class DuplicatesMiddleware:
             self._judge(cast("TextResponse", response))
 
     def _judge(self, response: TextResponse) -> None:
-        first, depth, label = None, 0, "exact"
+        url, first, content = response.url.partition("#")[0], None, bytes_fingerprint(response.body) or 1
         if self._options.exact:
-            page = self._contents.first(
-                bytes_fingerprint(response.body) or 1, response.url, response.meta.get("depth", 0)
-            )
-            if page is not None and page.url == response.url:
+            first = self._contents.first(content, url, response.meta.get("depth", 0))
+            if first == url:
                 return  # fetched again
-            if page is not None:
-                first, depth = page
+        label = "near" if first is None else "exact"
         if first is None and self._near is not None:
-            first, label = self._first_like(response), "near"
-        self._learn(response.url, first)
+            first = self._first_like(url, response)
+        self._learn(url, first)
         if first is None:
             return
         response.meta[DUPLICATE_OF if label == "exact" else NEAR_DUPLICATE_OF] = first
         self._stats.inc_value(f"duplicates/{label}")
-        is_shallower = label == "exact" and response.meta.get("depth", 0) < depth
-        if not self._is_followed(response.url, first, label, is_shallower=is_shallower):
+        is_circle = label == "exact" and self._is_circle(response, content)
+        if self._options.follow == "none" or (is_circle and self._options.follow == "near"):
             response.meta[SKIP_LINKS] = True
             self._stats.inc_value("duplicates/not_followed")
 
-    def _first_like(self, response: TextResponse) -> str | None:
+    def _first_like(self, url: str, response: TextResponse) -> str | None:
         assert self._near is not None
         page = read_page(response, with_text=True)
-        sketch = PageSketch.of(page.title, page.text or "")
+        sketch = PageSketch.of(page.title, page.text or "", page.pictures)
         if sketch is None:
             self._stats.inc_value("duplicates/short")
             return None
-        return self._near.first_like(response.url, sketch)
+        return self._near.first_like(url, sketch)
 
-    def _is_followed(self, url: str, first: str, label: str, *, is_shallower: bool) -> bool:
-        """Whether the links of a copy are.
+    def _is_circle(self, response: TextResponse, content: int) -> bool:
+        """Whether the links of an exact copy have turned out to lead to nothing but more copies, by ever longer paths.
 
-        Those of an exact copy are the same links where it stands beside the first.  Elsewhere they may lead to pages
-        that no other link leads to: they are followed until most pages of the server have turned out to be copies.
+        The links of all other copies are followed: relative ones may lead to pages that no other link leads to, and
+        those that were met before cost a look at the seen-set.
         """
-        if self._options.follow != "near" or label == "near":
-            return self._options.follow != "none"
-        if self._depth_limit and is_shallower:
-            return True  # links that were too deep for the first
-        return _place(url) != _place(first) and not self._mirrors.has_mostly_copies(server_key(url))
+        scheduler = frontier_scheduler(self._crawler)
+        if scheduler is None or scheduler.learn_copy(server_key(response.url), content) <= MIN_TIMES:
+            return False
+        page = read_page(response)
+        deeper = islice((href for href in page.hrefs if "/" in href[1:]), MAX_LINKS)
+        return is_circle(response.url, (resolve(href, page.base) for href in deeper))
 
     def _learn(self, url: str, first: str | None) -> None:
         """Count a page for its server and, where it is a copy, against it; report mirrors."""
-        server = server_key(url)
         self._stats.inc_value("duplicates/pages")
-        self._mirrors.met(server, copy=first is not None)
         scheduler = frontier_scheduler(self._crawler)
-        if scheduler is not None:
-            scheduler.learn_content(server, copy=first is not None, url=url)
+        if scheduler is None:
+            return
+        server = server_key(url)
+        scheduler.learn_content(server, copy=first is not None, url=url)
         if first is None or server == server_key(first) or _path(url) != _path(first):
             return
-        demoted = self._mirrors.met_in_place(server, server_key(first))
-        if demoted is not None:
+        mirror = scheduler.learn_shared(server, server_key(first))
+        if mirror is not None:
             self._stats.inc_value("duplicates/mirrors")
-            other = server_key(first) if demoted == server else server
-            logger.info("%s is a mirror of %s: its rank is lowered", demoted, other)
-            if scheduler is not None:
-                scheduler.demote(demoted, self._options.mirror_factor)
+            other = server_key(first) if mirror == server else server
+            logger.info("%s is a mirror of %s: its rank is lowered", mirror, other)
+            scheduler.demote(mirror, self._options.mirror_factor)
 
 
 def _path(url: str) -> tuple[str, str]:
     parts = urlsplit(url)
     return parts.path, parts.query
-
-
-def _place(url: str) -> str:
-    """What relative links are completed with."""
-    return url.partition("#")[0].partition("?")[0].rpartition("/")[0]

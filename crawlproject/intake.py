@@ -12,7 +12,7 @@ from crawlproject.frontier import Entry
 from crawlproject.frontier.quality import link_gains
 from crawlproject.limit_options import LimitOptions
 from crawlproject.link_record import LinkRecord
-from crawlproject.links import SKIP_LINKS
+from crawlproject.links import DUPLICATE_OF, SKIP_LINKS
 from crawlproject.page_limits import PAGE_LIMIT
 from crawlproject.page_reading import is_html
 from crawlproject.urls import LinkFilter, server_key
@@ -170,7 +170,7 @@ class LinkIntake:
         distinct = dict.fromkeys(url for url in urls if url is not None and url != page)
         if self._record is not None and (links.hrefs or is_read(links.response)):
             self._record.add(page, distinct)
-        if links.quality is not None:
+        if links.quality is not None or DUPLICATE_OF in links.response.meta:  # a copy adds nothing to its first
             return _Source(server_key(page), 0.0, 0.0)
         return _Source(
             server_key(page), *link_gains(self._quality, links.response.meta.get("quality", 1.0), len(distinct))

@@ -1,4 +1,4 @@
-"""What the crawl brings home."""
+"""The item yielded for each page."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ class Page:
     connection_requests: int | None
     #: Links found on the page, before filtering.
     links: int
-    #: URL of the first page with the same bytes; of such a copy there is no title where its links are not followed.
+    #: URL of the first page with the same bytes.
     duplicate_of: str | None = None
     #: URL of the first page with nearly the same text.
     near_duplicate_of: str | None = None
+    #: Whether its links are followed: not those of a page that says nofollow, nor of some copies (docs/duplicates.md).
+    followed: bool = True
     #: Text of the page, where asked for.
     body: str | None = None

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-#: ``response.meta``: its links are those of a page met before, and are dropped (``DUPLICATES_FOLLOW``).
+#: ``response.meta``: URL of the first page with the same bytes.
+DUPLICATE_OF = "duplicate_of"
+#: ``response.meta``: the links of this copy are dropped (``DUPLICATES_FOLLOW``).
 SKIP_LINKS = "skip_links"
 
 #: ``response.meta``: URL of the first page with the same bytes, and of the first with nearly the same text.

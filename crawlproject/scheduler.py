@@ -198,6 +198,14 @@ class FrontierScheduler(BaseScheduler):
         if self._guard is not None:
             self._guard.learn_content(key, url, copy=copy)
 
+    def learn_copy(self, key: str, content: int) -> int:
+        """See ``Frontier.learn_copy``."""
+        return self._frontier.learn_copy(key, content)
+
+    def learn_shared(self, key: str, first: str) -> str | None:
+        """See ``Frontier.learn_shared``."""
+        return self._frontier.learn_shared(key, first)
+
     def demote(self, key: str, factor: float) -> None:
         """Rank the server ``key`` lower by ``factor``: it is a mirror."""
         self._frontier.demote(key, factor)

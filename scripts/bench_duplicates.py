@@ -71,14 +71,14 @@ def measure_steps(directory: Path, count: int, rounds: int) -> None:
     bodies = [path.read_bytes() for path in Random(1).sample(files, min(count, len(files)))]
     texts = [body.decode("utf-8", "replace") for body in bodies]
     read = [extract(text, "http://a.example/", with_text=True) for text in texts]
-    sketches = [PageSketch.of(page.title, page.text or "") for page in read]
+    sketches = [PageSketch.of(page.title, page.text or "", page.pictures) for page in read]
     print(f"{len(bodies)} pages of {sum(map(len, bodies)) / len(bodies):.0f} bytes; {sketches.count(None)} too short")
     steps: dict[str, Callable[[], Callable[[int], object]]] = {
         "hash": lambda: lambda n: bytes_fingerprint(bodies[n]),
         "file": lambda: _first_of_file(),
         "parse, links": lambda: lambda n: extract(texts[n], "http://a.example/"),
         "parse, links, text": lambda: lambda n: extract(texts[n], "http://a.example/", with_text=True),
-        "sketch": lambda: lambda n: PageSketch.of(read[n].title, read[n].text or ""),
+        "sketch": lambda: lambda n: PageSketch.of(read[n].title, read[n].text or "", read[n].pictures),
         "look-up": lambda: _first_like(sketches),
     }
     for name, prepare in steps.items():

@@ -2,6 +2,7 @@
 
 python scripts/near_duplicates.py DIR                # all *.html below DIR, for instance one that real_web.py set up
 python scripts/near_duplicates.py DIR --pairs 100    # also 100 pairs, drawn by --seed, with what differs in each
+python scripts/near_duplicates.py DIR --per-site 800 --pairs 40 --pairs-per-site 5 --no-recall  # a folder for each site
 
 Pages come in an order drawn by ``--seed``; those with the bytes of an earlier one are left out.  Recall is measured
 against the true Jaccard coefficient of all pairs, found by an index of rare shingles (prefix filtering, Chaudhuri,
@@ -12,7 +13,7 @@ import argparse
 import difflib
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -26,7 +27,7 @@ from crawlproject.content import NearDuplicates, PageSketch
 from crawlproject.content.shingles import jaccard, shingle_hashes, word_hashes
 from crawlproject.duplicate_options import DEFAULTS
 from crawlproject.seen import bytes_fingerprint
-from crawlproject.urls import extract
+from crawlproject.urls import PageLinks, extract
 
 MOST_BYTES = 3_000_000
 
@@ -41,8 +42,9 @@ class Page:
 
     def says_the_same(self, other: "Page") -> bool:
         """Whether title and first words, or all words, are those of another page."""
-        same_heading = self.sketch.heading == other.sketch.heading and self.sketch.heading != 0
-        return same_heading or self.sketch.text == other.sketch.text
+        one, two = self.sketch, other.sketch
+        same_title = one.title == two.title or 0 in (one.title, two.title)
+        return (one.heading == two.heading != 0) or (one.text == two.text and same_title)
 
 
 def main() -> None:
@@ -53,46 +55,74 @@ def main() -> None:
     parser.add_argument("--threshold", type=float, default=DEFAULTS["DUPLICATES_THRESHOLD"])
     parser.add_argument("--pairs", type=int, default=0)
     parser.add_argument("--differing", action="store_true", help="draw only pairs whose texts are not the same")
+    parser.add_argument("--per-site", type=int, default=0, help="pages drawn of each folder in DIR; 0: all")
+    parser.add_argument("--pairs-per-site", type=int, default=0, help="most pairs of one folder in DIR; 0: all")
+    parser.add_argument("--no-recall", action="store_true", help="do not look for what is missed: it takes long")
     options = parser.parse_args()
     random = Random(options.seed)
     counts: dict[str, int] = defaultdict(int)
-    pages = list(read_pages(options.dir, random, counts))
+    pages = list(read_pages(options.dir, random, counts, options.per_site))
     found = find(pages, options.threshold)
     print(", ".join(f"{count} {name}" for name, count in counts.items()), f"{len(pages)} judged", sep=", ")
     identical = sum(pages[a].sketch.text == pages[b].sketch.text for b, a in found.items())
     print(f"{len(found)} near-duplicates found, {identical} of them with the same text")
-    report_recall(pages, found, options.threshold)
+    if not options.no_recall:
+        report_recall(pages, found, options.threshold)
     drawn = [
         b for b, a in sorted(found.items()) if not options.differing or pages[a].sketch.text != pages[b].sketch.text
     ]
-    for number, later in enumerate(random.sample(drawn, min(options.pairs, len(drawn))), 1):
+    random.shuffle(drawn)
+    if options.pairs_per_site:
+        drawn = few_of_each(drawn, lambda later: site_of(pages[later].path, options.dir), options.pairs_per_site)
+    for number, later in enumerate(drawn[: options.pairs], 1):
         show(number, pages[found[later]], pages[later], options.dir)
 
 
-def read_pages(directory: Path, random: Random, counts: dict[str, int]) -> Iterator[Page]:
-    """The distinct pages below ``directory``, shuffled."""
-    files = sorted(path for path in directory.rglob("*.html") if path.is_file() and not path.is_symlink())
+def read_pages(directory: Path, random: Random, counts: dict[str, int], per_site: int = 0) -> Iterator[Page]:
+    """The distinct pages below ``directory``, shuffled; ``per_site``: how many at most of each folder in it."""
+    files = sorted(path for path in directory.rglob("*.htm*") if path.is_file() and not path.is_symlink())
     random.shuffle(files)
+    left = defaultdict(lambda: per_site or len(files))
     contents = set()
     for path in files:
+        site = site_of(path, directory)
+        left[site] -= 1
+        if left[site] < 0:
+            continue
         body = path.read_bytes()
         key = bytes_fingerprint(body)
         if key in contents or len(body) > MOST_BYTES:
             counts["exact duplicates" if key in contents else "too large"] += 1
             continue
         contents.add(key)
-        text, title = text_of(path)
-        sketch = PageSketch.of(title, text)
+        read = read_file(path)
+        text = read.text or ""
+        sketch = PageSketch.of(read.title, text, read.pictures)
         if sketch is None:
             counts["short"] += 1
         else:
             yield Page(path, sketch, np.unique(shingle_hashes(word_hashes(text))))
 
 
-def text_of(path: Path) -> tuple[str, str | None]:
-    """Visible text and title."""
-    page = extract(path.read_bytes().decode("utf-8", "replace"), path.as_uri(), with_text=True)
-    return page.text or "", page.title
+def site_of(path: Path, directory: Path) -> str:
+    """The folder of ``directory`` that a page is in."""
+    return path.relative_to(directory).parts[0]
+
+
+def few_of_each(numbers: list[int], kind: Callable[[int], str], most: int) -> list[int]:
+    """The first ``most`` of each kind."""
+    left: dict[str, int] = defaultdict(lambda: most)
+    kept = []
+    for number in numbers:
+        left[kind(number)] -= 1
+        if left[kind(number)] >= 0:
+            kept.append(number)
+    return kept
+
+
+def read_file(path: Path) -> PageLinks:
+    """Title, visible text and pictures of a page."""
+    return extract(path.read_bytes().decode("utf-8", "replace"), path.as_uri(), with_text=True)
 
 
 def find(pages: list[Page], threshold: float) -> dict[int, int]:
@@ -133,11 +163,15 @@ def similar_pairs(pages: list[Page], threshold: float) -> Iterator[tuple[int, in
 
 def show(number: int, first: Page, later: Page, directory: Path) -> None:
     """Print two pages' places and what differs in their words."""
-    texts = [text_of(page.path)[0].split() for page in (first, later)]
+    read = [read_file(page.path) for page in (first, later)]
+    texts = [(page.text or "").split() for page in read]
     print(
         f"\n{number}. Jaccard {jaccard(first.shingles, later.shingles):.3f}, {len(texts[0])} and {len(texts[1])} words"
     )
     print(f"   {first.path.relative_to(directory)}\n   {later.path.relative_to(directory)}")
+    for name, values in (("title", [page.title for page in read]), ("pictures", [page.pictures for page in read])):
+        if values[0] != values[1]:
+            print(f"   {name}: -[{values[0]}] +[{values[1]}]"[:400])
     matcher = difflib.SequenceMatcher(None, *texts, autojunk=len(texts[0]) > 5000)
     for kind, a, b, c, d in matcher.get_opcodes():
         if kind != "equal":

@@ -1,19 +1,16 @@
 """Whether a page's content was met before: byte for byte, or nearly. Pure: no files, no clock, no Scrapy.
 
 An exact duplicate is known by a hash of its bytes (``ContentTable``), a near-duplicate by a sketch of the 4-word
-shingles of its visible text (``PageSketch``, ``NearDuplicates``); servers with many equal pages are mirrors
-(``Mirrors``).
+shingles of its visible text (``PageSketch``, ``NearDuplicates``).
 """
 
 from crawlproject.content.exact import ContentTable
-from crawlproject.content.mirrors import Mirrors
 from crawlproject.content.near import NearDuplicates
 from crawlproject.content.sketch import IS_FAST, PageSketch, similarity
 
 __all__ = [
     "IS_FAST",
     "ContentTable",
-    "Mirrors",
     "NearDuplicates",
     "PageSketch",
     "similarity",

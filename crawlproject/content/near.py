@@ -7,8 +7,9 @@ most 17 pages.
 
 A likeness of texts is not enough: in documentation made from templates (members of a class, operands of an
 instruction) two pages may differ in nothing but the name of what they describe.  So pages must also say that they are
-the same: have one title and begin alike, numbers aside.  Only such pages share a cell, or pages from a template would
-displace each other.  Where all of the text is the same, which a table of its own tells, nothing else is asked.
+the same: have one title and begin alike, dates and versions aside.  Only such pages share a cell, or pages from a
+template would displace each other.  Where all of the text is the same, which a table of its own tells, the titles must
+not differ: the pages of a blog's tags often list the same posts.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _BAND = 2 * ROWS
 class NearDuplicates:
     """The first pages of their kind among the newest ``capacity``; near-duplicates of them are not kept.
 
-    136 bytes a page of ``capacity`` at once, 530 bytes and its URL for each page kept.  ``threshold``: least estimated
+    136 bytes a page of ``capacity`` at once, 540 bytes and its URL for each page kept.  ``threshold``: least estimated
     Jaccard coefficient of near-duplicates, above 0 and at most 1.
     """
 
@@ -45,6 +46,7 @@ class NearDuplicates:
         self._tables = array("I", bytes(4 * (BANDS + 1) * self._cells_per_table))
         self._bins = bytearray()
         self._headings = array("Q")
+        self._titles = array("Q")
         self._texts = array("Q")
         self._pages: list[str] = []
 
@@ -69,11 +71,15 @@ class NearDuplicates:
 
     def _likeness(self, slot: int, sketch: PageSketch) -> float:
         """How alike the page in ``slot`` is: 1 for the same text, 0 where they say that they are another page."""
-        if self._texts[slot] == sketch.text:
+        if self._texts[slot] == sketch.text and self._may_be(slot, sketch.title):
             return 1.0
         if self._headings[slot] != sketch.heading or not sketch.heading:
             return 0.0
         return similarity(self._bins[slot * _SKETCH : (slot + 1) * _SKETCH], sketch.bins)
+
+    def _may_be(self, slot: int, title: int) -> bool:
+        """Whether the page in ``slot`` has this title, or one of both has none."""
+        return self._titles[slot] == title or not (title and self._titles[slot])
 
     def _cells(self, sketch: PageSketch) -> list[int]:
         """Where in each table its pages meet."""
@@ -89,11 +95,13 @@ class NearDuplicates:
             self._pages.append(page)
             self._bins += sketch.bins
             self._headings.append(sketch.heading)
+            self._titles.append(sketch.title)
             self._texts.append(sketch.text)
         else:
             self._pages[slot] = page
             self._bins[slot * _SKETCH : (slot + 1) * _SKETCH] = sketch.bins
             self._headings[slot] = sketch.heading
+            self._titles[slot] = sketch.title
             self._texts[slot] = sketch.text
         for cell in cells:
             self._tables[cell] = slot + 1

@@ -189,6 +189,20 @@ class Frontier:
         """A page of the server ``key`` was looked at; ``copy``: its content was met before. O(log servers)."""
         self._servers.learn_content(key, copy=copy, counts=self.copies_count)
 
+    def learn_copy(self, key: str, content: int) -> int:
+        """A page of the server ``key`` has the ``content`` (hash) of an earlier one; how often now (``CopyRun``). O(1).
+
+        ``learn_content`` comes first.
+        """
+        return self._servers.learn_copy(key, content)
+
+    def learn_shared(self, key: str, first: str) -> str | None:
+        """A page of the server ``key`` is the same in its place on the server ``first``, which had it first.
+
+        Returns the key of the one that is a mirror of the other, once. O(1).
+        """
+        return self._servers.learn_shared(key, first)
+
     def demote(self, key: str, factor: float) -> None:
         """Rank the server ``key`` at ``factor`` (above 0) of what it would be, from now on. O(log servers)."""
         self._servers.demote(key, factor, copies_count=self.copies_count)

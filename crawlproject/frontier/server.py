@@ -12,6 +12,7 @@ from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES
 from crawlproject.frontier.session import Session
 
 if TYPE_CHECKING:
+    from crawlproject.frontier.copies import CopyRun, SharedPages
     from crawlproject.frontier.heap import HeapItem
     from crawlproject.frontier.look_ahead import Yield
     from crawlproject.frontier.politeness import Politeness
@@ -55,6 +56,7 @@ class Server:
         "away_wait",
         "bonus",
         "copies",
+        "copy_run",
         "crawl_delay",
         "demotion",
         "estimates",
@@ -78,6 +80,7 @@ class Server:
         "ready_at",
         "request_wait",
         "session",
+        "shared",
         "state",
         "urgency",
         "urls",
@@ -109,6 +112,8 @@ class Server:
         self.given_up = False
         self.pages = 0  # whose content was looked at
         self.copies = 0  # of these, with content met before
+        self.copy_run: CopyRun | None = None  # since its last page with content of its own
+        self.shared: SharedPages | None = None  # with other servers
         self.demotion = 1.0  # factor on its rank: less for a mirror
         self.worth = 1.0  # factor on its rank, of demotion and copies
         self.session: Session | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.copies import CopyRun, learn_shared
 from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.expectation import Expectations
 from crawlproject.frontier.server import Server
@@ -241,8 +242,25 @@ class ServerTable:
         server = self.meet(key)
         server.pages += 1
         server.copies += copy
+        if not copy:
+            server.copy_run = None
         server.weigh(by_copies=counts)
         self.move(server)
+
+    def learn_copy(self, key: str, content: int) -> int:
+        """See ``Frontier.learn_copy``."""
+        server = self.meet(key)
+        server.copy_run = server.copy_run or CopyRun()
+        self.changed(server)
+        return server.copy_run.add(content)
+
+    def learn_shared(self, key: str, first: str) -> str | None:
+        """See ``Frontier.learn_shared``."""
+        servers = self.meet(key), self.meet(first)
+        mirror = learn_shared(*servers)
+        for server in servers:
+            self.changed(server)
+        return None if mirror is None else mirror.key
 
     def demote(self, key: str, factor: float, *, copies_count: bool) -> None:
         """See ``Frontier.demote``."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from crawlproject.frontier.copies import CopyRun, SharedPages
 from crawlproject.frontier.look_ahead import Yield
 from crawlproject.frontier.prior import Observed
 from crawlproject.frontier.suspects import ServerGuard
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
 
 SERVER_ATTRIBUTES = (
     *("crawl_delay", "estimates", "failures", "found", "given_up", "ready_at"),
-    *("pages", "copies", "demotion", "guard", "guarded", "fetched", "last_error"),
+    *("pages", "copies", "copy_run", "demotion", "guard", "guarded", "shared", "fetched", "last_error"),
 )
 
 #: Attributes that are None until something is observed.
 MADE_WHEN_NEEDED: dict[str, type] = {
     **dict.fromkeys(("connects", "responses"), Observed),
-    **{"found": Yield, "guard": ServerGuard},
+    **{"copy_run": CopyRun, "found": Yield, "guard": ServerGuard, "shared": SharedPages},
 }
 
 _PLAIN = (bool, int, float, str, list, tuple)  # a union of types takes twice as long to test

@@ -33,6 +33,8 @@ class Compression:
     #: A new decompressor, with ``eof`` and ``unused_data`` as zlib's.
     decompressor: Callable[[], Any]
     error: type[Exception]
+    #: What a compressed record begins with.
+    magic: bytes
 
 
 class _Zstd(threading.local):
@@ -54,9 +56,14 @@ def _compress_zstd(data: bytes) -> bytes:
     return _zstd.compressor.compress(data)
 
 
-GZIP = Compression("gzip", ".gz", _compress_gzip, lambda: zlib.decompressobj(wbits=31), zlib.error)
+GZIP = Compression("gzip", ".gz", _compress_gzip, lambda: zlib.decompressobj(wbits=31), zlib.error, b"\x1f\x8b\x08")
 ZSTD = Compression(
-    "zstd", ".zst", _compress_zstd, lambda: zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError
+    "zstd",
+    ".zst",
+    _compress_zstd,
+    lambda: zstandard.ZstdDecompressor().decompressobj(),
+    zstandard.ZstdError,
+    b"\x28\xb5\x2f\xfd",
 )
 
 COMPRESSIONS = {compression.name: compression for compression in (GZIP, ZSTD)}
@@ -94,3 +101,32 @@ def members(file: BinaryIO, compression: Compression, start: int = 0) -> Iterato
         length -= len(rest)
         yield Member(start, length, b"".join(parts))
         start += length
+
+
+def next_record(file: BinaryIO, compression: Compression, start: int) -> int | None:
+    """Where a WARC record seems to begin at ``start`` or behind it; None if there is none. O(bytes).
+
+    Finds the records behind a damaged one.
+    """
+    place, data = start, b""
+    while True:
+        file.seek(place + len(data))
+        chunk = file.read(CHUNK)
+        data += chunk
+        found = data.find(compression.magic)
+        while found >= 0:
+            if _begins_record(file, compression, place + found):
+                return place + found
+            found = data.find(compression.magic, found + 1)
+        if not chunk:
+            return None
+        overlap = len(compression.magic) - 1
+        place, data = place + len(data) - overlap, data[-overlap:]
+
+
+def _begins_record(file: BinaryIO, compression: Compression, place: int) -> bool:
+    file.seek(place)
+    try:
+        return bool(compression.decompressor().decompress(file.read(CHUNK)).startswith(b"WARC/"))
+    except compression.error:
+        return False

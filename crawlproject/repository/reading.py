@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from io import BytesIO
+import logging
+import re
+from io import SEEK_END, BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
-from crawlproject.repository.compression import COMPRESSIONS, Compression, Member, members
+from crawlproject.repository.compression import COMPRESSIONS, Compression, Member, members, next_record
 from crawlproject.repository.index import PageRow
 from crawlproject.repository.records import TIMES, payload_digest
 from crawlproject.urls import server_key
@@ -20,11 +22,38 @@ if TYPE_CHECKING:
 _PAGES = (WarcRecordType.response, WarcRecordType.revisit)
 
 
+logger = logging.getLogger(__name__)
+
+_head_end = re.compile(rb"\r?\n\r?\n").search
+_status = re.compile(rb"HTTP/[0-9.]{1,8}[ \t]+([0-9]{3})(?![0-9])").match
+#: Numbers in metadata records from here on are none.
+_MAX_NUMBER = 2.0**53
+
+
 class Message(NamedTuple):
-    """An answer as a record has it."""
+    """An answer as a record has it; ``head`` without the empty line at its end."""
 
     head: bytes
     body: bytes
+
+    @property
+    def status(self) -> int | None:
+        """Of its first line, None where that is none of HTTP."""
+        found = _status(self.head)
+        return None if found is None else int(found[1])
+
+    def lines(self) -> list[bytes]:
+        """Of the head, the first one included. O(length)."""
+        return [line.rstrip(b"\r") for line in self.head.split(b"\n")]
+
+    def header(self, name: bytes) -> str | None:
+        """The last value of the header ``name`` (lower case), as Scrapy has it; None where there is none. O(length)."""
+        found = None
+        for line in self.lines()[1:]:
+            field, colon, value = line.partition(b":")
+            if colon and field.strip().lower() == name:
+                found = value.strip().decode("latin-1")
+        return found
 
 
 def compression_of(name: str) -> Compression:
@@ -36,49 +65,78 @@ def compression_of(name: str) -> Compression:
 
 
 class Scan:
-    """The pages of a WARC file from ``start`` on; ``end`` is where the last whole record read so far ends."""
+    """The pages of a WARC file from ``start`` on.
 
-    def __init__(self, file: BinaryIO, name: str, start: int = 0) -> None:
+    ``end`` is where the last whole record read so far ends, ``unreadable`` how many records were whole and made no
+    sense.  With ``skip_damage`` a record that is not whole is one of these, and the next whole one is looked for; else
+    it ends the scan.
+    """
+
+    def __init__(self, file: BinaryIO, name: str, start: int = 0, *, skip_damage: bool = False) -> None:
         self._file = file
         self._name = name
+        self._skips_damage = skip_damage
         self.end = start
+        self.unreadable = 0
+        #: Where the first of these begins.
+        self.first_unreadable = 0
 
     def __iter__(self) -> Iterator[PageRow]:
         """A row per response and revisit over HTTP, with what its metadata record says. O(bytes)."""
         row: PageRow | None = None
-        for member in members(self._file, compression_of(self._name), self.end):
-            record = _record(member)
-            if record is None:
-                break
-            if record.record_type in _PAGES:
-                if row is not None:
-                    yield row
-                row = self._row(record, member)
-            elif row is not None and record.record_type == WarcRecordType.metadata and _refers(record, row):
-                row = _with_metadata(row, record.reader.read())
+        for member in self._members():
+            try:
+                record = _record(member)
+                if record.record_type in _PAGES:
+                    if row is not None:
+                        yield row
+                    row = None
+                    row = self._row(record, member)
+                elif row is not None and record.record_type == WarcRecordType.metadata and _refers(record, row):
+                    row = _with_metadata(row, record.reader.read())
+            except (OSError, ValueError) as error:
+                self._skip(member.offset, error)
             self.end = member.offset + member.length
         if row is not None:
             yield row
 
+    def _members(self) -> Iterator[Member]:
+        compression = compression_of(self._name)
+        place: int | None = self.end
+        while place is not None:
+            yield from members(self._file, compression, place)
+            if not self._skips_damage or self._file.seek(0, SEEK_END) <= self.end:
+                return
+            damaged = max(place, self.end)
+            place = next_record(self._file, compression, damaged + 1)
+            self._skip(damaged, "damaged")
+
+    def _skip(self, place: int, reason: object) -> None:
+        if not self.unreadable:
+            self.first_unreadable = place
+        self.unreadable += 1
+        logger.debug("%s: no record at byte %d: %s", self._name, place, reason)
+
     def _row(self, record: WarcRecord, member: Member) -> PageRow | None:
-        if not record.is_http_parsed:
+        if not record.is_http:
             return None  # of another protocol
-        headers, http = record.headers, record.http_headers
+        if record.record_date is None:
+            raise ValueError("no WARC-Date")
+        headers, http = record.headers, split(record.reader.read())
         url = (headers.get("WARC-Target-URI") or "").strip("<>")
-        body = record.reader.read()
         truncated = headers.get("WARC-Truncated")
         is_response = record.record_type == WarcRecordType.response
         digest = headers.get("WARC-Payload-Digest")
         if is_response:
-            digest = (digest or payload_digest(body)) if body else None
+            digest = (digest or payload_digest(http.body)) if http.body else None
         return PageRow(
             url=url,
             fetched_at=record.record_date.timestamp(),
             record_type="response" if is_response else "revisit",
-            status=http.status_code,
-            content_type=http.get("Content-Type"),
-            last_modified=http.get("Last-Modified"),
-            length=len(body),
+            status=http.status,
+            content_type=http.header(b"content-type"),
+            last_modified=http.header(b"last-modified"),
+            length=len(http.body),
             digest=digest,
             server=_server(url),
             depth=None,
@@ -97,24 +155,29 @@ class Scan:
         )
 
 
+def split(block: bytes) -> Message:
+    """The block of a response as head and body; without an empty line all of it is head. O(length)."""
+    end = _head_end(block)
+    return Message(block, b"") if end is None else Message(block[: end.start()], block[end.end() :])
+
+
 def read_message(path: Path, offset: int) -> Message:
     """The answer that the record at ``offset`` has. Raises OSError, ValueError where there is none."""
     with path.open("rb") as file:
         for member in members(file, compression_of(path.name.removesuffix(".open")), offset):
-            record = _record(member, parse_http=False)
-            if record is not None:
-                head, _, body = record.reader.read().partition(b"\r\n\r\n")
-                return Message(head, body)
-            break
+            return split(_record(member).reader.read())
     raise ValueError(f"{path}: no record at {offset}")
 
 
 def decoded(message: Message) -> bytes:
     """The body without its content coding (gzip, br, deflate, ...). Raises ValueError where it cannot be undone."""
+    codings = [
+        line for line in message.lines() if line.lower().startswith((b"content-encoding:", b"transfer-encoding:"))
+    ]
     record = WarcRecord()
     record.init_headers(WarcRecordType.response)
     record.is_http = True
-    record.set_bytes_content(message.head + b"\r\n\r\n" + message.body)
+    record.set_bytes_content(b"\r\n".join((b"HTTP/1.1 200 OK", *codings, b"", message.body)))  # of any length
     try:
         record.parse_http(auto_decode="all")
         return record.reader.read()
@@ -122,9 +185,15 @@ def decoded(message: Message) -> bytes:
         raise ValueError(f"the body cannot be decoded: {error}") from error
 
 
-def _record(member: Member, *, parse_http: bool = True) -> WarcRecord | None:
-    """The record that a member holds, None if it holds none."""
-    return next(iter(ArchiveIterator(BytesIO(member.data), parse_http=parse_http)), None)
+def _record(member: Member) -> WarcRecord:
+    """The record that a member holds. Raises OSError, ValueError where it holds none.
+
+    HTTP is left to ``split``: FastWARC reads no more than 32 kB of headers.
+    """
+    record = next(iter(ArchiveIterator(BytesIO(member.data), parse_http=False)), None)
+    if record is None:
+        raise ValueError("no WARC record")
+    return record
 
 
 def _refers(record: WarcRecord, row: PageRow) -> bool:
@@ -146,6 +215,8 @@ def _with_metadata(row: PageRow, block: bytes) -> PageRow:
         try:
             number = float(fields[field])
         except (KeyError, ValueError):
+            continue
+        if not abs(number) < _MAX_NUMBER:
             continue
         if field.endswith("Ms"):
             found[name] = round(number / 1e3, 6)

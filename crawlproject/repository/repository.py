@@ -6,12 +6,12 @@ import asyncio
 import logging
 import sqlite3
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.repository.index import PageIndex, PageRow, RepositoryError
 from crawlproject.repository.reading import Scan
-from crawlproject.repository.records import new_id, page_records, payload_digest, warcinfo_record
+from crawlproject.repository.records import new_id, page_records, payload_digest, target_uri, warcinfo_record
 from crawlproject.repository.warc_file import WarcFiles
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class Repository:
             self._index = PageIndex(self._options.directory)
             for file in self._warc.abandoned():
                 self._repair(file)
+            self._warn_of_unknown_files()
         except (OSError, sqlite3.Error) as error:
             raise RepositoryError(self._options.directory, error) from error
 
@@ -90,6 +91,8 @@ class Repository:
         with self._warc.path(file.name).open("rb") as opened:
             scan = Scan(opened, file.name, self._index.end(file.name))
             pages = _add_all(self._index, scan)
+        self._count("repository/unreadable", scan.unreadable)
+        _log_unreadable(file.name, scan)
         damaged = file.size - scan.end
         file.cut(scan.end)
         if scan.end:
@@ -104,11 +107,25 @@ class Repository:
             damaged,
         )
 
+    def _warn_of_unknown_files(self) -> None:
+        files = self._index.files()
+        unknown = sum(not files.get(path.name, (False, 0))[0] for path in self._warc.finished())
+        if unknown:
+            logger.warning(
+                "%d WARC files are not in the index of %s: `scrapy repository index` adds their pages",
+                unknown,
+                self._options.directory,
+            )
+
     async def keep(self, capture: Capture) -> None:
         """Write a page; its records are with the operating system when this returns.
 
         Raises OSError where they cannot be written; then nothing of the page is kept.
         """
+        url = target_uri(capture.url)
+        if url != capture.url:
+            self._count("repository/urls_changed", 1)
+            capture = replace(capture, url=url)
         is_long = len(capture.body) > LONG_BODY
         digest = await _run(is_long, payload_digest, capture.body)
         original = self._original(capture, digest)
@@ -242,11 +259,18 @@ def _add_all(index: PageIndex, scan: Scan) -> int:
     return pages
 
 
+def _log_unreadable(name: str, scan: Scan) -> None:
+    if scan.unreadable:
+        logger.error(
+            "%s: %d records cannot be read, the first at byte %d", name, scan.unreadable, scan.first_unreadable
+        )
+
+
 def reindex(directory: Path) -> tuple[int, int]:
     """Add to the index what it does not have of a directory's finished files: (files read, pages found).
 
-    O(bytes of these files).  Raises RepositoryError; a file that is no WARC file with a member per record costs a line
-    in the log.
+    O(bytes of these files).  Raises RepositoryError; records that cannot be read are skipped, and cost a line in the
+    log for each file.
     """
     files = pages = 0
     try:
@@ -255,12 +279,11 @@ def reindex(directory: Path) -> tuple[int, int]:
                 if index.is_complete(path.name):
                     continue
                 with path.open("rb") as opened:
-                    scan = Scan(opened, path.name, index.end(path.name))
+                    scan = Scan(opened, path.name, index.end(path.name), skip_damage=True)
                     pages += _add_all(index, scan)
                 index.complete(path.name)
                 files += 1
-                if scan.end < path.stat().st_size:
-                    logger.error("%s: not readable from byte %d on", path, scan.end)
+                _log_unreadable(path.name, scan)
     except (OSError, sqlite3.Error) as error:
         raise RepositoryError(directory, error) from error
     return files, pages

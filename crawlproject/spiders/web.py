@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
+    from crawlproject.urls import PageLinks
+
 
 def _whole(name: str, value: Any) -> int:
     if not re.fullmatch("[0-9]{1,15}", str(value)):
@@ -138,37 +140,34 @@ class WebSpider(Spider):
             response.meta[KEEP] = True
             return
         self._count("web/pages")
-        title, links = None, None
         if not is_html(response):
             self._count("web/skipped/content_type")
-            links = Links(response, ())  # the guard of traps counts the page
-        elif response.meta.get(SKIP_LINKS):
-            links = Links(response, ())  # the guard of traps counts the page
-        else:
-            found = read_page(cast("TextResponse", response))
-            title = found.title
-            links = self._links(response, found)
-        yield self._page(response, title, len(links.hrefs) if links else 0)
-        if links is not None:
-            yield links
+            yield self._page(response, None, [], followed=True)
+            yield Links(response, ())  # the guard of traps counts the page
+            return
+        found = read_page(cast("TextResponse", response))
+        hrefs = _hrefs(response, found)
+        is_skipped = bool(response.meta.get(SKIP_LINKS))
+        followed = not self._is_nofollow(response, found) and not is_skipped
+        yield self._page(response, found.title, hrefs, followed=followed)
+        if followed:
+            if found.truncated or found.cut:
+                self._count("web/truncated_pages")
+            yield Links(response, hrefs, base=found.base)
+        elif is_skipped:
+            yield Links(response, ())  # the guard of traps counts the page
 
     def parse_sitemap(self, response: Response, **kwargs: Any) -> Iterator[Links]:
         """A sitemap's pages, or an index's sitemaps (``LINKS_SITEMAPS``)."""
         yield sitemap_links(response, self.crawler, self.parse_sitemap)
 
-    def _links(self, response: Response, found: Any) -> Links | None:
-        """The links to follow: none of a page that says nofollow; its canonical address counts as one."""
-        if found.nofollow or _says_nofollow(response):
+    def _is_nofollow(self, response: Response, found: PageLinks) -> bool:
+        is_nofollow = found.nofollow or _says_nofollow(response)
+        if is_nofollow:
             self._count("web/nofollow_pages")
-            return None
-        if found.truncated or found.cut:
-            self._count("web/truncated_pages")
-        hrefs = found.hrefs
-        if found.canonical is not None and found.canonical != response.url:
-            hrefs = [*hrefs, found.canonical]
-        return Links(response, hrefs, base=found.base)
+        return is_nofollow
 
-    def _page(self, response: Response, title: str | None, links: int) -> Page:
+    def _page(self, response: Response, title: str | None, hrefs: list[str], *, followed: bool) -> Page:
         meta = response.meta
         last_modified = response.headers.get(b"Last-Modified")
         text = response.text if self.with_body and isinstance(response, TextResponse) else None
@@ -189,9 +188,10 @@ class WebSpider(Spider):
             response_time=meta.get("response_time"),
             connection_reused=meta.get("connection_reused"),
             connection_requests=meta.get("connection_requests"),
-            links=links,
+            links=len(hrefs),
             duplicate_of=meta.get(DUPLICATE_OF),
             near_duplicate_of=meta.get(NEAR_DUPLICATE_OF),
+            followed=followed,
             body=text,
         )
 
@@ -223,6 +223,13 @@ class WebSpider(Spider):
     def _count(self, stat: str) -> None:
         assert self.crawler.stats is not None
         self.crawler.stats.inc_value(stat)
+
+
+def _hrefs(response: Response, found: PageLinks) -> list[str]:
+    """The links of a page; its canonical address counts as one."""
+    if found.canonical is None or found.canonical == response.url:
+        return found.hrefs
+    return [*found.hrefs, found.canonical]
 
 
 def _length(response: Response) -> int:

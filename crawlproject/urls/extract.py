@@ -27,6 +27,8 @@ _TEXT_SELECTOR = "script,style,img,video,audio,source,embed,object,iframe,frame"
 _TINY = frozenset({"0", "1", "0px", "1px"})
 #: Between the texts of two elements: the unit separator of ASCII, a blank to all who split words.
 SEPARATOR = "\x1f"
+MAX_PICTURES = 64
+MAX_PICTURE_NAME = 200  # characters of a file name that count
 _LINK_TAGS = frozenset({"a", "area"})
 _OPTIONS = int(LexborDocumentOptions.WO_EVENTS)  # parses in two thirds of the time; what is left out makes no links
 _tokens = re.compile(r"[^\s,;]+").findall
@@ -47,6 +49,7 @@ class PageLinks:
     cut: int = 0  # characters (of bytes: bytes) not parsed because they would cost too much
     text: str | None = None  # what a reader sees of it, where it was asked for; elements parted by ``SEPARATOR``
     media: tuple[str, ...] = ()  # with the text: addresses of embedded pictures, films, frames, and texts for pictures
+    pictures: str = ""  # with the text: file names of the first images, with their queries, parted by spaces
 
 
 def extract(
@@ -96,6 +99,7 @@ def extract(
         cut=cut,
         text=text,
         media=media,
+        pictures=_pictures(parser) if with_text else "",
     )
 
 
@@ -126,6 +130,19 @@ def _media(node: LexborNode) -> list[str]:
         return []
     names = (attributes.get(name) for name in ("src", "data", "data-src", "srcset", "alt"))
     return [name for name in names if name]
+
+
+def _pictures(parser: LexborHTMLParser) -> str:
+    """File names of the first images, in order; those whose bytes are in the page left out."""
+    sources = ((node.attributes.get("src") or "").strip() for node in parser.css("img[src]")[:MAX_PICTURES])
+    names = [_file_name(source)[:MAX_PICTURE_NAME] for source in sources if not source.startswith("data:")]
+    return " ".join(names)
+
+
+def _file_name(source: str) -> str:
+    """The last part of its path, with the query."""
+    path, mark, query = source.partition("?")
+    return path.rpartition("/")[2] + mark + query
 
 
 def _href(attributes: dict[str, str | None]) -> str:

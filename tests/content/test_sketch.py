@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crawlproject.content import PageSketch, similarity
 from crawlproject.content.shingles import bins_of, jaccard, shingle_hashes, word_hashes
-from crawlproject.content.sketch import BINS, LEAST_SHINGLES
+from crawlproject.content.sketch import BINS, FEW_WORDS, LEAST_SHINGLES
 
 from .texts import page_sketch, text, words
 
@@ -76,11 +76,28 @@ def test_sketch_of_nothing() -> None:
     assert similarity(empty, empty) == 1.0
 
 
-def test_numbers_do_not_count_in_the_heading() -> None:
-    """A date, a version or a counter does not make it another page; a word does, and no title is no heading."""
+def test_dates_and_versions_do_not_count_in_the_first_words() -> None:
+    """They do not make it another page; a word, or a number by itself, does, and no title is no heading."""
     body = text()
-    first = page_sketch(f"News of 2024-05-01 {body}", "Manual 1.2").heading
-    assert page_sketch(f"News of 2025-06-11 {body}", "Manual 1.3").heading == first
-    assert page_sketch(f"News of 2024-05-01 {body}", "Guide 1.2").heading != first
-    assert page_sketch(f"Notes of 2024-05-01 {body}", "Manual 1.2").heading != first
+    first = page_sketch(f"News 12 of 2024-05-01, 1.2 (2024) {body}", "Manual").heading
+    assert page_sketch(f"News 12 of 2025-06-11, 1.3 (2025) {body}", "Manual").heading == first
+    assert page_sketch(f"News 13 of 2024-05-01, 1.2 (2024) {body}", "Manual").heading != first
+    assert page_sketch(f"Notes 12 of 2024-05-01, 1.2 (2024) {body}", "Manual").heading != first
     assert page_sketch(body, None).heading == 0
+
+
+@pytest.mark.parametrize(("one", "other"), [("Image 12", "Image 13"), ("Manual 1.2", "Manual 1.3"), ("IMG_7", "IMG_8")])
+def test_numbers_in_titles_count(one: str, other: str) -> None:
+    """Even where all words of the text are the same."""
+    sketches = [page_sketch(text(), title) for title in (one, other)]
+    assert sketches[0].heading != sketches[1].heading
+    assert sketches[0].title != sketches[1].title
+
+
+def test_pictures_count_on_a_page_of_few_words() -> None:
+    """An album's pages have the same words; on others, pictures are advertisements."""
+    for count, differ in ((FEW_WORDS // 2, True), (2 * FEW_WORDS, False)):
+        one, other = (PageSketch.of("Album", text(count), pictures) for pictures in ("1.jpg", "2.jpg"))
+        assert one is not None
+        assert other is not None
+        assert (one.heading != other.heading, one.text != other.text) == (differ, differ)

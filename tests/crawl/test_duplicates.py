@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+from crawlproject.frontier.copies import MIN_TIMES
 from tests.content.texts import text
-from tests.crawl.crawling import IMPOLITE, Crawl, crawl
-from tests.crawl.scripted_site import Answer, Site, page, scripted_site
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling
+from tests.crawl.scripted_site import Answer, Asked, Site, page, scripted_site
 
 WEB = "crawlproject.spiders.web.WebSpider"
 LINKS = "tests.crawl.spiders.LinksSpider"
 
 
-def crawl_web(site: Site, *seeds: str, spider: str = WEB, **settings: Any) -> Crawl:
+def crawl_web(site: Site, *seeds: str, spider: str = WEB, max_pages: str = "", **settings: Any) -> Crawl:
     """A crawl of the whole site, one request after another."""
     settings = {**IMPOLITE, "FRONTIER_MAX_SESSIONS": 1, **settings}
-    return crawl(spider, settings=settings, seeds=",".join(map(site.url, seeds)))
+    arguments = {"max_pages": max_pages} if max_pages else {}
+    return crawl(spider, settings=settings, seeds=",".join(map(site.url, seeds)), **arguments)
 
 
 def article(*links: str, changed: tuple[int, ...] = ()) -> Answer:
@@ -36,18 +41,34 @@ def marks(result: Crawl, site: Site) -> dict[str, tuple[str | None, str | None]]
     }
 
 
-def test_a_copy_is_marked_and_not_read_again() -> None:
-    """The second page with the same bytes: no links looked for, no title; all other pages are fetched."""
-    copy = page("/target", title="copied")
+def test_the_item_of_a_copy_says_what_that_of_any_page_says() -> None:
+    """It is marked; title and links are its own, and what they lead to is fetched once."""
+    copy = page("/target", "/a", title="copied")
     with scripted_site() as site:
         site.script = {"1/": page("/a", "/b"), "1/a": copy, "1/b": copy, "1/target": page(title="end")}
+        runs = [crawl_web(site, "1/", DUPLICATES_FOLLOW=follow) for follow in ("near", "none")]
+        assert marks(runs[0], site)["1/b"] == ("1/a", None)
+        assert sorted(site.places()) == sorted(2 * ["1/", "1/a", "1/b", "1/target"])
+    for result, followed in zip(runs, (True, False), strict=True):
+        (item,) = [item for item in result.items if item["duplicate_of"]]
+        assert (item["title"], item["links"], item["followed"]) == ("copied", 2, followed)
+        assert (result.stat("duplicates/exact"), result.stat("duplicates/pages")) == (1, 4)
+        assert result.stat("duplicates/not_followed") == (not followed)
+
+
+def test_links_of_a_copy_that_its_first_page_does_not_have() -> None:
+    """The same references beside each other, on pages of one directory, and of one path: a query, a base element."""
+    links = "".join(f'<a href="{href}"></a>' for href in ("?list", "", "#top", "sub/more", "../up", "//127.4.0.1/x"))
+    copy = Answer(f"<title>copied</title>{links}", headers={"Content-Type": "text/html"})
+    with scripted_site() as site:
+        copies = [f"1/{place}" for place in ("one", "two", "d/three?a=1", "d/three?a=2", "d/")]
+        expected = ["1/one?list", "1/two?list", "1/d/three?list", "1/d/?list", "1/sub/more", "1/d/sub/more", "1/up"]
+        site.script = {place: page(title=place) for place in expected}
+        site.script |= {"1/": page(*(place[1:] for place in copies)), **dict.fromkeys(copies, copy)}
         result = crawl_web(site, "1/")
-        assert marks(result, site)["1/b"] == ("1/a", None)
-        assert [item["title"] for item in result.items if item["duplicate_of"]] == [None]
-        assert sorted(site.places()) == ["1/", "1/a", "1/b", "1/target"]
-    assert (result.stat("duplicates/exact"), result.stat("duplicates/pages")) == (1, 4)
-    assert result.stat("duplicates/not_followed") == 1
-    assert result.stat("frontier/links/found") == 3 + 1  # with the seed; of "/a" one, of its copy none
+        assert sorted(set(site.places())) == sorted({*site.script})
+        assert len(site.places()) == len(set(site.places()))
+    assert result.stat("duplicates/exact") == 4
 
 
 def test_equal_pages_in_other_places_lead_to_pages_of_their_own() -> None:
@@ -86,8 +107,24 @@ def test_near_copies_are_marked_and_followed() -> None:
             fetched[follow] = "1/y" in site.places()
         assert (found["1/b"], found["1/c"]) == ((None, "1/a"), ("1/a", None))
         assert (result.stat("duplicates/near"), result.stat("duplicates/exact")) == (1, 1)
-        assert result.stat("duplicates/not_followed") == {"near": 1, "none": 2, "all": 0}[follow]
+        assert result.stat("duplicates/not_followed") == {"near": 0, "none": 2, "all": 0}[follow]
     assert fetched == {"near": True, "none": False, "all": True}
+
+
+def test_pages_of_an_album_are_no_copies() -> None:
+    """Their titles differ in a number, or nothing but their images; a page with the same image is one."""
+
+    def image(title: str, picture: str, comment: str = "") -> Answer:
+        body = f"<title>{title}</title><img src='/images/{picture}?w=300'>{text(100)}<!-- {comment} -->"
+        return Answer(body, headers={"Content-Type": "text/html"})
+
+    with scripted_site() as site:
+        pages = [image("Image 12", "a.jpg"), image("Image 13", "a.jpg"), image("Image 13", "b.jpg")]
+        pages.append(image("Image 13", "b.jpg", comment="again"))
+        site.script = {f"1/{number}": one for number, one in enumerate(pages)}
+        site.script["1/"] = page(*(f"/{number}" for number in range(len(pages))))
+        found = marks(crawl_web(site, "1/"), site)
+    assert [found[f"1/{number}"][1] for number in range(len(pages))] == [None, None, None, "1/2"]
 
 
 def test_other_spiders_links_are_dropped_too() -> None:
@@ -96,7 +133,7 @@ def test_other_spiders_links_are_dropped_too() -> None:
     with scripted_site() as site:
         names = {f"1/{name}": page(title=name) for name in "xy"}
         site.script = {"1/": page("/a", "/b"), "1/a": copy, "1/b": copy, **names}
-        result = crawl_web(site, "1/", spider=LINKS)
+        result = crawl_web(site, "1/", spider=LINKS, DUPLICATES_FOLLOW="none")
         assert sorted(site.places()) == sorted(site.script)
     assert result.stat("duplicates/links_dropped") == 2
     assert len(result.items) == 5
@@ -148,3 +185,82 @@ def test_a_mirror_is_reported_once_and_demoted(tmp_path: Path) -> None:
         assert f"{site.origins[1]} is a mirror of {site.origins[0]}" in log[0]
     assert result.stat("duplicates/mirrors") == 1
     assert result.stat("duplicates/exact") == 40
+
+
+def trap(*words: str) -> Answer:
+    """A page that links to directories below it."""
+    return page(*(f"{word}/" for word in words), "/about", title="You are here")
+
+
+def test_a_server_that_answers_everything_with_one_page_has_an_end() -> None:
+    """Nothing in its addresses repeats or has a number: what ends it is that its pages are all the same."""
+    words = ["apple", "bread", "cloud", "dream", "eagle", "fruit"]
+    with scripted_site(2) as site:
+        answers = [trap(*words), trap(*words[:3])]
+
+        def answer(asked: Asked) -> Answer:
+            return page() if asked.path == "/about" else answers[asked.path.endswith("bread/")]
+
+        site.script = Everything(answer)
+        result = crawl_web(site, "1/", GUARD_ENABLED=False)
+        first = len(site.places(1))
+        assert first <= MIN_TIMES * len(words) * len(answers)
+        site.script = {"2/about": page(), **{f"2{path}": page(title=path) for path in ("/new", "/apple/new")}}
+        site.script |= {"2/": page("new", "apple/", title="start"), "2/apple/": page("new", "apple/", title="start")}
+        crawl_web(site, "2/", GUARD_ENABLED=False)
+        assert sorted(site.places(2)) == ["2/", "2/apple/", "2/apple/apple/", "2/apple/new", "2/new"]
+    assert result.stat("duplicates/not_followed") > 0
+    assert result.stat("finish_reason") == "finished"
+
+
+class Everything(dict[str, Callable[[Asked], Answer]]):
+    """A script that answers all addresses with one function."""
+
+    def __init__(self, answer: Callable[[Asked], Answer]) -> None:
+        super().__init__()
+        self._answer = answer
+
+    def get(self, place: str, default: Any = None) -> Any:  # type: ignore[override]
+        """The function, unless it is the robots.txt."""
+        return default if place.endswith("/robots.txt") else self._answer
+
+
+def two_trees(pages: int) -> dict[str, Answer]:
+    """Pages under ``/a/`` and the same under ``/b/``, where the last ones lead to two each that ``/a/`` has not."""
+    names = ["".join(pair) for pair in product("abcdefgh", repeat=2)][:pages]  # no numbers: the guard is not asked
+    script = {}
+    for number, name in enumerate(names):
+        links = [f"{child}.html" for child in names[2 * number + 1 : 2 * number + 3]]
+        same = page(*(links or [f"x/{name}.html"]), "/b/aa.html" if name == names[-1] else "aa.html", title=name)
+        script |= {f"1/a/{name}.html": same, f"1/b/{name}.html": same}
+        if not links:
+            script[f"1/b/x/{name}.html"] = page(f"y{name}.html", title=f"new {name}")
+            script[f"1/b/x/y{name}.html"] = page(title=f"last {name}")
+    return script
+
+
+def test_a_copied_tree_after_a_stop(tmp_path: Path) -> None:
+    """What the second run finds to be copies of the first one's pages leads to all that is new behind them."""
+    with scripted_site() as site:
+        site.script = two_trees(60)
+        runs = [crawl_web(site, "1/a/aa.html", max_pages=pages, JOBDIR=str(tmp_path)) for pages in ("92", "")]
+        found = [place for place in site.places() if place in site.script]
+        assert sorted(found) == sorted(site.script)
+    copies = [run.stat("duplicates/exact") for run in runs]
+    assert min(copies) > 0
+    assert sum(copies) == 60
+
+
+def test_a_copied_tree_after_kills(tmp_path: Path) -> None:
+    """The same after three times kill -9, whatever of the contents and the frontier was stored by then."""
+    settings = {**IMPOLITE, "FRONTIER_MAX_SESSIONS": 1, "JOBDIR": str(tmp_path), "FRONTIER_COMMIT_INTERVAL": 0.1}
+    with scripted_site() as site:
+        site.script = {place: replace(answer, delay=0.005) for place, answer in two_trees(60).items()}
+        for requests in (93, 104, 120):
+            with crawling(WEB, tmp_path / "results", settings=settings, seeds=site.url("1/a/aa.html")) as process:
+                site.wait_for(requests)
+                process.kill()
+                process.wait()
+        result = crawl(WEB, settings=settings, seeds=site.url("1/a/aa.html"))
+        assert set(site.script) <= set(site.places())
+    assert result.stat("finish_reason") == "finished"

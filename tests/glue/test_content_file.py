@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.content_file import HEADER, ContentFile, FirstPage
+from crawlproject.content_file import HEADER, ContentFile
 
 CONTENTS = st.lists(st.tuples(st.integers(1, 9), st.text(st.characters(exclude_characters="\n\t"), max_size=9)))
 
@@ -43,10 +43,10 @@ def opened(path: Path | None) -> ContentFile:
 @given(CONTENTS)
 def test_first_page_of_each_content(contents: list[tuple[int, str]]) -> None:
     """As a dict has it; without a path, too."""
-    file, model = opened(None), dict[int, FirstPage]()
+    file, model = opened(None), dict[int, str]()
     for depth, (key, url) in enumerate(contents):
         assert file.first(key, url, depth) == model.get(key)
-        model.setdefault(key, FirstPage(url, depth))
+        model.setdefault(key, url)
     assert len(file) == len(model)
     OPENED.pop().close()
 
@@ -56,9 +56,9 @@ def test_what_was_met_is_known_in_the_next_run(path: Path) -> None:
     first = opened(path)
     first.first(5, "http://a.example/", 2)
     second = opened(path)
-    assert second.first(5, "http://b.example/", 0) == FirstPage("http://a.example/", 2)
+    assert second.first(5, "http://b.example/", 0) == "http://a.example/"
     assert second.first(6, "http://b.example/", 0) is None
-    assert opened(path).first(6, "http://c.example/", 0) == FirstPage("http://b.example/", 0)
+    assert opened(path).first(6, "http://c.example/", 0) == "http://b.example/"
     assert path.read_bytes().startswith(HEADER)
 
 
@@ -71,8 +71,8 @@ def test_a_line_cut_short_is_removed(path: Path, cut: int) -> None:
     path.write_bytes(path.read_bytes()[:-cut])
     file = opened(path)
     assert file.first(2, "http://c.example/", 0) is None
-    assert file.first(1, "x", 0) == FirstPage("http://a.example/", 0)
-    assert opened(path).first(2, "x", 0) == FirstPage("http://c.example/", 0)
+    assert file.first(1, "x", 0) == "http://a.example/"
+    assert opened(path).first(2, "x", 0) == "http://c.example/"
 
 
 @pytest.mark.parametrize("other", [b"something else\n" * 9, b"crawlproject contents 2\n", b"x"])
@@ -90,7 +90,7 @@ def test_damaged_lines_cost_their_contents(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(HEADER + b"rubbish\n" + b"%016x\t1\thttp://a.example/\n" % 7 + b"%016x broken\n" % 8)
     file = opened(path)
-    assert file.first(7, "x", 0) == FirstPage("http://a.example/", 1)
+    assert file.first(7, "x", 0) == "http://a.example/"
     assert file.first(8, "x", 0) is None
 
 
@@ -105,6 +105,6 @@ def test_a_full_disk_costs_a_line_in_the_log(path: Path, caplog: pytest.LogCaptu
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     known = [file.first(key, "x", 0) for key in range(1, 20)]
-    assert known == [FirstPage(f"http://a.example/{key}", 0) for key in range(1, 20)]
+    assert known == [f"http://a.example/{key}" for key in range(1, 20)]
     assert len([record for record in caplog.records if "cannot be written" in record.message]) <= 1
-    assert opened(path).first(1, "x", 0) == FirstPage("http://a.example/1", 0)
+    assert opened(path).first(1, "x", 0) == "http://a.example/1"

@@ -1,5 +1,6 @@
 """What is kept can be read by other software, and is there whenever the process dies."""
 
+import logging
 import shutil
 import sqlite3
 import subprocess
@@ -17,6 +18,7 @@ from warcio.archiveiterator import ArchiveIterator
 from crawlproject.repository import COMPRESSIONS, Measured, PageIndex, RepositoryError, WarcFiles, reindex
 from crawlproject.repository.compression import members
 from crawlproject.repository.reading import Scan, decoded, read_message
+from crawlproject.repository.records import MAX_URL
 from tests.repository.captures import HEAD, Kept, capture, kept, options
 
 BOTH = pytest.mark.parametrize("compression", COMPRESSIONS)
@@ -315,3 +317,153 @@ def test_bodies_come_back_decoded(tmp_path: Path, coding: str) -> None:
     message = read_message(tmp_path / row.file, row.offset)
     assert message.body == body
     assert decoded(message) == b"text" * 20
+
+
+MANY = b"".join(b"X-%d: %s\r\n" % (number, b"v" * 90) for number in range(1000))
+
+#: Heads and bodies that servers send, or could: (head without the empty line, body).
+STRANGE = {
+    "100 kB of headers": (b"HTTP/1.1 200 OK\r\n" + MANY + b"Content-Type: text/html", b"body"),
+    "a header of 100 kB": (b"HTTP/1.1 200 OK\r\nX: " + b"v" * 100_000 + b"\r\nContent-Type: text/html", b"body"),
+    "no reason": (b"HTTP/1.1 200 \r\nContent-Type: text/html", b"body"),
+    "no header": (b"HTTP/1.1 200 OK", b"body"),
+    "odd bytes": (b"HTTP/1.1 200 \xff\xfe\r\n\xff\x00: \x80\x00\r\nno colon\r\n: no name\r\nX:\r\nX", b"body"),
+    "a WARC record in the body": (b"HTTP/1.1 200 OK", b"WARC/1.1\r\nWARC-Type: response\r\n\r\n\r\n\r\n"),
+    "empty lines in the body": (b"HTTP/1.1 200 OK", b"\r\n\r\n\n\n"),
+    "no body": (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked", b""),
+}
+URLS = [
+    "http://a.example/" + "a" * 100_000,
+    "http://a.example/\r\nWARC-Type: x",
+    "http://a.example/\x00\x7f",
+    "\u00fc\ud800",
+]
+
+
+@BOTH
+def test_whatever_was_written_is_read(tmp_path: Path, compression: str) -> None:
+    """Strange answers and URLs, also as revisits: the scan finds the rows, and every message comes back."""
+    pages = [
+        capture(
+            body + name.encode() * bool(body),
+            f"http://a.example/{name.replace(' ', '-')}",
+            response_head=head + b"\r\n\r\n",
+            **more,
+        )
+        for name, (head, body) in STRANGE.items()
+        for more in ({"content_type": "text/html" if b"Content-Type" in head else None},)
+    ]
+    pages += [capture(b"page", url) for url in URLS]
+    pages += [capture(b"", URLS[0], 304), capture(b"same", URLS[0]), capture(b"same", URLS[0] + "b")]
+    counts = kept(options(tmp_path, compression), pages)
+    assert counts["repository/urls_changed"] == len(URLS) + 3
+    before = rows(tmp_path)
+    assert len(before) == len(pages)
+    assert before == scanned(tmp_path)
+    (tmp_path / "index.sqlite").unlink()
+    assert reindex(tmp_path) == (1, len(pages))
+    assert rows(tmp_path) == before
+    assert max(len(row.url) for row in before) == MAX_URL
+    by_url = {row.url: row for row in before}
+    for page in pages[: len(STRANGE)]:
+        message = read_message(tmp_path / by_url[page.url].file, by_url[page.url].offset)
+        assert (message.head, message.body) == (page.response_head[:-4], page.body)
+        assert by_url[page.url].status == 200
+        if b"gzip" not in message.head:
+            assert decoded(message) == page.body
+
+
+def test_other_software_reads_strange_answers(tmp_path: Path) -> None:
+    """Record by record, with the headers of HTTP."""
+    kept(options(tmp_path), [capture(response_head=head + b"\r\n\r\n") for head, _ in STRANGE.values()])
+    with warc_file(tmp_path).open("rb") as file:
+        kinds = [record.rec_type for record in ArchiveIterator(file)]
+    assert kinds.count("request") == kinds.count("response") + kinds.count("revisit") == len(STRANGE)
+
+
+@BOTH
+@pytest.mark.parametrize("whole", [False, True], ids=["damaged", "no record"])
+def test_records_behind_an_unreadable_one_are_indexed(
+    tmp_path: Path, compression: str, whole: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line says how many could not be read; a second run has nothing to do."""
+    kept(options(tmp_path, compression), [capture(b"%d" % n * 999, f"http://a.example/{n}") for n in range(4)])
+    path = warc_file(tmp_path)
+    with path.open("rb") as file:
+        parts = [member.data for member in members(file, COMPRESSIONS[compression])]
+    compress = COMPRESSIONS[compression].compress
+    packed = [compress(b"no record" if whole and number == 4 else part) for number, part in enumerate(parts)]
+    if not whole:  # the second page's response, in its middle
+        packed[4] = packed[4][:30] + b"\xff" * 40 + packed[4][70:]
+    path.write_bytes(b"".join(packed))
+    (tmp_path / "index.sqlite").unlink()
+    assert reindex(tmp_path) == (1, 3)
+    assert [row.url for row in rows(tmp_path)] == [f"http://a.example/{number}" for number in (0, 2, 3)]
+    place = len(b"".join(packed[:4]))
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{path.name}: 1 records cannot be read, the first at byte {place}"
+    ]
+    assert reindex(tmp_path) == (0, 0)
+
+
+def test_a_crawl_starts_without_its_index(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What a killed crawl left is indexed, whatever it holds; of finished files it says how to."""
+    heads = [head + b"\r\n\r\n" for head, _ in STRANGE.values()]
+    kept(options(tmp_path / "job"), [capture(response_head=head) for head in heads])
+    killed = Kept(options(tmp_path / "job"))
+    killed.keep([capture(b"new", "http://b.example/", response_head=head) for head in heads])
+    shutil.copytree(tmp_path / "job", tmp_path / "left", ignore=shutil.ignore_patterns("index.sqlite*"))
+    caplog.set_level(logging.WARNING)
+    again = Kept(options(tmp_path / "left"))
+    assert again.counts["repository/repaired"] == 1
+    assert again.counts["repository/recovered"] == len(heads)
+    assert again.counts["repository/unreadable"] == 0
+    assert [text for text in caplog.messages if text.startswith("1 WARC files are not in the index")]
+    again.keep([capture(b"newer")])
+    again.repository.close()
+    assert reindex(tmp_path / "left") == (1, len(heads))
+
+
+def foreign(**changed: bytes) -> bytes:
+    """A page as other software writes it, with metadata; ``changed``: lines of the records."""
+    lines = {
+        "date": b"WARC-Date: 2020-01-01T00:00:00Z",
+        "uri": b"WARC-Target-URI: <http://a.example/>",
+        "status": b"HTTP/1.0 404 Gone",
+        "metadata": b"depth: 3",
+        **changed,
+    }
+    shared = b"WARC/1.0\r\n%(date)b\r\n%(uri)b\r\n"
+    block = lines["status"] + b"\nContent-Type: text/plain\n\nbody"
+    head = (
+        shared
+        + b"WARC-Type: response\r\nWARC-Record-ID: <urn:uuid:1>\r\nContent-Type: application/http;msgtype=response"
+    )
+    about = shared + b"WARC-Type: metadata\r\nWARC-Record-ID: <urn:uuid:2>\r\nWARC-Refers-To: <urn:uuid:1>"
+    named = {name.encode(): value for name, value in lines.items()}
+    records = ((head, block), (about, lines["metadata"]))
+    compress = COMPRESSIONS["gzip"].compress
+    return b"".join(
+        compress(head % named + b"\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n" % (len(block), block))
+        for head, block in records
+    )
+
+
+def test_files_of_other_software(tmp_path: Path) -> None:
+    """Bare line feeds, odd status lines, numbers out of all bounds: a row each; a record without a date is skipped."""
+    pages = [
+        foreign(),
+        foreign(status=b"HTTP/1.1 99999999999999999999 OK"),
+        foreign(status=b"nothing"),
+        foreign(metadata=b"length: 1e999\r\ndepth: nan\r\nquality: -inf\r\nfetchTimeMs: 1e300"),
+        foreign(uri=b"WARC-Target-URI: http://a.example/\xff\xfe"),
+        foreign(date=b"WARC-Date: soon"),
+        foreign(date=b"X: y"),
+    ]
+    (tmp_path / "foreign.warc.gz").write_bytes(b"".join(pages))
+    assert reindex(tmp_path) == (1, 5)
+    with PageIndex(tmp_path, read_only=True) as index:
+        found = sorted(index.rows(), key=lambda row: row.offset)
+    assert [row.status for row in found] == [404, None, None, 404, 404]
+    assert [row.depth for row in found] == [3, 3, 3, None, 3]
+    assert {(row.length, row.content_type) for row in found} == {(4, "text/plain")}

@@ -175,3 +175,12 @@ def test_any_soup_can_be_read(pieces):
     page = extract(text, URL)
     assert dataclasses.asdict(extract(text.encode(), URL)) == dataclasses.asdict(page)
     assert len(set(page.hrefs)) == len(page.hrefs)
+
+
+def test_pictures_are_named_by_their_files() -> None:
+    """With the text only: last part of the path and query; no bytes in the page, no end of names."""
+    body = '<img src="/a/1.jpg"><img src=" x.php?id=2&u=a/b "><img src="data:image/png;base64,AA"><img src=""><img>'
+    assert extract(body, "http://a.example/", with_text=True).pictures == "1.jpg x.php?id=2&u=a/b "
+    assert extract(body, "http://a.example/").pictures == ""
+    many = extract(f"<img src='{'y' * 10_000}'>" * 1000, "http://a.example/", with_text=True).pictures
+    assert len(many) < 64 * 201

@@ -1,0 +1,160 @@
+"""What was learned decides after a clean stop or a kill -9 as it did before (docs/resume.md)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, Server
+from crawlproject.frontier.copies import MIN_SHARED
+from crawlproject.frontier.sift import set_guarded
+from crawlproject.frontier.snapshot import SERVER_ATTRIBUTES
+from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
+
+A, B, NEW = (f"http://{name}.example" for name in ("a", "b", "new"))
+POLITENESS = Politeness(mode="request", factor=10, min_delay=0.1, max_delay=60)
+
+#: Attributes of ``Server`` that are not stored: made from those that are, or of this run's sessions.
+DERIVED = {
+    *("away_wait", "bonus", "limit", "moving_quality", "page_time", "request_wait", "urgency", "worth"),
+    *("group", "heap_item", "last_end", "parked", "scouted", "session", "state"),
+}
+
+
+def test_every_attribute_of_a_server_is_stored_or_derived() -> None:
+    """One that is added has to be one of the two; its URLs and its key are rows of their own."""
+    assert {*SERVER_ATTRIBUTES} | DERIVED == {*Server.__slots__} - {"key", "urls"}
+    assert not DERIVED & {*SERVER_ATTRIBUTES}
+
+
+def fetch(frontier: Frontier, key: str, *, seconds: float = 0.1, failed: bool = False, status: int = 200) -> None:
+    """A request to a server; at the clock's time 0, so that restarts are no matter."""
+    frontier.record(
+        Measurement(
+            key,
+            0.0,
+            None if failed else status,
+            failed,
+            connect_time=seconds,
+            response_time=seconds,
+            fetch_time=seconds,
+            connection_requests=3,
+            server_closed=True,
+        )
+    )
+
+
+def copies(frontier: Frontier, count: int) -> None:
+    """Pages of ``B`` that are the same in their place on ``A``."""
+    for _ in range(count):
+        frontier.learn_content(A, copy=False)
+        frontier.learn_content(B, copy=True)
+        if frontier.learn_shared(B, A) is not None:
+            frontier.demote(B, 0.1)
+
+
+def set_guarded_(frontier: Frontier) -> None:
+    server = frontier.server(A)
+    assert server is not None
+    set_guarded(frontier, server, "copies")
+
+
+def of_new(frontier: Frontier) -> tuple[float, float]:
+    """What a server never met is expected to take and to bring."""
+    if frontier.server(NEW) is None:
+        frontier.push([Entry(f"{NEW}/", 1.0)])
+    server = frontier.server(NEW)
+    assert server is not None
+    frontier._servers.expect(server)
+    return server.estimates.response_time, server.bonus
+
+
+def best(frontier: Frontier) -> tuple[str, float]:
+    """The URL of ``A`` that would be fetched next, and its worth."""
+    server = frontier.server(A)
+    assert server is not None
+    entry = server.urls.best(A)
+    return entry.url, entry.quality
+
+
+def of(name: str, key: str = A) -> Callable[[Frontier], Any]:
+    """An attribute of a server."""
+
+    def get(frontier: Frontier) -> Any:
+        value = frontier.server(key)
+        for part in name.split("."):
+            value = getattr(value, part)
+        return value
+
+    return get
+
+
+Learn = Callable[[Frontier], Any]
+
+#: Learned -> how it is learned, and what it decides.
+LEARNED: dict[str, tuple[Learn, Learn]] = {
+    "times": (lambda f: fetch(f, A, seconds=2.0), of("expected_time")),
+    "requests per connection": (lambda f: [fetch(f, A) for _ in range(9)], of("estimates.requests_per_connection")),
+    "failures": (lambda f: fetch(f, A, failed=True), of("failures")),
+    "polite wait": (lambda f: fetch(f, A, seconds=2.0), of("ready_at")),
+    "crawl delay": (lambda f: f.set_crawl_delay(A, 7.0), lambda f: f.server(A).wait_after(0.0, POLITENESS)),
+    "given up": (lambda f: f.give_up(A), of("given_up")),
+    "copies": (lambda f: copies(f, 5), of("worth", B)),
+    "mirror": (lambda f: copies(f, MIN_SHARED), lambda f: (of("worth", B)(f), f.learn_shared(B, A))),
+    "mirror, not yet sure": (
+        lambda f: copies(f, MIN_SHARED // 2 - 1),
+        lambda f: f.server(B).shared.count(A) / f.server(B).pages if f.server(B).shared else None,
+    ),
+    "circle": (
+        lambda f: [(f.learn_content(A, copy=True), f.learn_copy(A, 7)) for _ in range(5)],
+        lambda f: f.learn_copy(A, 7),
+    ),
+    "comes last": (set_guarded_, of("guarded")),
+    "all servers' times": (lambda f: [fetch(f, B, seconds=3.0) for _ in range(9)], of_new),
+    "what links bring": (
+        lambda f: [f.push([Entry(f"{B}/{n}/{len(f)}", 9.0) for n in range(9)], A) for _ in range(5)],
+        lambda f: (f._expectations.look_ahead.bonus(f.server(A).found), f._expectations.sitemaps.worth),
+    ),
+    "what sitemaps bring": (
+        lambda f: f.push([Entry(f"{B}/{n}/{len(f)}", 9.0) for n in range(9)], A, from_sitemap=True),
+        lambda f: f._expectations.sitemaps.worth,
+    ),
+    "quality by links": (lambda f: f.raise_quality([(f"{A}/7", 5.0)]), best),
+}
+
+
+class OnDisk:
+    """A frontier in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.open()
+
+    def open(self) -> None:
+        """As a crawl does at its start."""
+        self.store = DiskStore(self._folder, StoreLabel("web", "quality"))
+        self.frontier = Frontier(BestPrefix(), POLITENESS, max_batch=20, max_failures=30)
+        DiskFrontierStore(self.store, 0.0, indexed=True).load(self.frontier, 0.0, longest_wait=300.0)
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["stopped", "killed"])
+@pytest.mark.parametrize("name", LEARNED)
+def test_learned_state_survives(tmp_path: Path, name: str, killed: bool) -> None:
+    """As it was committed last; what a killed crawl learned after that is learned again, with the pages."""
+    learn, decide = LEARNED[name]
+    disk = OnDisk(tmp_path)
+    disk.frontier.push([Entry(f"{server}/{number}", 1.0) for server in (A, B) for number in range(9)])
+    disk.store.commit()
+    fresh = decide(disk.frontier)
+    learn(disk.frontier)
+    disk.store.commit()
+    before = decide(disk.frontier)
+    assert before != fresh
+    if killed:
+        learn(disk.frontier)
+    disk.store.close()
+    disk.open()
+    after = decide(disk.frontier)
+    assert after == (pytest.approx(before) if isinstance(before, float) else before)
+    disk.store.close()
