@@ -152,9 +152,9 @@ class WebSpider(Spider):
         if links is not None:
             yield links
 
-    def parse_sitemap(self, response: Response, **kwargs: Any) -> Iterator[Links]:
+    async def parse_sitemap(self, response: Response, **kwargs: Any) -> AsyncIterator[Links]:
         """A sitemap's pages, or an index's sitemaps (``LINKS_SITEMAPS``)."""
-        yield sitemap_links(response, self.crawler, self.parse_sitemap)
+        yield await sitemap_links(response, self.crawler, self.parse_sitemap)
 
     def _links(self, response: Response, found: Any) -> Links | None:
         """The links to follow: none of a page that says nofollow; its canonical address counts as one."""
