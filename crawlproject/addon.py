@@ -29,7 +29,7 @@ from crawlproject.robots_options import RobotsOptions
 from crawlproject.seen_options import SeenOptions
 from crawlproject.start_errors import starting
 from crawlproject.tolerant import (
-    TolerantCompressionMiddleware,
+    OffLoopCompressionMiddleware,
     TolerantMetaRefreshMiddleware,
     TolerantRedirectMiddleware,
 )
@@ -50,7 +50,7 @@ DOWNLOADER_MIDDLEWARES = {
     "crawlproject.limits.LimitsMiddleware": 80,  # outermost: what a page is in the end
     "crawlproject.admission.AdmissionMiddleware": 90,  # before RobotsMiddleware (100)
     "crawlproject.middlewares.PolitenessMiddleware": 110,  # after it
-    "crawlproject.tolerant.CharsetMiddleware": 585,  # between HttpCompressionMiddleware and MetaRefreshMiddleware
+    "crawlproject.page_reading.LargePageMiddleware": 585,  # between HttpCompressionMiddleware and MetaRefreshMiddleware
     "crawlproject.conditional.RecrawlMiddleware": 950,  # inside HttpCacheMiddleware (900), which has its own conditions
     "crawlproject.middlewares.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900): real answers only
 }
@@ -68,7 +68,7 @@ COMPONENTS = {
 
 #: Scrapy's own -> ours, where the project still has Scrapy's.
 REPLACED = {
-    HttpCompressionMiddleware: TolerantCompressionMiddleware,
+    HttpCompressionMiddleware: OffLoopCompressionMiddleware,
     RedirectMiddleware: TolerantRedirectMiddleware,
     MetaRefreshMiddleware: TolerantMetaRefreshMiddleware,
     RobotsTxtMiddleware: RobotsMiddleware,

@@ -63,13 +63,17 @@ class AdmissionMiddleware(CrawlerMiddleware):
         if reason is not None:
             raise IgnoreRequest(_UNSENT.get(reason, reason))
         self._check_denied(request)
+        try:
+            key = server_key(request.url)
+        except ValueError as error:  # the scheduler has counted it
+            raise IgnoreRequest(str(error)) from error
         self._guard.check_url(request.url)
         if request.url[:4].lower() == "ftp:":  # its handler resolves names by itself
             await self._check_name(request.url)
         scheduler = frontier_scheduler(self._crawler)
         if scheduler is None or not scheduler.groups_by_ip:
             return None
-        address = await self._address(host_of(server_key(request.url)))
+        address = await self._address(host_of(key))
         if address is None or scheduler.join_group(request, address):
             return None
         request.meta[UNSENT] = True

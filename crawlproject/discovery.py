@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from crawlproject.crawl_delays import CrawlDelays
 from crawlproject.intake import LinkIntake
 from crawlproject.sitemap_intake import SitemapIntake
+from crawlproject.skipped_files import SkippedFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -39,6 +40,7 @@ class Discovery:
         self._queued = queued
         assert crawler.spider is not None
         self._intake = LinkIntake(seen, link_filter, quality, stats, crawler.settings)
+        self.files = self._intake.files = SkippedFiles(self._frontier, stats, crawler.settings)
         self._sitemaps = SitemapIntake(seen, link_filter.without_patterns(), stats, crawler.settings, crawler.spider)
         self._crawl_delays = CrawlDelays(self._frontier, stats, crawler.settings)
 
@@ -50,23 +52,34 @@ class Discovery:
         """Have links of full servers refused."""
         self._intake.limits = limits
 
-    def push_links(self, links: Links) -> None:
-        """A page's or sitemap's links. O(links)."""
+    def push_links(self, links: Links) -> Iterator[None]:
+        """A page's or sitemap's links, in steps of 0.1 s at most; between them the event loop may have its turn.
+
+        O(links).
+        """
         if links.kind == "sitemap index":
             self._push_sitemaps(self._sitemaps.of_index(links), links.response)
             return
-        links = links if links.kind == "page" else self._sitemaps.own(links)
-        found = self._intake.find(links, self._backend.pack_callback(links.callback))
-        entries = self._backend.hold(found.entries, links.response)
-        self._frontier.push(entries, found.found_on, from_sitemap=links.kind == "sitemap")
-        self._frontier.raise_quality(found.raised)
-        if entries:
-            self._queued(len(entries), entries[0])
+        if links.kind == "sitemap":
+            links = self._sitemaps.own(links)
+            yield
+        for found in self._intake.find_in_steps(links, self._backend.pack_callback(links.callback)):
+            if found is not None:
+                entries = self._backend.hold(found.entries, links.response)
+                self._frontier.push(entries, found.found_on, from_sitemap=links.kind == "sitemap")
+                self._frontier.raise_quality(found.raised)
+                if entries:
+                    self._queued(len(entries), entries[0])
+            yield
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         """A robots.txt file's Crawl-delay and sitemaps."""
         self._crawl_delays.robots_parsed(robotparser, request)
         self._push_sitemaps(self._sitemaps.of_robots(getattr(robotparser, "sitemaps", ()), request))
+
+    def answered(self, response: Response) -> None:
+        """An answer of any server: its type is learned from."""
+        self.files.learn(response)
 
     def close(self) -> None:
         """The crawl ends."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,24 +15,29 @@ from crawlproject.link_record import LinkRecord
 from crawlproject.links import DUPLICATE_OF, SKIP_LINKS
 from crawlproject.page_limits import PAGE_LIMIT
 from crawlproject.page_reading import is_html
-from crawlproject.urls import LinkFilter, server_key
+from crawlproject.urls import LinkFilter, server_key, why_none
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.dupefilter import SeenDupeFilter
+    from crawlproject.frontier.guard import GuardedPage
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
     from crawlproject.page_limits import PageLimits
+    from crawlproject.skipped_files import SkippedFiles
     from crawlproject.trap_guard import TrapGuard
-
-#: Whether a reference that has no canonical form is one of another scheme (mailto:, javascript:), not a broken one.
-_OTHER_SCHEME = re.compile(r"\s*(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE).match
 
 #: Links whose refusal or not is remembered, since a site's pages share most of theirs: some 4 MB.
 KNOWN_LINKS = 16_384
+
+#: Links looked at before the event loop has its turn: 0.1 s, if all are new. The guard judges each so many by
+#: themselves, as if they stood on a page of their own.
+STEP = 5_000
 
 
 class Found(NamedTuple):
@@ -79,55 +84,97 @@ class LinkIntake:
         self.guard: TrapGuard | None = None  # who judges links by the pages they stand on
         self.limits: PageLimits | None = None
         self._seen = seen
+        self.files: SkippedFiles | None = None  # who judges links that end like files
         self._filter = lru_cache(KNOWN_LINKS)(link_filter.reason)
         self._seed_filter = link_filter.without_patterns().reason
+        self._filter_of_files = replace(link_filter, extensions=frozenset()).reason
         self._quality = quality
         self._stats = stats
         self._depth_limit = settings.getint("DEPTH_LIMIT")
         self._record = LinkRecord.from_settings(settings, stats)
 
     def find(self, links: Links, payload: Any = None) -> Found:
-        """The new ones among ``links``, with ``payload``, and what they add to others.
+        """The new ones among ``links``, with ``payload``, and what they add to others."""
+        parts = [part for part in self.find_in_steps(links, payload) if part is not None]
+        entries = [entry for part in parts for entry in part.entries]
+        return Found(entries, [item for part in parts for item in part.raised], parts[-1].found_on)
 
-        Counts each in a stat ``frontier/links/*``.
+    def find_in_steps(self, links: Links, payload: Any = None) -> Iterator[Found | None]:
+        """The same, ``STEP`` links at a time: what each step found is to be queued before the next one.
+
+        Counts each link in a stat ``frontier/links/*``.
         """
         depth = 0 if links.response is None else links.response.meta.get("depth", 0) + (links.kind == "page")
-        counts: Counter[str] = Counter()
+        counts: Counter[str] = Counter(found=len(links.hrefs))
         if self._depth_limit and depth > self._depth_limit:
             counts["skipped/depth"] = len(links.hrefs)
-            found = Found([], [], None)
+            yield Found([], [], None)
         else:
-            found = self._sift(links, depth, payload, counts)
-        counts["new"] = len(found.entries)
-        counts["found"] = len(links.hrefs)
+            yield from self._sift(links, depth, payload, counts)
         for name, count in counts.items():
             if count:
                 self._stats.inc_value(f"frontier/links/{name}", count)
-        return found
 
     def close(self) -> None:
         """Finish the record of links."""
         if self._record is not None:
             self._record.close()
 
-    def _sift(self, links: Links, depth: int, payload: Any, counts: Counter[str]) -> Found:
-        reason_to_skip = self._filter if links.response is not None else self._seed_filter
-        worth, quality = self._quality.quality, links.quality
-        urls = self._canonical(links)
+    def _sift(self, links: Links, depth: int, payload: Any, counts: Counter[str]) -> Iterator[Found | None]:
+        urls: list[str | None] = []
+        for start in range(0, len(links.hrefs), STEP):
+            if start:
+                yield None
+            urls += self._canonical(links, links.hrefs[start : start + STEP])
         page = self._page(links)
         guarded = None
         if self.guard is not None and page is not None and links.kind == "page":
             assert links.response is not None
             guarded, urls = self.guard.page(page, links.response, urls)
+        source = self._source(links, page, urls)
+        for start in range(0, max(1, len(urls)), STEP):
+            some = slice(start, start + STEP)
+            reason_to_skip = self._filter if links.response is not None else self._seed_filter
+            wanted, file_like = self._wanted(links.hrefs[some], urls[some], reason_to_skip, guarded, counts)
+            new = list(compress(wanted, self._seen.urls_are_new(wanted)))
+            counts["seen"] += len(wanted) - len(new)
+            raised = dict(zip(wanted, source.gains(wanted), strict=True))
+            gains = [raised.pop(url) for url in new]
+            worth, quality = self._quality.quality, links.quality
+            entries = [
+                Entry(url, worth(url, depth) + gain if quality is None else quality, 0, depth, payload)
+                for url, gain in zip(new, gains, strict=True)
+            ]
+            if file_like and self.files is not None:
+                factor = self.files.factor
+                entries = [e._replace(quality=e.quality * factor(e.url)) if e.url in file_like else e for e in entries]
+            if self.guard is not None and guarded is not None:
+                entries = self.guard.judge(guarded, entries)
+                counts["skipped/guard"] += len(new) - len(entries)
+            counts["new"] += len(entries)
+            yield Found(entries, [item for item in raised.items() if item[1]], source.server_key)
+
+    def _wanted(
+        self,
+        hrefs: Sequence[str],
+        urls: list[str | None],
+        reason_to_skip: Callable[[str], str | None],
+        guarded: GuardedPage | None,
+        counts: Counter[str],
+    ) -> tuple[list[str], set[str]]:
+        """Those of ``urls``, the canonical ``hrefs``, that are followed; those among them that end like files."""
         is_full = self.limits.refuses if self.limits else None
         refuses = guarded.refuses if guarded is not None and guarded.refuses_some else None
-        source = self._source(links, page, urls)
         wanted: list[str] = []
-        for href, url in zip(links.hrefs, urls, strict=True):
+        file_like: set[str] = set()
+        for href, url in zip(hrefs, urls, strict=True):
             if url is None:
-                counts["skipped/scheme" if _OTHER_SCHEME(href) else "skipped/malformed"] += 1
+                counts[f"skipped/{why_none(href)}"] += 1
                 continue
             reason = reason_to_skip(url)
+            if reason == "extension" and self.files is not None and not self.files.is_skipped(url):
+                reason = self._filter_of_files(url)
+                file_like.add(url)
             if reason is None and refuses is not None and refuses(url):
                 reason = "guard"
             if reason is None and is_full is not None and is_full(url):
@@ -136,26 +183,15 @@ class LinkIntake:
                 counts[f"skipped/{reason}"] += 1
             else:
                 wanted.append(url)
-        new = list(compress(wanted, self._seen.urls_are_new(wanted)))
-        counts["seen"] = len(wanted) - len(new)
-        raised = dict(zip(wanted, source.gains(wanted), strict=True))
-        gains = [raised.pop(url) for url in new]
-        entries = [
-            Entry(url, worth(url, depth) + gain if quality is None else quality, 0, depth, payload)
-            for url, gain in zip(new, gains, strict=True)
-        ]
-        if self.guard is not None and guarded is not None:
-            entries = self.guard.judge(guarded, entries)
-            counts["skipped/guard"] += len(new) - len(entries)
-        return Found(entries, [item for item in raised.items() if item[1]], source.server_key)
+        return wanted, file_like
 
-    def _canonical(self, links: Links) -> list[str | None]:
-        """The canonical URL of each link; None where there is none."""
+    def _canonical(self, links: Links, hrefs: Sequence[str]) -> list[str | None]:
+        """The canonical URL of each of ``hrefs``, some of ``links``; None where there is none."""
         canonicalizer = self._seen.canonicalizer
         if links.response is None:
-            return list(map(canonicalizer.canonical, links.hrefs))
-        encoding = getattr(links.response, "encoding", "utf-8")
-        return canonicalizer.batch(links.hrefs, links.base or links.response.url, encoding)
+            return list(map(canonicalizer.canonical, hrefs))
+        encoding = getattr(links.response, "encoding", "utf-8") if links.kind == "page" else "utf-8"
+        return canonicalizer.batch(hrefs, links.base or links.response.url, encoding)
 
     def _page(self, links: Links) -> str | None:
         """The canonical URL of what the links stand on."""

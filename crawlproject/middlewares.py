@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from dataclasses import replace
@@ -24,6 +25,7 @@ from crawlproject.download.timing import CLOCK
 from crawlproject.engine_alarm import engine_of
 from crawlproject.failure_words import in_words
 from crawlproject.frontier import Measurement, retry_after_seconds
+from crawlproject.intake import STEP
 from crawlproject.links import SKIP_LINKS, Links
 from crawlproject.options import FrontierOptions
 from crawlproject.request_codec import ORIGIN
@@ -236,27 +238,20 @@ class LinksMiddleware(CrawlerMiddleware):
         """Pass on all but ``Links``: a spider's seeds."""
         async for output in start:
             if isinstance(output, Links):
-                self._push(output)
+                await self._push(output)
             else:
                 yield output
 
-    def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
-        """Pass on all but ``Links``."""
-        for output in result:
-            if isinstance(output, Links):
-                self._push(output)
-            else:
-                yield output
-
-    async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on all but ``Links``."""
         async for output in result:
             if isinstance(output, Links):
-                self._push(output)
+                await self._push(output)
             else:
                 yield output
 
-    def _push(self, links: Links) -> None:
+    async def _push(self, links: Links) -> None:
+        """Queue ``links``; where they are many, the event loop has its turn in between."""
         scheduler = frontier_scheduler(self._crawler)
         if scheduler is None:
             raise TypeError("Links need FrontierScheduler: ADDONS = {'crawlproject.addon.FrontierAddon': 300}")
@@ -265,4 +260,6 @@ class LinksMiddleware(CrawlerMiddleware):
             if links.hrefs:
                 self._crawler.stats.inc_value("duplicates/links_dropped", len(links.hrefs))
             links = replace(links, hrefs=())
-        scheduler.push_links(links)
+        for step, _ in enumerate(scheduler.push_links(links)):
+            if step or len(links.hrefs) > STEP:
+                await asyncio.sleep(0)

@@ -20,13 +20,16 @@ from crawlproject.intake import link_filter_from_settings
 from crawlproject.limit_options import LimitOptions
 from crawlproject.options import FrontierOptions
 from crawlproject.page_limits import PAGE_LIMIT, PageLimits
+from crawlproject.page_types import BY_TYPE
 from crawlproject.request_entries import GIVEN_UP, KEEP, UNSENT, RequestEntries
 from crawlproject.signals import connection_lost, session_closed
+from crawlproject.sitemap_intake import CALLBACK
 from crawlproject.start_errors import starting
 from crawlproject.trap_guard import Around, TrapGuard
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Self
 
     from scrapy import Spider
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
     from crawlproject.links import Links
 
 logger = logging.getLogger(__name__)
+
+#: Links that are dropped at their turn before the event loop has its own: some 20 ms.
+MAX_DROPPED = 500
 
 
 class FrontierScheduler(BaseScheduler):
@@ -96,6 +102,7 @@ class FrontierScheduler(BaseScheduler):
     def open(self, spider: Spider) -> Deferred[None] | None:
         """(1) listen for robots.txt and lost connections (2) open the dupefilter."""
         self._crawler.signals.connect(self._discovery.robots_parsed, signals.robots_parsed)
+        self._crawler.signals.connect(self._discovery.answered, signals.response_received)
         self._crawler.signals.connect(self._connection_lost, connection_lost)
         self._crawler.signals.connect(self._item_failed, signals.item_error)
         opened: Deferred[None] | None = self.dupefilter.open()
@@ -158,9 +165,15 @@ class FrontierScheduler(BaseScheduler):
         if self._unqueued:
             return self._hand_out(*self._unqueued.popleft())
         self._find_ended()
-        while (start := self.dispatcher.next(CLOCK())) is not None:
+        dropped = 0
+        while dropped < MAX_DROPPED and (start := self.dispatcher.next(CLOCK())) is not None:
             request = self._entries.start(start)
             if request is None:
+                self.dispatcher.ended(start.session)
+                continue
+            if self._is_file(request):
+                dropped += 1
+                self._frontier.acknowledge(start.entry)
                 self.dispatcher.ended(start.session)
                 continue
             self._close_connections()
@@ -171,6 +184,9 @@ class FrontierScheduler(BaseScheduler):
                 self._stats.max_value("frontier/sessions/max_open", self.dispatcher.open_sessions)
             return self._hand_out(request, start.entry)
         self._close_connections()
+        if dropped:
+            self._alarm.ring()
+            return None
         at = self.dispatcher.wake_at()
         if at is not None:
             self._alarm.set(at)
@@ -178,9 +194,9 @@ class FrontierScheduler(BaseScheduler):
 
     # For the middlewares and the download handler
 
-    def push_links(self, links: Links) -> None:
-        """Queue the new ones among a page's or sitemap's links, and have the engine look."""
-        self._discovery.push_links(links)
+    def push_links(self, links: Links) -> Iterator[None]:
+        """Queue the new ones among a page's or sitemap's links, in steps, and have the engine look."""
+        return self._discovery.push_links(links)
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a request that ended."""
@@ -275,6 +291,13 @@ class FrontierScheduler(BaseScheduler):
         self._count("dequeued", 1, entry)
         self._backend.handed_out(request, entry)
         return request
+
+    def _is_file(self, request: Request) -> bool:
+        """Whether it is of a link that waited for what its server has turned out to answer with files."""
+        spider = self._crawler.spider
+        if not request.meta.get(BY_TYPE) or request.callback == getattr(spider, CALLBACK, None):
+            return False
+        return self._discovery.files.is_dropped(request.url)
 
     def _take_back(self, request: Request, start: Start) -> None:
         self.dispatcher.give_back(start)

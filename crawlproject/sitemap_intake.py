@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
 
 from crawlproject.frontier import Entry
 from crawlproject.urls import server_key
@@ -27,6 +26,9 @@ CALLBACK = "parse_sitemap"
 
 #: Sitemaps of a server that are fetched: an index may lead to another and another.
 MAX_PER_SERVER = 1000
+
+#: Sitemaps that one file may name; what comes after them is not looked at.
+MAX_LISTED = 5 * MAX_PER_SERVER
 
 
 class SitemapIntake:
@@ -59,28 +61,30 @@ class SitemapIntake:
         if self._callback is None:
             return []
         depth = max(1, page.meta.get("depth", 0))
-        return self._entries([urljoin(page.url, url) for url in sitemaps], server_key(page.url), depth, self._callback)
+        return self._entries(list(sitemaps), page.url, depth, self._callback)
 
     def of_index(self, links: Links) -> list[Entry]:
         """Those that a sitemap index names."""
         assert links.response is not None
         depth = links.response.meta.get("depth", 1)
-        return self._entries(links.hrefs, server_key(links.response.url), depth, links.callback)
+        return self._entries(links.hrefs, links.response.url, depth, links.callback)
 
     def own(self, links: Links) -> Links:
         """The pages that a sitemap names of its own server: it cannot speak for others."""
         assert links.response is not None
-        canonical = self._seen.canonicalizer.canonical
-        key = server_key(links.response.url)
-        own = [url for href in links.hrefs if (url := canonical(href)) is not None and server_key(url) == key]
+        start = server_key(links.response.url) + "/"
+        urls = self._seen.canonicalizer.batch(links.hrefs, "")  # only absolute ones
+        own = [url for url in urls if url is not None and url.startswith(start)]
         self._count("urls", len(own))
         self._count("foreign_urls", len(links.hrefs) - len(own))
         return replace(links, hrefs=own)
 
-    def _entries(self, urls: Sequence[str], key: str, depth: int, callback: Callable[..., Any] | None) -> list[Entry]:
+    def _entries(self, urls: Sequence[str], base: str, depth: int, callback: Callable[..., Any] | None) -> list[Entry]:
+        """One for each new sitemap among ``urls``, which stand in a file at ``base``, of its server."""
+        key = server_key(base)
         entries = []
-        for href in urls:
-            url = self._seen.canonicalizer.canonical(href)
+        self._count("skipped", len(urls[MAX_LISTED:]))
+        for url in self._seen.canonicalizer.batch(urls[:MAX_LISTED], base):
             if url is None or server_key(url) != key or self._filter.reason(url) or self._counts[key] >= MAX_PER_SERVER:
                 self._count("skipped", 1)
             elif self._seen.url_is_new(url):

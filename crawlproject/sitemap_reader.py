@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import logging
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,7 @@ from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap
 
 from crawlproject.links import Links
+from crawlproject.off_loop import LARGE, off_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,12 +29,15 @@ logger = logging.getLogger(__name__)
 MAX_BYTES = 52_428_800
 MAX_URLS = 50_000
 
+#: XML's declaration, which names an encoding that holds no longer.
+_DECLARATION = re.compile(r"\A<\?xml[^>]{0,200}\?>")
+
 #: Root element -> what a file is; "rss" and "feed", which the protocol allows too, are no lists of all pages.
 _KINDS: dict[str, Kind] = {"urlset": "sitemap", "sitemapindex": "sitemap index"}
 
 
-def sitemap_links(response: Response, crawler: Crawler, index_callback: Callable[..., Any]) -> Links:
-    """The links of a sitemap, none of a malformed one, for a callback to yield.
+async def sitemap_links(response: Response, crawler: Crawler, index_callback: Callable[..., Any]) -> Links:
+    """The links of a sitemap, none of a malformed one, for a callback to yield. A large one is read off the event loop.
 
     ``index_callback`` parses the sitemaps of an index: the callback itself.
     Stats: ``frontier/sitemaps/fetched``, ``frontier/sitemaps/malformed``.
@@ -40,7 +46,10 @@ def sitemap_links(response: Response, crawler: Crawler, index_callback: Callable
     limit = min(MAX_BYTES, crawler.settings.getint("DOWNLOAD_MAXSIZE") or MAX_BYTES)
     crawler.stats.inc_value("frontier/sitemaps/fetched")
     try:
-        kind, urls = read_sitemap(response, limit)
+        if len(response.body) > LARGE or gzip_magic_number(response):
+            kind, urls = await off_loop(read_sitemap, response, limit)
+        else:
+            kind, urls = read_sitemap(response, limit)
     except (ValueError, OSError, EOFError) as error:
         crawler.stats.inc_value("frontier/sitemaps/malformed")
         logger.warning("Sitemap ignored: %s: %s", response, error)
@@ -58,7 +67,7 @@ def read_sitemap(response: Response, max_bytes: int = MAX_BYTES) -> tuple[Kind, 
         body = gunzip(body, max_size=max_bytes)
     if len(body) > max_bytes:
         raise ValueError(f"more than {max_bytes} bytes")
-    body = body.removeprefix(b"\xef\xbb\xbf").lstrip()
+    body = _as_utf_8(body)
     if not body.startswith(b"<"):
         return "sitemap", _lines(body)
     try:
@@ -68,6 +77,21 @@ def read_sitemap(response: Response, max_bytes: int = MAX_BYTES) -> tuple[Kind, 
     if sitemap.type not in _KINDS:
         raise ValueError(f"neither urlset nor sitemapindex: {sitemap.type[:50]!r}")
     return _KINDS[sitemap.type], list(islice(_locations(sitemap), MAX_URLS))
+
+
+def _as_utf_8(body: bytes) -> bytes:
+    """``body`` without its byte order mark and the white space before its text; UTF-16 as UTF-8.
+
+    UTF-16 without a mark shows by the NUL beside the first character, which is "<" or that of a URL.
+    """
+    if body.startswith(codecs.BOM_UTF16_LE) or (body[1:2] == b"\0" and body[:1] != b"\0"):
+        encoding = "utf-16-le"
+    elif body.startswith(codecs.BOM_UTF16_BE) or (body[:1] == b"\0" and body[1:2] not in (b"", b"\0")):
+        encoding = "utf-16-be"
+    else:
+        return body.removeprefix(codecs.BOM_UTF8).lstrip()
+    text = body.decode(encoding, "replace").lstrip("\ufeff \t\r\n")
+    return _DECLARATION.sub("", text, count=1).encode("utf-8", "replace")
 
 
 def _locations(sitemap: Sitemap) -> Iterator[str]:

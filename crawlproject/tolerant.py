@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import codecs
+import logging
+import re
 import zlib
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urldefrag
 
 from cachetools import LRUCache
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import BaseRedirectMiddleware, MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Request, Response, TextResponse
+from scrapy.http import HtmlResponse, Request, Response
 from scrapy.robotstxt import RobotParser
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined]
 from scrapy.utils.python import to_unicode
 
 from crawlproject.download.body_budget import crawl_budget
+from crawlproject.off_loop import LARGE, off_loop
 from crawlproject.robots_rules import MAX_AGENTS, Group, read_group, read_sitemaps
 from crawlproject.urls import server_key
+from crawlproject.urls.canonical import MAX_AUTHORITY, is_too_long
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -28,11 +33,21 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
+logger = logging.getLogger(__name__)
+
 #: What decompressors raise for garbage; the last one is for a ``Content-Encoding`` that is not ASCII.
 _BROKEN = (OSError, EOFError, zlib.error, brotli.error, zstd.ZstdError, UnicodeError)
 
-#: Python's codecs that ``charset=`` can name and that decode no text; punycode takes quadratic time, too.
-_NO_CHARSETS = frozenset(("base64", "bz2", "hex", "idna", "punycode", "quopri", "rot-13", "undefined", "uu", "zlib"))
+#: Where in a page Scrapy looks for a refresh and its base (characters), and a host there that is too long for one: to
+#: bring 4,000 characters into ASCII, as Scrapy does, takes 2 s.
+_REFRESH_WITHIN = 4096
+_long_host = re.compile(rf"[/\\]{{2}}[^/\\?#\"'<>]{{{MAX_AUTHORITY + 1}}}").search
+
+#: A body, or why there is none; None: not known.
+_Decoded: TypeAlias = "bytes | Exception | None"
+
+#: Encodings of one answer that are undone, as curl has it: each may take as long as a whole body.
+MAX_ENCODINGS = 5
 
 #: Bytes of a robots.txt that are read: RFC 9309 §2.5 asks for 500 KiB; 5 MB of rules took 4 s, and 0.1 s per URL.
 MAX_ROBOTS_TXT = 512_000
@@ -58,34 +73,10 @@ class TolerantCompressionMiddleware(HttpCompressionMiddleware):
     ``httpcompression/truncated``, where what came is kept.
     """
 
-    def __init__(self, stats: StatsCollector | None = None, *, crawler: Crawler | None = None) -> None:
-        super().__init__(stats, crawler=crawler)
-        assert crawler is not None
-        self._budget = crawl_budget(crawler)
+    _decoded: _Decoded = None  # the body of the response being processed, where it was done before
 
-    def process_response(  # type: ignore[override]
-        self, request: Request, response: Response
-    ) -> Request | Response | Awaitable[Request | Response]:
-        """Decompress, when there is memory for it: what comes out may be a thousand times as large."""
-        if b"Content-Encoding" not in response.headers:
-            return response
-        return self._in_turn(request, response)
-
-    async def _in_turn(self, request: Request, response: Response) -> Request | Response:
-        share = self._budget.resume(response)
-        try:
-            await self._budget.wait(share)
-            answer = self._decompress(request, response)
-            if isinstance(answer, Response):
-                share.grow(len(answer.body) - share.size)
-                self._budget.hold(answer, share)
-        finally:
-            if not share.finished:
-                share.close()
-        return answer
-
-    def _decompress(self, request: Request, response: Response) -> Request | Response:
-        assert self.stats is not None
+    def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
+        """Decompress."""
         is_gzip = response.headers.getlist(b"Content-Encoding") in ([b"gzip"], [b"x-gzip"])
         try:
             answer = super().process_response(request, response)
@@ -100,32 +91,67 @@ class TolerantCompressionMiddleware(HttpCompressionMiddleware):
             self._count("truncated")  # RFC 1952 §2.3.1: the last 4 bytes are the length
         return answer
 
+    def _handle_encoding(self, body: bytes, content_encoding: list[bytes], max_size: int) -> tuple[bytes, list[bytes]]:
+        to_decode, to_keep = self._split_encodings(content_encoding)
+        if len(to_decode) > MAX_ENCODINGS:
+            raise OSError(f"more than {MAX_ENCODINGS} encodings")
+        decoded = self._decoded
+        if decoded is None:
+            return super()._handle_encoding(body, content_encoding, max_size)
+        if isinstance(decoded, Exception):
+            raise decoded
+        return decoded, to_keep
+
     def _count(self, what: str) -> None:
         if self.stats is not None:  # built without a crawler
             self.stats.inc_value(f"httpcompression/{what}")
 
 
-class CharsetMiddleware:
-    """Reads as UTF-8 what declares one of Python's codecs that is no charset (downloader, after decompression).
+class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
+    """The same, when there is memory for it; what may take long is decompressed off the event loop."""
 
-    Stats: ``charset/not_text``.
-    """
+    def __init__(self, stats: StatsCollector | None = None, *, crawler: Crawler | None = None) -> None:
+        super().__init__(stats, crawler=crawler)
+        assert crawler is not None
+        self._budget = crawl_budget(crawler)
 
-    def __init__(self, crawler: Crawler) -> None:
-        assert crawler.stats is not None
-        self._stats = crawler.stats
+    def process_response(  # type: ignore[override]
+        self, request: Request, response: Response
+    ) -> Request | Response | Awaitable[Request | Response]:
+        """Decompress; what comes out may be a thousand times as large as what came in."""
+        if b"Content-Encoding" not in response.headers:
+            return response
+        return self._in_turn(request, response)
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Built by Scrapy."""
-        return cls(crawler)
+    async def _in_turn(self, request: Request, response: Response) -> Request | Response:
+        share = self._budget.resume(response)
+        try:
+            await self._budget.wait(share)
+            answer = await self._decompress(request, response)
+            if isinstance(answer, Response):
+                share.grow(len(answer.body) - share.size)
+                self._budget.hold(answer, share)
+        finally:
+            if not share.finished:
+                share.close()
+        return answer
 
-    def process_response(self, request: Request, response: Response) -> Response:
-        """Give such a response another encoding."""
-        if isinstance(response, TextResponse) and response.encoding in _NO_CHARSETS:
-            self._stats.inc_value("charset/not_text")
-            return response.replace(encoding="utf-8")
-        return response
+    async def _decompress(self, request: Request, response: Response) -> Request | Response:
+        encodings = response.headers.getlist(b"Content-Encoding")
+        decoded: _Decoded = None
+        layers = len(self._split_encodings(encodings)[0]) if request.method != "HEAD" else 0
+        if 1 < layers <= MAX_ENCODINGS or (layers == 1 and len(response.body) > LARGE):
+            max_size = request.meta.get("download_maxsize", self._max_size)
+            try:
+                decode = partial(HttpCompressionMiddleware._handle_encoding, self)  # nothing in it is shared
+                decoded, _ = await off_loop(decode, response.body, encodings, max_size)
+            except (*_BROKEN, _DecompressionMaxSizeExceeded) as error:
+                decoded = error
+        self._decoded = decoded
+        try:
+            return super().process_response(request, response)
+        finally:
+            self._decoded = None
 
 
 class TolerantRedirectMiddleware(RedirectMiddleware):
@@ -133,6 +159,9 @@ class TolerantRedirectMiddleware(RedirectMiddleware):
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
         """Follow a redirect; one to the page itself with a cookie that will be sent, too, as often as a refresh."""
+        location = (response.headers.get(b"Location") or b"").decode("utf-8", "replace")
+        if is_too_long(location):
+            return _malformed(self, response, location)
         result = _tolerate(self, super().process_response, request, response)
         if not isinstance(result, Request) or not _leads_to_itself(result, request):
             return _elsewhere(result)
@@ -159,6 +188,11 @@ class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
         A server whose pages refresh in vain has them kept at once.  Where a request has ``dont_filter`` of its own,
         all is as by Scrapy's.
         """
+        if isinstance(response, HtmlResponse):
+            start = response.text[:_REFRESH_WITHIN]
+            long_host = _long_host(start)
+            if long_host is not None and "refresh" in start.lower():
+                return _malformed(self, response, long_host[0])
         result = _tolerate(self, super().process_response, request, response)
         times = request.meta.get(AT_ITSELF, 0)
         if not isinstance(result, Request) or not _leads_to_itself(result, request):
@@ -201,13 +235,23 @@ def _tolerate(
     stats = middleware.crawler.stats
     assert stats is not None
     try:
-        return process_response(request, response)
-    except ValueError:
-        stats.inc_value("redirect/malformed")
-        return response
+        result = process_response(request, response)
+        if isinstance(result, Request):
+            server_key(result.url)
+    except ValueError as error:
+        return _malformed(middleware, response, str(error))
     except IgnoreRequest:
         stats.inc_value("redirect/max_reached")
         raise
+    return result
+
+
+def _malformed(middleware: BaseRedirectMiddleware, response: Response, target: str) -> Response:
+    """The answer, kept: it leads to nothing that is a URL."""
+    assert middleware.crawler.stats is not None
+    middleware.crawler.stats.inc_value("redirect/malformed")
+    logger.info("Redirect not followed, malformed: %s: %.100s", response, target)
+    return response
 
 
 class CappedRobotParser(RobotParser):

@@ -13,6 +13,7 @@ from crawlproject.frontier.session import Session
 
 if TYPE_CHECKING:
     from crawlproject.frontier.copies import CopyRun, SharedPages
+    from crawlproject.frontier.file_kinds import FileKinds
     from crawlproject.frontier.heap import HeapItem
     from crawlproject.frontier.look_ahead import Yield
     from crawlproject.frontier.politeness import Politeness
@@ -62,6 +63,7 @@ class Server:
         "estimates",
         "failures",
         "fetched",
+        "file_kinds",
         "found",
         "full",
         "given_up",
@@ -109,6 +111,7 @@ class Server:
         self.full = False  # as many as wanted have been fetched: in this run no more are
         self.guard: ServerGuard | None = None  # what is suspicious about it
         self.guarded = ""  # why it comes after all others; empty: it does not
+        self.file_kinds: FileKinds | None = None  # from the first answer to a URL that ends like a file
         self.given_up = False
         self.pages = 0  # whose content was looked at
         self.copies = 0  # of these, with content met before

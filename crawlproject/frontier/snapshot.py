@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.copies import CopyRun, SharedPages
+from crawlproject.frontier.file_kinds import FileKinds
 from crawlproject.frontier.look_ahead import Yield
 from crawlproject.frontier.prior import Observed
 from crawlproject.frontier.suspects import ServerGuard
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 
 SERVER_ATTRIBUTES = (
     *("crawl_delay", "estimates", "failures", "found", "given_up", "ready_at"),
-    *("pages", "copies", "copy_run", "demotion", "guard", "guarded", "shared", "fetched", "last_error"),
+    *("pages", "copies", "copy_run", "demotion", "guard", "guarded", "shared", "fetched", "last_error", "file_kinds"),
 )
 
 #: Attributes that are None until something is observed.
 MADE_WHEN_NEEDED: dict[str, type] = {
     **dict.fromkeys(("connects", "responses"), Observed),
-    **{"copy_run": CopyRun, "found": Yield, "guard": ServerGuard, "shared": SharedPages},
+    **{"copy_run": CopyRun, "file_kinds": FileKinds, "found": Yield, "guard": ServerGuard, "shared": SharedPages},
 }
 
 _PLAIN = (bool, int, float, str, list, tuple)  # a union of types takes twice as long to test

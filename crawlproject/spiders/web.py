@@ -157,9 +157,9 @@ class WebSpider(Spider):
         elif is_skipped:
             yield Links(response, ())  # the guard of traps counts the page
 
-    def parse_sitemap(self, response: Response, **kwargs: Any) -> Iterator[Links]:
+    async def parse_sitemap(self, response: Response, **kwargs: Any) -> AsyncIterator[Links]:
         """A sitemap's pages, or an index's sitemaps (``LINKS_SITEMAPS``)."""
-        yield sitemap_links(response, self.crawler, self.parse_sitemap)
+        yield await sitemap_links(response, self.crawler, self.parse_sitemap)
 
     def _is_nofollow(self, response: Response, found: PageLinks) -> bool:
         is_nofollow = found.nofollow or _says_nofollow(response)

@@ -6,7 +6,7 @@ which are not worth a request, :func:`server_key` whose queue a URL belongs in, 
 servers belong together.  :func:`read_seeds` reads the list that a crawl starts from.
 """
 
-from crawlproject.urls.canonical import Canonicalizer, resolve
+from crawlproject.urls.canonical import Canonicalizer, resolve, why_none
 from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS
 from crawlproject.urls.extract import MAX_LINKS, PageLinks, extract
 from crawlproject.urls.link_filter import NON_TEXT_EXTENSIONS, LinkFilter
@@ -31,4 +31,5 @@ __all__ = [
     "read_seeds",
     "resolve",
     "server_key",
+    "why_none",
 ]

@@ -37,23 +37,35 @@ def _escape_table() -> dict[str, str]:
 
 
 _ESCAPES = _escape_table()
-_to_escape = re.compile(r"%(?:[0-9A-Fa-f]{2})?|[\[\]\\^`{|}]")
-_TRAILING_DOTS = re.compile(r"\.+(?=:[0-9]+\Z|\Z)")
+# Escapes that are canonical already; the others have another spelling.
+_CANONICAL_HEX = r"(?:[01][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[BCDF]|[89A-F][0-9A-F])"
+_to_escape = re.compile(rf"%(?!{_CANONICAL_HEX})(?:[0-9A-Fa-f]{{2}})?|[\[\]\\^`{{|}}]")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]+")
 _CHARACTER_REFERENCE = re.compile(rb"&#([0-9]+);")
 _AS_UTF_8 = ("utf-8", "utf8", "utf-16", "utf-32")  # the URL standard escapes queries of all of them as UTF-8
-_other_scheme = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE).match
+#: Whether a reference has a scheme that is not http(s), as ``mailto:``.
+has_other_scheme = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE | re.ASCII).match
+
+#: Longest reference (characters, without its fragment) that is looked at; whatever is longer is malformed.  Servers
+#: take some 8,000 bytes (RFC 9110 section 4.1), and escapes or "../" may double that.
+MAX_REFERENCE = 16_384
+#: Longest user, host and port: a name has 253 characters.  IDNA takes quadratic time.
+MAX_AUTHORITY = 512
+_has_long_authority = re.compile(
+    rf"[\x00-\x20]*(?:https?:[/\\]*+|[/\\]{{2,}}+)[^/\\?#]{{{MAX_AUTHORITY + 1}}}", re.IGNORECASE | re.ASCII
+).match
+_ignored = str.maketrans("", "", "\t\n\r")  # by the URL standard, wherever they stand
 
 _leading_dots = re.compile(r"(?:\./)?((?:\.\./)*+)(?!\.)").match
 
 # A link is plain when joining it to the directory of its base is all there is to do: characters that need no escape,
 # escapes that are already canonical, no ":" that could end a scheme, nothing that ends the host early.
-_ESCAPE = r"%(?:[01][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[BCDF]|[89A-F][0-9A-F])"
+_ESCAPE = f"%{_CANONICAL_HEX}"
 _IN_NAME = r"[/A-Za-z0-9_.~!$&'()*+,;=@-]"
 _IN_PATH = r"[/A-Za-z0-9_.~!$&'()*+,;=@:-]"
 _IN_QUERY = r"[/A-Za-z0-9_.~!$&()*+,;=@:?-]"
 _plain_link = re.compile(
-    r"(https?://[A-Za-z0-9.-]{1,255}(?::[0-9]{1,5})?)?"
+    r"(https?://[A-Za-z0-9.-]{1,255}+(?::[0-9]{1,5}+)?+)?+"
     rf"(/{_IN_PATH}*+(?:{_ESCAPE}{_IN_PATH}*+)*+|{_IN_NAME}*+(?:{_ESCAPE}{_IN_NAME}*+)*+)"
     rf"(\?{_IN_QUERY}*+(?:{_ESCAPE}{_IN_QUERY}*+)*+)?"
 ).fullmatch
@@ -74,12 +86,15 @@ def resolve(url: str, base: str | None = None, encoding: str = "utf-8") -> str |
     """The http(s) URL that *url* means on a page at *base*, without fragment; None if malformed or of another scheme.
 
     *encoding* is the page's: it decides the bytes of a query's non-ASCII characters (the URL standard's
-    "percent-encode after encoding").  O(length); 3 us.
+    "percent-encode after encoding").  None, too, beyond MAX_REFERENCE.  O(length); 3 us.
     """
     url = _without_fragment(url)
+    if is_too_long(url):
+        return None
     if "?" in url and not url.isascii() and not encoding.lower().startswith(_AS_UTF_8):
         url = _encode_query(url, encoding)
-    href = None if base is None else _parse(url, _without_fragment(base))
+    base = None if base is None else _without_fragment(base)
+    href = None if base is None or is_too_long(base) else _parse(url, base)
     if href is None:  # without base, or the base is the malformed one
         href = _parse(url, None)
     if href is None or not href.startswith(("http://", "https://")):
@@ -87,12 +102,28 @@ def resolve(url: str, base: str | None = None, encoding: str = "utf-8") -> str |
     return href.removesuffix("#")
 
 
+def why_none(url: str) -> str:
+    """Why *url* has no canonical form: length, scheme (not http(s)) or malformed. O(1)."""
+    if is_too_long(_without_fragment(url)):
+        return "length"
+    return "scheme" if has_other_scheme(url.lstrip()) else "malformed"
+
+
+def is_too_long(url: str) -> bool:
+    """Whether *url*, a reference without its fragment, or its authority is longer than what is looked at. O(length)."""
+    if len(url) <= MAX_AUTHORITY:
+        return False
+    return len(url) > MAX_REFERENCE or _has_long_authority(url.translate(_ignored)) is not None
+
+
 def origin_of(prefix: str) -> str | None:
     """The canonical scheme://host[:port] of *prefix*, the part of an http(s) URL before its path; None if malformed.
 
     Costs 3-6 us, 0.15 us where the same prefix was asked for before (the last 65,536 are kept, some 15 MB at most).
     """
-    return _cached_origin(prefix) if len(prefix) <= 300 else _origin(prefix)  # a longer one cannot be in the DNS
+    if len(prefix) > 300:  # it cannot be in the DNS
+        return None if is_too_long(prefix) else _origin(prefix)
+    return _cached_origin(prefix)
 
 
 class Canonicalizer:
@@ -133,9 +164,11 @@ class Canonicalizer:
         link = href[: href.index("#")] if "#" in href else href
         if not link and base.itself is not None:
             return base.itself
+        if len(link) > MAX_REFERENCE:
+            return None
         match = _plain_link(link)
         if match is None:
-            return None if _other_scheme(link) else self.canonical(href, base.url, base.encoding)
+            return None if has_other_scheme(link) else self.canonical(href, base.url, base.encoding)
         prefix, path, query = match.groups()
         if path[:2] == "//" and prefix is None and base.origin is not None:
             return self._link(f"{base.origin.partition(':')[0]}:{link}", base)
@@ -201,11 +234,19 @@ def _origin(prefix: str) -> str | None:
         return None
     scheme, _, authority = href[: href.index("/", 8)].partition("://")
     host = authority.rpartition("@")[2]
-    whole = _TRAILING_DOTS.sub("", host)
+    whole = _without_trailing_dots(host)
     if whole == host:
         return f"{scheme}://{host}"
     href = _parse(f"{scheme}://{whole}/", None)  # without its dots "0x7f.1.." is an IP address, and ".." nothing
     return None if href is None else href[:-1]
+
+
+def _without_trailing_dots(host: str) -> str:
+    """*host*, which may have a port, without the dots at the end of its name. O(length)."""
+    name, colon, port = host.rpartition(":")
+    if colon and port.isdecimal():
+        return f"{name.rstrip('.')}:{port}"
+    return host.rstrip(".")
 
 
 _cached_origin = lru_cache(maxsize=65_536)(_origin)

@@ -3,7 +3,7 @@
 A crawler that keeps them fetches the same page once per visit, without end.  A list of names decides, one entry each:
 
 - ``gclid``: the query parameter of this name, whatever its value;
-- ``utm_*``: every query parameter whose name starts so;
+- ``x_*``: every query parameter whose name starts so;
 - ``sid=<id>``: the query parameter of this name, only where its value looks like a session id (at least 16 letters
   and digits, both present), because ``sid=7`` is a page of many sites;
 - ``;jsessionid``: the path parameter of this name (``/a;jsessionid=1F``), also where a server put it into the query.
@@ -22,16 +22,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# PHP, ASP, Java servlets, BroadVision, osCommerce and its heirs: names that mean nothing else.  Names that are also
+# used for content ("s", "sid", "session", "cfid") are dropped where a server's own links show that their value is new
+# on each visit (``frontier.visit_ids``).
 _SESSION_ENTRIES = (
-    # PHP, ASP, ColdFusion, Java servlets, BroadVision, osCommerce and its heirs: names that mean nothing else
-    *("phpsessid", "aspsessionid*", "cfid", "cftoken", "jsessionid", "bv_sessionid", "oscsid", "xtcsid", "zenid"),
-    *(";jsessionid", ";phpsessid", ";cfid", ";cftoken"),
-    # names that are also used for real content (a conference's sessions, vBulletin's "s", which is WordPress's search)
-    *("sid=<id>", "_sid=<id>", "sessid=<id>", "sessionid=<id>", "_sessionid=<id>", "session_id=<id>", "session=<id>"),
-    *("s=<id>", ";sid=<id>"),
+    *("phpsessid", "aspsessionid*", "jsessionid", "bv_sessionid", "oscsid", "xtcsid", "zenid"),
+    *(";jsessionid", ";phpsessid"),
 )
+# Exact names, for "utm_zone", "utm_easting" (coordinates), "pk_id" and "pk_customer" (primary keys) are pages.
+_UTM = (  # Google's help on campaign parameters; then those that Google Reader, Feedburner, Yandex and others add
+    *("source", "medium", "campaign", "term", "content", "id", "source_platform", "creative_format"),
+    *("marketing_tactic", "nooverride", "campaign_id", "referrer", "name", "reader", "pubreferrer", "viz_id", "swu"),
+    *("cid", "social", "social-type", "brand", "placement"),
+)
+_MATOMO = ("campaign", "cpn", "keyword", "kwd", "source", "medium", "content", "cid", "group", "placement")
 _TRACKING_ENTRIES = (
-    *("utm_*", "mtm_*", "pk_*"),  # Google Analytics (Urchin), Matomo, Piwik
+    *(f"utm_{name}" for name in _UTM),
+    *(f"{start}_{name}" for start in ("mtm", "matomo", "pk", "piwik") for name in _MATOMO),  # Matomo, once Piwik
     *("gclid", "gclsrc", "dclid", "gbraid", "wbraid", "_ga", "_gl", "srsltid"),  # Google
     *("fbclid", "igshid", "igsh", "msclkid", "twclid", "ttclid", "li_fat_id", "epik"),  # Meta, Microsoft, X, ...
     *("yclid", "ymclid", "_openstat"),  # Yandex

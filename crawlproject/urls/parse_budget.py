@@ -1,9 +1,10 @@
-"""How much of a document an HTML5 tree builder gets through in bounded time.
+"""How much of a document an HTML5 tree builder gets through in bounded time and memory.
 
-The HTML standard has two quadratic corners: most tags walk the stack of open elements, and every attribute is compared
-to those its tag already has.  100,000 nested ``<div>`` (500 kB) kept the parser busy for 38 s, one tag with 100,000
-attributes for 54 s.  Browsers flatten such trees; here the document is cut where its cost leaves the budget.  This is
-meant for garbage as it occurs (broken templates, text with a stray "<"), not for an ingenious enemy.
+The HTML standard has quadratic corners: most tags walk the stack of open elements, every attribute is compared to those
+its tag already has, and formatting elements left open are opened again inside each block that follows.  100,000 nested
+``<div>`` (500 kB) kept the parser busy for 38 s, one tag with 100,000 attributes for 54 s, and 5,000 times
+``<i id=N><p>`` (75 kB) took 4.5 GB.  Browsers flatten such trees; here the document is cut where its cost leaves the
+budget.
 """
 
 from __future__ import annotations
@@ -12,81 +13,157 @@ import re
 from collections import Counter
 from itertools import islice
 from math import isqrt
+from typing import TYPE_CHECKING
 
-MAX_STEPS = 150_000_000  # walked stack entries: 1.1 s at 7.5 ns; an index of real documentation needs 60 million
-MAX_ATTRIBUTES = 1_000  # of one tag: 5 ms
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_STEPS = 150_000_000  # walked stack entries: 0.8-1.1 s; an index of real documentation needs 60 million
+MAX_NODES = 1_000_000  # elements, texts and attributes: 155 bytes each; a manual in one page of 8 MB needs 760,000
+MAX_ATTRIBUTES = 1_000  # of one tag: 2 ms
 _FEW_TAGS = isqrt(2 * MAX_STEPS)  # were they all nested, they would still be in the budget
+_FEW_NODES = isqrt(MAX_NODES)  # tags: the same, were each opened again at each
 _SHORT_TAG = 4 * MAX_ATTRIBUTES  # characters: "a b c" needs 2 an attribute, but distinct names need more
+_SHORT_TEXT = 2 * MAX_NODES  # characters: too few for so many attributes
 
 # Elements that do not pile up on the stack
 _WITHOUT_CONTENT = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr")
 _CLOSED_BY_THE_NEXT = ("a", "button", "form", "h1", "h2", "h3", "h4", "h5", "h6", "nobr", "option", "p")
 _CLOSED_IN_LISTS = ("dd", "dt", "li", "tbody", "td", "tfoot", "th", "thead", "tr")
 _NEVER_NESTED = frozenset((*_WITHOUT_CONTENT, *_CLOSED_BY_THE_NEXT, *_CLOSED_IN_LISTS, "html", "head", "body"))
+#: Stack entries of an element together with those of _CLOSED_IN_LISTS that it may hold open.
+_LEVELS = {"dl": 2, "ul": 2, "ol": 2, "menu": 2, "dir": 2, "table": 4}
+
+#: Opened again where a block closed them ("a" and "nobr" too, but only one of each).
+_FORMATTING = frozenset(("b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u"))
+_MADE_BY_END = frozenset(("br", "p"))  # elements that an end tag without a start makes
+_USUAL_FORMATTING = 3  # that is open at once
+_SAME_FORMATTING = 3  # equal ones that are opened again at most ("Noah's Ark clause")
+
+# An attribute as the HTML standard reads it: "=" may be a name's first character, quotes count only behind "=".
+_VALUE = r"\"[^\"]*+\"?+|'[^']*+'?+|[^\s>\"'][^\s>]*+"
+_ATTRIBUTE = rf"[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:{_VALUE})?+)?+"
 _tags = re.compile(
     r"<!--.*?(?:-->|\Z)|<(?P<raw>script|style|textarea|title)\b.*?(?:</(?P=raw)|\Z)"
-    r"|<(?P<close>/?)(?P<name>[a-z][^\s/<>]*)(?P<rest>[^<>]*)",
-    re.IGNORECASE | re.DOTALL,
+    rf"|<(?P<close>/?)(?P<name>[a-z][^\s/>]*)(?P<rest>(?:[\s/]++|{_ATTRIBUTE})*+)|<",
+    re.IGNORECASE | re.DOTALL | re.ASCII,
 ).finditer
-_long_tags = re.compile(rf"<[A-Za-z][^>]{{{_SHORT_TAG},}}").finditer
-_attributes = re.compile(r"[^\s/>=]+(?:\s*+=\s*+(?:\"[^\"]*\"?|'[^']*'?|[^\s>]*))?").finditer
+_attribute = re.compile(_ATTRIBUTE, re.ASCII)
+_tag_start = re.compile(r"<[A-Za-z]").search
+_formatting = re.compile(
+    rf"<(/?)(?:{'|'.join(sorted(_FORMATTING, key=len, reverse=True))})(?=[\s/>])", re.IGNORECASE | re.ASCII
+).finditer
 
 
 def affordable_length(text: str) -> int:
     """How many characters of *text* to parse: nearly always all of them.
 
-    O(length): 8 us for a page of 19 kB, 8 ms for one with more than 10,000 tags.
+    O(length): 10 us for a page of 19 kB, 8 ms for one with more than 10,000 tags, at most some 0.7 s.
     """
-    length = len(text) if text.count("<") <= _FEW_TAGS else _length_by_depth(text)
-    return _length_by_attributes(text, length) if _has_long_tag(text, length) else length
+    length = _length_by_tree(text) if _may_be_costly(text) else len(text)
+    return _length_by_attributes(text, length)
 
 
-def _has_long_tag(text: str, end: int) -> bool:
-    """Whether somewhere _SHORT_TAG characters follow each other without a ">".  Seldom looks at every one."""
-    position = 0
-    while position + _SHORT_TAG <= end:
-        last = text.rfind(">", position, position + _SHORT_TAG)
-        if last < 0:
-            return True
-        position = last + 1
-    return False
+def _may_be_costly(text: str) -> bool:
+    """A quick test with false alarms."""
+    tags = text.count("<")
+    if tags <= _FEW_NODES:
+        return len(text) > _SHORT_TEXT
+    if tags > _FEW_TAGS or len(text) > _SHORT_TEXT:
+        return True
+    most = opened = 0
+    for tag in _formatting(text):
+        opened += -1 if tag[1] else 1
+        opened = max(0, opened)
+        most = max(most, opened)
+    return 2 * tags * (1 + most) > MAX_NODES
 
 
 def _length_by_attributes(text: str, end: int) -> int:
     """Where the first tag with more than MAX_ATTRIBUTES starts, not counting what only looks like one in a script."""
-    suspects = [tag.start() for tag in _long_tags(text, 0, end) if _has_many_attributes(text, tag.start(), tag.end())]
+    suspects = [start for start, close in _long_tags(text, end) if _count_attributes(text, start + 1, close) is None]
     if not suspects:
         return end
     real = {tag.start() for tag in _tags(text, 0, end) if tag["name"]}
     return min(real.intersection(suspects), default=end)
 
 
-def _has_many_attributes(text: str, start: int, end: int) -> bool:
-    return next(islice(_attributes(text, start + 1, end), MAX_ATTRIBUTES + 1, None), None) is not None
+def _long_tags(text: str, end: int) -> Iterator[tuple[int, int]]:
+    """Start and end of each tag that has no ">" in _SHORT_TAG characters.  Seldom looks at every character."""
+    position = 0
+    while position + _SHORT_TAG <= end:
+        last = text.rfind(">", position, position + _SHORT_TAG)
+        if last >= 0:
+            position = last + 1
+            continue
+        close = text.find(">", position + _SHORT_TAG, end)
+        close = end if close < 0 else close
+        tag = _tag_start(text, position, close)
+        if tag is not None:
+            yield tag.start(), close
+        position = close + 1
 
 
-def _length_by_depth(text: str) -> int:
-    """Where the sum over all tags of the number of elements open there reaches MAX_STEPS.
+def _count_attributes(text: str, start: int, end: int) -> int | None:
+    """How many attributes stand there (a tag's name counts as one); None: more than MAX_ATTRIBUTES."""
+    if end - start <= _SHORT_TAG:
+        count = len(_attribute.findall(text, start, end))
+    else:
+        count = sum(1 for _ in islice(_attribute.finditer(text, start, end), MAX_ATTRIBUTES + 1))
+    return None if count > MAX_ATTRIBUTES else count
 
-    An estimate from above: where an end tag closes several elements, the others are still counted as open.
+
+def _length_by_tree(text: str) -> int:
+    """Where walking the stack reaches MAX_STEPS, or the tree MAX_NODES.
+
+    An estimate from above: where an end tag closes several elements, the others are still counted as open, and
+    formatting elements left open as opened again at each tag.
     """
     opened: Counter[str] = Counter()
-    depth = steps = 0
+    formatting: dict[str, list[str]] = {}
+    depth = steps = nodes = reopened = 0
     in_foreign_content = False
     for tag in _tags(text):
-        steps += depth
-        if steps > MAX_STEPS:
-            return tag.start()
         name = (tag["name"] or "").lower()
+        is_end = tag["close"] == "/"
+        start, end = tag.span("rest")
+        attributes = 0 if is_end or end <= start + 1 else _count_attributes(text, start, end)
+        attributes = MAX_ATTRIBUTES if attributes is None else attributes
+        steps += depth + attributes * attributes // 4
+        nodes += _nodes(name, reopened, is_end=is_end) + attributes
+        if steps > MAX_STEPS or nodes > MAX_NODES:
+            return tag.start()
+        if name in _FORMATTING:
+            reopened += _change(formatting.setdefault(name, []), tag["rest"], is_end=is_end)
         if not name or name in _NEVER_NESTED:
             continue
         if name in ("svg", "math"):
-            in_foreign_content = not tag["close"]
-        if tag["close"]:
+            in_foreign_content = not is_end
+        if is_end:
             if opened[name]:
                 opened[name] -= 1
-                depth -= 1
+                depth -= _LEVELS.get(name, 1)
         elif not (in_foreign_content and tag["rest"].endswith("/")):
             opened[name] += 1
-            depth += 1
+            depth += _LEVELS.get(name, 1)
     return len(text)
+
+
+def _nodes(name: str, reopened: int, *, is_end: bool) -> int:
+    """How many nodes a tag and the text behind it may make, its own attributes left out.
+
+    An element that is opened again brings its attributes.
+    """
+    if is_end:
+        return (2 if name in _MADE_BY_END else 1) + (2 * reopened if reopened > _USUAL_FORMATTING else 0)
+    return 2 if name in _FORMATTING else 2 + 2 * reopened
+
+
+def _change(opened: list[str], attributes: str, *, is_end: bool) -> int:
+    """Open or close a formatting element; by how many more are opened again from now on."""
+    if is_end:
+        return -1 if opened and opened.pop() is not None else 0
+    if opened[-_SAME_FORMATTING:].count(attributes) >= _SAME_FORMATTING:
+        return 0
+    opened.append(attributes)
+    return 1

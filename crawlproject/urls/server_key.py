@@ -9,7 +9,7 @@ import tldextract
 
 from crawlproject.urls.canonical import origin_of, resolve
 
-_other_scheme = re.compile(r"(?!https?:)([a-z][a-z0-9+.-]*:)(?://([^/?#\\\s]*))?", re.IGNORECASE).match
+_other_scheme = re.compile(r"(?!https?:)([a-z][a-z0-9+.-]*:)(?://([^/?#\\\s]*))?", re.IGNORECASE | re.ASCII).match
 _HTTP = ("http://", "https://")
 
 #: A prefix that is its own canonical form: lower case, no port, no number that could be an address, no IDNA.

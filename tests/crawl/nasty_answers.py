@@ -257,7 +257,6 @@ REDIRECTS = (
         "redirect/max_reached",
         redirect_chain={"/bad": redirect("/1"), **{f"/{n}": redirect(f"/{n + 1}") for n in range(1, 9)}},
     )
-    | counted("frontier/malformed", redirect_space=to("http://a b/"), redirect_no_host=to("http://:80/"))
     | counted(
         "redirect/malformed",
         "httperror/response_ignored_status_count/302",
@@ -265,6 +264,13 @@ REDIRECTS = (
         redirect_port=to("http://127.0.0.1:99999/"),
         redirect_port_text=to("http://127.0.0.1:port/"),
         redirect_to_script=to("javascript:alert(1)"),
+        redirect_space=to("http://a b/"),
+        redirect_no_host=to("http://:80/"),
+        redirect_dots=to("http://./"),
+        redirect_escape=to("http://%FF/"),
+        redirect_zone=to("http://[fe80::1%25eth0]/"),
+        redirect_zone_raw=to("http://[fe80::1%eth0]/"),
+        redirect_long_host=to("http://" + "a." * 3_000),
     )
     | counted(
         "redirect/malformed",

@@ -29,6 +29,7 @@ WEB = "crawlproject.spiders.web.WebSpider"
 
 SETTINGS = {
     **IMPOLITE,
+    "LINKS_SKIP_AFTER": 0,
     "LOG_LEVEL": "INFO",
     "COOKIES_ENABLED": False,
     "DOWNLOAD_FAIL_ON_DATALOSS": False,

@@ -48,6 +48,24 @@ def test_robots_txt_names_sitemaps() -> None:
     assert entries[0].payload.__name__ == "parse_sitemap"
 
 
+def test_bad_line_costs_itself_only() -> None:
+    """Whatever stands in a ``Sitemap`` line or an index, the others count."""
+    bad = ["http://[", "http://a b/", "http://%FF/", "http://[::1%25eth0]/s.xml", "//", "x" * 1_000_000, "\0", "\ud800"]
+    sut = intake()
+    assert [entry.url for entry in sut.of_robots([*bad, "/1.xml"], PAGE)][-1] == "http://a.example/1.xml"
+    of_index = sut.of_index(from_sitemap(*bad, "http://a.example/2.xml", kind="sitemap index"))
+    assert [entry.url for entry in of_index][-1] == "http://a.example/2.xml"
+    own = sut.own(from_sitemap(*bad, "http://a.example/3", kind="sitemap"))
+    assert own.hrefs == ["http://a.example/3"]
+
+
+def test_endless_list_is_cut() -> None:
+    """What stands behind so many is counted, and costs nothing."""
+    sut = intake()
+    assert len(sut.of_robots([f"/{n}.xml" for n in range(20_000)], PAGE)) == sitemap_intake.MAX_PER_SERVER
+    assert sut.stats.get_value("frontier/sitemaps/skipped") == 20_000 - sitemap_intake.MAX_PER_SERVER
+
+
 def test_what_sitemaps_list_is_at_least_one_link_from_the_seeds() -> None:
     """Or estimators would take it for seeds."""
     assert intake().of_robots(["/1.xml"], Request("http://a.example/"))[0].depth == 1

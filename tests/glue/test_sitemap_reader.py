@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 
 import pytest
@@ -33,6 +34,19 @@ def test_pages_of_a_sitemap(pack: object) -> None:
     """Plain, gzipped, after a byte order mark and white space; entities and blanks around addresses are undone."""
     body = pack(urlset("http://a.example/1?a=1&amp;b=2", "\n http://a.example/2 \n"))
     assert read(body) == ("sitemap", ["http://a.example/1?a=1&b=2", "http://a.example/2"])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("mark", ["", "\ufeff", "\ufeff \n"])
+@pytest.mark.parametrize("declared", ["UTF-16", "UTF-8", "utf-16le"])
+def test_utf_16_is_read(encoding: str, mark: str, declared: str) -> None:
+    """With and without a byte order mark, whatever the declaration says; text files as well."""
+    text = urlset("http://a.example/caf\u00e9").decode().replace("UTF-8", declared)
+    assert read((mark + text).encode(encoding)) == ("sitemap", ["http://a.example/caf\u00e9"])
+    assert read(f"{mark}http://a.example/1\nhttp://a.example/2".encode(encoding))[1] == [
+        "http://a.example/1",
+        "http://a.example/2",
+    ]
 
 
 def test_sitemaps_of_an_index() -> None:
@@ -83,7 +97,7 @@ def test_entities_are_not_expanded() -> None:
 def test_malformed_sitemap_costs_a_stat_and_a_line(body: bytes, caplog: pytest.LogCaptureFixture) -> None:
     """And brings nothing, which the frontier is told."""
     crawler = get_crawler()
-    links = sitemap_links(Response(SITEMAP, body=body), crawler, print)
+    links = asyncio.run(sitemap_links(Response(SITEMAP, body=body), crawler, print))
     assert (list(links.hrefs), links.kind) == ([], "sitemap")
     assert crawler.stats.get_value("frontier/sitemaps/malformed") == 1
     ours = [record for record in caplog.records if record.name.startswith("crawlproject.")]

@@ -1,0 +1,67 @@
+"""What a server's files are: whether URLs with the extension of an image, an archive, … are such files, or pages.
+
+``/wiki/File:A.jpg`` is a page and ``/images/A.jpg`` beside it is none, so what is learned holds for a *kind*: an
+extension below one first segment of the path.
+"""
+
+from __future__ import annotations
+
+#: Kinds remembered of a server; URLs of any further ones are of one kind per extension, wherever they stand.
+MAX_KINDS = 64
+
+#: ``FileKinds.answers`` of a kind that has pages.
+PAGES = -1
+
+_MAX_SEGMENT = 40
+
+
+def extension_of(url: str) -> str:
+    """The extension of the canonical *url*'s path, lower case; empty where it has none. O(length)."""
+    path = url[url.find("/", 8) : end] if (end := url.find("?", 8)) >= 0 else url[url.find("/", 8) :]
+    return path.rpartition(".")[2].lower() if "." in path else ""
+
+
+def kind_of(url: str) -> str:
+    """The kind of the canonical *url*: its extension and the first segment of its path, if that is a directory.
+
+    >>> kind_of("http://a.org/images/b/c.JPG?d"), kind_of("http://a.org/c.jpg")
+    ('jpg images', 'jpg ')
+    """
+    start = url.find("/", 8) + 1
+    end = url.find("?", 8)
+    first, slash, _ = url[start : end if end >= 0 else len(url)].partition("/")
+    return f"{extension_of(url)} {first[:_MAX_SEGMENT] if slash else ''}"
+
+
+class FileKinds:
+    """Kind -> answers of one server that were no pages, ``PAGES`` from the first that was one."""
+
+    #: What is stored, see ``frontier.snapshot``.
+    KEPT = ("rows",)
+
+    def __init__(self) -> None:
+        self._answers: dict[str, int] = {}
+
+    @property
+    def rows(self) -> list[list[str | int]]:
+        """All, as plain values."""
+        return [[kind, answers] for kind, answers in self._answers.items()]
+
+    @rows.setter
+    def rows(self, rows: list[list[str | int]]) -> None:
+        self._answers = {str(kind): int(answers) for kind, answers in rows}
+
+    def answers(self, kind: str) -> int:
+        """How many answers of ``kind`` were no pages; ``PAGES``: one was. O(1)."""
+        return self._answers.get(self._kept(kind), 0)
+
+    def learn(self, kind: str, *, is_page: bool) -> None:
+        """An answer of ``kind`` has come. O(1)."""
+        kind = self._kept(kind)
+        known = self._answers.get(kind, 0)
+        self._answers[kind] = PAGES if is_page or known == PAGES else known + 1
+
+    def _kept(self, kind: str) -> str:
+        if kind in self._answers or len(self._answers) < MAX_KINDS:
+            return kind
+        return f"{kind.partition(' ')[0]} *"

@@ -1,0 +1,547 @@
+"""Hostile inputs of every kind, made by code: what is in a page, in front of it, and around it.
+
+Inputs of one kind are paths of a few servers, linked from their home pages; each robots.txt has a server of its own.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from tests.crawl.nasty_answers import Endless, bomb
+from tests.crawl.nasty_server import CLOSE, HANG, RESET, page, response
+
+if TYPE_CHECKING:
+    from tests.crawl.nasty_server import Answers, Script
+
+#: A body, made when it is asked for.
+Body = Callable[[], str | bytes]
+
+HTML = page("/linked").encode()
+CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def _numbered(text: str, count: int, joint: str = "") -> str:
+    """``text`` with each number in place of ``#``."""
+    return joint.join(text.replace("#", str(number)) for number in range(count))
+
+
+def _link(href: str) -> str:
+    return f'<a href="{href}">x</a>'
+
+
+#: Markup that is expensive to parse, or to look at afterwards.
+MARKUP: Mapping[str, Body] = {
+    "equal_links": lambda: _link("/x") * 500_000,
+    "different_links": lambda: _numbered(_link("/bulk/l#"), 60_000),
+    "links_to_servers": lambda: _numbered(_link("http://h#.test/"), 100),
+    "links_with_queries": lambda: _numbered(_link("/bulk?a=#&b=#&PHPSESSID=#"), 20_000),
+    "links_with_dots": lambda: _numbered(_link("../../bulk/./b/../#"), 20_000),
+    "links_with_escapes": lambda: _numbered(_link("/bulk/%61%62%7e#"), 20_000),
+    "links_not_ascii": lambda: _numbered(_link("/bulk/\u00e9\u4e00?\u00e9=#"), 20_000),
+    "links_idn": lambda: _numbered(_link("http://b\u00fccher#.test/"), 100),
+    "links_by_area": lambda: _numbered('<area href="/bulk/area#">', 30_000),
+    "links_by_svg": lambda: "<svg>" + _numbered('<a xlink:href="/bulk/svg#">x</a>', 30_000),
+    "links_nofollow": lambda: _numbered('<a rel="nofollow" href="/bulk/n#">x</a>', 30_000),
+    "links_with_fragments": lambda: _numbered(_link("/bulk/f#" + "&#35;#"), 30_000),
+    "links_in_a_calendar": lambda: _numbered(_link("/bulk/calendar/2024/01/#"), 20_000),
+    "lists": lambda: "<dl><dd><dt>" * 40_000,
+    "list_items": lambda: "<ul><li>" * 100_000,
+    "divisions": lambda: "<div>" * 200_000,
+    "paragraphs": lambda: "<p>x" * 1_000_000,
+    "paragraphs_in_divisions": lambda: "<p><div>" * 100_000,
+    "tables": lambda: "<table>" * 100_000,
+    "cells": lambda: "<table><tr><td>" * 60_000,
+    "text_in_tables": lambda: "<table>x" * 100_000,
+    "fonts": lambda: "<font>" * 200_000,
+    "fonts_with_attributes": lambda: _numbered("<font size=#>", 50_000),
+    "formatting_reopened": lambda: _numbered("<i id=#><p>", 5_000),
+    "formatting_in_items": lambda: _numbered("<i id=#><li>x", 5_000),
+    "formatting_then_divisions": lambda: _numbered("<b id=#>", 3_000) + "<div>x</div>y" * 10_000,
+    "misnested": lambda: "<b><i><div></b></i>" * 50_000,
+    "anchors_nested": lambda: "<a href=/x><b>" * 100_000,
+    "buttons": lambda: "<button>" * 100_000,
+    "options": lambda: "<select><option>" * 100_000,
+    "forms": lambda: "<form><p>" * 100_000,
+    "frames": lambda: "<frameset>" * 100_000,
+    "iframes": lambda: "<iframe>" * 100_000,
+    "templates": lambda: "<template>" * 100_000,
+    "drawings": lambda: "<svg><g>" * 100_000,
+    "formulas": lambda: "<math><mi><annotation-xml>" * 50_000,
+    "rubies": lambda: "<ruby><rt><rp>" * 60_000,
+    "unknown_elements": lambda: _numbered("<x#>", 60_000),
+    "objects": lambda: "<object><applet><marquee>" * 40_000,
+    "end_tags": lambda: "</p></br></x>" * 300_000,
+    "attributes": lambda: "<a " + _numbered("a#=1 ", 300_000) + "href=/x>x</a>",
+    "attributes_of_many": lambda: ("<a " + _numbered("a#=1 ", 900) + "href=/x>x</a>") * 500,
+    "attributes_behind_quotes": lambda: ("<p x='>' " + _numbered("a# ", 900) + ">") * 500,
+    "attributes_behind_brackets": lambda: ("<p x='<' " + _numbered("a# ", 900) + ">") * 500,
+    "attributes_equal": lambda: "<a " + "a " * 500_000 + "href=/x>x</a>",
+    "attribute_huge": lambda: f'<a title="{"a " * 2_000_000}" href=/x>x</a>',
+    "attribute_quotes": lambda: "<p a='" * 500_000,
+    "attribute_equals": lambda: "<p " + "= " * 500_000,
+    "attribute_spaces": lambda: "<p a" + " " * 4_000_000 + "=b>",
+    "tags_in_a_long_tag": lambda: "<a " + "b " * 3_000 + ">" + ("<a" * 1_999 + ">") * 700,
+    "brackets": lambda: "<" * 3_000_000,
+    "brackets_and_letters": lambda: "<a" * 1_500_000,
+    "closing_brackets": lambda: ">" * 3_000_000,
+    "end_brackets": lambda: "</" * 1_500_000,
+    "comment_open": lambda: "<!--" + "x" * 3_000_000,
+    "comment_dashes": lambda: "<!--" + "-" * 3_000_000,
+    "comment_starts": lambda: "<!-" * 1_000_000,
+    "comments": lambda: "<!---->" * 400_000,
+    "comments_ended_late": lambda: "<!--x--!>" * 300_000,
+    "script_open": lambda: "<script>" + "x<" * 1_500_000,
+    "script_in_comment": lambda: "<script><!--<script>" * 100_000,
+    "scripts": lambda: "<script></script>" * 200_000,
+    "styles": lambda: "<svg><style>" * 100_000,
+    "textarea_open": lambda: "<textarea>" + "</textare" * 300_000,
+    "title_open": lambda: "<title>" + "x " * 1_500_000,
+    "titles": lambda: "<title>x</title>" * 100_000,
+    "titles_in_drawings": lambda: "<svg>" * 3_000 + "<title>x</title>" * 3_000,
+    "noscript": lambda: "<noscript>" * 100_000,
+    "plaintext": lambda: "<plaintext>" + "<a href=/x>" * 100_000,
+    "cdata": lambda: "<svg><![CDATA[" * 100_000,
+    "processing_instructions": lambda: "<?x" * 500_000,
+    "doctypes": lambda: "<!doctype html>" * 200_000,
+    "entities": lambda: "&amp;" * 600_000,
+    "entities_malformed": lambda: "&#x110000;&#0;&#xD800;&notanentity" * 100_000,
+    "entities_open": lambda: "&" * 3_000_000,
+    "entity_digits": lambda: "&#" + "9" * 3_000_000,
+    "metas": lambda: '<meta name="robots" content="index">' * 50_000,
+    "meta_content": lambda: f'<meta name="robots" content="{"index, " * 400_000}">',
+    "canonicals": lambda: _numbered('<link rel="canonical" href="/c#">', 30_000),
+    "bases": lambda: _numbered('<base href="/b#/">', 30_000) + _link("x"),
+    "text": lambda: "<p>" + "word and " * 500_000,
+    "text_without_spaces": lambda: "x" * 4_000_000,
+    "text_of_spaces": lambda: " " * 4_000_000 + _link("/x"),
+    "text_of_lines": lambda: "\r\n" * 2_000_000,
+    "text_of_nuls": lambda: "\0" * 3_000_000,
+    "text_of_controls": lambda: "".join(map(chr, range(1, 32))) * 80_000,
+    "text_bidi": lambda: "\u202e\u2066" * 400_000,
+    "text_combining": lambda: "a" + "\u0301" * 1_000_000,
+    "text_astral": lambda: "\U0001f4a9" * 500_000,
+    "text_surrogates": lambda: ("\ud800x" * 300_000).encode("utf-8", "surrogatepass"),
+    "numbers": lambda: "<title>1</title>" + "9 " * 1_000_000,
+    "punctuation": lambda: "<title>.</title>" + "." * 3_000_000,
+}
+
+#: References: each is a link, a base, a canonical address, the target of a refresh, and of a redirect if it fits.
+HREFS: Mapping[str, Body] = {
+    "dots_in_host": lambda: "http://a" + "." * 100_000 + "b/",
+    "dots_after_host": lambda: "http://a" + "." * 100_000 + "/",
+    "dots_and_port": lambda: "http://a" + "." * 100_000 + ":80x/",
+    "megabyte_path": lambda: "/" + "a" * 1_000_000,
+    "megabyte_query": lambda: "/?" + "a=b&" * 250_000,
+    "megabyte_fragment": lambda: "/x#" + "a" * 1_000_000,
+    "megabyte_host": lambda: "http://" + "a" * 1_000_000 + "/",
+    "megabyte_user": lambda: "http://" + "u" * 1_000_000 + "@h.test/",
+    "megabyte_port": lambda: "http://h.test:" + "0" * 1_000_000 + "80/",
+    "megabyte_scheme": lambda: "a" * 1_000_000 + ":x",
+    "megabyte_spaces": lambda: " " * 1_000_000 + "/x" + " " * 1_000_000,
+    "megabyte_tabs": lambda: "ht" + "\t" * 1_000_000 + "tp://h.test/",
+    "megabyte_data": lambda: "data:text/html;base64," + "QUFB" * 250_000,
+    "megabyte_script": lambda: "javascript:" + "a();" * 250_000,
+    "climbing": lambda: "../" * 5_000,
+    "climbing_and_descending": lambda: "a/" * 2_500 + "../" * 2_500,
+    "climbing_escaped": lambda: "%2e%2E/" * 2_300,
+    "segments": lambda: "/a" * 8_000,
+    "empty_segments": lambda: "/" * 16_000,
+    "ampersands": lambda: "/?" + "&" * 16_000,
+    "semicolons": lambda: "/" + ";" * 16_000,
+    "questions": lambda: "/" + "?" * 16_000,
+    "percents": lambda: "/" + "%" * 16_000,
+    "escapes": lambda: "/" + "%61" * 5_300,
+    "escapes_of_escapes": lambda: "/" + "%25" * 5_300 + "41",
+    "escapes_not_utf8": lambda: "/" + "%ff" * 5_300,
+    "session_ids": lambda: "/" + ";jsessionid=1" * 1_200,
+    "session_in_query": lambda: "/?" + "sid=a1b2c3d4e5f6a7b8c9&" * 700,
+    "tracking": lambda: "/?" + "utm_source=x&" * 1_200,
+    "nested": lambda: "/?u=" + "http://a/?u=" * 1_200,
+    "nested_escaped": lambda: "/?u=" + "http%253A%252F%252F" * 800,
+    "dates": lambda: "/2024/01" * 2_000,
+    "digits": lambda: "/" + "1" * 16_000,
+    "hexadecimal": lambda: "/" + "a" * 15_000 + "1g",
+    "numbers_in_a_row": lambda: "/" + "1/" * 8_000,
+    "repeated": lambda: "/a/b" * 4_000,
+    "brackets": lambda: "http://" + "[" * 16_000,
+    "ipv6_long": lambda: "http://[" + ":0" * 8_000 + "]/",
+    "ipv6_zone": lambda: "http://[fe80::1%25eth0]/",
+    "ipv6_zone_raw": lambda: "http://[fe80::1%eth0]/",
+    "ipv6_open": lambda: "http://[::1",
+    "ipv6_mapped": lambda: "http://[::ffff:127.0.0.1]/",
+    "ipv4_short": lambda: "http://1.2.3/",
+    "ipv4_octal": lambda: "http://0000000000000000000000000000377.0.0.1/",
+    "ipv4_too_large": lambda: "http://4294967296/",
+    "ipv4_parts": lambda: "http://" + "1." * 5_000 + "/",
+    "port_too_large": lambda: "http://h.test:99999/",
+    "port_text": lambda: "http://h.test:port/",
+    "port_empty": lambda: "http://h.test:/",
+    "at_signs": lambda: "http://" + "@" * 1_000 + "h.test/",
+    "colons": lambda: "http://" + ":" * 16_000 + "/",
+    "backslashes": lambda: "\\" * 16_000,
+    "no_host": lambda: "http:///",
+    "only_scheme": lambda: "http:",
+    "only_slashes": lambda: "//",
+    "only_dots": lambda: "http://.../",
+    "space_in_host": lambda: "http://a b/",
+    "percent_in_host": lambda: "http://%FF/",
+    "escaped_nul_in_host": lambda: "http://a%00b/",
+    "nul": lambda: "/a\0b",
+    "controls": lambda: "/" + "".join(map(chr, range(1, 32))),
+    "delete": lambda: "/\x7f",
+    "lone_surrogate": lambda: "/\ufffd&#xD800;",
+    "byte_order_marks": lambda: "\ufeff" * 5_000 + "/x",
+    "idn_long": lambda: "http://" + "\u4e00" * 5_000 + ".test/",
+    "idn_different": lambda: "http://" + "".join(map(chr, range(0x4E00, 0x5DA0))) + "/",
+    "idn_combining": lambda: "http://a" + "\u0301\u0316" * 4_000 + "/",
+    "idn_labels": lambda: "http://" + "\u00e9." * 400 + "/",
+    "idn_joiners": lambda: "http://a\u200d\u200cb.test/",
+    "idn_mixed_direction": lambda: "http://\u05d0a1.test/",
+    "idn_sharp_s": lambda: "http://stra\u00dfe.test/",
+    "idn_dotted_i": lambda: "http://\u0130stanbul.test/",
+    "idn_fullwidth": lambda: "http://\uff45\uff56\uff49\uff4c.test/",
+    "idn_dots": lambda: "http://a\u3002b\uff0ec/",
+    "idn_punycode_wrong": lambda: "http://xn--\u00fc.test/",
+    "idn_punycode_empty": lambda: "http://xn--.test/",
+    "idn_punycode_overflow": lambda: "http://xn--99999999999999999.test/",
+    "idn_underscore": lambda: "http://a_b.test/",
+    "dotted_scheme": lambda: "\u0130leti\u015fim:x",
+    "kelvin_scheme": lambda: "\u212a:x",
+    "long_s_scheme": lambda: "http\u017f://h.test/",
+    "mail": lambda: "mailto:" + "a@b.test," * 5_000,
+    "file": lambda: "file:///etc/passwd",
+    "blob": lambda: "blob:http://h.test/x",
+    "view_source": lambda: "view-source:http://h.test/",
+    "telnet": lambda: "telnet://h.test/",
+    "about": lambda: "about:blank",
+    "web_socket": lambda: "ws://h.test/",
+    "empty": lambda: "",
+    "fragment_only": lambda: "#" * 16_000,
+}
+
+
+def _in_link(body: Body) -> Script:
+    return _Lazy(lambda: f'<a href="{body()}">x</a>{_link("/linked")}')
+
+
+def _in_base(body: Body) -> Script:
+    return _Lazy(lambda: f'<base href="{body()}">{_link("linked")}{_link("?a=b")}')
+
+
+def _in_canonical(body: Body) -> Script:
+    return _Lazy(lambda: f'<link rel="canonical" href="{body()}">{_link("/linked")}')
+
+
+def _in_refresh(body: Body) -> Script:
+    return _Lazy(lambda: f'<meta http-equiv="refresh" content="0; url={body()}">{_link("/linked")}')
+
+
+class _Lazy:
+    """A script of one answer whose body is made when it is sent."""
+
+    def __init__(self, body: Body, *headers: str, status: str = "200 OK") -> None:
+        self._body = body
+        self._headers = headers
+        self._status = status
+
+    def __iter__(self) -> Iterable[bytes]:  # type: ignore[override]
+        body = self._body()
+        data = body.encode("utf-8", "replace") if isinstance(body, str) else body
+        yield response(data, *self._headers, status=self._status)
+
+
+def _redirects() -> dict[str, Script]:
+    """Each short reference as a ``Location``."""
+    scripts: dict[str, Script] = {}
+    for name, body in HREFS.items():
+        location = body() if not name.startswith("megabyte") else ""
+        assert isinstance(location, str)
+        line = location.encode("utf-8", "replace").decode("latin-1").replace("\n", " ").replace("\r", " ")
+        if len(line) < 8_000 and "\0" not in line:
+            scripts[name] = (response("", f"Location: {line}", status="302 Found"),)
+    return scripts
+
+
+#: Charset declared -> body; what is declared is not what comes.
+CHARSETS: Mapping[str, tuple[str, Body]] = {
+    "gb18030_garbage": ("gb18030", lambda: b"\xff" * 6_000_000),
+    "cp1255_garbage": ("cp1255", lambda: b"\xff" * 6_000_000),
+    "shift_jis_garbage": ("shift_jis", lambda: b"\xfd" * 6_000_000),
+    "utf8_garbage": ("utf-8", lambda: b"\xff" * 6_000_000),
+    "utf8_cut": ("utf-8", lambda: "\u4e00".encode()[:2] * 3_000_000),
+    "utf16_odd": ("utf-16", lambda: b"\xff\xfe" + b"x" * 3_000_001),
+    "utf16_surrogates": ("utf-16le", lambda: b"\x00\xd8" * 1_500_000),
+    "utf32_garbage": ("utf-32", lambda: b"\xff" * 6_000_000),
+    "utf7": ("utf-7", lambda: b"+AAAA" * 500_000),
+    "iso2022_switching": ("iso-2022-jp", lambda: b"\x1b$B\x1b(B" * 400_000),
+    "hz_switching": ("hz", lambda: b"~{~}" * 700_000),
+    "ebcdic": ("cp037", lambda: bytes(range(256)) * 8_000),
+    "undeclared": ("", lambda: b"\xe9a" * 1_500_000),
+    "undeclared_high": ("", lambda: bytes(range(128, 256)) * 20_000),
+    "undeclared_random": ("", lambda: zlib.compress(_numbered("#", 200_000).encode()) * 5),
+    "unknown": ("klingon-8", lambda: HTML),
+    "empty": (" ", lambda: HTML),
+    "quoted_open": ('"utf-8', lambda: HTML),
+    "long": ("x" * 5_000, lambda: HTML),
+    "nul": ("utf\0-8", lambda: HTML),
+    "idna": ("idna", lambda: b"a." * 1_000_000),
+    "punycode": ("punycode", lambda: b"9" * 300_000),
+    "undefined": ("undefined", lambda: HTML),
+    "base64": ("base64", lambda: HTML),
+    "zlib": ("zlib", lambda: zlib.compress(bytes(1_000_000))),
+    "unicode_escape": ("unicode_escape", lambda: b"\\N{" * 500_000),
+    "utf8_sig": ("utf-8-sig", lambda: codecs.BOM_UTF8 * 500_000),
+    "mark_lies": ("iso-8859-1", lambda: codecs.BOM_UTF16_LE + HTML),
+    "meta_lies": ("", lambda: b'<meta charset="utf-16">' + HTML),
+    "metas_late": ("", lambda: b" " * 4_000 + b'<meta charset="' * 100_000),
+}
+
+
+def _charset(name: str) -> Script:
+    charset, body = CHARSETS[name]
+    return _Lazy(body, f"Content-Type: text/html; charset={charset}" if charset else "Content-Type: text/html")
+
+
+def _nested(layers: int) -> bytes:
+    body = HTML
+    for _ in range(layers):
+        body = gzip.compress(body, 1)
+    return body
+
+
+#: Content-Encoding -> body.
+ENCODINGS: Mapping[str, tuple[str, Body]] = {
+    "gzip_bomb": ("gzip", lambda: bomb(100_000_000)),
+    "gzip_bomb_within_limit": ("gzip", lambda: bomb(30_000_000)),
+    "gzip_of_tags": ("gzip", lambda: gzip.compress(b"<p>x" * 3_000_000, 1)),
+    "gzip_of_links": ("gzip", lambda: gzip.compress(_numbered(_link("/bulk/z#"), 60_000).encode(), 1)),
+    "gzip_members": ("gzip", lambda: gzip.compress(b"x") * 200_000),
+    "gzip_cut": ("gzip", lambda: gzip.compress(HTML * 99)[:-20]),
+    "gzip_garbage_after": ("gzip", lambda: gzip.compress(HTML) + b"garbage" * 100_000),
+    "gzip_not": ("gzip", lambda: HTML),
+    "gzip_empty": ("gzip", lambda: b""),
+    "gzip_twice": ("gzip, gzip", lambda: _nested(2)),
+    "gzip_100_times": (", ".join(["gzip"] * 100), lambda: _nested(100)),
+    "gzip_100_times_said": (", ".join(["gzip"] * 100), lambda: HTML),
+    "deflate_bomb": ("deflate", lambda: zlib.compress(bytes(100_000_000), 9)),
+    "deflate_raw": ("deflate", lambda: zlib.compress(HTML)[2:-4]),
+    "deflate_random": ("deflate", lambda: zlib.compress(zlib.compress(bytes(range(256)) * 100) * 20_000, 0)),
+    "deflate_garbage": ("deflate", lambda: b"\0garbage" * 100),
+    "br_garbage": ("br", lambda: b"\xff" * 100_000),
+    "br_bomb": ("br", lambda: _brotli(bytes(100_000_000))),
+    "zstd_bomb": ("zstd", lambda: _zstd(bytes(100_000_000))),
+    "zstd_garbage": ("zstd", lambda: b"\x28\xb5\x2f\xfd" + b"\xff" * 1_000),
+    "zstd_window": ("zstd", lambda: b"\x28\xb5\x2f\xfd\x00\xff" + b"\0" * 100),
+    "unknown": ("rot13", lambda: HTML),
+    "not_ascii": ("r\xf6t", lambda: HTML),
+    "commas": ("," * 5_000, lambda: HTML),
+}
+
+
+def _brotli(data: bytes) -> bytes:
+    import brotli
+
+    return bytes(brotli.compress(data, quality=1))
+
+
+def _zstd(data: bytes) -> bytes:
+    from backports import zstd
+
+    return bytes(zstd.compress(data))
+
+
+def _encoding(name: str) -> Script:
+    encoding, body = ENCODINGS[name]
+    return _Lazy(body, f"Content-Encoding: {encoding}")
+
+
+#: Header lines in front of a good page.
+HEADERS: Mapping[str, tuple[str, ...]] = {
+    "long": ("X-Long: " + "a" * 7_000,),
+    "many": tuple(f"X-{number}: x" for number in range(90)),
+    "no_value": ("X-Nothing:",),
+    "not_ascii": ("X-Latin: \xe9\xff",),
+    "folded": ("X-Folded: a", "\tb"),
+    "content_type_long": ("Content-Type: text/html;" + "a=b;" * 1_500,),
+    "content_type_semicolons": ("Content-Type: text/html" + ";" * 7_000,),
+    "content_type_lies": ("Content-Type: application/octet-stream",),
+    "content_type_image": ("Content-Type: image/png",),
+    "content_type_xml": ("Content-Type: text/xml",),
+    "content_type_json": ("Content-Type: application/json",),
+    "content_type_twice": ("Content-Type: text/html", "Content-Type: image/png"),
+    "content_type_empty": ("Content-Type:",),
+    "content_type_garbage": ("Content-Type: \xe9\xff/;;charset=\xff",),
+    "disposition": ("Content-Disposition: attachment; filename=" + "../" * 2_000,),
+    "last_modified_garbage": ("Last-Modified: \xe9 gestern",),
+    "last_modified_long": ("Last-Modified: " + "9" * 7_000,),
+    "last_modified_future": ("Last-Modified: Fri, 31 Dec 9999 23:59:59 -9999",),
+    "etag_long": ('ETag: "' + "x" * 7_000 + '"',),
+    "keep_alive_garbage": ("Keep-Alive: max=-1, timeout=abc",),
+    "keep_alive_huge": ("Keep-Alive: timeout=" + "9" * 5_000 + ", max=" + "9" * 2_000,),
+    "keep_alive_commas": ("Keep-Alive: " + "," * 7_000,),
+    "connection_words": ("Connection: " + "x, " * 2_000,),
+    "robots_tag": ("X-Robots-Tag: " + "all, " * 1_500,),
+    "robots_tags": ("X-Robots-Tag: all",) * 80,
+    "retry_after_huge": ("Retry-After: " + "9" * 5_000,),
+    "refresh_header": ("Refresh: 0; url=http://[",),
+    "location_without_redirect": ("Location: http://[",),
+    "links": ("Link: " + "</x>; rel=preload, " * 300,),
+    "set_cookie_garbage": ("Set-Cookie: \xff;;=;a",),
+    "set_cookie_empty": ("Set-Cookie: =",),
+    "set_cookie_expires": ("Set-Cookie: a=b; expires=\xe9; domain=",),
+    "set_cookie_long": ("Set-Cookie: a=" + "b" * 7_000,),
+    "set_cookie_many": tuple(f"Set-Cookie: c{number}=x; domain=.test; path=/" for number in range(80)),
+    "set_cookie_semicolons": ("Set-Cookie: a=b" + ";" * 7_000,),
+    "set_cookie_date": ("Set-Cookie: a=b; expires=" + "1 " * 3_000,),
+    "set_cookie_max_age": ("Set-Cookie: a=b; max-age=" + "9" * 4_000,),
+    "strict_transport": ("Strict-Transport-Security: max-age=" + "9" * 5_000,),
+}
+
+#: What a connection does instead of answering.
+WIRE: Mapping[str, Script] = {
+    "hang": (HANG,),
+    "close": (CLOSE,),
+    "reset": (RESET,),
+    "endless_body": Endless(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", b"<p>" * 100_000),
+    "endless_chunks": Endless(CHUNKED, b"4\r\n<p>x\r\n" * 10_000),
+    "endless_chunk_extension": Endless(CHUNKED + b"4;", b"x" * 10_000),
+    "endless_headers": Endless(b"HTTP/1.1 200 OK\r\n", b"X-Again: and again\r\n" * 1_000),
+    "endless_status": Endless(b"HTTP/1.1 200 ", b"O" * 10_000),
+    "endless_1xx": Endless(b"", b"HTTP/1.1 102 Processing\r\n\r\n" * 100, 0.01),
+    "drip": [step for byte in response(HTML) for step in (bytes([byte]), 1.0)],
+    "chunks_of_one": (CHUNKED, b"1\r\nx\r\n" * 100_000 + b"0\r\n\r\n"),
+    "chunk_huge": (CHUNKED + b"f" * 100 + b"\r\nx", CLOSE),
+    "chunk_negative": (CHUNKED + b"-5\r\nhello\r\n", CLOSE),
+    "chunk_cut": (CHUNKED + b"fff\r\n" + HTML, CLOSE),
+    "length_huge": (response(HTML, "Content-Length: 99999999999999999999"), CLOSE),
+    "length_negative": (response(HTML, "Content-Length: -5"), CLOSE),
+    "length_text": (response(HTML, "Content-Length: many"), CLOSE),
+    "length_cut": (response(HTML, "Content-Length: 9999"), CLOSE),
+    "body_of_204": (response(HTML, status="204 No Content"), CLOSE),
+    "status_text": (b"HTTP/1.1 \xff\xfe banana\r\n\r\n", CLOSE),
+    "status_999": (response(HTML, status="999 Go Away"),),
+    "status_long": (response(HTML, status="200 " + "O" * 5_000),),
+    "other_protocol": (b"SSH-2.0-OpenSSH_9.6\r\n", CLOSE),
+    "old_protocol": (HTML, CLOSE),
+    "nuls": (bytes(100_000), CLOSE),
+    "two_answers": (response(HTML) + response(page("/second")),),
+}
+
+#: A ``robots.txt`` each, of a server of its own.
+ROBOTS: Mapping[str, Body] = {
+    "sitemap_open_bracket": lambda: "Sitemap: http://[\nSitemap: /sitemap.xml\nSitemap: http://[::1%25a]/x\n",
+    "sitemaps_many": lambda: _numbered("Sitemap: /bulk/s#.xml\n", 20_000),
+    "sitemap_long": lambda: "Sitemap: /" + "x" * 400_000,
+    "sitemap_escapes": lambda: "Sitemap: http://%FF/\nSitemap: http://a b/\nSitemap:\nSitemap: mailto:x\n",
+    "agents_and_rules": lambda: _numbered("User-agent: a#\n", 1_000) + _numbered("Disallow: /private#\n", 4_000),
+    "rules": lambda: "User-agent: *\n" + _numbered("Disallow: /private#\n", 20_000),
+    "stars": lambda: "User-agent: *\nDisallow: /" + "*a" * 5_000 + "$\n",
+    "stars_many": lambda: "User-agent: *\n" + "Disallow: /*" * 10 + "\n" + _numbered("Disallow: /*#*x*y*z$\n", 2_000),
+    "escapes": lambda: "User-agent: *\nDisallow: /%ff%FE%\nDisallow: /" + "%41" * 5_000,
+    "line": lambda: "User-agent: *" + " " * 500_000 + "\nDisallow: /private",
+    "colons": lambda: ":" * 500_000,
+    "returns": lambda: "\r" * 500_000,
+    "delay": lambda: "User-agent: *\nCrawl-delay: 1e999\nCrawl-delay: nan\nCrawl-delay: -1\n",
+    "delay_digits": lambda: "User-agent: *\nCrawl-delay: 0." + "0" * 100_000 + "\n",
+    "rate": lambda: "User-agent: *\nRequest-rate: 1/0s 9999-0000\nVisit-time: x\n",
+    "bytes": lambda: bytes(range(256)) * 500,
+    "utf16": lambda: "User-agent: *\nDisallow: /private".encode("utf-16"),
+    "html": lambda: HTML,
+    "nuls": lambda: bytes(500_000),
+    "marks": lambda: "\ufeff" * 100_000,
+}
+
+_URLSET = '<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+_BILLION = (
+    '<?xml version="1.0"?><!DOCTYPE u ['
+    + '<!ENTITY a0 "http://h.test/">'
+    + "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
+    + "]><urlset><url><loc>&a9;</loc></url></urlset>"
+)
+
+#: Sitemaps of one server.
+SITEMAPS: Mapping[str, Body] = {
+    "utf16": lambda: f"{_URLSET}<url><loc>ROOT/from-utf16</loc></url></urlset>".encode("utf-16"),
+    "urls": lambda: _URLSET + _numbered("<url><loc>ROOT/bulk/s#</loc></url>", 60_000),
+    "entries_empty": lambda: _URLSET + "<url/>" * 300_000,
+    "deep": lambda: _URLSET + "<a>" * 100_000,
+    "bomb": lambda: _BILLION,
+    "external": lambda: (
+        '<!DOCTYPE u [<!ENTITY x SYSTEM "file:///etc/passwd">]><urlset><url><loc>&x;</loc></url></urlset>'
+    ),
+    "external_dtd": lambda: f'<!DOCTYPE u SYSTEM "http://h.test/x.dtd">{_URLSET}<url><loc>ROOT/d</loc></url></urlset>',
+    "dates": lambda: (
+        _URLSET + "<url><loc>ROOT/dated</loc><lastmod>99999-99-99T::Z</lastmod><priority>NaN</priority></url>"
+    ),
+    "bad_urls": lambda: _URLSET + "<url><loc>http://[</loc></url><url><loc>http://a b/</loc></url>" * 1_000,
+    "long_url": lambda: _URLSET + f"<url><loc>ROOT/{'x' * 2_000_000}</loc></url>",
+    "index_of_bad": lambda: (
+        "<sitemapindex><sitemap><loc>http://[</loc></sitemap><sitemap><loc/></sitemap></sitemapindex>"
+    ),
+    "index_of_itself": lambda: "<sitemapindex><sitemap><loc>ROOT/index_of_itself</loc></sitemap></sitemapindex>",
+    "index_many": lambda: "<sitemapindex>" + _numbered("<sitemap><loc>ROOT/bulk/m#.xml</loc></sitemap>", 20_000),
+    "gzip_bomb": lambda: bomb(100_000_000),
+    "gzip_cut": lambda: gzip.compress(b"<urlset>" * 1_000)[:-9],
+    "text": lambda: _numbered("ROOT/bulk/t#\n", 60_000),
+    "text_line": lambda: "http://" + "x" * 2_000_000,
+    "cut": lambda: _URLSET + "<url><loc>ROOT/cut</loc></url><url><lo",
+    "not_xml": lambda: "<" * 500_000,
+    "attributes": lambda: "<urlset " + _numbered('a#="x" ', 100_000) + "/>",
+    "comment_open": lambda: _URLSET + "<!--" + "-" * 1_000_000,
+    "cdata": lambda: _URLSET + "<url><loc><![CDATA[ROOT/cdata]]></loc></url></urlset>",
+    "nuls": lambda: bytes(1_000_000),
+    "namespaces": lambda: '<x:urlset xmlns:x="' + "n" * 500_000 + '"><x:url><x:loc>ROOT/ns</x:loc></x:url></x:urlset>',
+}
+
+
+def _sitemaps() -> Answers:
+    """The server of ``SITEMAPS``; its own address is written into them when it is known."""
+    return {
+        "/robots.txt": (response(_numbered("", 0) + "".join(f"Sitemap: /{name}\n" for name in SITEMAPS)),),
+        **{f"/{name}": _Lazy(body, "Content-Type: application/xml") for name, body in SITEMAPS.items()},
+    }
+
+
+def _in_groups(scripts: Mapping[str, Script], name: str, size: int = 12) -> dict[str, Answers]:
+    """Servers that have ``scripts``, ``size`` each, and a home page that links to all of them."""
+    items = list(scripts.items())
+    groups = [items[start : start + size] for start in range(0, len(items), size)]
+    return {
+        f"{name}{number}": {
+            "/": (response(page(*(f"/{path}" for path, _ in group))),),
+            **{f"/{path}": script for path, script in group},
+        }
+        for number, group in enumerate(groups)
+    }
+
+
+def servers() -> dict[str, Answers]:
+    """Name -> server."""
+    return {
+        **_in_groups({name: _Lazy(body) for name, body in MARKUP.items()}, "markup"),
+        **_in_groups({name: _in_link(body) for name, body in HREFS.items()}, "href"),
+        **_in_groups({name: _in_base(body) for name, body in HREFS.items()}, "base", 40),
+        **_in_groups({name: _in_canonical(body) for name, body in HREFS.items()}, "canonical", 40),
+        **_in_groups({name: _in_refresh(body) for name, body in HREFS.items()}, "refresh", 40),
+        **_in_groups(_redirects(), "redirect", 20),
+        **_in_groups({name: _charset(name) for name in CHARSETS}, "charset"),
+        **_in_groups({name: _encoding(name) for name in ENCODINGS}, "encoding"),
+        **_in_groups({name: (response(HTML, *lines),) for name, lines in HEADERS.items()}, "header"),
+        **_in_groups(WIRE, "wire", 3),
+        **{
+            f"robots_{name}": {"/robots.txt": _Lazy(body, "Content-Type: text/plain"), "/": (response(HTML),)}
+            for name, body in ROBOTS.items()
+        },
+        "sitemaps": {**_sitemaps(), "/": (response(HTML),)},
+    }
+
+
+#: How many inputs there are.
+COUNT = (
+    len(MARKUP) + 4 * len(HREFS) + len(_redirects()) + len(CHARSETS) + len(ENCODINGS)
+    + len(HEADERS) + len(WIRE) + len(ROBOTS) + len(SITEMAPS)
+)  # fmt: skip

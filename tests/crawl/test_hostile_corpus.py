@@ -1,0 +1,80 @@
+"""One crawl of hundreds of hostile inputs: no traceback, and no step of the event loop that others would notice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scripts.localdns import running_name_server
+from tests.crawl import crawling
+from tests.crawl.crawling import IMPOLITE, crawl
+from tests.crawl.hostile_corpus import COUNT, servers
+from tests.crawl.loop_probe import MISSED, STEP, STEP_OF
+from tests.crawl.nasty_server import running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.crawl.crawling import Crawl
+
+#: Seconds of CPU that one callback of the event loop may take.
+LONGEST_STEP = 0.25
+
+#: Kinds whose cost is that of a robots.txt.
+SETTINGS = {
+    **IMPOLITE,
+    "CLOSESPIDER_TIMEOUT": 400,
+    "COOKIES_ENABLED": False,
+    "DOWNLOAD_TIMEOUT": 5,
+    "EXTENSIONS": {"tests.crawl.loop_probe.LoopProbe": 1},
+    "FRONTIER_CONNECT_TIMEOUT": 3,
+    "FRONTIER_DNS_TIMEOUT": 1,
+    "FRONTIER_MAX_BACKOFF": 0.02,
+    "FRONTIER_MAX_FAILURES": 50,
+    "FRONTIER_MIN_BACKOFF": 0.01,
+    "LINKS_SITEMAPS": True,
+    "LOG_LEVEL": "INFO",
+    "RETRY_TIMES": 0,
+    "ROBOTSTXT_MAX_FAILURES": 2,
+    "ROBOTSTXT_OBEY": True,
+}
+
+
+@pytest.fixture(scope="module")
+def crawled() -> Iterator[Crawl]:
+    """The crawl of all of them."""
+    sites = servers()
+    with pytest.MonkeyPatch.context() as patch, running(sites) as roots, running_name_server({}) as names:
+        patch.setattr(crawling, "TIMEOUT", 500)
+        awaited = [
+            roots[name] + path
+            for name, answers in sites.items()
+            for path in answers
+            if path != "/robots.txt" and not name.startswith(("sitemaps", "robots"))
+        ]
+        settings = {**SETTINGS, "PROBE_AWAITED": awaited, "FRONTIER_DNS_SERVERS": [names.address]}
+        seeds = ",".join(f"{root}/" for root in roots.values())
+        yield crawl("crawlproject.spiders.web.WebSpider", settings=settings, seeds=seeds)
+
+
+def test_corpus_is_large() -> None:
+    """As many inputs as were asked for, and more."""
+    assert COUNT >= 300
+
+
+def test_crawl_ends_when_all_have_been_asked_for(crawled: Crawl) -> None:
+    """None holds up the others."""
+    assert crawled.exit_code == 0
+    assert crawled.stat("finish_reason") == "awaited"
+    assert crawled.stats[MISSED] == 0
+
+
+def test_no_input_costs_a_traceback(crawled: Crawl) -> None:
+    """A stat, and a line at most."""
+    assert "Traceback" not in crawled.log
+
+
+def test_no_step_of_the_event_loop_is_long(crawled: Crawl) -> None:
+    """By the CPU time of its thread, so that a busy machine does not matter."""
+    assert crawled.stats[STEP] <= LONGEST_STEP, crawled.stats[STEP_OF]

@@ -1,0 +1,58 @@
+"""Links that end like files: what the server answers decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.crawl.crawling import IMPOLITE, crawl
+from tests.crawl.nasty_server import page, response, running
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WEB = "crawlproject.spiders.web.WebSpider"
+IMAGE = (response(b"x" * 500, "Content-Type: image/png"),)
+DLL = (response(page("/sold")),)
+
+IMAGES = [f"/images/{number}.jpg" for number in range(40)]
+PAGES = [
+    *(f"/wiki/File:{number}.jpg" for number in range(20)),
+    *("/wiki/Node.js", "/npm/chart.js", "/blob/main/logo.png", "/ws/eBayISAPI.dll?ViewItem", "/attachment/wiki/X.war"),
+]
+
+
+def site() -> dict[str, tuple[bytes, ...]]:
+    """A server that has pages with such names, and images beside them."""
+    pages = {path: (response(page(f"/from{number}")),) for number, path in enumerate(PAGES)}
+    return {"/": (response(page(*IMAGES, *PAGES)),), **pages, **dict.fromkeys(IMAGES, IMAGE)}
+
+
+def test_pages_that_end_like_files_are_read_and_files_are_not() -> None:
+    """Every page and what only it links to is fetched, and three of the images; no connection is the worse for it."""
+    with running({"site": site()}) as roots:
+        result = crawl(WEB, settings={**IMPOLITE, "ROBOTSTXT_OBEY": False}, seeds=f"{roots['site']}/")
+    paths = {item["url"].removeprefix(roots["site"]) for item in result.items}
+    assert paths >= {"/", *PAGES, *(f"/from{number}" for number in range(len(PAGES)))}
+    assert len(paths & set(IMAGES)) == 3
+    assert result.stat("frontier/links/dropped/extension") == 37
+    assert result.stat("frontier/links/stopped/content_type") == 3
+    assert result.stat("frontier/urls") == 0
+
+
+def test_nothing_is_asked_where_the_setting_says_so() -> None:
+    """LINKS_SKIP_AFTER=0: by the name alone."""
+    with running({"site": site()}) as roots:
+        settings = {**IMPOLITE, "ROBOTSTXT_OBEY": False, "LINKS_SKIP_AFTER": 0}
+        result = crawl(WEB, settings=settings, seeds=f"{roots['site']}/")
+    assert [item["url"] for item in result.items] == [f"{roots['site']}/"]
+    assert result.stat("frontier/links/skipped/extension") == len(IMAGES) + len(PAGES)
+
+
+def test_what_was_learned_survives_a_restart(tmp_path: Path) -> None:
+    """The second run asks for no image, and drops what waited; every page is fetched, once."""
+    settings = {**IMPOLITE, "ROBOTSTXT_OBEY": False, "JOBDIR": str(tmp_path / "job")}
+    with running({"site": site()}) as roots:
+        runs = [crawl(WEB, settings=settings, seeds=f"{roots['site']}/", **more) for more in ({"max_pages": "40"}, {})]
+    urls = [url for run in runs for url in run.urls()]
+    assert len(urls) == len(set(urls)) == 1 + 2 * len(PAGES) + 3
+    assert sum(run.stat("frontier/links/dropped/extension") for run in runs) == 37
