@@ -28,6 +28,7 @@ from crawlproject.frontier import Measurement, retry_after_seconds
 from crawlproject.intake import STEP
 from crawlproject.links import SKIP_LINKS, Links
 from crawlproject.options import FrontierOptions
+from crawlproject.page_types import BY_TYPE
 from crawlproject.request_codec import ORIGIN
 from crawlproject.request_entries import UNSENT
 from crawlproject.scheduler import FrontierScheduler
@@ -127,6 +128,9 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         if timing.reused and isinstance(exception.__cause__, ServerDisconnectedError):
             failed = False  # the server closed its idle connection at that very moment: nothing is wrong with it
         self._count_failure(label)
+        words = in_words(exception)
+        if request.meta.get(BY_TYPE) and not request.meta.get("depth"):  # a link; of robots.txt says RobotsMiddleware
+            logger.info("Seed not fetched yet: %s: %s", request, words)
         self._record(
             Measurement(
                 server_key=server_key(request.url),
@@ -137,7 +141,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
                 fetch_time=timing.fetch_time,
                 connection_requests=max(1, timing.connection_requests),
                 server_closed=False,
-                error=in_words(exception),
+                error=words,
             )
         )
 

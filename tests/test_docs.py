@@ -8,6 +8,8 @@ import pytest
 from scrapy.settings import default_settings
 
 from crawlproject.all_settings import DEFAULTS, INTERNAL, PREFIXES
+from crawlproject.presets import PRESETS
+from crawlproject.spiders.web import ARGUMENTS, LIMITS
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "crawlproject").rglob("*.py"))
@@ -37,6 +39,29 @@ def test_every_setting_that_the_code_reads_is_in_the_table() -> None:
     assert len(read) > 70
     own = {name for name in read if not hasattr(default_settings, name)}
     assert own - set(DEFAULTS) - INTERNAL == set()
+
+
+def test_limits_are_documented_as_arguments_and_settings() -> None:
+    """Each argument of ``web`` beside its setting in docs/limits.md, or in README."""
+    limits = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+    for argument, (setting, _) in LIMITS.items():
+        assert re.search(rf"^\|[^|]*\| `{argument}=.*\| `{setting}`", limits, re.MULTILINE), argument
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for argument in set(ARGUMENTS) - set(LIMITS):
+        assert f"`-a {argument}=" in readme, argument
+
+
+def test_presets_are_documented() -> None:
+    """The table in docs/settings.md has what each preset sets, and the defaults for what it does not."""
+    table = SETTINGS.split("### Presets")[1].split("\n\n")[2].splitlines()
+    names = re.findall(r"`([a-z-]+)`", table[0])
+    assert set(names) == set(PRESETS)
+    rows = {row.split("`")[1]: [cell.strip(" `") for cell in row.split("|")[2:-1]] for row in table[2:]}
+    assert rows.keys() == {setting for preset in PRESETS.values() for setting in preset}
+    for setting, cells in rows.items():
+        for name, cell in zip(names, cells, strict=True):
+            value = PRESETS[name].get(setting, DEFAULTS[setting])
+            assert cell == (value if isinstance(value, str) else f"{value:g}"), (setting, name)
 
 
 def test_every_stat_is_documented() -> None:

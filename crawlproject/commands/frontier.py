@@ -70,6 +70,7 @@ class Command(ScrapyCommand):
         """Print the report; UsageError where JOBDIR is missing, exit code 1 where it has no readable frontier."""
         from crawlproject.frontier_report import FrontierReport
         from crawlproject.options import FrontierOptions
+        from crawlproject.presets import apply_preset
         from crawlproject.storage import StoreError
 
         if len(args) != 1:
@@ -78,7 +79,10 @@ class Command(ScrapyCommand):
             raise UsageError(f"--limit={opts.limit}: must be 1 or more")
         assert self.settings is not None
         try:
+            apply_preset(self.settings)
             report = FrontierReport(_directory(Path(args[0])), FrontierOptions.from_settings(self.settings))
+        except ValueError as error:
+            raise UsageError(str(error), print_help=False) from error
         except StoreError as error:
             sys.stderr.write(f"{error}\n")
             self.exitcode = 1
