@@ -46,8 +46,8 @@ DEFAULTS: dict[str, Any] = {
     **repository_options.DEFAULTS,
 }
 
-#: What the add-on sets for itself.
-INTERNAL = frozenset(("FRONTIER_REQUEST_DELAY",))
+#: What the add-on sets for itself, and settings of earlier versions, of which is said elsewhere that they are gone.
+OTHERS = frozenset(("FRONTIER_REQUEST_DELAY", *trap_options.REMOVED))
 
 #: How names of settings begin that are this project's, or Scrapy's.
 PREFIXES = tuple(sorted({name.partition("_")[0] + "_" for name in DEFAULTS}))
@@ -62,7 +62,7 @@ def check_names(settings: BaseSettings) -> None:
     A name that begins like ours and resembles none may be the project's own; so may one that begins otherwise.
     """
     for name in sorted(map(str, settings)):
-        if name in DEFAULTS or name in INTERNAL or hasattr(default_settings, name):
+        if name in DEFAULTS or name in OTHERS or hasattr(default_settings, name):
             continue
         is_ours = name.upper().startswith(PREFIXES)
         meant = closest(name.upper(), DEFAULTS, _SIMILAR if is_ours else _VERY_SIMILAR)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from scrapy.settings import default_settings
 
-from crawlproject.all_settings import DEFAULTS, INTERNAL, PREFIXES
+from crawlproject.all_settings import DEFAULTS, OTHERS, PREFIXES
 from crawlproject.presets import PRESETS
 from crawlproject.spiders.web import ARGUMENTS, LIMITS
 
@@ -38,7 +38,7 @@ def test_every_setting_that_the_code_reads_is_in_the_table() -> None:
     read = set(re.findall(rf'"((?:{"|".join(PREFIXES)})[A-Z_]+)"', SOURCES))
     assert len(read) > 70
     own = {name for name in read if not hasattr(default_settings, name)}
-    assert own - set(DEFAULTS) - INTERNAL == set()
+    assert own - set(DEFAULTS) - OTHERS == set()
 
 
 def test_limits_are_documented_as_arguments_and_settings() -> None:

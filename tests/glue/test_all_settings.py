@@ -68,6 +68,12 @@ def with_addon(settings: dict[str, Any], priority: str = "project") -> Settings:
     return made
 
 
+def test_setting_of_an_earlier_version_does_not_stop_the_start(caplog: pytest.LogCaptureFixture) -> None:
+    """A line says what became of it, none that it is misspelt."""
+    FrontierAddon().update_settings(Settings({"GUARD_MAX_RUN": 4}))
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["GUARD_MAX_RUN=4 has no effect"]
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_preset_is_a_bundle_of_defaults(name: str) -> None:
     """Each of its settings is one of ours, is used, and loses to the project's."""
