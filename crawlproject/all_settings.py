@@ -19,6 +19,7 @@ from crawlproject import (
     repository_options,
     robots_options,
     seen_options,
+    skipped_files,
     trap_options,
 )
 from crawlproject.monitor import options as monitor_options
@@ -38,6 +39,7 @@ DEFAULTS: dict[str, Any] = {
     **network_options.DEFAULTS,
     **robots_options.DEFAULTS,
     **link_options.DEFAULTS,
+    **skipped_files.DEFAULTS,
     **trap_options.DEFAULTS,
     **duplicate_options.DEFAULTS,
     **seen_options.DEFAULTS,
