@@ -49,6 +49,9 @@ DEFAULTS: dict[str, Any] = {
 #: What the add-on sets for itself.
 INTERNAL = frozenset(("FRONTIER_REQUEST_DELAY",))
 
+#: Settings of earlier versions; whoever read them says why they are gone.
+REMOVED = frozenset(trap_options.REMOVED)
+
 #: How names of settings begin that are this project's, or Scrapy's.
 PREFIXES = tuple(sorted({name.partition("_")[0] + "_" for name in DEFAULTS}))
 
@@ -62,7 +65,7 @@ def check_names(settings: BaseSettings) -> None:
     A name that begins like ours and resembles none may be the project's own; so may one that begins otherwise.
     """
     for name in sorted(map(str, settings)):
-        if name in DEFAULTS or name in INTERNAL or hasattr(default_settings, name):
+        if name in DEFAULTS or name in INTERNAL or name in REMOVED or hasattr(default_settings, name):
             continue
         is_ours = name.upper().startswith(PREFIXES)
         meant = closest(name.upper(), DEFAULTS, _SIMILAR if is_ours else _VERY_SIMILAR)
