@@ -15,7 +15,7 @@ from crawlproject.frontier.visit_ids import without
 from crawlproject.links import DUPLICATE_OF, NEAR_DUPLICATE_OF
 from crawlproject.page_reading import is_html, read_page
 from crawlproject.recrawl import RECRAWL
-from crawlproject.trap_options import TrapOptions
+from crawlproject.trap_options import TrapOptions, warn_of_removed
 from crawlproject.urls import server_key
 from crawlproject.urls.extract import SEPARATOR
 
@@ -82,6 +82,7 @@ class TrapGuard:
     @classmethod
     def from_settings(cls, settings: BaseSettings, around: Around) -> Self | None:
         """Settings: ``GUARD_*``; None where there is to be none. Raises ValueError for a wrong one."""
+        warn_of_removed(settings)
         options = TrapOptions.from_settings(settings)
         return cls(around, options) if options.is_guarded else None
 

@@ -58,9 +58,6 @@ class TrapOptions:
     def from_settings(cls, settings: BaseSettings) -> TrapOptions:
         """Read and check; raises ValueError naming setting and value."""
         reader = _Reader(settings, DEFAULTS)
-        for name, reason in REMOVED.items():
-            if settings.get(name) is not None:
-                logger.warning("%s=%r has no effect: %s", name, settings[name], reason)
         year = datetime.now(UTC).year
         back, ahead = reader.count("TRAPS_YEARS_BACK", least=0), reader.count("TRAPS_YEARS_AHEAD", least=0)
         return cls(
@@ -86,6 +83,13 @@ class TrapOptions:
     def is_released(self, key: str) -> bool:
         """Whether the server ``key`` is not judged."""
         return bool(self.released) and (key in self.released or host_of(key) in self.released)
+
+
+def warn_of_removed(settings: BaseSettings) -> None:
+    """A line in the log for each setting of an earlier version that is still there."""
+    for name, reason in REMOVED.items():
+        if settings.get(name) is not None:
+            logger.warning("%s=%r has no effect: %s", name, settings[name], reason)
 
 
 class _Reader(SettingValues):

@@ -10,7 +10,7 @@ import pytest
 from scrapy.settings import Settings
 
 from crawlproject.addon import FrontierAddon
-from crawlproject.all_settings import DEFAULTS, check_names
+from crawlproject.all_settings import DEFAULTS, REMOVED, check_names
 from crawlproject.options import FrontierOptions
 from crawlproject.presets import PRESETS
 
@@ -42,6 +42,13 @@ def test_misspelt_setting_stops_the_start(name: str, meant: str | None, caplog: 
         return
     with pytest.raises(ValueError, match=re.escape(f"{name}='x': unknown setting; did you mean {meant}?")):
         check_names(settings)
+
+
+@pytest.mark.parametrize("name", sorted(REMOVED))
+def test_settings_of_earlier_versions_are_no_misspellings(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Who read them says why they are gone."""
+    check_names(Settings({name: 3}))
+    assert caplog.records == []
 
 
 def test_name_that_resembles_none_costs_a_warning(caplog: pytest.LogCaptureFixture) -> None:

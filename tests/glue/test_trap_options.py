@@ -8,7 +8,7 @@ import pytest
 from scrapy.settings import Settings
 
 from crawlproject.frontier.suspects import GuardLimits
-from crawlproject.trap_options import TrapOptions
+from crawlproject.trap_options import TrapOptions, warn_of_removed
 from crawlproject.urls.traps import TrapRules
 
 
@@ -58,7 +58,9 @@ def test_wrong_value_is_refused(name: str, value: object) -> None:
 @pytest.mark.parametrize("name", ["GUARD_MAX_RUN", "GUARD_SERVER_SLOWER"])
 def test_settings_of_earlier_versions_are_named(name: str, caplog: pytest.LogCaptureFixture) -> None:
     """They have no effect, and one line says so."""
-    assert TrapOptions.from_settings(Settings({name: 3})) == TrapOptions.from_settings(Settings())
+    settings = Settings({name: 3})
+    assert TrapOptions.from_settings(settings) == TrapOptions.from_settings(Settings())
+    warn_of_removed(settings)
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == [f"{name}=3 has no effect"]
 
 
