@@ -10,8 +10,8 @@ from tests.scrapy_suite.suite import HANDLER_TESTS, NoSourceError, differences, 
 
 pytestmark = pytest.mark.long
 
-#: What is run together. Not run: other commands, settings, exporters, selectors, ..., of which nothing is replaced here, and
-#: Scrapy's own scheduler, dupefilter, queues and handlers, which are.
+#: What is run together. Not run: other commands, settings, exporters, selectors, ..., of which nothing is replaced here,
+#: and Scrapy's own scheduler, dupefilter, queues and handlers, which are.
 GROUPS = {
     "handler": (HANDLER_TESTS, "tests/test_downloader_handlers.py"),
     "downloader": ("tests/test_core_downloader.py", "tests/test_downloaderslotssettings.py"),
