@@ -10,7 +10,7 @@ from tests.scrapy_suite.suite import HANDLER_TESTS, NoSourceError, differences, 
 
 pytestmark = pytest.mark.long
 
-#: What is run together. Not run: other commands, settings, exporters, selectors, ..., of which nothing is replaced here,
+#: What is run together. Not run: other commands, settings, exporters, selectors, ... of which nothing is replaced here,
 #: and Scrapy's own scheduler, dupefilter, queues and handlers, which are.
 GROUPS = {
     "handler": (HANDLER_TESTS, "tests/test_downloader_handlers.py"),
