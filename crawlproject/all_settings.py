@@ -64,7 +64,7 @@ def check_names(settings: BaseSettings) -> None:
     A name that begins like ours and resembles none may be the project's own; so may one that begins otherwise.
     """
     for name in sorted(map(str, settings)):
-        if name in DEFAULTS or name in OTHERS or hasattr(default_settings, name):
+        if name in DEFAULTS or name in OTHERS or name in vars(default_settings):
             continue
         is_ours = name.upper().startswith(PREFIXES)
         meant = closest(name.upper(), DEFAULTS, _SIMILAR if is_ours else _VERY_SIMILAR)

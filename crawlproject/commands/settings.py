@@ -6,30 +6,10 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import settings
 
-from crawlproject import (
-    duplicate_options,
-    network_options,
-    options,
-    repository_options,
-    robots_options,
-    seen_options,
-    trap_options,
-)
-from crawlproject.monitor import options as monitor_options
+from crawlproject.all_settings import DEFAULTS
 
 if TYPE_CHECKING:
     import argparse
-
-MODULES = (
-    duplicate_options,
-    monitor_options,
-    network_options,
-    options,
-    repository_options,
-    robots_options,
-    seen_options,
-    trap_options,
-)
 
 
 class Command(settings.Command):
@@ -38,8 +18,7 @@ class Command(settings.Command):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """See ``ScrapyCommand``."""
         assert self.settings is not None
-        for module in MODULES:
-            for name, value in module.DEFAULTS.items():
-                if name not in self.settings:
-                    self.settings.set(name, value, priority="default")
+        for name, value in DEFAULTS.items():
+            if name not in self.settings:
+                self.settings.set(name, value, priority="default")
         super().run(args, opts)

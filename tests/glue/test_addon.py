@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import warnings
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.addon import FrontierAddon
 from crawlproject.admission import AdmissionMiddleware
+from crawlproject.all_settings import check_names
 from crawlproject.download.handler import FrontierDownloadHandler
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine_alarm import EngineAlarm, engine_of, unfinished_requests
@@ -229,3 +231,10 @@ def test_before_the_crawl_there_is_no_engine() -> None:
     assert frontier_scheduler(crawler) is None
     assert not unfinished_requests(crawler)
     EngineAlarm(crawler).ring()
+
+
+def test_deprecated_settings_of_scrapy_are_not_read() -> None:
+    """A look at a setting's name does not warn of Scrapy's own default for it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_names(Settings({"CONCURRENT_REQUESTS_PER_IP": 1}))

@@ -1,6 +1,7 @@
 """Run by every Python process that has this folder in PYTHONPATH: crawlers of Scrapy's tests have the add-on.
 
-Nothing of this project is imported here: some tests look at what has been imported.
+Only loopback may be contacted, and nothing waits out of politeness.  Nothing of this project is imported here: some
+tests look at what has been imported.
 """
 
 from scrapy.settings import default_settings

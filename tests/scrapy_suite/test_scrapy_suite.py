@@ -10,8 +10,8 @@ from tests.scrapy_suite.suite import HANDLER_TESTS, NoSourceError, differences, 
 
 pytestmark = pytest.mark.long
 
-#: What is run together. Not run: commands, settings, exporters, selectors, ..., of which nothing is replaced here, and
-#: Scrapy's own scheduler, dupefilter, queues and handlers, which are.
+#: What is run together. Not run: other commands, settings, exporters, selectors, ... of which nothing is replaced here,
+#: and Scrapy's own scheduler, dupefilter, queues and handlers, which are.
 GROUPS = {
     "handler": (HANDLER_TESTS, "tests/test_downloader_handlers.py"),
     "downloader": ("tests/test_core_downloader.py", "tests/test_downloaderslotssettings.py"),
@@ -23,6 +23,7 @@ GROUPS = {
     "feeds": ("tests/test_feedexport*.py",),
     "spiders": ("tests/test_spider.py", "tests/test_spider_*.py", "tests/test_spiderstate.py"),
     "spider middlewares": ("tests/test_spidermiddleware*.py",),
+    "commands": ("tests/test_command_fetch.py", "tests/test_command_parse.py"),
     "extensions": (
         "tests/test_extension_throttle.py",
         "tests/test_extension_periodic_log.py",
