@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from crawlproject.crawl_delays import CrawlDelays
-from crawlproject.intake import LinkIntake
+from crawlproject.intake import STEP, LinkIntake
 from crawlproject.sitemap_intake import SitemapIntake
 from crawlproject.skipped_files import SkippedFiles
 
@@ -60,9 +61,13 @@ class Discovery:
         if links.kind == "sitemap index":
             self._push_sitemaps(self._sitemaps.of_index(links), links.response)
             return
-        if links.kind == "sitemap":
-            links = self._sitemaps.own(links)
-            yield
+        if links.kind == "page":
+            yield from self._push(links)
+            return
+        for start in range(0, max(1, len(links.hrefs)), STEP):
+            yield from self._push(self._sitemaps.own(replace(links, hrefs=links.hrefs[start : start + STEP])))
+
+    def _push(self, links: Links) -> Iterator[None]:
         for found in self._intake.find_in_steps(links, self._backend.pack_callback(links.callback)):
             if found is not None:
                 entries = self._backend.hold(found.entries, links.response)

@@ -14,6 +14,8 @@ DEFAULTS: dict[str, Any] = {
     "LINKS_SITEMAPS": False,
     # The lists stand beside the code that goes by them.
     "LINKS_TYPES": None,
+    # An answer may be an error page; three of a kind are no accident.
+    "LINKS_SKIP_AFTER": 3,
     "LINKS_SKIP_EXTENSIONS": None,
     "URL_DROP_PARAMETERS": None,
     "SERVER_TIMING_ENABLED": True,

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.file_kinds import PAGES, FileKinds, extension_of, kind_of
+from crawlproject.link_options import DEFAULTS
 from crawlproject.page_reading import HTML_TYPES, media_type
 from crawlproject.setting_values import SettingValues
 from crawlproject.urls import NON_TEXT_EXTENSIONS, server_key
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.frontier import Frontier
-
-DEFAULTS = {"LINKS_SKIP_AFTER": 3}
 
 #: Servers that must have answered an extension with files, and none with a page, before one answer is enough elsewhere.
 AGREEING_SERVERS = 3

@@ -191,8 +191,8 @@ class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
         if isinstance(response, HtmlResponse):
             start = response.text[:_REFRESH_WITHIN]
             long_host = _long_host(start)
-            if long_host is not None and "refresh" in start.lower():
-                return _malformed(self, response, long_host[0])
+            if long_host is not None:  # Scrapy looks at the base even where there is no refresh
+                return _malformed(self, response, long_host[0]) if "refresh" in start.lower() else response
         result = _tolerate(self, super().process_response, request, response)
         times = request.meta.get(AT_ITSELF, 0)
         if not isinstance(result, Request) or not _leads_to_itself(result, request):

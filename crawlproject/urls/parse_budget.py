@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 150_000_000  # walked stack entries: 0.8-1.1 s; an index of real documentation needs 60 million
 MAX_NODES = 1_000_000  # elements, texts and attributes: 155 bytes each; a manual in one page of 8 MB needs 760,000
+MAX_CHARACTERS = 12_000_000  # that manual has 8.4 million; each takes up to 12 bytes on its way
 MAX_ATTRIBUTES = 1_000  # of one tag: 2 ms
 _FEW_TAGS = isqrt(2 * MAX_STEPS)  # were they all nested, they would still be in the budget
 _FEW_NODES = isqrt(MAX_NODES)  # tags: the same, were each opened again at each
@@ -60,6 +61,7 @@ def affordable_length(text: str) -> int:
 
     O(length): 10 us for a page of 19 kB, 8 ms for one with more than 10,000 tags, at most some 0.7 s.
     """
+    text = text[:MAX_CHARACTERS]
     length = _length_by_tree(text) if _may_be_costly(text) else len(text)
     return _length_by_attributes(text, length)
 

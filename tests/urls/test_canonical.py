@@ -1,10 +1,12 @@
 """The canonical form of a URL, case by case and by its laws."""
 
+import time
+
 import pytest
 from hypothesis import given
 from scrapy import Request
 
-from crawlproject.urls import Canonicalizer, resolve
+from crawlproject.urls import Canonicalizer, resolve, why_none
 from crawlproject.urls.canonical import origin_of
 
 from .conftest import PROPERTY, url_like
@@ -210,3 +212,83 @@ def test_scrapy_leaves_canonical_urls_alone(text):
     """A Request for a canonical URL has that very URL, so that a page is known by one spelling everywhere."""
     url = CANONICALIZER.canonical(text)
     assert url is None or Request(url).url == url
+
+
+#: References that string methods, regular expressions and the parser may each read in their own way.
+ODD = [
+    *(
+        "\u0130leti\u015fim:x",
+        "\u212a:x",
+        "http\u017f://h/",
+        "\u0130:",
+        "i\u0307:x",
+        "HTTPS:x",
+        "http:",
+        "https:",
+        "a:b",
+    ),
+    *(
+        "java\tscript:x",
+        " mailto:x",
+        "\0mailto:x",
+        "//",
+        "///",
+        "//h.",
+        "//h..:80/",
+        "http://h.:80",
+        "http://h..",
+        "?",
+        "#",
+    ),
+    *("http://[", "http://[::1%25a]/", "http://%FF/", "http://./", "http://a b/", "http://h:/", "http://h:99999/"),
+    *(
+        "/a/%2e%2E/b",
+        "a;b:c",
+        "./a:b",
+        "../a:b",
+        "%41:",
+        "%:",
+        "/%",
+        "/%zz",
+        "\\",
+        "\\\\h/",
+        "a\\b",
+        "?a#b",
+        "x" * 20_000,
+    ),
+    *(
+        "/" + "x" * 20_000,
+        "http://" + "h" * 600 + "/",
+        "http://" + "\u4e00" * 600 + "/",
+        "//u:p@h/",
+        "http:h",
+        "http:/h",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "base", ["http://h.org/a/b?c#d", "https://u@h.org:8443/", "http://h.org/a;jsessionid=1/", "data:,x"]
+)
+@pytest.mark.parametrize("href", ODD)
+def test_alone_and_on_a_page_a_reference_is_the_same(href, base):
+    """``batch`` and ``canonical`` never differ."""
+    assert CANONICALIZER.batch([href, f"{href}#x"], base) == [
+        CANONICALIZER.canonical(href, base),
+        CANONICALIZER.canonical(f"{href}#x", base),
+    ]
+
+
+def test_dots_cost_nothing():
+    """100,000 dots in a host took 157 s; what is too long is not looked at, and what is not costs next to nothing."""
+    started = time.thread_time()
+    for href in (
+        "http://a" + "." * 100_000 + "b/",
+        "http://a" + "." * 500 + "b/",
+        "/" + "%61" * 5_000,
+        "x" * 1_000_000,
+    ):
+        CANONICALIZER.batch([href] * 10, "http://h.org/")
+        CANONICALIZER.canonical(href)
+    assert time.thread_time() - started < 1
+    assert why_none("http://a" + "." * 100_000 + "b/") == "length"
