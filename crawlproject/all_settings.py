@@ -19,7 +19,6 @@ from crawlproject import (
     repository_options,
     robots_options,
     seen_options,
-    skipped_files,
     trap_options,
 )
 from crawlproject.monitor import options as monitor_options
@@ -39,7 +38,6 @@ DEFAULTS: dict[str, Any] = {
     **network_options.DEFAULTS,
     **robots_options.DEFAULTS,
     **link_options.DEFAULTS,
-    **skipped_files.DEFAULTS,
     **trap_options.DEFAULTS,
     **duplicate_options.DEFAULTS,
     **seen_options.DEFAULTS,
