@@ -65,8 +65,10 @@ class AdmissionMiddleware(CrawlerMiddleware):
         self._check_denied(request)
         try:
             key = server_key(request.url)
-        except ValueError as error:  # the scheduler has counted it
-            raise IgnoreRequest(str(error)) from error
+        except ValueError as error:  # no server; the scheduler has counted it
+            if "redirect_times" in request.meta:
+                raise IgnoreRequest(str(error)) from error
+            return None  # the download fails, as in plain Scrapy
         self._guard.check_url(request.url)
         if request.url[:4].lower() == "ftp:":  # its handler resolves names by itself
             await self._check_name(request.url)

@@ -77,7 +77,7 @@ async def connected(*, tls: bool) -> AsyncIterator[tuple[Peer, Client]]:
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     counted: list[None] = []
     opening = Opening(trusting, ThreadedResolver(), GUARD, on_unsolicited=lambda: counted.append(None))
-    connection = opening.connection()
+    connection = opening.connection(None)
     root = f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield peer, Client(root, connection, counted)

@@ -10,9 +10,10 @@ import pytest
 from scrapy.settings import Settings
 
 from crawlproject.addon import FrontierAddon
-from crawlproject.all_settings import DEFAULTS, REMOVED, check_names
+from crawlproject.all_settings import DEFAULTS, check_names
 from crawlproject.options import FrontierOptions
 from crawlproject.presets import PRESETS
+from crawlproject.trap_options import REMOVED, warn_of_removed
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,10 @@ def with_addon(settings: dict[str, Any], priority: str = "project") -> Settings:
 
 def test_setting_of_an_earlier_version_does_not_stop_the_start(caplog: pytest.LogCaptureFixture) -> None:
     """A line says what became of it, none that it is misspelt."""
-    FrontierAddon().update_settings(Settings({"GUARD_MAX_RUN": 4}))
+    settings = Settings({"GUARD_MAX_RUN": 4})
+    FrontierAddon().update_settings(settings)
+    assert caplog.records == []
+    warn_of_removed(settings)
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["GUARD_MAX_RUN=4 has no effect"]
 
 

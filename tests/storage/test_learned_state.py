@@ -18,7 +18,7 @@ POLITENESS = Politeness(mode="request", factor=10, min_delay=0.1, max_delay=60)
 #: Attributes of ``Server`` that are not stored: made from those that are, or of this run's sessions.
 DERIVED = {
     *("away_wait", "bonus", "limit", "moving_quality", "page_time", "request_wait", "urgency", "worth"),
-    *("group", "heap_item", "last_end", "parked", "scouted", "session", "state"),
+    *("full", "group", "heap_item", "last_end", "parked", "session", "state"),
 }
 
 
