@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import NotConfigured
 
 from crawlproject.options import FrontierOptions
-from crawlproject.recrawl import RECRAWL, SENT, UNCHANGED
+from crawlproject.recrawl import FETCHED_BEFORE, RECRAWL, SENT, UNCHANGED
 
 if TYPE_CHECKING:
     from typing import Self
@@ -38,6 +38,7 @@ class RecrawlMiddleware:
 
     def process_request(self, request: Request) -> None:
         """Add the validators of the page; not where the cache or the spider has conditions of its own."""
+        request.meta.pop(FETCHED_BEFORE, None)  # of the request that this one was copied from
         mark = request.meta.get(RECRAWL)
         if mark is None or "cached_response" in request.meta or any(name in request.headers for name in _NAMES):
             return
@@ -50,7 +51,9 @@ class RecrawlMiddleware:
         """Take the validators off: what is copied from the request, as redirects are, is of another page."""
         was_sent = _clean(request)
         if response.status < 400:  # else it may be tried again
-            request.meta.pop(RECRAWL, None)
+            mark = request.meta.pop(RECRAWL, None)
+            if mark is not None and response.status < 300:
+                request.meta[FETCHED_BEFORE] = True
         if response.status == UNCHANGED and was_sent:
             request.meta["dont_cache"] = True  # some policies of HttpCacheMiddleware would keep it as the page
             response.headers.pop(b"Content-Encoding", None)  # as some servers send it, with no body to decode

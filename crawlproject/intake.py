@@ -87,7 +87,8 @@ class LinkIntake:
         self.files: SkippedFiles | None = None  # who judges links that end like files
         self._filter = lru_cache(KNOWN_LINKS)(link_filter.reason)
         self._seed_filter = link_filter.without_patterns().reason
-        self._filter_of_files = replace(link_filter, extensions=frozenset()).reason
+        of_files = replace(link_filter, extensions=frozenset())
+        self._filter_of_files, self._seed_filter_of_files = of_files.reason, of_files.without_patterns().reason
         self._quality = quality
         self._stats = stats
         self._depth_limit = settings.getint("DEPTH_LIMIT")
@@ -163,6 +164,7 @@ class LinkIntake:
         counts: Counter[str],
     ) -> tuple[list[str], set[str]]:
         """Those of ``urls``, the canonical ``hrefs``, that are followed; those among them that end like files."""
+        of_files = self._seed_filter_of_files if reason_to_skip is self._seed_filter else self._filter_of_files
         is_full = self.limits.refuses if self.limits else None
         refuses = guarded.refuses if guarded is not None and guarded.refuses_some else None
         wanted: list[str] = []
@@ -173,7 +175,7 @@ class LinkIntake:
                 continue
             reason = reason_to_skip(url)
             if reason == "extension" and self.files is not None and not self.files.is_skipped(url):
-                reason = self._filter_of_files(url)
+                reason = of_files(url)
                 file_like.add(url)
             if reason is None and refuses is not None and refuses(url):
                 reason = "guard"

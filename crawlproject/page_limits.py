@@ -67,5 +67,10 @@ class PageLimits:
         return False
 
     def refuses(self, url: str) -> bool:
-        """Whether the canonical ``url`` is of a full server or domain. O(length)."""
-        return self.meet(server_key(url))
+        """Whether the canonical ``url`` is of a full server or domain. O(length).
+
+        A server of a full domain that was never met stays unknown: a domain may have any number of them.
+        """
+        key = server_key(url)
+        is_unknown = self._per_domain > 0 and self._frontier.server(key) is None
+        return (is_unknown and self._pages[domain_of_server(key)] >= self._per_domain) or self.meet(key)

@@ -15,6 +15,7 @@ from w3lib.encoding import read_bom
 from crawlproject.duplicate_options import DuplicateOptions
 from crawlproject.off_loop import LARGE, off_loop
 from crawlproject.page_types import BY_TYPE
+from crawlproject.trap_options import TrapOptions
 from crawlproject.urls import PageLinks, extract
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class LargePageMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats is not None
         self._stats = crawler.stats
-        self._with_text = DuplicateOptions.from_settings(crawler.settings).near
+        is_guarded = TrapOptions.from_settings(crawler.settings).is_guarded
+        self._with_text = is_guarded or DuplicateOptions.from_settings(crawler.settings).near
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -92,7 +94,7 @@ class LargePageMiddleware:
             is_whole = await off_loop(_decode, response)
             if not is_whole:
                 self._stats.inc_value("charset/garbage")
-            if response.status == 200 and (self._with_text or request.meta.get(BY_TYPE)):
+            if 200 <= response.status < 300 and (self._with_text or request.meta.get(BY_TYPE)):
                 await off_loop(read_page, response, with_text=self._with_text)
         return response
 

@@ -44,8 +44,11 @@ SENT = "sent"
 #: In a mark: another entry, of a retry, is queued in its place.
 REPLACED = "replaced"
 
+#: ``Request.meta`` of such a request once its page has come: what the page shows was seen by an earlier run.
+FETCHED_BEFORE = "frontier_fetched_before"
+
 #: Keys of ``meta`` that tell how one fetch went, not how to fetch the page.
-PASSING = ("retry_times", "redirect_times", "redirect_ttl", "redirect_urls", "redirect_reasons", RECRAWL)
+PASSING = ("retry_times", "redirect_times", "redirect_ttl", "redirect_urls", "redirect_reasons", RECRAWL, FETCHED_BEFORE)
 
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 #: Answers that say that there is no such page.
@@ -115,6 +118,7 @@ class Recrawl:
             if page.fetched > latest or server is None or server.given_up:
                 continue
             server.fetched = max(0, server.fetched - 1)  # it counts again when it has come again
+            self._servers.changed(server)
             url = url_of(path, server.key)
             entries.append(Entry(url, page.quality, page.priority, page.depth, pack_again(page)))
             self._pages.delete(number, path)

@@ -18,9 +18,9 @@ from crawlproject.engine_alarm import EngineAlarm
 from crawlproject.frontier import Dispatcher, Frontier
 from crawlproject.intake import link_filter_from_settings
 from crawlproject.limit_options import LimitOptions
+from crawlproject.link_request import link_failed
 from crawlproject.options import FrontierOptions
 from crawlproject.page_limits import PAGE_LIMIT, PageLimits
-from crawlproject.page_types import BY_TYPE
 from crawlproject.request_entries import GIVEN_UP, KEEP, UNSENT, RequestEntries
 from crawlproject.signals import connection_lost, session_closed
 from crawlproject.sitemap_intake import CALLBACK
@@ -146,7 +146,7 @@ class FrontierScheduler(BaseScheduler):
             return False
         entry = self._entries.entry(request)
         try:
-            self._limits.refuses(request.url)
+            self._limits.meet(server_key(request.url))
             self._frontier.push([entry])
         except ValueError as error:  # no server in its URL: it fails in the downloader, as under Scrapy's scheduler
             self._stats.inc_value("frontier/malformed")
@@ -295,7 +295,7 @@ class FrontierScheduler(BaseScheduler):
     def _is_file(self, request: Request) -> bool:
         """Whether it is of a link that waited for what its server has turned out to answer with files."""
         spider = self._crawler.spider
-        if not request.meta.get(BY_TYPE) or request.callback == getattr(spider, CALLBACK, None):
+        if request.errback is not link_failed or request.callback == getattr(spider, CALLBACK, None):
             return False
         return self._discovery.files.is_dropped(request.url)
 

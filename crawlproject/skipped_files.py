@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
+
+from cachetools import LRUCache
 
 from crawlproject.frontier.file_kinds import PAGES, FileKinds, extension_of, kind_of
 from crawlproject.link_options import DEFAULTS
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 #: Servers that must have answered an extension with files, and none with a page, before one answer is enough elsewhere.
 AGREEING_SERVERS = 3
+
+#: Kinds of URLs, each of a server, whose links queued to learn from are counted: some 20 MB. A server may make up any
+#: number of directories.
+PROBES_REMEMBERED = 65_536
 
 #: Factor on the quality of a link that a server is asked for to learn from, and on that of those that wait for it.
 PROBED, WAITING = 0.1, 1e-9
@@ -42,12 +47,14 @@ class SkippedFiles:
         self._extensions = (
             NON_TEXT_EXTENSIONS if chosen is None else frozenset(settings.getlist("LINKS_SKIP_EXTENSIONS"))
         )
-        self._probed: Counter[tuple[str, str]] = Counter()  # (server, kind) -> links queued to learn from, in this run
-        self._files: Counter[str] = Counter()  # extension -> kinds of all servers that turned out to be files
-        self._pages: Counter[str] = Counter()  # and those that turned out to be pages
+        # (server, kind) -> links queued to learn from, in this run.
+        self._probed: LRUCache[tuple[str, str], int] = LRUCache(PROBES_REMEMBERED)
+        # Extension -> servers where a kind of it turned out to be files, up to AGREEING_SERVERS of them.
+        self._files: dict[str, set[str]] = {}
+        self._pages: set[str] = set()  # extensions of kinds that turned out to be pages, on any server
         for server in frontier.servers():
             for kind, answers in [] if server.file_kinds is None else server.file_kinds.rows:
-                self._count(str(kind), int(answers))
+                self._count(server.key, str(kind), int(answers))
 
     def is_skipped(self, url: str) -> bool:
         """Whether the link to the canonical ``url``, which has an extension of the list, is not followed. O(length)."""
@@ -66,9 +73,10 @@ class SkippedFiles:
         if answers == PAGES:
             return 1.0
         probe = (key, kind)
-        if self._probed[probe] + answers >= self._needed_for(kind):
+        probed = self._probed.get(probe, 0)
+        if probed + answers >= self._needed_for(kind):
             return WAITING
-        self._probed[probe] += 1
+        self._probed[probe] = probed + 1
         self._stats.inc_value("frontier/links/probed/extension")
         return PROBED
 
@@ -92,20 +100,24 @@ class SkippedFiles:
             return
         kinds = server.file_kinds = server.file_kinds or FileKinds()
         kind = kind_of(url)
-        was_known = self._is_known(kinds, kind) or kinds.answers(kind) == PAGES
         kinds.learn(kind, is_page=media in HTML_TYPES)
-        if not was_known:
-            self._count(kind, kinds.answers(kind))
+        self._frontier.changed(server)
+        self._count(server.key, kind, kinds.answers(kind))
 
     def _is_known(self, kinds: FileKinds, kind: str) -> bool:
         return kinds.answers(kind) >= self._needed_for(kind)
 
     def _needed_for(self, kind: str) -> int:
         extension = kind.partition(" ")[0]
-        is_agreed = self._files[extension] >= AGREEING_SERVERS and not self._pages[extension]
+        agreeing = len(self._files.get(extension, ()))
+        is_agreed = agreeing >= AGREEING_SERVERS and extension not in self._pages
         return min(1, self._needed) if is_agreed else self._needed
 
-    def _count(self, kind: str, answers: int) -> None:
+    def _count(self, server: str, kind: str, answers: int) -> None:
         extension = kind.partition(" ")[0]
-        self._pages[extension] += answers == PAGES
-        self._files[extension] += answers >= self._needed_for(kind) > 0
+        if answers == PAGES:
+            self._pages.add(extension)
+        elif answers >= self._needed_for(kind) > 0:
+            servers = self._files.setdefault(extension, set())
+            if len(servers) < AGREEING_SERVERS:
+                servers.add(server)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy.http import TextResponse
 
 from crawlproject.content.page_marks import MAX_TEXT, page_marks
-from crawlproject.frontier.guard import Guard, GuardedPage, demoted, is_dropped
+from crawlproject.frontier.guard import REASONS, Guard, GuardedPage, demoted, is_dropped
 from crawlproject.frontier.sift import set_guarded, sift
 from crawlproject.frontier.suspects import is_doubted
 from crawlproject.frontier.visit_ids import without
 from crawlproject.links import DUPLICATE_OF, NEAR_DUPLICATE_OF
 from crawlproject.page_reading import is_html, read_page
-from crawlproject.recrawl import RECRAWL
+from crawlproject.recrawl import FETCHED_BEFORE
 from crawlproject.trap_options import TrapOptions, warn_of_removed
 from crawlproject.urls import server_key
 from crawlproject.urls.extract import SEPARATOR
@@ -74,7 +74,7 @@ class TrapGuard:
         self._guard = Guard(options.limits, frontier.server, options.is_released, options.rules)
         self._rules: dict[str, DropRules] = {}  # by server, where ids of visits are known
         for server in frontier.servers():
-            if server.guarded and options.is_released(server.key):
+            if server.guarded and (options.is_released(server.key) or server.guarded not in REASONS):
                 set_guarded(frontier, server, "")
             elif server.guard is not None and server.guard.visit_ids.learned:
                 self._rules[server.key] = server.guard.visit_ids.rules()
@@ -94,7 +94,7 @@ class TrapGuard:
         meta = response.meta
         is_copy = DUPLICATE_OF in meta or NEAR_DUPLICATE_OF in meta
         self._learn_redirect(meta, lambda: _marks_of(response))
-        page = self._guard.page(url, lambda: _marks_of(response), is_copy=is_copy, is_known=RECRAWL in meta)
+        page = self._guard.page(url, lambda: _marks_of(response), is_copy=is_copy, is_known=FETCHED_BEFORE in meta)
         if page is not None:
             self._observe(page, url, links)
         if not self._rules:
@@ -107,9 +107,11 @@ class TrapGuard:
         if last:
             self._stats.inc_value("guard/demoted", len(last))
             entries = [demoted(entry) if entry.url in last else entry for entry in entries]
-        for spent in page.spent:
+        dropped, page.spent = page.spent, []  # a page of many links is judged in steps
+        for spent in dropped:
             self._drop(page.server, spent)
             entries = [entry for entry in entries if not (page.is_own(entry.url) and self._is_dropped(entry, spent))]
+        self._frontier.changed(page.server)
         self._judge(page.server)
         return entries
 

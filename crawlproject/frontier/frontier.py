@@ -286,6 +286,10 @@ class Frontier:
             server.full = True
             self._drop_urls(server)
 
+    def changed(self, server: Server) -> None:
+        """Something that is stored of ``server`` was changed from outside (its guard, its kinds of files). O(1)."""
+        self._servers.changed(server)
+
     # Looking in
 
     @property
@@ -317,10 +321,13 @@ class Frontier:
         self._servers.move(server)
 
     def _push_url(self, server: Server, path: str, entry: Entry, arrival: int) -> None:
-        if server.given_up or server.full:
+        if server.given_up:
             self._dropped.append(entry)
             return
         server.urls.push(entry, path, arrival)
+        if server.full:  # a run with a higher limit finds it stored
+            self._dropped.append(server.urls.pop(server.key))
+            return
         self._urls += 1
         session = server.session
         if session is not None and session.waits:

@@ -38,6 +38,10 @@ DEMOTION = 1e-9
 #: Its priority, by which it is known while it waits.
 DEMOTED = -1
 
+#: Why all URLs of a server come last. A store of an earlier version may have others, which hold no longer.
+COPIES, REFUSED = "copies", "refused"
+REASONS = frozenset((COPIES, REFUSED))
+
 #: URLs whose pattern is remembered, since a site's pages share most of their links: some 4 MB.
 KNOWN_URLS = 16_384
 
@@ -97,10 +101,10 @@ class Guard:
         if self.is_released(server.key):
             return ""
         if server.pages >= limits.LEAST_SERVER_PAGES and 0 < limits.server_copies * server.pages <= server.copies:
-            return "copies"
+            return COPIES
         if known is None or not 0 < limits.server_refused <= known.refused:
             return ""
-        return "refused" if known.refused >= limits.REFUSED_PER_PAGE * known.listed else ""
+        return REFUSED if known.refused >= limits.REFUSED_PER_PAGE * known.listed else ""
 
     def learn_content(self, server: Server, url: str, *, copy: bool) -> None:
         """A page was read. O(length)."""

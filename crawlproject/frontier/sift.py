@@ -27,8 +27,7 @@ def sift(frontier: Frontier, server: Server, judge: Callable[[Entry], Entry | No
     """
     kept: list[Entry] = []
     dropped: list[Entry] = []
-    for _ in range(len(server.urls)):
-        entry = server.urls.pop(server.key)
+    for entry in server.urls.drain(server.key):
         server.urls.acknowledge(entry, server.key)
         judged = judge(entry)
         if judged is None:

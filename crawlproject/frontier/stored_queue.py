@@ -128,9 +128,7 @@ class StoredUrlQueue:
         place = self._head[:SIZE]
         if not place:
             raise IndexError("the queue is empty")
-        path, depth, payload = self._row(place)
-        quality, priority, _ = decode_place(place, by_quality=self._of.by_quality)
-        return Entry(url_of(path, prefix), quality, priority, depth, payload)
+        return self._entry(place, prefix)
 
     def acknowledge(self, entry: Entry, prefix: str) -> None:
         """See ``ServerUrls``; an entry that has been acknowledged is left alone. O(1)."""
@@ -171,8 +169,14 @@ class StoredUrlQueue:
         return raised
 
     def drain(self, prefix: str) -> list[Entry]:
-        """See ``ServerUrls``. O(n)."""
-        return [self.pop(prefix) for _ in range(self._length)]
+        """See ``ServerUrls``. O(n log n): all places are read at once, not a few for each ``pop``."""
+        found = self._of.rows.after(self.number, b"", self._length + len(self._leased))
+        places = sorted(place for place in (*found, *self._volatile) if place not in self._leased)
+        if len(places) != self._length:
+            raise LookupError(f"the store has lost URLs of the server number {self.number}")
+        self._head, self._length = b"", 0
+        self._leased = self._leased.union(places) if places else self._leased
+        return [self._entry(place, prefix)._replace(place=place) for place in places]
 
     # For the store
 
@@ -237,6 +241,11 @@ class StoredUrlQueue:
         self._head += b"".join(places[:missing])
         if len(self._head) < covered:
             raise LookupError(f"the store has lost URLs of the server number {self.number}")
+
+    def _entry(self, place: bytes, prefix: str) -> Entry:
+        path, depth, payload = self._row(place)
+        quality, priority, _ = decode_place(place, by_quality=self._of.by_quality)
+        return Entry(url_of(path, prefix), quality, priority, depth, payload)
 
     def _row(self, place: bytes) -> tuple[str, int, Any]:
         volatile = self._volatile.get(place)
