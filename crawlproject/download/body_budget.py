@@ -63,8 +63,8 @@ class BodyBudget:
 
     Not even that one goes on while finished bodies are held, which are about to be released, unless none is released
     for ``GRACE`` seconds.  So the sum stays below ``limit`` and one body, whatever servers send, and something always
-    goes on.  ``paused`` and ``given_up`` are called for each wait, and for each body given up.  ``unfinished`` gives the
-    requests whose callbacks have not ended.
+    goes on.  ``paused`` and ``given_up`` are called for each wait, and for each body given up.  ``unfinished``
+    gives the requests whose callbacks have not ended.
     """
 
     def __init__(
