@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-#: ``response.meta``: URL of the first page with the same bytes.
-DUPLICATE_OF = "duplicate_of"
 #: ``response.meta``: the links of this copy are dropped (``DUPLICATES_FOLLOW``).
 SKIP_LINKS = "skip_links"
 

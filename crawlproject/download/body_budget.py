@@ -1,24 +1,31 @@
 """How much memory the bodies under way take in all: above the bound, reading waits.
 
-A body counts from its first byte until its response is no longer used, so what waits for the spider counts, too.
+A body counts from its first byte until its response is no longer used, so what waits for the spider counts, too.  A
+response that a spider keeps (in a list, in the ``cb_kwargs`` of later requests) stops counting: waiting frees nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, finalize
 
+from crawlproject.download.timing import CLOCK
+from crawlproject.engine_alarm import unfinished_requests
 from crawlproject.network_options import NetworkOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Set as AbstractSet
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
 #: Above the bound, finished bodies are waited for so long (seconds) before one body goes on all the same: a callback
-#: may hold one of them while it waits for another download.
+#: may hold one of them while it waits for another download.  A response that is still there so long after it came, but
+#: whose request is over, is kept by the spider.
 GRACE = 5.0
 
 #: Above the bound, the body that goes on has to bring so many bytes in each ``GRACE``, or it is given up: it would hold
@@ -37,6 +44,7 @@ class Share:
         self.give_up = give_up
         self.size = 0
         self.finished = False
+        self.finished_at = 0.0  # by CLOCK
         self.turn: asyncio.Future[None] | None = None
 
     def grow(self, size: int) -> bool:
@@ -55,14 +63,22 @@ class BodyBudget:
 
     Not even that one goes on while finished bodies are held, which are about to be released, unless none is released
     for ``GRACE`` seconds.  So the sum stays below ``limit`` and one body, whatever servers send, and something always
-    goes on.  ``paused`` and ``given_up`` are called for each wait, and for each body given up.
+    goes on.  ``paused`` and ``given_up`` are called for each wait, and for each body given up.  ``unfinished``
+    gives the requests whose callbacks have not ended.
     """
 
-    def __init__(self, limit: int, paused: Callable[[], None], given_up: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        limit: int,
+        paused: Callable[[], None],
+        given_up: Callable[[], None],
+        unfinished: Callable[[], AbstractSet[Request]],
+    ) -> None:
         self.limit = limit
         self.total = 0
         self._paused = paused
         self._given_up = given_up
+        self._unfinished = unfinished
         self._shares: set[Share] = set()  # of bodies that are being read, or finished
         self._held: WeakKeyDictionary[Response, tuple[Share, finalize[..., Response]]] = WeakKeyDictionary()
         self._leader: Share | None = None
@@ -77,7 +93,10 @@ class BodyBudget:
         return share
 
     async def wait(self, share: Share) -> None:
-        """Return when ``share`` may grow."""
+        """Return when ``share`` may grow. O(1) below the bound, above it O(bodies)."""
+        if self.total <= self.limit:
+            return
+        self._forget_kept()
         if self.total <= self.limit:
             return
         self._paused()
@@ -99,6 +118,7 @@ class BodyBudget:
             share.close()
             return
         share.finished = True
+        share.finished_at = CLOCK()
         share.give_up = None
         if self._leader is share:
             self._leader = None
@@ -132,6 +152,15 @@ class BodyBudget:
         if self._timer is not None:
             self._timer.cancel()
 
+    def _forget_kept(self) -> None:
+        """Leave out the responses that only the spider still uses: nothing tells when it will release them."""
+        unfinished, before = self._unfinished(), CLOCK() - GRACE
+        for response, (share, end) in list(self._held.items()):
+            if share.finished_at <= before and response.request not in unfinished:
+                del self._held[response]
+                end.detach()
+                share.close()
+
     def _is_about_to_shrink(self) -> bool:
         return any(share.finished for share in self._shares)
 
@@ -161,6 +190,7 @@ class BodyBudget:
         if waiting is None:
             return
         self._timer = asyncio.get_running_loop().call_later(GRACE, self._look)
+        self._forget_kept()
         leader = self._leader
         if leader is None:
             if not self._shrank:
@@ -197,6 +227,9 @@ def crawl_budget(crawler: Crawler) -> BodyBudget:
         count = crawler.stats.inc_value
         limit = NetworkOptions.from_settings(crawler.settings).max_active_size
         budget = _budgets[crawler] = BodyBudget(
-            limit, lambda: count("downloader/bodies_paused"), lambda: count("downloader/bodies_given_up")
+            limit,
+            lambda: count("downloader/bodies_paused"),
+            lambda: count("downloader/bodies_given_up"),
+            partial(unfinished_requests, crawler),
         )
     return budget

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlproject.download.body_budget import Share
-from crawlproject.download.connection import Connection
+    from crawlproject.download.connection import Connection
 
 #: Longest body (bytes) that is read although nobody wants it: at 650 kB/s (the median of real servers) as long as
 #: connecting takes.

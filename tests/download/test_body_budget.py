@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from scrapy.http import Response
+from scrapy.http import Request, Response
 
 from crawlproject.download import body_budget
 from crawlproject.download.body_budget import BodyBudget, Share
@@ -19,7 +19,8 @@ class Counts:
 
     def __init__(self) -> None:
         self.paused = self.given_up = 0
-        self.budget = BodyBudget(LIMIT, self._pause, self._give_up)
+        self.unfinished: set[Request] = set()
+        self.budget = BodyBudget(LIMIT, self._pause, self._give_up, lambda: self.unfinished)
 
     def _pause(self) -> None:
         self.paused += 1
@@ -170,3 +171,23 @@ def test_wait_that_is_cancelled_leaves_nothing() -> None:
         await tasks[1]
 
     run(case)
+
+
+def test_response_that_the_spider_keeps_stops_counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a spider that has kept more than the limit would wait before each download to the end of the crawl."""
+    monkeypatch.setattr(body_budget, "GRACE", 0.01)
+
+    async def case(counts: Counts) -> None:
+        kept = [Response("http://example.com/", request=Request("http://example.com/")) for _ in range(2)]
+        for response in kept:
+            counts.budget.hold(response, grown(counts.budget, 2 * LIMIT))
+        counts.unfinished.add(kept[1].request)  # type: ignore[arg-type]
+        await counts.budget.wait(grown(counts.budget, 1))
+        assert counts.budget.total == 2 * LIMIT + 1  # that of the callback that has not ended
+        counts.unfinished.clear()
+        await counts.budget.wait(grown(counts.budget, 1))
+        assert counts.budget.total == 2
+        await counts.budget.wait(grown(counts.budget, LIMIT // 2))
+        assert len(kept) == 2
+
+    assert run(case).paused == 1
