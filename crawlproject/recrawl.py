@@ -48,7 +48,15 @@ REPLACED = "replaced"
 FETCHED_BEFORE = "frontier_fetched_before"
 
 #: Keys of ``meta`` that tell how one fetch went, not how to fetch the page.
-PASSING = ("retry_times", "redirect_times", "redirect_ttl", "redirect_urls", "redirect_reasons", RECRAWL, FETCHED_BEFORE)
+PASSING = (
+    "retry_times",
+    "redirect_times",
+    "redirect_ttl",
+    "redirect_urls",
+    "redirect_reasons",
+    RECRAWL,
+    FETCHED_BEFORE,
+)
 
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 #: Answers that say that there is no such page.

@@ -74,6 +74,8 @@ class TrapGuard:
         self._guard = Guard(options.limits, frontier.server, options.is_released, options.rules)
         self._rules: dict[str, DropRules] = {}  # by server, where ids of visits are known
         for server in frontier.servers():
+            if server.guard is not None:
+                self._guard.restored(server.guard)
             if server.guarded and (options.is_released(server.key) or server.guarded not in REASONS):
                 set_guarded(frontier, server, "")
             elif server.guard is not None and server.guard.visit_ids.learned:

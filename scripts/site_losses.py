@@ -37,8 +37,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from crawlproject.content.page_marks import page_marks
+from crawlproject.frontier.file_kinds import extension_of
 from crawlproject.frontier.suspects import GuardLimits
-from crawlproject.urls import Canonicalizer, LinkFilter, extract
+from crawlproject.urls import NON_TEXT_EXTENSIONS, Canonicalizer, LinkFilter, extract
 from scripts.guard_walk import ORDERS, Shown, Walk
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 PORT = 8397
 #: Longest URL that the crawler follows, see ``URLLENGTH_LIMIT``; spaces that HTML knows.
 MAX_URL, SPACES = 2083, " \t\n\f\r"
+#: What a crawl counts, and is printed.
+NUMBERS = r"guard/[a-z_]+|frontier/links/(?:probed|dropped)/extension|frontier/links/skipped/guard"
 _refresh = re.compile(r"\s*[0-9.]+\s*[;,]\s*url\s*=\s*['\"]?([^'\"]*)", re.IGNORECASE).match
 _host = re.compile(r"[a-z0-9.-]+\.[a-z]{2,}", re.IGNORECASE).fullmatch
 
@@ -61,7 +64,11 @@ class Answer(NamedTuple):
 
 @dataclass
 class Site:
-    """A folder served at an address of its own. ``requests``: files answered with 200, by crawl."""
+    """A folder served at an address of its own.
+
+    Of one crawl: ``served``, files answered with 200; ``requests``; ``files``, those of them for URLs that end like
+    files (``LINKS_SKIP_EXTENSIONS``).
+    """
 
     folder: Path
     address: str
@@ -69,6 +76,7 @@ class Site:
     prefix: str = ""
     served: Counter[Path] = field(default_factory=Counter)
     requests: int = 0
+    files: int = 0
     _pages: dict[str, tuple[Path, str] | None] = field(default_factory=dict)
 
     @property
@@ -220,6 +228,7 @@ async def _serve(sites: list[Site], ready: threading.Event, stop: asyncio.Event)
         assert request.transport is not None
         site = by_address[request.transport.get_extra_info("sockname")[0]]
         site.requests += 1
+        site.files += extension_of(str(request.url)) in NON_TEXT_EXTENSIONS
         answer = site.answer(unquote(urlsplit(str(request.rel_url)).path))
         if answer.location:
             return web.Response(status=answer.status, headers={"Location": answer.location})
@@ -254,10 +263,10 @@ def serving(sites: list[Site]) -> Iterator[None]:
 
 
 def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple[float, dict[str, int]]:
-    """Crawl them all at once; seconds and the guard's stats. What was fetched is in ``served`` and ``requests``."""
+    """Crawl them all at once; seconds and what it counted. What was fetched is in ``served`` and ``requests``."""
     for site in sites:
         site.served.clear()
-        site.requests = 0
+        site.requests = site.files = 0
     given = {
         **{"FRONTIER_DELAY_FACTOR": 0, "FRONTIER_MIN_DELAY": 0, "FRONTIER_MAX_DELAY": 0, "ROBOTSTXT_OBEY": False},
         **{"ALLOWED_NETWORKS": "127.0.0.0/8", "CLOSESPIDER_TIMEOUT": timeout, "FRONTIER_QUALITY": "in-links"},
@@ -275,7 +284,7 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
         text = log.read_text(errors="replace")
         for line in re.findall(r".*(?:shows nothing new|new on each visit|comes after all).*", text):
             print(line)
-        stats = {name: int(number) for name, number in re.findall(r"'(guard/[a-z_]+)': ([0-9]+)", text)}
+        stats = {name: int(number) for name, number in re.findall(rf"'({NUMBERS})': ([0-9]+)", text)}
         if "'finish_reason': 'finished'" not in text:
             print(f"not finished: {re.findall('.*finish_reason.*', text)}")
         return time.monotonic() - start, stats
@@ -358,6 +367,8 @@ def _crawl_both(sites: list[Site], counts: dict[str, dict[Path, str]], args: arg
             rest = sorted(pages[file] for file in pages.keys() - found_off)
             print(f"    {len(rest)} found by neither crawl: {rest[:3]}")
     print(_line("all", sums))
+    files = sum(site.files for site in sites)
+    print(f"of the last, {files:,} for URLs that end like files ({files / max(1, sums['requests_on']):.1%})")
     print(f"off: {off_time:.0f} s, on: {on_time:.0f} s; {stats}")
 
 

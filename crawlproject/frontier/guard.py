@@ -12,6 +12,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.mark_budget import MarkBudget
 from crawlproject.frontier.suspects import (
     DOUBT,
     GuardLimits,
@@ -58,7 +59,7 @@ class Guard:
     """Judges links by the pages they stand on.
 
     ``server_of``: the server of a key, None where it was never met.  ``is_released``: whether a server is not judged.
-    ``rules``: which URLs are doubted by themselves.
+    ``rules``: which URLs are doubted by themselves.  ``budget``: memory for what patterns have shown.
     """
 
     def __init__(
@@ -67,8 +68,10 @@ class Guard:
         server_of: Callable[[str], Server | None],
         is_released: Callable[[str], bool] = lambda _: False,
         rules: TrapRules | None = None,
+        budget: MarkBudget | None = None,
     ) -> None:
         self.limits = limits
+        self.budget = MarkBudget() if budget is None else budget
         self.server_of = server_of
         self.is_released = is_released
         self.rules = TrapRules() if rules is None else rules
@@ -88,6 +91,11 @@ class Guard:
         if server is None or self.is_released(key):
             return None
         return GuardedPage(self, server, self.name_of(url), None if is_known else marks, is_copy=is_copy)
+
+    def restored(self, known: ServerGuard) -> None:
+        """A server's patterns come from a stored crawl. O(patterns)."""
+        for pattern in known.patterns.values():
+            self.budget.keep(pattern)
 
     def _name_of(self, url: str) -> str | None:
         reason = self.rules.reason(url)
@@ -252,6 +260,7 @@ class GuardedPage:
             return
         for pattern, found in zip(self._watched, (own, sideways), strict=False):
             pattern.count(own=found, is_new=self._is_new, has_news=has_news)
+            self._guard.budget.keep(pattern)
             if pattern.same <= 1 and (self._is_new or has_news):
                 known.revive(pattern.name)
             elif pattern.is_barren(self._guard.limits) and _feeds_on_itself(pattern) and known.spend(pattern.name):

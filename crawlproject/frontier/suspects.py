@@ -1,7 +1,8 @@
 """Patterns of URLs under watch: what their pages showed, and when that condemns them.
 
 See ``frontier.guard``.  Memory: at most ``MAX_PATTERNS`` patterns a server, each with at most ``MAX_MARKS`` marks of
-four bytes; only patterns whose pages lead to others of the same pattern, and those that these lead to.
+four bytes, of all servers at most ``mark_budget.MAX_ALL_MARKS``; only patterns whose pages lead to others of the same
+pattern, and those that these lead to.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class Pattern:
     def row(self) -> list[Any]:
         """As it is stored: plain values; what its pages have shown only where that is being compared."""
         counts = [self.own, self.votes, self.listed, self.news, self.same, self.dry, self.pages, self.copies]
-        kept = self.marks.tobytes() if self.same > 1 or self.dry > 1 else b""
+        kept = self.marks.tobytes() if self.is_suspected else b""
         return [self.name, *counts, b64encode(kept).decode()]
 
     @classmethod
@@ -114,6 +115,15 @@ class Pattern:
         own, votes, listed, news, same, dry, pages, copies = map(int, counts)
         shown = array("I", b64decode(marks))
         return cls(str(name), own, votes, listed, news, same, dry, pages, copies, shown)
+
+    @property
+    def is_suspected(self) -> bool:
+        """Whether its last page showed nothing new, by its text at least."""
+        return self.same > 1 or self.dry > 1
+
+    def forget(self) -> None:
+        """Compare its pages from the next one on, which counts as new if it shows any text."""
+        self.marks = array("I")
 
     def shows_new(self, marks: Marks) -> bool:
         """Whether one of its pages, which shows ``marks``, shows anything that none before it did; they are kept.

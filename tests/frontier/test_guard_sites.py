@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from crawlproject.content.page_marks import page_marks
+from crawlproject.frontier import guard
+from crawlproject.frontier.mark_budget import MarkBudget
 from crawlproject.frontier.suspects import GuardLimits
 from crawlproject.urls import Canonicalizer, extract
 from scripts.guard_walk import ORDERS, Shown, Walk
@@ -42,3 +44,16 @@ def test_every_page_with_new_text_is_fetched(name: str, order: str) -> None:
     if order != "depth":  # by which a page's last link runs ahead; no policy does so
         assert len(set(done.fetched) - real) <= site.budget
     assert len(done.fetched) == len(set(done.fetched))
+
+
+@pytest.mark.parametrize("most", [0, 300])
+def test_no_page_is_lost_where_what_pages_showed_is_forgotten(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A budget that holds no page's marks, or those of a few: every page with new text is fetched."""
+    budget = MarkBudget(most)
+    monkeypatch.setattr(guard, "MarkBudget", lambda: budget)
+    for site in REAL.values():
+        done = walk(site, GuardLimits(), "links")
+        real = {CANONICAL.canonical(ROOT + path.replace("{root}", ROOT)) for path in site.real}
+        assert real - set(done.fetched) == set()
+    assert budget.forgotten > 30
+    assert budget.held <= most

@@ -1,0 +1,79 @@
+"""The memory of what patterns have shown, over all servers."""
+
+from __future__ import annotations
+
+from array import array
+
+from crawlproject.frontier import Entry, Frontier, QualityFirst
+from crawlproject.frontier.guard import Guard
+from crawlproject.frontier.mark_budget import MarkBudget
+from crawlproject.frontier.suspects import GuardLimits, Pattern
+
+PAGES = 6
+MARKS = frozenset(range(0, 200, 2))
+
+
+def pattern(name: str, size: int, *, same: int = 1) -> Pattern:
+    """One that has shown so many marks."""
+    return Pattern(name, listed=1, same=same, dry=same, marks=array("I", range(0, 2 * size, 2)))
+
+
+def servers(count: int, budget: MarkBudget) -> list[list[str]]:
+    """The patterns dropped on servers with a chain of pages that show the same, read one page of each after another."""
+    frontier = Frontier(QualityFirst())
+    keys = [f"http://{number}.example" for number in range(count)]
+    frontier.push([Entry(f"{key}/p/0") for key in keys])
+    guard = Guard(GuardLimits(max_same=PAGES), frontier.server, budget=budget)
+    dropped: list[list[str]] = [[] for _ in keys]
+    for number in range(20 * PAGES):
+        for server, key in enumerate(keys):
+            page = guard.page(f"{key}/p/{number}", lambda: MARKS)
+            assert page is not None
+            page.learn([f"{key}/p/{number + 1}"])
+            dropped[server] += page.spent
+            assert budget.held <= budget.most
+    return dropped
+
+
+def test_the_sum_of_all_servers_is_bounded() -> None:
+    """What 50 servers have shown fits into the room for 20; those under suspicion are still found out."""
+    budget = MarkBudget(20 * len(MARKS))
+    dropped = servers(50, budget)
+    assert budget.forgotten > 100
+    assert sum(map(bool, dropped)) >= 15
+
+
+def test_every_chain_ends_where_there_is_room() -> None:
+    """Nothing is forgotten, and each of the servers is found out."""
+    budget = MarkBudget(50 * len(MARKS))
+    assert servers(50, budget) == [["/p/#"]] * 50
+    assert budget.forgotten == 0
+
+
+def test_patterns_that_show_something_new_are_forgotten_first() -> None:
+    """Those under suspicion after all of these; of all that are kept the marks are counted."""
+    budget = MarkBudget(1000)
+    suspected = [pattern(f"/s{number}/#", 100, same=3) for number in range(5)]
+    fresh = [pattern(f"/f{number}/#", 100) for number in range(50)]
+    for each in [*suspected, *fresh]:
+        budget.keep(each)
+        budget.keep(each)
+    assert [len(each.marks) for each in suspected] == [100] * 5
+    assert (sum(len(each.marks) for each in fresh), budget.held, budget.forgotten) == (500, 1000, 45)
+    more = [pattern(f"/m{number}/#", 100, same=2) for number in range(7)]
+    for each in more:
+        budget.keep(each)
+    assert sum(len(each.marks) for each in fresh) == 0
+    assert sum(len(each.marks) for each in [*suspected, *more]) == budget.held == 1000
+
+
+def test_a_pattern_that_grows_or_begins_again_is_counted_once() -> None:
+    """By what it holds now."""
+    budget, one = MarkBudget(1000), pattern("/a/#", 100)
+    budget.keep(one)
+    one.shows_new(frozenset(range(1000, 1100, 2)))
+    budget.keep(one)
+    assert budget.held == len(one.marks) == 150
+    one.forget()
+    budget.keep(one)
+    assert budget.held == 0
