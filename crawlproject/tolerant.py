@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
+    from crawlproject.download.body_budget import BodyBudget
+
 logger = logging.getLogger(__name__)
 
 #: What decompressors raise for garbage; the last one is for a ``Content-Encoding`` that is not ASCII.
@@ -112,25 +114,24 @@ class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
 
     def __init__(self, stats: StatsCollector | None = None, *, crawler: Crawler | None = None) -> None:
         super().__init__(stats, crawler=crawler)
-        assert crawler is not None
-        self._budget = crawl_budget(crawler)
+        self._budget = None if crawler is None else crawl_budget(crawler)
 
     def process_response(  # type: ignore[override]
         self, request: Request, response: Response
     ) -> Request | Response | Awaitable[Request | Response]:
         """Decompress; what comes out may be a thousand times as large as what came in."""
-        if b"Content-Encoding" not in response.headers:
-            return response
-        return self._in_turn(request, response)
+        if self._budget is None or b"Content-Encoding" not in response.headers:
+            return super().process_response(request, response)
+        return self._in_turn(self._budget, request, response)
 
-    async def _in_turn(self, request: Request, response: Response) -> Request | Response:
-        share = self._budget.resume(response)
+    async def _in_turn(self, budget: BodyBudget, request: Request, response: Response) -> Request | Response:
+        share = budget.resume(response)
         try:
-            await self._budget.wait(share)
+            await budget.wait(share)
             answer = await self._decompress(request, response)
             if isinstance(answer, Response):
                 share.grow(len(answer.body) - share.size)
-                self._budget.hold(answer, share)
+                budget.hold(answer, share)
         finally:
             if not share.finished:
                 share.close()

@@ -53,8 +53,14 @@ class User:
 
     @property
     def environment(self) -> dict[str, str]:
+        """Of a shell of its own; pip has the archives that it has downloaded before, and compiles nothing.
+
+        To switch ``--no-compile`` on, its variable has to be false.
+        """
         names = ("VIRTUAL_ENV", "PYTHONPATH", "SCRAPY_SETTINGS_MODULE")
-        return {name: value for name, value in os.environ.items() if name not in names} | {"HOME": str(self.home)}
+        kept = {name: value for name, value in os.environ.items() if name not in names}
+        pip = {"PIP_CACHE_DIR": str(Path("~/.cache/pip").expanduser()), "PIP_NO_COMPILE": "0"}
+        return pip | kept | {"HOME": str(self.home)}
 
     def script(self, section: str, more: str = "") -> str:
         """What is typed: ports, seeds and domains are those of this test."""

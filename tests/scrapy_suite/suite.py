@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -60,18 +61,28 @@ class Outcome:
     output: str
 
 
-def prepare(folder: Path) -> Path:
-    """Download and unpack into ``folder``; where the tests are then. Raises NoSourceError."""
-    release = version("scrapy")
-    _pip("download", "--no-deps", "--no-binary", "scrapy", "--dest", str(folder), f"scrapy=={release}")
+def prepared(folder: Path) -> Path:
+    """Where the tests are, below ``folder``: prepared by whichever process is the first. Raises NoSourceError."""
+    folder.mkdir(exist_ok=True)
+    source = folder / f"scrapy-{version('scrapy')}"
+    done = folder / "done"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            _prepare(folder, source)
+            done.touch()
+    return source
+
+
+def _prepare(folder: Path, source: Path) -> None:
+    """Download what is needed, and unpack Scrapy's source distribution into ``source``."""
+    _pip("download", "--no-deps", "--no-binary", "scrapy", "--dest", str(folder), f"scrapy=={version('scrapy')}")
     _pip("install", "--no-deps", "--target", str(folder / "needed"), *NEEDED)
     [archive] = folder.glob("*.tar.gz")
     with tarfile.open(archive) as tar:
         tar.extractall(folder, filter="data")
-    source = folder / f"scrapy-{release}"
     shutil.rmtree(source / "scrapy")  # what is installed is tested
     shutil.copy(HERE / "handler_cases.py", source / HANDLER_TESTS)
-    return source
 
 
 def _pip(*arguments: str) -> None:
@@ -81,26 +92,29 @@ def _pip(*arguments: str) -> None:
         raise NoSourceError(f"pip {arguments[0]} failed: {done.stderr.strip()[-500:]}")
 
 
-def run(source: Path, *tests: str) -> Outcome:
-    """Run modules of tests (globs below ``source``); those that fail a second time, for the machine may be busy."""
-    paths = [str(path.relative_to(source)) for name in tests for path in sorted(source.glob(name))]
-    shutil.rmtree(source / ".pytest_cache", ignore_errors=True)
-    first = _pytest(source, *paths)
+def run(source: Path, folder: Path, *tests: str) -> Outcome:
+    """Run modules of tests (globs below ``source``) in ``folder``, a copy to be made, so that runs need not wait for
+    each other; those that fail a second time, for the machine may be busy.
+    """
+    shutil.copytree(source, folder)
+    paths = [str(path.relative_to(folder)) for name in tests for path in sorted(folder.glob(name))]
+    needed = source.parent / "needed"
+    first = _pytest(folder, needed, *paths)
     if not first.failed:
         return first
-    again = _pytest(source, "--last-failed", *paths)
+    again = _pytest(folder, needed, "--last-failed", *paths)
     return Outcome(first.passed | again.passed, first.failed - again.passed, again.output)
 
 
-def _pytest(source: Path, *arguments: str) -> Outcome:
-    report = source / "report.xml"
+def _pytest(folder: Path, needed: Path, *arguments: str) -> Outcome:
+    report = folder / "report.xml"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-p", "replacements", "-q", "--tb=short", f"--junitxml={report}"]
     command += [f"--timeout={TEST_TIMEOUT}", *(f"-Wignore:{text}" for text in IGNORED_WARNINGS), *arguments]
     project = Path(crawlproject.__path__[0]).parent
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "SCRAPY_"))}
-    environment["PYTHONPATH"] = os.pathsep.join(map(str, (HERE, source.parent / "needed", project)))
-    done = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, check=False)
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, (HERE, needed, project)))
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     output = done.stdout + done.stderr
     if done.returncode not in (0, 1) or not report.exists():
         raise RuntimeError(f"pytest ended with {done.returncode}:\n{output[-5000:]}")

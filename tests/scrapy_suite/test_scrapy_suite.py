@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from tests.scrapy_suite.suite import HANDLER_TESTS, NoSourceError, differences, prepare, run
+from tests.scrapy_suite.suite import HANDLER_TESTS, NoSourceError, differences, prepared, run
 
 pytestmark = pytest.mark.long
 
@@ -34,19 +35,20 @@ GROUPS = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Scrapy's tests, downloaded."""
+    """Scrapy's tests, downloaded once for all processes of this run."""
+    base = tmp_path_factory.getbasetemp()
     try:
-        return prepare(tmp_path_factory.mktemp("scrapy"))
+        return prepared((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "scrapy")
     except NoSourceError as error:
         pytest.skip(f"Scrapy's tests cannot be downloaded: {error}")
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_scrapys_own_tests(source: Path, group: str) -> None:
+def test_scrapys_own_tests(source: Path, tmp_path: Path, group: str) -> None:
     """No failure that is not listed, and nothing listed that passes."""
-    outcome = run(source, *GROUPS[group])
+    outcome = run(source, tmp_path / "run", *GROUPS[group])
     listed = set(differences())
     assert outcome.passed
     assert outcome.failed <= listed, f"{sorted(outcome.failed - listed)}\n{outcome.output[-20_000:]}"
