@@ -39,7 +39,7 @@ _RECORD = re.compile(
 _SITEMAP = re.compile(rb"^[ \t]*(?P<sitemap>site-?maps?)(?:[ \t]*:|[ \t])", re.IGNORECASE | re.MULTILINE)
 #: Product tokens of a User-Agent, those within comments too; versions are none.
 _TOKENS = re.compile(r"(?<![\w./-])[\w][\w.-]*", re.ASCII)
-_TOKEN = re.compile(rb"\**([\w.-]+)")
+_token = re.compile(rb"\**([\w.-]+)").match
 _ABSOLUTE = re.compile(rb"https?://([^/?#*$]*)", re.IGNORECASE)
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
 _NON_ASCII = re.compile(rb"[\x80-\xff]")
@@ -215,7 +215,7 @@ def read_group(body: bytes, agent: str) -> Group:
         if kind == "agent":
             if ruled:
                 current, ruled = set(), False
-            token = _TOKEN.match(value)
+            token = _token(value)
             name = b"*" if value[:1] == b"*" and not value[1:2].strip() else token[1].lower() if token else b""
             if name in wanted:
                 current.add(name)

@@ -24,7 +24,7 @@ _STATUS_LINE = re.compile(
 )
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _END = re.compile(rb"\r?\n\r?\n")
-_CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?", re.DOTALL)
+_chunk_size = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?", re.DOTALL).fullmatch
 _LENGTH = re.compile(rb"0*\d{1,18}")
 _NO_BODY = frozenset((204, 304))
 
@@ -183,7 +183,7 @@ class _Chunked:
         return _chunk(pieces) + (b"0\r\n\r\n" if self.complete else b""), position < len(data)
 
     def _size(self, line: bytes) -> bool:
-        size = _CHUNK_SIZE.fullmatch(line)
+        size = _chunk_size(line)
         if size is None:
             return False
         self._left = int(size[1], 16)
