@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 from scrapy import Request, Spider
 
+from crawlproject.links import Links
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
@@ -53,6 +55,26 @@ class SeveralSpider(Spider):
     def parse(self, response: Response) -> Iterator[dict[str, Any]]:
         """An answer."""
         yield {"url": response.url, "body": response.text}
+
+
+class FilesSpider(Spider):
+    """Asks for ``links`` as links, then for ``requests``, by type as links are; an item for each that is answered."""
+
+    name = "files"
+
+    async def start(self) -> AsyncIterator[Any]:
+        """All links, and the first request."""
+        yield Links(None, self.links.split(","))
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        """An answer."""
+        yield {"url": response.url}
+        for url in self.requests.split(","):
+            yield Request(url, self.parse_file, meta={"links_types": True}, priority=-1)
+
+    def parse_file(self, response: Response) -> Iterator[dict[str, Any]]:
+        """The answer to a request."""
+        yield {"file": response.url}
 
 
 class PagesSpider(Spider):

@@ -273,3 +273,24 @@ def test_wrong_settings(tmp_path: Path, settings: dict[str, Any], arguments: dic
     result = crawl(WEB, settings=settings_for(tmp_path, **settings), seeds="http://127.4.0.1:9/", **arguments)
     assert result.exit_code != 0
     assert reason in result.log
+
+
+def test_pages_that_show_again_what_they_showed_are_no_trap(tmp_path: Path) -> None:
+    """What the guard compares pages with outlives the first run; the last of them has a new link in the second."""
+    names = [f"word{chr(97 + number)}" for number in range(26)]
+
+    def story(number: int, *links: str) -> Answer:
+        anchors = "".join(f'<a href="{link}">next</a>' for link in links)
+        text = f"<title>t</title><p>{names[number]} and {names[(number * 7) % 26]}</p>{anchors}"
+        return Answer(text, headers={"Content-Type": "text/html"})
+
+    with scripted_site() as site:
+        site.script = {"1/": page("/p/1")}
+        site.script |= {f"1/p/{number}": story(number, f"/p/{number + 1}") for number in range(1, 15)}
+        site.script |= {"1/p/15": story(14), "1/p/16": Answer(status=404)}  # its text is the last but one's
+        assert len(run(site, tmp_path).items) == 16
+        site.script |= {f"1/p/{number}": story(number, f"/p/{number + 1}") for number in range(16, 22)}
+        site.script |= {"1/p/15": story(14, "/p/16"), "1/p/22": story(22)}
+        again = run(site, tmp_path, recrawl="0s")
+    assert again.stat("guard/patterns") == 0
+    assert again.urls() == sorted(site.url(place) for place in ("1/", *(f"1/p/{number}" for number in range(1, 23))))

@@ -56,3 +56,18 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path) -> None:
     urls = [url for run in runs for url in run.urls()]
     assert len(urls) == len(set(urls)) == 1 + 2 * len(PAGES) + 3
     assert sum(run.stat("frontier/links/dropped/extension") for run in runs) == 37
+
+
+def test_requests_of_a_spider_are_not_dropped() -> None:
+    """Not even those that are read by type: what the server answered to links says nothing about them."""
+    urls = [f"/images/{number}.jpg" for number in range(9)]
+    with running({"site": dict.fromkeys(urls, IMAGE)}) as roots:
+        given = [roots["site"] + url for url in urls]
+        result = crawl(
+            "tests.crawl.odd_spiders.FilesSpider",
+            settings={**IMPOLITE, "ROBOTSTXT_OBEY": False},
+            links=",".join(given[:3]),
+            requests=",".join(given[3:]),
+        )
+    assert sorted(item["file"] for item in result.items if "file" in item) == given[3:]
+    assert result.stat("frontier/links/dropped/extension") == 0

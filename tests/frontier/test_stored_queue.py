@@ -187,6 +187,24 @@ def test_the_store_is_read_once_for_many_pops() -> None:
     assert rows.reads <= 900 / SPARE + 1
 
 
+def test_all_urls_are_read_at_once() -> None:
+    """Of a server that is given up or full: to ask the store for a few, again and again, takes quadratic time."""
+    rows = DictRows()
+    queue = queue_over(rows)
+    for number in range(1000):
+        queue.push(Entry(url(number)), path_of(url(number), SERVER), number)
+    handed_out = queue.pop(SERVER)
+    rows.reads = 0
+    drained = queue.drain(SERVER)
+    assert rows.reads == 1
+    assert [entry.url for entry in drained] == [url(number) for number in range(1, 1000)]
+    assert (len(queue), queue.stored) == (0, 1000)
+    for entry in (handed_out, *drained):
+        queue.acknowledge(entry, SERVER)
+    assert (queue.stored, rows.rows) == (0, {})
+    queue.check()
+
+
 def test_a_url_that_was_handed_out_does_not_come_again() -> None:
     """Not even when better ones have pushed the head's end before its place."""
     queue = queue_over(DictRows())

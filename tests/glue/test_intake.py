@@ -11,10 +11,12 @@ from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
 from crawlproject.dupefilter import SeenDupeFilter
+from crawlproject.frontier import BestPrefix, Frontier, Politeness
 from crawlproject.frontier.quality import QUALITIES
 from crawlproject.intake import LinkIntake
 from crawlproject.links import Links
-from crawlproject.urls import LinkFilter
+from crawlproject.skipped_files import SkippedFiles
+from crawlproject.urls import LinkFilter, UrlPatterns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,3 +106,16 @@ def test_full_disk_costs_the_record_only() -> None:
         assert len(sut.find(links(f"/{number}-{'x' * 100}")).entries) == 1
     sut.close()
     assert sut._stats.get_value("frontier/links/record_failed") == 1
+
+
+def test_a_seed_that_ends_like_a_file_is_judged_by_no_pattern() -> None:
+    """As any seed; such links are."""
+    crawler = get_crawler()
+    patterns = LinkFilter(include=UrlPatterns(["/docs/"]))
+    seen = SeenDupeFilter.from_crawler(crawler)
+    sut = LinkIntake(seen, patterns, QUALITIES["in-links"](), crawler.stats, crawler.settings)
+    sut.files = SkippedFiles(Frontier(BestPrefix(), Politeness()), crawler.stats, crawler.settings)
+    assert [entry.url for entry in sut.find(Links(None, ["http://a.example/a.pdf"])).entries] == [
+        "http://a.example/a.pdf"
+    ]
+    assert [entry.url for entry in sut.find(links("/b.pdf", "/docs/c.pdf")).entries] == ["http://a.example/docs/c.pdf"]

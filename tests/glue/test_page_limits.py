@@ -58,6 +58,18 @@ def test_full_domain_fills_all_its_servers() -> None:
     frontier.check()
 
 
+def test_servers_of_a_full_domain_stay_unknown() -> None:
+    """Its pages may link to any number of them; a request for one is dropped all the same."""
+    frontier = frontier_of(f"{A}/1")
+    limits = PageLimits(frontier, 0, 1)
+    limits.fetched(A)
+    assert all(limits.refuses(f"http://{number}.example.org/") for number in range(9))
+    assert [server.key for server in frontier.servers()] == [A]
+    assert limits.meet(B)
+    frontier.push([Entry(f"{B}/1")])
+    assert dropped(frontier) == [f"{A}/1", f"{B}/1"]
+
+
 def test_no_limit_counts_nothing() -> None:
     """And costs nothing."""
     frontier = frontier_of(f"{A}/1")
@@ -98,6 +110,36 @@ def test_count_survives_a_restart_and_what_waited_is_kept(tmp_path: Path, per_do
     limits.fetched(A)
     assert len(frontier) == 0
     store.commit()
+    store.close()
+
+
+def test_what_a_full_server_is_given_or_back_is_kept_for_a_higher_limit(tmp_path: Path) -> None:
+    """Requests that a spider makes when it is full already, and one that was handed out and not sent."""
+
+    def run(limit: int) -> tuple[Frontier, DiskStore]:
+        store = DiskStore(tmp_path, StoreLabel("web", "quality"))
+        frontier = Frontier(BestPrefix(), Politeness())
+        DiskFrontierStore(store, 0.0).load(frontier, 0.0, 300.0)
+        PageLimits(frontier, limit, 0)
+        return frontier, store
+
+    frontier, store = run(2)
+    frontier.push([Entry(f"{A}/1")])
+    session = frontier.open_session(0.0)
+    handed_out = frontier.next_url(session, 0.0)
+    for _ in range(2):
+        frontier.page_fetched(A, 2)
+    frontier.give_back(session, handed_out)
+    frontier.close_session(session, 0.0)
+    frontier.push([Entry(f"{A}/2")])
+    frontier.check()
+    assert dropped(frontier) == [f"{A}/1", f"{A}/2"]
+    assert len(frontier) == 0
+    store.commit()
+    store.close()
+    frontier, store = run(3)
+    frontier.fill(A)
+    assert dropped(frontier) == [f"{A}/1", f"{A}/2"]
     store.close()
 
 

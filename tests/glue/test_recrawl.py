@@ -15,7 +15,7 @@ from crawlproject.frontier import POLICIES, Entry, Frontier, Politeness
 from crawlproject.recrawl import Recrawl
 from crawlproject.request_codec import RequestCodec
 from crawlproject.spiders.web import WebSpider
-from crawlproject.storage import DiskFetchedPages, DiskFrontierStore, DiskStore, StoreLabel
+from crawlproject.storage import DiskFetchedPages, DiskFrontierStore, DiskStore, FetchedPage, StoreLabel
 
 QUEUED = "queued"
 URLS = [f"http://{host}.example{path}" for host in "ab" for path in ("/", "/x", "?q=1", "/long/" + "y" * 50)]
@@ -106,3 +106,31 @@ class RecrawlMachine(RuleBasedStateMachine):
 
 RecrawlMachine.TestCase.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
 test_pages_over_recrawls_and_crashes = RecrawlMachine.TestCase
+
+
+def test_pages_put_back_are_off_their_servers_count_in_the_same_commit(tmp_path: Path) -> None:
+    """Else a killed recrawl of a server with a limit on its pages would never go on: it would be full."""
+
+    def opened() -> tuple[Frontier, DiskFrontierStore, DiskStore]:
+        store = DiskStore(tmp_path, StoreLabel("web", "quality"))
+        servers = DiskFrontierStore(store, 0.0)
+        frontier = Frontier(POLICIES["quality"](), Politeness())
+        servers.load(frontier, 0.0, 1.0)
+        return frontier, servers, store
+
+    frontier, servers, store = opened()
+    codec = RequestCodec(WebSpider(seeds="http://a.example/"))
+    for number in range(3):
+        frontier.page_fetched("http://a.example", 3)
+        frontier.take_dropped()
+        DiskFetchedPages(store).put(0, f"/{number}", FetchedPage(fetched=1))
+    store.commit()
+    store.close()
+    frontier, servers, store = opened()
+    Recrawl(get_crawler(WebSpider), store, servers, codec).put_back(frontier, 0)
+    store.close()  # as a kill does: without a commit
+    frontier, servers, store = opened()
+    server = frontier.server("http://a.example")
+    assert server is not None
+    assert (len(frontier), server.fetched) == (3, 0)
+    store.close()
