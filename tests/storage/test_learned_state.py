@@ -5,11 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy import Request
+from scrapy.http import Response
+from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, Server
 from crawlproject.frontier.copies import MIN_SHARED
+from crawlproject.frontier.guard import Guard, GuardedPage
 from crawlproject.frontier.sift import set_guarded
 from crawlproject.frontier.snapshot import SERVER_ATTRIBUTES
+from crawlproject.frontier.suspects import GuardLimits
+from crawlproject.skipped_files import SkippedFiles
 from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
 
 A, B, NEW = (f"http://{name}.example" for name in ("a", "b", "new"))
@@ -90,6 +97,43 @@ def of(name: str, key: str = A) -> Callable[[Frontier], Any]:
     return get
 
 
+def judge(frontier: Frontier, pages: int) -> GuardedPage:
+    """Pages of one pattern of ``A`` that show the same, each with a link to the next; the last of them."""
+    guard = Guard(GuardLimits(), frontier.server)
+    server = frontier.server(A)
+    assert server is not None
+    page = None
+    for number in range(pages):
+        page = guard.page(f"{A}/p/{number}", lambda: frozenset((2, 4)))
+        assert page is not None
+        page.learn([f"{A}/p/{number + 1}"])
+    frontier.changed(server)
+    assert page is not None
+    return page
+
+
+def show_ids(frontier: Frontier) -> None:
+    """Two visits of ``A``, each of which is handed out another id."""
+    guard = Guard(GuardLimits(), frontier.server)
+    for number in (1, 2):
+        page = guard.page(f"{A}/?sid=abcdefg{number}", frozenset)
+        assert page is not None
+        page.observe(f"{A}/?sid=abcdefg{number}", [f"{A}/{n}?sid=hijklmn{number}" for n in range(3)])
+        frontier.changed(page.server)
+
+
+def files(frontier: Frontier, media: str, count: int = 3) -> None:
+    """Answers of ``A`` to URLs that end like images."""
+    for number in range(count):
+        url = f"{A}/images/{number}.png"
+        skipped(frontier).learn(Response(url, headers={"Content-Type": media}, request=Request(url)))
+
+
+def skipped(frontier: Frontier) -> SkippedFiles:
+    """As a run makes it at its start."""
+    return SkippedFiles(frontier, get_crawler().stats, Settings())
+
+
 Learn = Callable[[Frontier], Any]
 
 #: Learned -> how it is learned, and what it decides.
@@ -110,6 +154,19 @@ LEARNED: dict[str, tuple[Learn, Learn]] = {
         lambda f: [(f.learn_content(A, copy=True), f.learn_copy(A, 7)) for _ in range(5)],
         lambda f: f.learn_copy(A, 7),
     ),
+    "pattern, dropped": (
+        lambda f: judge(f, 9),
+        lambda f: f.server(A).guard is not None and f.server(A).guard.is_spent("/p/#"),
+    ),
+    "pattern, suspected": (lambda f: judge(f, 5), lambda f: f.server(A).guard.shown if f.server(A).guard else None),
+    "ids of visits": (show_ids, lambda f: f.server(A).guard is not None and f.server(A).guard.visit_ids.learned),
+    "kinds of files": (lambda f: files(f, "image/png"), lambda f: skipped(f).is_skipped(f"{A}/images/9.png")),
+    "kinds of files that are pages": (
+        lambda f: files(f, "text/html", 1),
+        lambda f: skipped(f).factor(f"{A}/images/9.png"),
+    ),
+    "pages fetched": (lambda f: f.page_fetched(A, 0), of("fetched")),
+    "last error": (lambda f: f.back_off(A, 0.0, 1, error="refused"), of("last_error")),
     "comes last": (set_guarded_, of("guarded")),
     "all servers' times": (lambda f: [fetch(f, B, seconds=3.0) for _ in range(9)], of_new),
     "what links bring": (
