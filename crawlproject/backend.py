@@ -81,6 +81,13 @@ class MemoryBackend:
         """Whether it came in ``Links``, so that nobody waits to hear of its failure."""
         return not isinstance(entry.payload, Request)
 
+    def is_refetched(self, entry: Entry) -> bool:
+        """Whether its page was fetched by an earlier run, and is to be fetched again. O(1)."""
+        return False
+
+    def dropped(self, entry: Entry) -> None:
+        """``entry`` of a link will not be fetched, and no longer waits."""
+
     def name_of(self, payload: Any) -> str:
         """Where something with this payload waits: the label of ``scheduler/enqueued/…``."""
         return "memory"
@@ -255,6 +262,16 @@ class DiskBackend(MemoryBackend):
             return not isinstance(payload.value, Request)
         return payload is None or (RequestCodec.is_link(payload) if type(payload) is bytes else super().is_link(entry))
 
+    def is_refetched(self, entry: Entry) -> bool:
+        """See ``MemoryBackend``."""
+        return type(entry.payload) is bytes and entry.payload.startswith(AGAIN)
+
+    def dropped(self, entry: Entry) -> None:
+        """See ``MemoryBackend``: the page that it comes from does not wait for it."""
+        if isinstance(entry.payload, Unstored):
+            self._settle(entry.payload)
+            self._pages.dropped(entry.payload)
+
     def name_of(self, payload: Any) -> str:
         """``disk``, unless it could not be written."""
         return "disk" if payload is None or type(payload) is bytes else "memory"
@@ -327,13 +344,17 @@ class DiskBackend(MemoryBackend):
         """Forget the entry of ``page``."""
         payload = page.entry.payload
         if isinstance(payload, Unstored):
-            self._orphans -= payload.found_on is None
-            if payload.key is not None:
-                self._seen.release(payload.key)
-                self._seen_store.add_new((payload.key,))
+            self._settle(payload)
         else:
             self._recrawl.acknowledged(page.request, page.entry)
         self._frontier.acknowledge(page.entry)
+
+    def _settle(self, payload: Unstored) -> None:
+        """What it stands for is dealt with: it counts as seen in the store, too."""
+        self._orphans -= payload.found_on is None
+        if payload.key is not None:
+            self._seen.release(payload.key)
+            self._seen_store.add_new((payload.key,))
 
     def _downloaded(self, request: Request, response: Response) -> None:
         if request in self._handed_out:

@@ -173,7 +173,7 @@ class FrontierScheduler(BaseScheduler):
                 continue
             if self._is_file(request):
                 dropped += 1
-                self._frontier.acknowledge(start.entry)
+                self._drop(start.entry)
                 self.dispatcher.ended(start.session)
                 continue
             self._close_connections()
@@ -335,9 +335,14 @@ class FrontierScheduler(BaseScheduler):
                 request.meta[KEEP] = reason == PAGE_LIMIT
                 self._unqueued.append((request, entry))
             elif reason != PAGE_LIMIT:
-                self._frontier.acknowledge(entry)
+                self._drop(entry)
             self._stats.inc_value(f"frontier/dropped/{reason}")
         self._alarm.ring()
+
+    def _drop(self, entry: Entry) -> None:
+        """Forget a link that will not be fetched."""
+        self._frontier.acknowledge(entry)
+        self._backend.dropped(entry)
 
     def _connection_lost(self, server_key: str) -> None:
         self.dispatcher.connection_lost(server_key, CLOCK())

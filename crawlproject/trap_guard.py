@@ -132,7 +132,7 @@ class TrapGuard:
 
     def _drop(self, server: Server, spent: str) -> None:
         """Have the URLs of a pattern no longer wait."""
-        dropped = sift(self._frontier, server, lambda entry: None if self._is_dropped(entry, spent) else entry)
+        dropped = sift(self._frontier, server, lambda entry: self._without(spent, entry))
         logger.info("%s%s shows nothing new: no longer followed, %d URLs dropped", server.key, spent, dropped)
         self._stats.inc_value("guard/patterns")
         self._stats.inc_value("guard/dropped", dropped)
@@ -167,6 +167,13 @@ class TrapGuard:
             if page is not None:
                 self.judge(page, [])
 
+    def _without(self, spent: str, entry: Entry) -> Entry | None:
+        """A waiting ``entry``, None where it goes with the pattern ``spent``; pages of earlier runs stay."""
+        if self._backend.is_refetched(entry) or not self._is_dropped(entry, spent):
+            return entry
+        self._backend.dropped(entry)
+        return None
+
     def _is_dropped(self, entry: Entry, spent: str) -> bool:
         return self._backend.is_link(entry) and is_dropped(entry, self._guard.name_of(entry.url), spent)
 
@@ -174,7 +181,10 @@ class TrapGuard:
         url = self._without_visit_id(entry.url)
         if url == entry.url or not self._backend.is_link(entry):
             return entry
-        return entry._replace(url=url) if self._seen.url_is_new(url) else None
+        if self._seen.url_is_new(url):
+            return entry._replace(url=url)
+        self._backend.dropped(entry)
+        return None
 
     def _without_visit_id(self, url: str) -> str:
         rules = self._rules.get(server_key(url)) if "=" in url else None

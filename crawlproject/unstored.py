@@ -82,6 +82,15 @@ class PagesUnderWay:
     def over(self, page: PageUnderWay) -> None:
         """The engine is through with ``page``. O(pages that are done by it)."""
         page.is_over = True
+        self._finish(page)
+
+    def dropped(self, payload: Unstored) -> None:
+        """What ``hold`` gave will not be handed out. O(pages that are done by it)."""
+        if payload.found_on is not None:
+            payload.found_on.waiting -= 1
+            self._finish(payload.found_on)
+
+    def _finish(self, page: PageUnderWay) -> None:
         following: PageUnderWay | None = page
         while following is not None and following.is_over and not following.waiting:
             del self._pages[following.number]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from crawlproject.backend import MemoryBackend
+from crawlproject.backend import DiskBackend, MemoryBackend
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
 from crawlproject.frontier.sift import set_guarded
+from crawlproject.options import FrontierOptions
+from crawlproject.recrawl import pack_again
+from crawlproject.storage import FetchedPage
 from crawlproject.trap_guard import Around, TrapGuard
 
 SITE = "http://a.example"
@@ -48,3 +52,21 @@ def test_a_pattern_is_dropped_once_though_its_page_is_judged_in_steps() -> None:
     for _ in range(3):
         assert guard.judge(page, []) == []
     assert stats.get_value("guard/patterns") == 1
+
+
+def test_pages_that_are_fetched_again_stay_when_their_pattern_is_dropped(tmp_path: Path) -> None:
+    """They were read by an earlier run: a recrawl that dropped them would forget them."""
+    frontier = Frontier(BestPrefix(), Politeness())
+    again = pack_again(FetchedPage(fetched=1))
+    frontier.push([Entry(f"{SITE}/2020/01/{day:02}", payload=again if day % 2 else None) for day in range(1, 9)])
+    crawler = get_crawler()
+    backend = DiskBackend(crawler, FrontierOptions.from_settings(crawler.settings), tmp_path)
+    around = Around(frontier, SeenDupeFilter.from_crawler(crawler), backend, crawler.stats)
+    guard = TrapGuard.from_settings(Settings(), around)
+    assert guard is not None
+    page = guard._guard.page(f"{SITE}/2020/02/01", frozenset)
+    assert page is not None
+    page.spent = ["/@"]
+    guard.judge(page, [])
+    assert crawler.stats.get_value("guard/dropped") == 4
+    assert sorted(entry.url[-1] for entry in frontier.server(SITE).urls.drain(SITE)) == ["1", "3", "5", "7"]

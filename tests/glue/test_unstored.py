@@ -64,3 +64,18 @@ def test_a_copy_comes_from_where_its_original_does() -> None:
     assert crawl.pages.hold(None, {}, None).found_on is None
     assert crawl.pages.hold(None, None, None).found_on is None
     assert crawl.pages.hold(None, {ORIGIN: 99}, None).found_on is None
+
+
+def test_what_is_dropped_is_not_waited_for() -> None:
+    """Before or after the engine is through with the page that it comes from."""
+    crawl = Crawl()
+    early, late = crawl.start("early"), crawl.start("late")
+    links = [crawl.pages.hold(None, page.request.meta, None) for page in (early, early, late)]
+    crawl.pages.dropped(links[0])
+    assert crawl.over(early) == []
+    crawl.pages.dropped(links[1])
+    assert crawl.over() == ["early"]
+    crawl.pages.dropped(links[2])
+    assert crawl.over() == ["early"]
+    assert crawl.over(late) == ["early", "late"]
+    crawl.pages.dropped(crawl.pages.hold(None, None, None))
