@@ -1,4 +1,4 @@
-"""What pages, sitemaps and robots.txt files show of the web, on its way into the frontier."""
+"""Feeds links from pages, sitemaps and robots.txt into the frontier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands between Scrapy's downloader, the spider and the frontier."""
+"""The middlewares between Scrapy's downloader, the spider and the frontier."""
 
 from __future__ import annotations
 

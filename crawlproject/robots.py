@@ -1,4 +1,4 @@
-"""robots.txt as RFC 9309 has it: what cannot be had forbids everything for a time, and copies grow old."""
+"""robots.txt by RFC 9309: an unreachable file disallows everything for now; cached copies expire."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _OTHER_SCHEDULERS_WAIT = 60.0
 
 
 class RobotsUnreachableError(IgnoreRequest):
-    """The server's robots.txt cannot be had, so that nothing of it may be fetched for now."""
+    """The server's robots.txt is unavailable, so nothing may be fetched from the server for now."""
 
 
 class Copy(NamedTuple):
@@ -69,7 +69,7 @@ class Copy(NamedTuple):
 
 
 class _Outage(NamedTuple):
-    """A robots.txt that could not be had, ``failures`` times in a row; asked for again at ``until``."""
+    """A robots.txt that was unavailable ``failures`` times in a row; requested again at ``until``."""
 
     failures: int
     until: float
@@ -120,14 +120,14 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         return None
 
     async def robot_parser(self, request: Request) -> RobotParser:
-        """The rules of the request's server. Raises RobotsUnreachableError while they cannot be had."""
+        """The rules of the request's server. Raises RobotsUnreachableError while they are unavailable."""
         key = server_key(request.url)
         copy = self._copies.get(key)
         if copy is not None:
             return copy.parser
         outage = self._outages.get(key)
         if outage is not None and CLOCK() < outage.until:
-            raise RobotsUnreachableError(f"robots.txt of {key} could not be had")
+            raise RobotsUnreachableError(f"robots.txt of {key} is unavailable")
         fetch = self._fetches.get(key)
         if fetch is None:
             fetch = self._fetches[key] = asyncio.ensure_future(self._fetch(key, request))
@@ -139,9 +139,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._stats.inc_value("robotstxt/request_count")
         try:
             response = await self._download(f"{key}/robots.txt", page, key)
-        except (
-            IgnoreRequest
-        ) as error:  # another middleware refused it, or it cannot be decompressed: there are no rules
+        except IgnoreRequest as error:  # refused by another middleware, or not decompressible: there are no rules
             logger.debug("No robots.txt of %s: %s", key, error)
             return await self._keep(key, page, Copy(self._allows_all, self._options.cache_time, 1))
         except Exception as error:
