@@ -145,15 +145,13 @@ class FrontierAddon:
         # The frontier hands out at most one request per server and FRONTIER_MAX_SESSIONS in all.
         settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
         settings.set("CONCURRENT_REQUESTS_PER_DOMAIN", NO_LIMIT, priority="addon")  # of servers that share a host
-        settings.set("DOWNLOAD_DELAY_JITTER", 0, priority="addon")  # of DOWNLOAD_SLOTS, which the frontier keeps, too
+        settings.set("DOWNLOADER", "crawlproject.downloader.FrontierDownloader", priority="addon")
+        delay = settings.getfloat("DOWNLOAD_DELAY")
         priority = settings.getpriority("DOWNLOAD_DELAY") or 0
         if hasattr(self._spider, "download_delay") and priority < SETTINGS_PRIORITIES["spider"]:
-            priority = SETTINGS_PRIORITIES["spider"]  # Scrapy would set it later, in the downloader
-            settings.set("DOWNLOAD_DELAY", self._spider.download_delay, priority)
-        delay = settings.getfloat("DOWNLOAD_DELAY")
+            delay = float(self._spider.download_delay)  # what Scrapy sets DOWNLOAD_DELAY to, later
         if delay > 0:
             settings.set("FRONTIER_REQUEST_DELAY", delay, priority="addon")
-            settings.set("DOWNLOAD_DELAY", 0, priority)
 
 
 def _count_failures(settings: BaseSettings) -> None:

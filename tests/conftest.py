@@ -2,6 +2,7 @@
 
 import shutil
 import socket
+from itertools import groupby
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +23,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "small_web" in getattr(item, "fixturenames", ()):
             item.add_marker("long")
+    items[:] = spread(items)
+
+
+def spread(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Scrapy's own tests, which mostly wait, evenly among the other modules, so that each process has some of them."""
+    waiting = [item for item in items if item.path.parent.name == "scrapy_suite"]
+    others = [item for item in items if item.path.parent.name != "scrapy_suite"]
+    result: list[pytest.Item] = []
+    placed = passed = 0
+    for _, module in groupby(others, key=lambda item: item.path):
+        while placed < len(waiting) and placed * len(others) <= passed * len(waiting):
+            result.append(waiting[placed])
+            placed += 1
+        tests = list(module)
+        passed += len(tests)
+        result += tests
+    return result + waiting[placed:]
 
 
 def free_port() -> int:

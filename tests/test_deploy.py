@@ -28,7 +28,7 @@ WEB = WebSpec(servers=4, pages=40, time_scale=0)
 ON_LOOPBACK = "-d setting=ALLOWED_NETWORKS=127.0.0.0/8 -d setting=FRONTIER_MIN_DELAY=0"
 #: The first job takes half a minute, so that it can be stopped before it ends.
 SLOW = "-d setting=DOWNLOAD_DELAY=3"
-PATIENCE = 300.0  # seconds, where something must come of itself
+PATIENCE = 900.0  # seconds, where something must come of itself
 
 
 def sections() -> dict[str, list[str]]:
@@ -73,7 +73,7 @@ class User:
     def type(self, section: str, more: str = "") -> str:
         done = subprocess.run(
             ["bash", "-c", self.script(section, more)],
-            cwd=self.checkout, env=self.environment, capture_output=True, text=True, timeout=500, check=False,
+            cwd=self.checkout, env=self.environment, capture_output=True, text=True, timeout=1_800, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

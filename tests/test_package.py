@@ -36,7 +36,7 @@ NO_COOKIES = ("-s", "COOKIES_ENABLED=False")
 
 def run(*command: str, cwd: Path = ROOT, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=500, check=False
+        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=1_800, check=False
     )
     assert done.returncode == code, done.stdout + done.stderr
     return done

@@ -157,12 +157,22 @@ def test_settings_of_the_project_are_left_as_they_are() -> None:
     assert middlewares == {stats: 5}
 
 
+def delay_and_jitter(settings: Settings) -> tuple[float, float]:
+    """Of the downloader's slots for hosts that have none in ``DOWNLOAD_SLOTS``."""
+    crawler = get_crawler()
+    crawler.settings = settings
+    downloader = load_object(settings["DOWNLOADER"])(crawler)
+    downloader.close()
+    return downloader._delay, downloader._jitter
+
+
 @pytest.mark.parametrize("priority", ["project", "spider", "cmdline"])
 def test_download_delay_is_taken_over(priority: str) -> None:
-    """It becomes the frontier's, so that no connection is held while waiting."""
+    """It becomes the frontier's, so that no connection is held while waiting; the setting is as it was."""
     settings = with_addon({"DOWNLOAD_DELAY": "1.5"}, priority)
     assert settings.getfloat("FRONTIER_REQUEST_DELAY") == 1.5
-    assert settings.getfloat("DOWNLOAD_DELAY") == 0
+    assert settings["DOWNLOAD_DELAY"] == "1.5"
+    assert delay_and_jitter(settings) == (0, 0)
 
 
 def test_download_delay_of_a_spider_is_taken_over() -> None:
@@ -174,7 +184,13 @@ def test_download_delay_of_a_spider_is_taken_over() -> None:
 
     settings = get_crawler(SlowSpider, {"ADDONS": ADDONS, "DOWNLOAD_DELAY": 1}).settings
     assert settings.getfloat("FRONTIER_REQUEST_DELAY") == 2
-    assert settings.getfloat("DOWNLOAD_DELAY") == 0
+    assert delay_and_jitter(settings) == (0, 0)
+
+
+@pytest.mark.parametrize("jitter", [0.2, 0])
+def test_jitter_of_the_project_holds(jitter: float) -> None:
+    """For the delays that are left to the downloader: those of slots."""
+    assert delay_and_jitter(with_addon({"DOWNLOAD_DELAY": 1, "DOWNLOAD_DELAY_JITTER": jitter})) == (0, jitter)
 
 
 def test_no_delay_is_no_delay() -> None:
@@ -185,6 +201,7 @@ def test_no_delay_is_no_delay() -> None:
 def test_limits_stay_with_a_scheduler_of_the_project() -> None:
     """Under another scheduler there is no frontier that could keep them."""
     settings = with_addon({"SCHEDULER": STOCK_SCHEDULER, "DOWNLOAD_DELAY": 1.5})
+    assert settings["DOWNLOADER"] == Settings()["DOWNLOADER"]
     assert settings.getfloat("DOWNLOAD_DELAY") == 1.5
     assert settings.getint("CONCURRENT_REQUESTS") == Settings().getint("CONCURRENT_REQUESTS")
 
@@ -214,8 +231,8 @@ def test_download_delay_attribute_of_a_spider_is_taken_over() -> None:
 
     with pytest.warns(ScrapyDeprecationWarning, match="download_delay"):
         settings = get_crawler(SlowSpider, {"ADDONS": ADDONS, "DOWNLOAD_DELAY": 1}).settings
-    assert settings.getfloat("FRONTIER_REQUEST_DELAY") == 3
-    assert settings.getfloat("DOWNLOAD_DELAY") == 0
+    assert settings.getfloat("FRONTIER_REQUEST_DELAY") == settings.getfloat("DOWNLOAD_DELAY") == 3
+    assert delay_and_jitter(settings) == (0, 0)
 
 
 def test_a_wrong_delay_of_a_slot_stops_the_start() -> None:

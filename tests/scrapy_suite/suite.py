@@ -41,7 +41,7 @@ NEEDED = (
 )
 
 #: Seconds for one of Scrapy's tests.
-TEST_TIMEOUT = 120
+TEST_TIMEOUT = 300
 
 #: Said by newer versions of pytest of how Scrapy's tests are written.
 IGNORED_WARNINGS = ("Session-scoped fixtures defined as instance", "Class-scoped fixture defined as instance")
