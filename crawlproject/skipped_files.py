@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: Servers that must have answered an extension with files, and none with a page, before one answer is enough elsewhere.
 AGREEING_SERVERS = 3
 
+#: Kinds of URLs of all servers whose links queued to learn from are counted; then the count begins again.
+MAX_PROBED = 100_000
+
 #: Factor on the quality of a link that a server is asked for to learn from, and on that of those that wait for it.
 PROBED, WAITING = 0.1, 1e-9
 
@@ -68,6 +71,8 @@ class SkippedFiles:
         probe = (key, kind)
         if self._probed[probe] + answers >= self._needed_for(kind):
             return WAITING
+        if len(self._probed) >= MAX_PROBED:
+            self._probed.clear()
         self._probed[probe] += 1
         self._stats.inc_value("frontier/links/probed/extension")
         return PROBED
