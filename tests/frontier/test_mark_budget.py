@@ -7,7 +7,7 @@ from array import array
 from crawlproject.frontier import Entry, Frontier, QualityFirst
 from crawlproject.frontier.guard import Guard
 from crawlproject.frontier.mark_budget import MarkBudget
-from crawlproject.frontier.suspects import GuardLimits, Pattern
+from crawlproject.frontier.suspects import GuardLimits, Pattern, ServerGuard
 
 PAGES = 6
 MARKS = frozenset(range(0, 200, 2))
@@ -77,3 +77,14 @@ def test_a_pattern_that_grows_or_begins_again_is_counted_once() -> None:
     one.forget()
     budget.keep(one)
     assert budget.held == 0
+
+
+def test_what_was_stored_is_counted() -> None:
+    """After a restart, from the first moment on."""
+    stored = ServerGuard()
+    stored.shown = [pattern("/a/#", 100, same=3).row, pattern("/b/#", 100, same=1).row, pattern("/c/#", 70, same=2).row]
+    guard = Guard(GuardLimits(), lambda _: None, budget=MarkBudget(100))
+    guard.restored(stored)
+    assert guard.budget.held == sum(len(each.marks) for each in stored.patterns.values())
+    assert guard.budget.held in (70, 100)
+    assert guard.budget.forgotten == 1
