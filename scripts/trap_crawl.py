@@ -4,7 +4,7 @@
     scripts/trap_crawl.py [--servers 300] [--pages 10000] [--kinds calendar,session,repeat] [--share 0.1] [--without]
 
 A request went into a trap if its page is one that the trap made up, or a page that was served before.  ``--without``
-also crawls with each guard switched off; those crawls are stopped after ``--timeout`` seconds, as they never end.
+also crawls with each guard switched off; as some of those crawls never end, they stop after ``--most`` times the pages.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ from scripts.localweb import WebSpec, first_fetches, into_traps
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NO_RULES = {"TRAPS_MAX_SEGMENTS": 0, "TRAPS_MAX_PARAMETERS": 0, "TRAPS_YEARS_BACK": 0, "TRAPS_REPEATS": False}
+NO_RULES = {
+    **{"TRAPS_MAX_SEGMENTS": 0, "TRAPS_MAX_PARAMETERS": 0, "TRAPS_YEARS_BACK": 0},
+    **{"TRAPS_REPEATS": False, "TRAPS_NESTED_URLS": False},
+}
 NO_GUARD = {"GUARD_ENABLED": False}
 NO_LIST = {"URL_DROP_PARAMETERS": ""}
 VARIANTS: dict[str, dict[str, Any]] = {
     "all guards": {},
     "no rules on URLs": NO_RULES,
     "no list of session ids": NO_LIST,
-    "no guard of patterns": NO_GUARD,
+    "no guard, so no rules": NO_GUARD,
     "none of them": {**NO_RULES, **NO_LIST, **NO_GUARD},
 }
 
@@ -43,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--kinds", default="calendar,session,repeat", help="also: visit, diary")
     parser.add_argument("--share", type=float, default=0.1, help="share of the servers that have one of these traps")
     parser.add_argument("--without", action="store_true")
-    parser.add_argument("--timeout", type=int, default=120)
+    parser.add_argument("--most", type=float, default=2.0)
     args = parser.parse_args(argv)
     kinds = args.kinds.split(",")
     shares = {f"{kind}_share": args.share / len(kinds) for kind in kinds}
@@ -51,16 +54,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(f"{args.servers} servers, {args.pages} pages; on {args.share:.0%} of the servers: {', '.join(kinds)}")
     print(f"{'':24} {'requests':>9} {'into traps':>16} {'real pages':>15}  ended")
     for name, settings in VARIANTS.items() if args.without else [("all guards", {})]:
-        print(f"{name:24} {_line(spec, settings, args.timeout)}", flush=True)
+        print(f"{name:24} {_line(spec, settings, int(args.most * args.pages))}", flush=True)
 
 
-def _line(spec: WebSpec, settings: dict[str, Any], timeout: int) -> str:
-    timeout = timeout if settings else 0
-    run = crawl("prefix", spec, Conditions(timeout=timeout, settings={"FRONTIER_QUALITY": "in-links", **settings}))
+def _line(spec: WebSpec, settings: dict[str, Any], most: int) -> str:
+    limit = {"CLOSESPIDER_PAGECOUNT": most} if settings else {}
+    run = crawl("prefix", spec, Conditions(timeout=0, settings={"FRONTIER_QUALITY": "in-links", **settings, **limit}))
     requests = [each for each in run.records if each.kind == "request" and "robots" not in each.note]
     trapped = len(into_traps(run.records))
     real = len(first_fetches(run.records))
-    ended = "stopped" if timeout and run.records[-1].end - run.records[0].arrival >= timeout - 1 else "by itself"
+    ended = "stopped" if limit and len(requests) >= most else "by itself"
     share = trapped / max(1, len(requests))
     return f"{len(requests):>9,} {trapped:>8,} {share:>7.2%} {real:>7,}/{len(run.web.expected):,}  {ended}"
 

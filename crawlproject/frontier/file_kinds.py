@@ -1,7 +1,7 @@
 """What a server's files are: whether URLs with the extension of an image, an archive, … are such files, or pages.
 
-``/wiki/File:A.jpg`` is a page and ``/images/A.jpg`` beside it is none, so what is learned holds for a *kind*: an
-extension below one first segment of the path.
+``/w/index.php/File:A.jpg`` is a page and ``/w/images/A.jpg`` beside it is none, so what is learned holds for a *kind*:
+an extension below one directory.
 """
 
 from __future__ import annotations
@@ -9,10 +9,18 @@ from __future__ import annotations
 #: Kinds remembered of a server; URLs of any further ones are of one kind per extension, wherever they stand.
 MAX_KINDS = 64
 
+#: Kinds of an extension below one first segment of the path; any further ones there are one kind.
+MAX_DIRECTORIES = 8
+
 #: ``FileKinds.answers`` of a kind that has pages.
 PAGES = -1
 
+#: Segments of a path that tell kinds apart, and characters of each.
+_MAX_SEGMENTS = 3
 _MAX_SEGMENT = 40
+
+#: Segments up to this length are the parts that a large folder is divided into, as those with digits are.
+_SHORT = 2
 
 
 def extension_of(url: str) -> str:
@@ -22,15 +30,24 @@ def extension_of(url: str) -> str:
 
 
 def kind_of(url: str) -> str:
-    """The kind of the canonical *url*: its extension and the first segment of its path, if that is a directory.
+    """The kind of the canonical *url*: its extension, and the first directories of its path. O(length).
 
-    >>> kind_of("http://a.org/images/b/c.JPG?d"), kind_of("http://a.org/c.jpg")
-    ('jpg images', 'jpg ')
+    >>> kind_of("http://a.org/images/c.JPG?d"), kind_of("http://a.org/c.jpg"), kind_of("http://a.org/w/images/a/a1/c.jpg")
+    ('jpg images', 'jpg ', 'jpg w/images/#')
     """
     start = url.find("/", 8) + 1
     end = url.find("?", 8)
-    first, slash, _ = url[start : end if end >= 0 else len(url)].partition("/")
-    return f"{extension_of(url)} {first[:_MAX_SEGMENT] if slash else ''}"
+    first, *others = url[start : end if end >= 0 else len(url)].split("/", _MAX_SEGMENTS)[:_MAX_SEGMENTS]
+    if not others:
+        return f"{extension_of(url)} "
+    is_cut = url.count("/", start, end if end >= 0 else len(url)) >= _MAX_SEGMENTS
+    directories = [first[:_MAX_SEGMENT], *map(_directory, others if is_cut else others[:-1])]
+    return f"{extension_of(url)} {'/'.join(directories)}"
+
+
+def _directory(segment: str) -> str:
+    is_part = len(segment) <= _SHORT or any(map(str.isdigit, segment[:_MAX_SEGMENT]))
+    return "#" if is_part else segment[:_MAX_SEGMENT]
 
 
 class FileKinds:
@@ -62,6 +79,10 @@ class FileKinds:
         self._answers[kind] = PAGES if is_page or known == PAGES else known + 1
 
     def _kept(self, kind: str) -> str:
-        if kind in self._answers or len(self._answers) < MAX_KINDS:
+        if kind in self._answers:
             return kind
-        return f"{kind.partition(' ')[0]} *"
+        extension, _, directory = kind.partition(" ")
+        first = f"{extension} {directory.partition('/')[0]}/"
+        if sum(known.startswith(first) for known in self._answers) >= MAX_DIRECTORIES and kind.startswith(first):
+            kind = f"{first}*"
+        return kind if kind in self._answers or len(self._answers) < MAX_KINDS else f"{extension} *"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,23 +10,28 @@ if TYPE_CHECKING:
 #: Marks held of all patterns of all servers, of four bytes each: 32 MiB.
 MAX_ALL_MARKS = 1 << 23
 
+#: What a pattern with marks takes beside them, in marks: 260 bytes.
+PER_PATTERN = 64
+
+# Its multiples are spread evenly between whole numbers.
+_GOLDEN_RATIO = 0.6180339887498949
+
 
 class MarkBudget:
     """Forgets the marks of some pattern where all together are too many: one whose last page showed something new.
 
     The next page of such a pattern counts as new, as its first page does: a trap is followed for some more pages, and
     no page is lost.  Patterns whose last page showed nothing new lose their marks only where there are no others.
-    Which one is left to chance: servers are visited in turn, so that the pattern compared least recently is the one
-    needed next.  Memory: some 200 bytes a pattern beside its marks.
+    They are taken from all over: servers are visited in turn, so that the pattern compared least recently is the one
+    needed next.
     """
 
     def __init__(self, most: int = MAX_ALL_MARKS) -> None:
         self.most = most
-        #: Marks held.
+        #: Marks held, with ``PER_PATTERN`` for each pattern.
         self.held = 0
         #: How many times a pattern's marks were forgotten.
         self.forgotten = 0
-        self._random = Random(0)
         self._fresh: list[Pattern] = []  # the last page showed something new
         self._suspected: list[Pattern] = []
         self._places: dict[int, tuple[list[Pattern], int, int]] = {}  # by identity: where it is, marks counted of it
@@ -35,14 +39,15 @@ class MarkBudget:
     def keep(self, pattern: Pattern) -> None:
         """The pattern was compared: count its marks; where all are too many, forget some. Amortized O(1)."""
         self._remove(pattern)
-        size = len(pattern.marks)
-        if size:
+        size = len(pattern.marks) + PER_PATTERN
+        if pattern.marks:
             patterns = self._suspected if pattern.is_suspected else self._fresh
             self._places[id(pattern)] = (patterns, len(patterns), size)
             patterns.append(pattern)
             self.held += size
         while self.held > self.most:
-            self._forget(self._random.choice(self._fresh or self._suspected))
+            patterns = self._fresh or self._suspected
+            self._forget(patterns[int(self.forgotten * _GOLDEN_RATIO % 1 * len(patterns))])
 
     def _forget(self, pattern: Pattern) -> None:
         self._remove(pattern)

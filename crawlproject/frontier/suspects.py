@@ -25,6 +25,9 @@ MAX_MARKS = 4096
 #: Numbers that are new on a page before they say anything: counters and times of generation are new on each.
 LEAST_NUMBERS = 5
 
+#: The marks of a pattern without any; never changed, as most patterns share it.
+_NO_MARKS = array("I")
+
 #: First character of the pattern of URLs that a rule of ``urls.traps`` doubts.
 DOUBT = "!"
 
@@ -99,7 +102,7 @@ class Pattern:
     pages: int = 0
     copies: int = 0
     #: What its pages have shown.
-    marks: array[int] = field(default_factory=lambda: array("I"), repr=False)
+    marks: array[int] = field(default_factory=lambda: _NO_MARKS, repr=False)
 
     @property
     def row(self) -> list[Any]:
@@ -123,7 +126,7 @@ class Pattern:
 
     def forget(self) -> None:
         """Compare its pages from the next one on, which counts as new if it shows any text."""
-        self.marks = array("I")
+        self.marks = _NO_MARKS
 
     def shows_new(self, marks: Marks) -> bool:
         """Whether one of its pages, which shows ``marks``, shows anything that none before it did; they are kept.
@@ -135,7 +138,7 @@ class Pattern:
             if len(self.marks) + len(fresh) > MAX_MARKS:
                 self.marks = array("I", sorted(marks)[:MAX_MARKS])
             else:
-                self.marks.extend(sorted(fresh))
+                self.marks = self.marks + array("I", sorted(fresh))
         numbers = sum(mark & 1 for mark in fresh)
         return not self.listed or len(fresh) > numbers or numbers >= LEAST_NUMBERS
 
@@ -189,6 +192,8 @@ class ServerGuard:
 
     #: What is stored, see ``frontier.snapshot``.
     KEPT = ("refused", "listed", "shown", "spent", "visit_ids")
+
+    __slots__ = ("listed", "patterns", "refused", "spent", "visit_ids")
 
     def __init__(self) -> None:
         self.patterns: dict[str, Pattern] = {}

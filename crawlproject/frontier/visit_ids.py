@@ -40,6 +40,8 @@ class VisitIds:
     #: What is stored, see ``frontier.snapshot``.
     KEPT = ("learned", "cleared")
 
+    __slots__ = ("_suspects", "cleared", "learned")
+
     def __init__(self) -> None:
         self.learned: list[str] = []
         self.cleared: list[str] = []

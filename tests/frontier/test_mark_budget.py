@@ -6,10 +6,12 @@ from array import array
 
 from crawlproject.frontier import Entry, Frontier, QualityFirst
 from crawlproject.frontier.guard import Guard
-from crawlproject.frontier.mark_budget import MarkBudget
-from crawlproject.frontier.suspects import GuardLimits, Pattern
+from crawlproject.frontier.mark_budget import PER_PATTERN, MarkBudget
+from crawlproject.frontier.suspects import GuardLimits, Pattern, ServerGuard
 
 PAGES = 6
+#: Marks of a pattern that takes 100 with what is beside them.
+SIZE = 100 - PER_PATTERN
 MARKS = frozenset(range(0, 200, 2))
 
 
@@ -37,7 +39,7 @@ def servers(count: int, budget: MarkBudget) -> list[list[str]]:
 
 def test_the_sum_of_all_servers_is_bounded() -> None:
     """What 50 servers have shown fits into the room for 20; those under suspicion are still found out."""
-    budget = MarkBudget(20 * len(MARKS))
+    budget = MarkBudget(20 * (len(MARKS) + PER_PATTERN))
     dropped = servers(50, budget)
     assert budget.forgotten > 100
     assert sum(map(bool, dropped)) >= 15
@@ -45,7 +47,7 @@ def test_the_sum_of_all_servers_is_bounded() -> None:
 
 def test_every_chain_ends_where_there_is_room() -> None:
     """Nothing is forgotten, and each of the servers is found out."""
-    budget = MarkBudget(50 * len(MARKS))
+    budget = MarkBudget(50 * (len(MARKS) + PER_PATTERN))
     assert servers(50, budget) == [["/p/#"]] * 50
     assert budget.forgotten == 0
 
@@ -53,18 +55,19 @@ def test_every_chain_ends_where_there_is_room() -> None:
 def test_patterns_that_show_something_new_are_forgotten_first() -> None:
     """Those under suspicion after all of these; of all that are kept the marks are counted."""
     budget = MarkBudget(1000)
-    suspected = [pattern(f"/s{number}/#", 100, same=3) for number in range(5)]
-    fresh = [pattern(f"/f{number}/#", 100) for number in range(50)]
+    suspected = [pattern(f"/s{number}/#", SIZE, same=3) for number in range(5)]
+    fresh = [pattern(f"/f{number}/#", SIZE) for number in range(50)]
     for each in [*suspected, *fresh]:
         budget.keep(each)
         budget.keep(each)
-    assert [len(each.marks) for each in suspected] == [100] * 5
-    assert (sum(len(each.marks) for each in fresh), budget.held, budget.forgotten) == (500, 1000, 45)
-    more = [pattern(f"/m{number}/#", 100, same=2) for number in range(7)]
+    assert [len(each.marks) for each in suspected] == [SIZE] * 5
+    assert (sum(len(each.marks) for each in fresh), budget.held, budget.forgotten) == (5 * SIZE, 1000, 45)
+    more = [pattern(f"/m{number}/#", SIZE, same=2) for number in range(7)]
     for each in more:
         budget.keep(each)
     assert sum(len(each.marks) for each in fresh) == 0
-    assert sum(len(each.marks) for each in [*suspected, *more]) == budget.held == 1000
+    assert sum(len(each.marks) for each in [*suspected, *more]) == 10 * SIZE
+    assert budget.held == 1000
 
 
 def test_a_pattern_that_grows_or_begins_again_is_counted_once() -> None:
@@ -73,7 +76,18 @@ def test_a_pattern_that_grows_or_begins_again_is_counted_once() -> None:
     budget.keep(one)
     one.shows_new(frozenset(range(1000, 1100, 2)))
     budget.keep(one)
-    assert budget.held == len(one.marks) == 150
+    assert budget.held - PER_PATTERN == len(one.marks) == 150
     one.forget()
     budget.keep(one)
     assert budget.held == 0
+
+
+def test_what_was_stored_is_counted() -> None:
+    """After a restart, from the first moment on."""
+    stored = ServerGuard()
+    stored.shown = [pattern(f"/{name}/#", SIZE, same=same).row for name, same in (("a", 3), ("b", 1), ("c", 2))]
+    guard = Guard(GuardLimits(), lambda _: None, budget=MarkBudget(100))
+    guard.restored(stored)
+    assert guard.budget.held == 100
+    assert sum(len(each.marks) for each in stored.patterns.values()) == SIZE
+    assert guard.budget.forgotten == 1
