@@ -25,7 +25,7 @@ LONGEST_STEP = 0.25
 SETTINGS = {
     **IMPOLITE,
     "CLOSESPIDER_TIMEOUT": 400,
-    "COOKIES_ENABLED": False,
+    "COOKIES_ENABLED": True,
     "DOWNLOAD_TIMEOUT": 5,
     "EXTENSIONS": {"tests.crawl.loop_probe.LoopProbe": 1},
     "FRONTIER_CONNECT_TIMEOUT": 3,
