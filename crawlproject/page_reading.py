@@ -43,8 +43,8 @@ _PIECE = 1 << 16
 #: Bytes that are no character, of one page: it is garbage, and the rest is left out. 0.3 s.
 MAX_UNDECODED = 1_000_000
 
-#: Bytes of memory that the text of one page takes: the longest real one has 8.4 million characters, up to 4 bytes each.
-MAX_DECODED = 36_000_000
+#: Characters of one page's text, and bytes that it takes: the longest real one has 8.4 million, up to 4 bytes each.
+MAX_CHARACTERS, MAX_DECODED = 12_000_000, 36_000_000
 
 #: What a large page takes while it is decoded: bytes for each of the body, all pieces and the whole text.
 _DECODING = 2
@@ -79,8 +79,8 @@ class LargePageMiddleware:
 
     Reads as UTF-8 what declares one of Python's codecs that is no charset, large or not.
     What it takes counts in the budget of bodies, so that large ones are decoded one at a time.
-    Stats: ``charset/not_text``, ``charset/garbage`` (pages cut after ``MAX_UNDECODED`` bytes that are no characters, or
-    ``MAX_DECODED`` bytes of text).
+    Stats: ``charset/not_text``, ``charset/garbage`` (pages cut after ``MAX_UNDECODED`` bytes that are no characters,
+    ``MAX_CHARACTERS``, or ``MAX_DECODED`` bytes of text).
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -118,7 +118,7 @@ class LargePageMiddleware:
 
     async def _read(self, request: Request, response: TextResponse, share: Share) -> None:
         before = share.size
-        share.grow(min(_DECODING * len(response.body), 2 * MAX_DECODED))
+        share.grow(_DECODING * min(len(response.body), MAX_DECODED))
         is_whole = await off_loop(_decode, response)
         share.grow(before + sys.getsizeof(response.text) - share.size)
         if not is_whole:
@@ -145,7 +145,7 @@ def _decode(response: TextResponse) -> bool:
         undecoded += piece.count("\ufffd")
         characters += len(piece)
         width = max(width, _width(piece))
-        if characters * width > MAX_DECODED:
+        if characters > MAX_CHARACTERS or characters * width > MAX_DECODED:
             break
         pieces.append(piece)
         start = end

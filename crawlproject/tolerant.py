@@ -109,7 +109,7 @@ class TolerantCookieJar(CookieJar):
 class TolerantCookiesMiddleware(CookiesMiddleware):
     """Stat: ``cookies/skipped`` (too many of one answer, too long, or not readable)."""
 
-    def __init__(self, debug: bool = False) -> None:  # noqa: FBT001, FBT002 - as Scrapy has it
+    def __init__(self, debug: bool = False) -> None:
         super().__init__(debug)
         self.jars = defaultdict(partial(TolerantCookieJar, self._skipped))
 
