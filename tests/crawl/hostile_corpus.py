@@ -406,6 +406,7 @@ HEADERS: Mapping[str, tuple[str, ...]] = {
     "set_cookie_max_age_negative": ("Set-Cookie: a=b; max-age=-" + "9" * 4_000, "Set-Cookie: good=1"),
     "set_cookie_year": ("Set-Cookie: a=b; expires=Fri, 31 Dec 99999999 23:59:59 GMT",),
     "set_cookie_port": ('Set-Cookie: a=b; port; version="x"; domain=\xe9.', "Set-Cookie: a=b; port=99999999999"),
+    "set_cookie_too_long": ("Set-Cookie: a=" + "b" * 9_000,),
     "set_cookie_max_age": ("Set-Cookie: a=b; max-age=" + "9" * 4_000,),
     "strict_transport": ("Strict-Transport-Security: max-age=" + "9" * 5_000,),
 }
