@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
@@ -30,6 +31,7 @@ from crawlproject.seen_options import SeenOptions
 from crawlproject.start_errors import starting
 from crawlproject.tolerant import (
     OffLoopCompressionMiddleware,
+    TolerantCookiesMiddleware,
     TolerantMetaRefreshMiddleware,
     TolerantRedirectMiddleware,
 )
@@ -68,6 +70,7 @@ COMPONENTS = {
 
 #: Scrapy's own -> ours, where the project still has Scrapy's.
 REPLACED = {
+    CookiesMiddleware: TolerantCookiesMiddleware,
     HttpCompressionMiddleware: OffLoopCompressionMiddleware,
     RedirectMiddleware: TolerantRedirectMiddleware,
     MetaRefreshMiddleware: TolerantMetaRefreshMiddleware,

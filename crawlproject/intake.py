@@ -132,6 +132,7 @@ class LinkIntake:
         if self.guard is not None and page is not None and links.kind == "page":
             assert links.response is not None
             guarded, urls = self.guard.page(page, links.response, urls)
+            yield from self.guard.work()
         source = self._source(links, page, urls)
         for start in range(0, max(1, len(urls)), STEP):
             some = slice(start, start + STEP)
@@ -154,6 +155,8 @@ class LinkIntake:
                 counts["skipped/guard"] += len(new) - len(entries)
             counts["new"] += len(entries)
             yield Found(entries, [item for item in raised.items() if item[1]], source.server_key)
+            if self.guard is not None and guarded is not None:
+                yield from self.guard.work()
 
     def _wanted(
         self,

@@ -6,12 +6,14 @@ A large page is decoded and parsed off the event loop, before anybody asks: a ho
 from __future__ import annotations
 
 import codecs
+import sys
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy.http import TextResponse
 from w3lib.encoding import read_bom
 
+from crawlproject.download.body_budget import crawl_budget
 from crawlproject.duplicate_options import DuplicateOptions
 from crawlproject.off_loop import LARGE, off_loop
 from crawlproject.page_types import BY_TYPE
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from crawlproject.download.body_budget import Share
 
 #: Media types that are read.
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
@@ -39,6 +43,12 @@ _PIECE = 1 << 16
 
 #: Bytes that are no character, of one page: it is garbage, and the rest is left out. 0.3 s.
 MAX_UNDECODED = 1_000_000
+
+#: Characters of one page's text, and bytes that it takes: the longest real one has 8.4 million, up to 4 bytes each.
+MAX_CHARACTERS, MAX_DECODED = 12_000_000, 36_000_000
+
+#: What a large page takes while it is decoded: bytes for each of the body, all pieces and the whole text.
+_DECODING = 2
 
 #: Bytes of a large page from which its encoding is guessed, where nothing declares it.
 _SAMPLE = 1 << 19
@@ -69,12 +79,15 @@ class LargePageMiddleware:
     """Decodes and parses large HTML pages off the event loop (downloader, after decompression).
 
     Reads as UTF-8 what declares one of Python's codecs that is no charset, large or not.
-    Stats: ``charset/not_text``, ``charset/garbage`` (pages cut after ``MAX_UNDECODED`` bytes that are no characters).
+    What it takes counts in the budget of bodies, so that large ones are decoded one at a time.
+    Stats: ``charset/not_text``, ``charset/garbage`` (pages cut after ``MAX_UNDECODED`` bytes that are no characters,
+    ``MAX_CHARACTERS``, or ``MAX_DECODED`` bytes of text).
     """
 
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats is not None
         self._stats = crawler.stats
+        self._budget = crawl_budget(crawler)
         is_guarded = TrapOptions.from_settings(crawler.settings).is_guarded
         self._with_text = is_guarded or DuplicateOptions.from_settings(crawler.settings).near
 
@@ -87,16 +100,33 @@ class LargePageMiddleware:
         """Give it another encoding where it must have one; read it where it is large."""
         if not isinstance(response, TextResponse):
             return response
-        if response._declared_encoding() in _NO_CHARSETS:
-            self._stats.inc_value("charset/not_text")
-            response = response.replace(encoding="utf-8")
-        if len(response.body) > LARGE and is_html(response):
-            is_whole = await off_loop(_decode, response)
-            if not is_whole:
-                self._stats.inc_value("charset/garbage")
-            if 200 <= response.status < 300 and (self._with_text or request.meta.get(BY_TYPE)):
-                await off_loop(read_page, response, with_text=self._with_text)
+        is_text = response._declared_encoding() not in _NO_CHARSETS
+        is_large = len(response.body) > LARGE and is_html(response)
+        if is_text and not is_large:
+            return response
+        share = self._budget.resume(response)
+        try:
+            if not is_text:
+                self._stats.inc_value("charset/not_text")
+                response = response.replace(encoding="utf-8")
+            if is_large:
+                await self._budget.wait(share)
+                await self._read(request, response, share)
+            self._budget.hold(response, share)
+        finally:
+            if not share.finished:
+                share.close()
         return response
+
+    async def _read(self, request: Request, response: TextResponse, share: Share) -> None:
+        before = share.size
+        share.grow(_DECODING * min(len(response.body), MAX_DECODED))
+        is_whole = await off_loop(_decode, response)
+        share.grow(before + sys.getsizeof(response.text) - share.size)
+        if not is_whole:
+            self._stats.inc_value("charset/garbage")
+        if 200 <= response.status < 300 and (self._with_text or request.meta.get(BY_TYPE)):
+            await off_loop(read_page, response, with_text=self._with_text)
 
 
 def _decode(response: TextResponse) -> bool:
@@ -109,16 +139,26 @@ def _decode(response: TextResponse) -> bool:
     codec = f"{encoding}-be" if encoding in _WITH_MARK and not start else encoding  # as Scrapy has it
     decoder = codecs.getincrementaldecoder(codec)("replace")
     pieces: list[str] = []
-    undecoded = 0
+    undecoded = characters = 0
+    width = 1  # bytes of a character
     while start < len(body) and undecoded < MAX_UNDECODED:
         end = start + _PIECE
         piece = decoder.decode(body[start:end], end >= len(body))
         undecoded += piece.count("\ufffd")
+        characters += len(piece)
+        width = max(width, _width(piece))
+        if characters > MAX_CHARACTERS or characters * width > MAX_DECODED:
+            break
         pieces.append(piece)
         start = end
     response._cached_benc = encoding
     response._cached_ubody = "".join(pieces)
     return start >= len(body)
+
+
+def _width(text: str) -> int:
+    """Bytes that each of its characters takes: 1, 2 or 4. O(length)."""
+    return (sys.getsizeof(text * 2) - sys.getsizeof(text)) // len(text) if text else 1
 
 
 def _guess(response: TextResponse) -> str:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import codecs
 import logging
 import re
+import warnings
 import zlib
+from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urldefrag
 
 from cachetools import LRUCache
+from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import BaseRedirectMiddleware, MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Request, Response
+from scrapy.http.cookies import CookieJar
 from scrapy.robotstxt import RobotParser
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined]
 from scrapy.utils.python import to_unicode
@@ -27,6 +31,7 @@ from crawlproject.urls.canonical import MAX_AUTHORITY, is_too_long
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from http.cookiejar import Cookie
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -66,6 +71,53 @@ MAX_IN_VAIN = 3
 
 #: Servers of which that is known.
 REFRESHING_SERVERS = 10_000
+
+#: ``Set-Cookie`` lines of an answer that are read, as many as browsers keep for a site, and bytes of one: browsers
+#: read 4,096 for name and value, and 1,024 for each attribute.
+MAX_COOKIES, MAX_COOKIE = 180, 8192
+
+#: Digits of a ``Max-Age`` that are read: 300 years.
+_MAX_AGE_DIGITS = 10
+_long_age = re.compile(rb"(;[ \t]{0,9}max-age[ \t]{0,9}=[ \t]{0,9})\d{%d,}" % (_MAX_AGE_DIGITS + 1), re.IGNORECASE).sub
+
+
+class TolerantCookieJar(CookieJar):
+    """Each cookie by itself: one that Python's module cannot read costs neither the others nor a traceback.
+
+    ``skipped`` is called for each.
+    """
+
+    def __init__(self, skipped: Callable[[], None]) -> None:
+        super().__init__()
+        self._skipped = skipped
+
+    def make_cookies(self, response: Response, request: Request) -> list[Cookie]:
+        """The cookies that ``response`` sets. O(length of its Set-Cookie lines)."""
+        cookies: list[Cookie] = []
+        for number, line in enumerate(response.headers.getlist(b"Set-Cookie")):
+            if number >= MAX_COOKIES or len(line) > MAX_COOKIE:
+                self._skipped()
+                continue
+            line = _long_age(rb"\g<1>" + b"9" * _MAX_AGE_DIGITS, line)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", UserWarning)  # "http.cookiejar bug!" and a traceback
+                try:
+                    cookies += super().make_cookies(Response(response.url, headers={"Set-Cookie": line}), request)
+                except UserWarning:
+                    self._skipped()
+        return cookies
+
+
+class TolerantCookiesMiddleware(CookiesMiddleware):
+    """Stat: ``cookies/skipped`` (too many of one answer, too long, or not readable)."""
+
+    def __init__(self, debug: bool = False) -> None:
+        super().__init__(debug)
+        self.jars = defaultdict(partial(TolerantCookieJar, self._skipped))
+
+    def _skipped(self) -> None:
+        assert self.crawler.stats is not None
+        self.crawler.stats.inc_value("cookies/skipped")
 
 
 class TolerantCompressionMiddleware(HttpCompressionMiddleware):

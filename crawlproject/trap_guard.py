@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.http import TextResponse
 
 from crawlproject.content.page_marks import MAX_TEXT, page_marks
 from crawlproject.frontier.guard import REASONS, Guard, GuardedPage, demoted, is_dropped
-from crawlproject.frontier.sift import set_guarded, sift
+from crawlproject.frontier.sift import STEP, set_guarded, sift, sift_in_steps
 from crawlproject.frontier.suspects import is_doubted
 from crawlproject.frontier.visit_ids import without
 from crawlproject.links import DUPLICATE_OF, NEAR_DUPLICATE_OF
@@ -20,7 +21,7 @@ from crawlproject.urls import server_key
 from crawlproject.urls.extract import SEPARATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Self
 
     from scrapy import Request
@@ -72,6 +73,7 @@ class TrapGuard:
         self._frontier, self._seen, self._backend, self._stats = around
         frontier = around.frontier
         self._guard = Guard(options.limits, frontier.server, options.is_released, options.rules)
+        self._work: deque[tuple[Iterator[int], str]] = deque()
         self._rules: dict[str, DropRules] = {}  # by server, where ids of visits are known
         for server in frontier.servers():
             if server.guard is not None:
@@ -117,6 +119,17 @@ class TrapGuard:
         self._judge(page.server)
         return entries
 
+    def work(self) -> Iterator[None]:
+        """Do what is left to do, in steps of 0.1 s.
+
+        It is for who processes a page: while one is under way, the crawl does not end.
+        """
+        while self._work:
+            steps, stat = self._work.popleft()
+            for dropped in steps:
+                self._stats.inc_value(stat, dropped)
+                yield
+
     def led_back(self, request: Request) -> None:
         """A redirect, ``request``, leads to a page met before: what was asked for shows nothing new."""
         self._learn_redirect(request.meta, _nothing)
@@ -132,10 +145,16 @@ class TrapGuard:
 
     def _drop(self, server: Server, spent: str) -> None:
         """Have the URLs of a pattern no longer wait."""
-        dropped = sift(self._frontier, server, lambda entry: self._without(spent, entry))
-        logger.info("%s%s shows nothing new: no longer followed, %d URLs dropped", server.key, spent, dropped)
+        logger.info("%s%s shows nothing new: no longer followed", server.key, spent)
         self._stats.inc_value("guard/patterns")
-        self._stats.inc_value("guard/dropped", dropped)
+        self._sift(server, lambda entry: self._without(spent, entry), "guard/dropped")
+
+    def _sift(self, server: Server, judge: Callable[[Entry], Entry | None], stat: str) -> None:
+        """Have the URLs that wait judged: at once where they are few, else by ``work``."""
+        if len(server.urls) <= STEP:
+            self._stats.inc_value(stat, sift(self._frontier, server, judge))
+        else:
+            self._work.append((sift_in_steps(self._frontier, server, judge), stat))
 
     def _judge(self, server: Server) -> None:
         reason = self._guard.standing_out(server)
@@ -155,8 +174,7 @@ class TrapGuard:
         )
         self._stats.inc_value("guard/visit_ids")
         self._seen.urls_are_new([without(rules, fetched) for fetched in pages])
-        merged = sift(self._frontier, server, self._merge)
-        self._stats.inc_value("guard/merged", merged)
+        self._sift(server, self._merge, "guard/merged")
 
     def _learn_redirect(self, meta: dict[str, Any], marks: Callable[[], Marks]) -> None:
         """Where doubted URLs lead counts for them, though it has another URL."""

@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_STEPS = 150_000_000  # walked stack entries: 0.8-1.1 s; an index of real documentation needs 60 million
-MAX_NODES = 1_000_000  # elements, texts and attributes: 155 bytes each; a manual in one page of 8 MB needs 760,000
-MAX_CHARACTERS = 12_000_000  # that manual has 8.4 million; each takes up to 12 bytes on its way
+MAX_NODES = 600_000  # elements, texts and attributes: 180 bytes each, 110 MB; a manual in one page of 8 MB has more
+MAX_NODES_PER_CHARACTER = 3  # above the first MAX_NODES / 10: more are made by what is opened again and again
+MAX_BYTES = 9_000_000  # of UTF-8: a manual in one page has 8.4 million; each takes up to 9 bytes on its way
+MAX_NAMES = 40_000  # different ones of elements and attributes: 0.3 s, quadratic; 333,000 took 71 s
 MAX_ATTRIBUTES = 1_000  # of one tag: 2 ms
 _FEW_TAGS = isqrt(2 * MAX_STEPS)  # were they all nested, they would still be in the budget
 _FEW_NODES = isqrt(MAX_NODES)  # tags: the same, were each opened again at each
 _SHORT_TAG = 4 * MAX_ATTRIBUTES  # characters: "a b c" needs 2 an attribute, but distinct names need more
 _SHORT_TEXT = 2 * MAX_NODES  # characters: too few for so many attributes
+_NO_MORE_NAMES = 5 * MAX_NAMES  # characters: too few for so many names
+_PIECE = 1 << 16  # characters looked at in one go
 
 # Elements that do not pile up on the stack
 _WITHOUT_CONTENT = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr")
@@ -50,6 +54,7 @@ _tags = re.compile(
     re.IGNORECASE | re.DOTALL | re.ASCII,
 ).finditer
 _attribute = re.compile(_ATTRIBUTE, re.ASCII)
+_words = re.compile(r"[^\s/>=\"'<]+", re.ASCII).findall
 _tag_start = re.compile(r"<[A-Za-z]").search
 _formatting = re.compile(
     rf"<(/?)(?:{'|'.join(sorted(_FORMATTING, key=len, reverse=True))})(?=[\s/>])", re.IGNORECASE | re.ASCII
@@ -61,9 +66,46 @@ def affordable_length(text: str) -> int:
 
     O(length): 10 us for a page of 19 kB, 8 ms for one with more than 10,000 tags, at most some 0.7 s.
     """
-    text = text[:MAX_CHARACTERS]
+    text = text[: _length_by_bytes(text)]
     length = _length_by_tree(text) if _may_be_costly(text) else len(text)
+    if length > _NO_MORE_NAMES and _may_have_many_names(text):
+        length = _length_by_names(text, length)
     return _length_by_attributes(text, length)
+
+
+def _length_by_bytes(text: str) -> int:
+    """How many characters have MAX_BYTES in UTF-8. NUL counts three: the parser replaces it."""
+    if 4 * len(text) <= MAX_BYTES:
+        return len(text)
+    size = 0
+    for start in range(0, len(text), _PIECE):
+        piece = text[start : start + _PIECE]
+        size += len(piece.encode("utf-8", "surrogatepass")) + 2 * piece.count("\0")
+        if size > MAX_BYTES:
+            return start
+    return len(text)
+
+
+def _may_have_many_names(text: str) -> bool:
+    """Whether it has more than MAX_NAMES different words. 50 ms for a megabyte."""
+    words: set[str] = set()
+    for start in range(0, len(text), _PIECE):
+        words.update(_words(text, start, start + _PIECE))
+        if len(words) > MAX_NAMES:
+            return True
+    return False
+
+
+def _length_by_names(text: str, end: int) -> int:
+    """Where the tag begins that has more names than MAX_NAMES with those before it."""
+    names: set[str] = set()
+    for tag in _tags(text, 0, end):
+        if tag["name"]:
+            names.add(tag["name"].lower())
+            names.update(item.partition("=")[0].lower() for item in _attribute.findall(text, *tag.span("rest")))
+            if len(names) > MAX_NAMES:
+                return tag.start()
+    return end
 
 
 def _may_be_costly(text: str) -> bool:
@@ -78,7 +120,12 @@ def _may_be_costly(text: str) -> bool:
         opened += -1 if tag[1] else 1
         opened = max(0, opened)
         most = max(most, opened)
-    return 2 * tags * (1 + most) > MAX_NODES
+    return 2 * tags * (1 + most) > _max_nodes(text)
+
+
+def _max_nodes(text: str) -> int:
+    """How large a tree it may make; what is parsed on the event loop makes a smaller one."""
+    return min(MAX_NODES, MAX_NODES // 10 + MAX_NODES_PER_CHARACTER * len(text))
 
 
 def _length_by_attributes(text: str, end: int) -> int:
@@ -124,6 +171,7 @@ def _length_by_tree(text: str) -> int:
     opened: Counter[str] = Counter()
     formatting: dict[str, list[str]] = {}
     depth = steps = nodes = reopened = 0
+    max_nodes = _max_nodes(text)
     in_foreign_content = False
     for tag in _tags(text):
         name = (tag["name"] or "").lower()
@@ -133,7 +181,7 @@ def _length_by_tree(text: str) -> int:
         attributes = MAX_ATTRIBUTES if attributes is None else attributes
         steps += depth + attributes * attributes // 4
         nodes += _nodes(name, reopened, is_end=is_end) + attributes
-        if steps > MAX_STEPS or nodes > MAX_NODES:
+        if steps > MAX_STEPS or nodes > max_nodes:
             return tag.start()
         if name in _FORMATTING:
             reopened += _change(formatting.setdefault(name, []), tag["rest"], is_end=is_end)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from crawlproject import settings as project
 from scripts.localdns import running_name_server
 from tests.crawl import crawling
 from tests.crawl.crawling import IMPOLITE, crawl
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
 #: Seconds of CPU that one callback of the event loop may take.
 LONGEST_STEP = 0.25
 
-#: Kinds whose cost is that of a robots.txt.
+#: Bytes of memory that the process may have at once; some 90 MB of them it has before the first page.
+MAX_MEMORY = 300_000_000
+
 SETTINGS = {
     **IMPOLITE,
     "CLOSESPIDER_TIMEOUT": 400,
-    "COOKIES_ENABLED": False,
+    "COOKIES_ENABLED": True,
+    "DOWNLOAD_MAXSIZE": project.DOWNLOAD_MAXSIZE,
     "DOWNLOAD_TIMEOUT": 5,
+    "DOWNLOAD_WARNSIZE": 0,
     "EXTENSIONS": {"tests.crawl.loop_probe.LoopProbe": 1},
     "FRONTIER_CONNECT_TIMEOUT": 3,
     "FRONTIER_DNS_TIMEOUT": 1,
@@ -42,7 +47,7 @@ SETTINGS = {
 
 
 @pytest.fixture(scope="module")
-def crawled() -> Iterator[Crawl]:
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
     """The crawl of all of them."""
     sites = servers()
     with pytest.MonkeyPatch.context() as patch, running(sites) as roots, running_name_server({}) as names:
@@ -53,7 +58,12 @@ def crawled() -> Iterator[Crawl]:
             for path in answers
             if path != "/robots.txt" and not name.startswith(("sitemaps", "robots"))
         ]
-        settings = {**SETTINGS, "PROBE_AWAITED": awaited, "FRONTIER_DNS_SERVERS": [names.address]}
+        settings = {
+            **SETTINGS,
+            "FRONTIER_DNS_SERVERS": [names.address],
+            "PROBE_AWAITED": awaited,
+            "REPOSITORY_DIR": str(tmp_path_factory.mktemp("repository")),
+        }
         seeds = ",".join(f"{root}/" for root in roots.values())
         yield crawl("crawlproject.spiders.web.WebSpider", settings=settings, seeds=seeds)
 
@@ -78,3 +88,19 @@ def test_no_input_costs_a_traceback(crawled: Crawl) -> None:
 def test_no_step_of_the_event_loop_is_long(crawled: Crawl) -> None:
     """By the CPU time of its thread, so that a busy machine does not matter."""
     assert crawled.stats[STEP] <= LONGEST_STEP, crawled.stats[STEP_OF]
+
+
+def test_memory_is_bounded(crawled: Crawl) -> None:
+    """Bodies, their texts and trees, what is queued and what is stored, all together."""
+    assert crawled.peak_memory <= MAX_MEMORY, crawled.peak_memory / 1e6
+
+
+def test_every_answer_is_kept(crawled: Crawl) -> None:
+    """The repository takes whatever came."""
+    assert crawled.stat("repository/records/metadata") > COUNT
+    assert crawled.stat("repository/failures") == 0
+
+
+def test_cookies_that_are_not_read_are_counted(crawled: Crawl) -> None:
+    """One is too long; that of a huge age is read."""
+    assert crawled.stat("cookies/skipped") == 1

@@ -57,6 +57,33 @@ def test_tree_is_bounded_whatever_makes_it():
     assert affordable_length(behind_quotes) < len(behind_quotes)
 
 
+def test_names_are_bounded():
+    """333,000 different names of attributes took the parser 71 s, within all other bounds."""
+    attributes = "".join(f"<p a{n}>" for n in range(100_000))
+    quoted = "".join(f"<p a{n}=''b{n}=''>" for n in range(50_000))
+    elements = "".join(f"<x{n}></x{n}>" for n in range(60_000))
+    for text in (attributes, quoted, elements):
+        assert 100_000 < affordable_length(text) < len(text)
+    prose = " ".join(f"word{n}" for n in range(100_000))
+    assert affordable_length(f"<p>{prose}") == len(f"<p>{prose}")
+
+
+def test_text_is_bounded_in_utf8():
+    """NUL, which the parser makes three bytes, took 26 bytes on its way: 240 MB for 9 million in a title."""
+    for text, length in (
+        ("\0" * 4_000_000, 3_000_000),
+        ("\U0001f4a9" * 4_000_000, 2_250_000),
+        ("x" * 9_000_000, 9_000_000),
+    ):
+        assert abs(affordable_length(text) - length) < 70_000
+
+
+def test_small_page_makes_a_small_tree():
+    """It is parsed on the event loop: 60 kB made a million nodes."""
+    text = "".join(f"<i id={n}><li>x" for n in range(3_500))
+    assert affordable_length(text) < len(text) / 2
+
+
 def test_cut_is_before_the_dear_tag():
     """What comes before a tag with too many attributes is kept."""
     good = "<p><a href=b>c</a></p>"
