@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,14 +10,16 @@ if TYPE_CHECKING:
 #: Marks held of all patterns of all servers, of four bytes each: 32 MiB.
 MAX_ALL_MARKS = 1 << 23
 
+_MASK = (1 << 64) - 1
+
 
 class MarkBudget:
     """Forgets the marks of some pattern where all together are too many: one whose last page showed something new.
 
     The next page of such a pattern counts as new, as its first page does: a trap is followed for some more pages, and
     no page is lost.  Patterns whose last page showed nothing new lose their marks only where there are no others.
-    Which one is left to chance: servers are visited in turn, so that the pattern compared least recently is the one
-    needed next.  Memory: some 200 bytes a pattern beside its marks.
+    Which one is chosen pseudo-randomly: servers are visited in turn, so that the pattern compared least recently is the
+    one needed next.  Memory: some 200 bytes a pattern beside its marks.
     """
 
     def __init__(self, most: int = MAX_ALL_MARKS) -> None:
@@ -27,7 +28,7 @@ class MarkBudget:
         self.held = 0
         #: How many times a pattern's marks were forgotten.
         self.forgotten = 0
-        self._random = Random(0)
+        self._state = 0
         self._fresh: list[Pattern] = []  # the last page showed something new
         self._suspected: list[Pattern] = []
         self._places: dict[int, tuple[list[Pattern], int, int]] = {}  # by identity: where it is, marks counted of it
@@ -42,7 +43,9 @@ class MarkBudget:
             patterns.append(pattern)
             self.held += size
         while self.held > self.most:
-            self._forget(self._random.choice(self._fresh or self._suspected))
+            patterns = self._fresh or self._suspected
+            self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _MASK  # Knuth's MMIX
+            self._forget(patterns[(self._state >> 32) * len(patterns) >> 32])
 
     def _forget(self, pattern: Pattern) -> None:
         self._remove(pattern)
