@@ -13,8 +13,7 @@ MAX_ALL_MARKS = 1 << 23
 #: What a pattern with marks takes beside them, in marks: 260 bytes.
 PER_PATTERN = 64
 
-# Its multiples are spread evenly between whole numbers.
-_GOLDEN_RATIO = 0.6180339887498949
+_MASK = (1 << 64) - 1
 
 
 class MarkBudget:
@@ -22,8 +21,8 @@ class MarkBudget:
 
     The next page of such a pattern counts as new, as its first page does: a trap is followed for some more pages, and
     no page is lost.  Patterns whose last page showed nothing new lose their marks only where there are no others.
-    They are taken from all over: servers are visited in turn, so that the pattern compared least recently is the one
-    needed next.
+    Which one is chosen pseudo-randomly: servers are visited in turn, so that the pattern compared least recently is the
+    one needed next.
     """
 
     def __init__(self, most: int = MAX_ALL_MARKS) -> None:
@@ -32,6 +31,7 @@ class MarkBudget:
         self.held = 0
         #: How many times a pattern's marks were forgotten.
         self.forgotten = 0
+        self._state = 0
         self._fresh: list[Pattern] = []  # the last page showed something new
         self._suspected: list[Pattern] = []
         self._places: dict[int, tuple[list[Pattern], int, int]] = {}  # by identity: where it is, marks counted of it
@@ -47,7 +47,8 @@ class MarkBudget:
             self.held += size
         while self.held > self.most:
             patterns = self._fresh or self._suspected
-            self._forget(patterns[int(self.forgotten * _GOLDEN_RATIO % 1 * len(patterns))])
+            self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _MASK  # Knuth's MMIX
+            self._forget(patterns[(self._state >> 32) * len(patterns) >> 32])
 
     def _forget(self, pattern: Pattern) -> None:
         self._remove(pattern)
