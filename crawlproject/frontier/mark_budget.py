@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 if TYPE_CHECKING:
     from crawlproject.frontier.suspects import Pattern
@@ -13,17 +14,14 @@ MAX_ALL_MARKS = 1 << 23
 #: What a pattern with marks takes beside them, in marks: 260 bytes.
 PER_PATTERN = 64
 
-# Its multiples are spread evenly between whole numbers.
-_GOLDEN_RATIO = 0.6180339887498949
-
 
 class MarkBudget:
     """Forgets the marks of some pattern where all together are too many: one whose last page showed something new.
 
     The next page of such a pattern counts as new, as its first page does: a trap is followed for some more pages, and
     no page is lost.  Patterns whose last page showed nothing new lose their marks only where there are no others.
-    They are taken from all over: servers are visited in turn, so that the pattern compared least recently is the one
-    needed next.
+    They are picked by a hash of a counter: servers are visited in turn, so the pattern compared least recently is the
+    one needed next.
     """
 
     def __init__(self, most: int = MAX_ALL_MARKS) -> None:
@@ -47,7 +45,7 @@ class MarkBudget:
             self.held += size
         while self.held > self.most:
             patterns = self._fresh or self._suspected
-            self._forget(patterns[int(self.forgotten * _GOLDEN_RATIO % 1 * len(patterns))])
+            self._forget(patterns[crc32(b"%d" % self.forgotten) % len(patterns)])
 
     def _forget(self, pattern: Pattern) -> None:
         self._remove(pattern)
