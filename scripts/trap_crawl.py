@@ -60,10 +60,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _line(spec: WebSpec, settings: dict[str, Any], most: int) -> str:
     limit = {"CLOSESPIDER_PAGECOUNT": most} if settings else {}
     run = crawl("prefix", spec, Conditions(timeout=0, settings={"FRONTIER_QUALITY": "in-links", **settings, **limit}))
-    requests = [each for each in run.records if each.kind == "request" and "robots" not in each.note]
+    answered = [each for each in run.records if each.kind == "request"]  # robots.txt files included, as by Scrapy
+    requests = [each for each in answered if "robots" not in each.note]
     trapped = len(into_traps(run.records))
     real = len(first_fetches(run.records))
-    ended = "stopped" if limit and len(requests) >= most else "by itself"
+    ended = "stopped" if limit and len(answered) >= most else "by itself"
     share = trapped / max(1, len(requests))
     return f"{len(requests):>9,} {trapped:>8,} {share:>7.2%} {real:>7,}/{len(run.web.expected):,}  {ended}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 if TYPE_CHECKING:
     from crawlproject.frontier.suspects import Pattern
@@ -13,15 +14,13 @@ MAX_ALL_MARKS = 1 << 23
 #: What a pattern with marks takes beside them, in marks: 260 bytes.
 PER_PATTERN = 64
 
-_MASK = (1 << 64) - 1
-
 
 class MarkBudget:
     """Forgets the marks of some pattern where all together are too many: one whose last page showed something new.
 
     The next page of such a pattern counts as new, as its first page does: a trap is followed for some more pages, and
     no page is lost.  Patterns whose last page showed nothing new lose their marks only where there are no others.
-    Which one is chosen pseudo-randomly: servers are visited in turn, so that the pattern compared least recently is the
+    They are picked by a hash of a counter: servers are visited in turn, so the pattern compared least recently is the
     one needed next.
     """
 
@@ -31,7 +30,6 @@ class MarkBudget:
         self.held = 0
         #: How many times a pattern's marks were forgotten.
         self.forgotten = 0
-        self._state = 0
         self._fresh: list[Pattern] = []  # the last page showed something new
         self._suspected: list[Pattern] = []
         self._places: dict[int, tuple[list[Pattern], int, int]] = {}  # by identity: where it is, marks counted of it
@@ -47,8 +45,7 @@ class MarkBudget:
             self.held += size
         while self.held > self.most:
             patterns = self._fresh or self._suspected
-            self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _MASK  # Knuth's MMIX
-            self._forget(patterns[(self._state >> 32) * len(patterns) >> 32])
+            self._forget(patterns[crc32(b"%d" % self.forgotten) % len(patterns)])
 
     def _forget(self, pattern: Pattern) -> None:
         self._remove(pattern)

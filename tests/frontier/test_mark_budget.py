@@ -38,11 +38,11 @@ def servers(count: int, budget: MarkBudget) -> list[list[str]]:
 
 
 def test_the_sum_of_all_servers_is_bounded() -> None:
-    """What 50 servers have shown fits into the room for 20; those under suspicion are still found out."""
+    """What 50 servers have shown fits into the room for 20; of these servers half at least are found out."""
     budget = MarkBudget(20 * (len(MARKS) + PER_PATTERN))
     dropped = servers(50, budget)
     assert budget.forgotten > 100
-    assert sum(map(bool, dropped)) >= 15
+    assert sum(map(bool, dropped)) >= 10
 
 
 def test_every_chain_ends_where_there_is_room() -> None:
