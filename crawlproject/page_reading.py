@@ -126,7 +126,8 @@ class LargePageMiddleware:
         if not is_whole:
             self._stats.inc_value("charset/garbage")
         if 200 <= response.status < 300 and (self._with_text or request.meta.get(BY_TYPE)):
-            await off_loop(read_page, response, with_text=self._with_text)
+            page = await off_loop(read_page, response, with_text=self._with_text)
+            share.grow(sys.getsizeof(page.text))
 
 
 def _decode(response: TextResponse) -> bool:

@@ -199,7 +199,7 @@ class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
                 decode = partial(HttpCompressionMiddleware._handle_encoding, self)  # nothing in it is shared
                 decoded, _ = await off_loop(decode, response.body, encodings, max_size)
             except (*_BROKEN, _DecompressionMaxSizeExceeded) as error:
-                decoded = error
+                decoded = error.with_traceback(None)  # its frames hold what was unpacked, as long as a body may be
         self._decoded = decoded
         try:
             return super().process_response(request, response)
