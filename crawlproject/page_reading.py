@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
 
     from crawlproject.download.body_budget import Share
 
@@ -75,6 +76,14 @@ def read_page(response: TextResponse, *, with_text: bool = False) -> PageLinks:
     return page
 
 
+def wants_text(settings: BaseSettings) -> bool:
+    """Whether anybody looks at the text of pages: the search for near-duplicates, or the guard of traps.
+
+    Then the text is taken when a page is read for its links, or it would be parsed twice.
+    """
+    return DuplicateOptions.from_settings(settings).near or TrapOptions.from_settings(settings).is_guarded
+
+
 class LargePageMiddleware:
     """Decodes and parses large HTML pages off the event loop (downloader, after decompression).
 
@@ -88,8 +97,7 @@ class LargePageMiddleware:
         assert crawler.stats is not None
         self._stats = crawler.stats
         self._budget = crawl_budget(crawler)
-        is_guarded = TrapOptions.from_settings(crawler.settings).is_guarded
-        self._with_text = is_guarded or DuplicateOptions.from_settings(crawler.settings).near
+        self._with_text = wants_text(crawler.settings)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

@@ -17,7 +17,7 @@ from crawlproject.items import Page
 from crawlproject.limit_options import LimitOptions
 from crawlproject.links import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS, Links
 from crawlproject.middlewares import frontier_scheduler
-from crawlproject.page_reading import is_html, media_type, read_page
+from crawlproject.page_reading import is_html, media_type, read_page, wants_text
 from crawlproject.request_entries import KEEP
 from crawlproject.seed_list import seed_lines
 from crawlproject.setting_values import age_seconds
@@ -93,6 +93,7 @@ class WebSpider(Spider):
         self.seeds = seeds
         self._seed_lines = seed_lines(seeds)
         self.with_body = body.lower() not in ("", "0", "false", "no")
+        self.with_text = False  # whether anybody looks at the text of pages
         self.pages = 0
         self.allowed = [domain.strip() for domain in allowed.split(",") if domain.strip()]
         if self.allowed:  # Scrapy's offsite middleware, which judges redirects, knows no ports
@@ -105,6 +106,7 @@ class WebSpider(Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.settings.setdict(spider.limits, priority="spider")
         spider.max_pages = LimitOptions.from_settings(crawler.settings).max_pages
+        spider.with_text = wants_text(crawler.settings)
         crawler.signals.connect(spider._end_without_pages, signals.spider_idle)
         return spider
 
@@ -145,7 +147,7 @@ class WebSpider(Spider):
             yield self._page(response, None, [], followed=True)
             yield Links(response, ())  # the guard of traps counts the page
             return
-        found = read_page(cast("TextResponse", response))
+        found = read_page(cast("TextResponse", response), with_text=self.with_text)
         hrefs = _hrefs(response, found)
         is_skipped = bool(response.meta.get(SKIP_LINKS))
         followed = not self._is_nofollow(response, found) and not is_skipped
