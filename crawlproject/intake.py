@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +15,7 @@ from crawlproject.links import DUPLICATE_OF, SKIP_LINKS
 from crawlproject.page_limits import PAGE_LIMIT
 from crawlproject.page_reading import is_html
 from crawlproject.urls import LinkFilter, server_key, why_none
+from crawlproject.urls.known_urls import remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from crawlproject.page_limits import PageLimits
     from crawlproject.skipped_files import SkippedFiles
     from crawlproject.trap_guard import TrapGuard
-
-#: Links whose refusal or not is remembered, since a site's pages share most of theirs: some 4 MB.
-KNOWN_LINKS = 16_384
 
 #: Links looked at before the event loop has its turn: 0.1 s, if all are new. The guard judges each so many by
 #: themselves, as if they stood on a page of their own.
@@ -85,7 +82,7 @@ class LinkIntake:
         self.limits: PageLimits | None = None
         self._seen = seen
         self.files: SkippedFiles | None = None  # who judges links that end like files
-        self._filter = lru_cache(KNOWN_LINKS)(link_filter.reason)
+        self._filter = remembering(link_filter.reason)
         self._seed_filter = link_filter.without_patterns().reason
         of_files = replace(link_filter, extensions=frozenset())
         self._filter_of_files, self._seed_filter_of_files = of_files.reason, of_files.without_patterns().reason

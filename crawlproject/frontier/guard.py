@@ -9,7 +9,6 @@ nothing new was shown meanwhile, these are dropped and no more are followed.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.mark_budget import MarkBudget
@@ -23,6 +22,7 @@ from crawlproject.frontier.suspects import (
     is_endless_by_nature,
 )
 from crawlproject.frontier.visit_ids import may_have_id
+from crawlproject.urls.known_urls import remembering
 from crawlproject.urls.pattern import pattern_of
 from crawlproject.urls.server_key import server_key
 from crawlproject.urls.traps import TrapRules
@@ -42,9 +42,6 @@ DEMOTED = -1
 #: Why all URLs of a server come last. A store of an earlier version may have others, which hold no longer.
 COPIES, REFUSED = "copies", "refused"
 REASONS = frozenset((COPIES, REFUSED))
-
-#: URLs whose pattern is remembered, since a site's pages share most of their links: some 4 MB.
-KNOWN_URLS = 16_384
 
 #: Rules whose URLs are told apart by their pattern as well.
 _BY_PATTERN = frozenset({"calendar", "nested_url"})
@@ -76,7 +73,7 @@ class Guard:
         self.is_released = is_released
         self.rules = TrapRules() if rules is None else rules
         #: The pattern of a canonical URL; None where nothing in it varies. O(length): 3-6 us, unless it is known.
-        self.name_of: Callable[[str], str | None] = lru_cache(KNOWN_URLS)(self._name_of)
+        self.name_of: Callable[[str], str | None] = remembering(self._name_of)
 
     def page(
         self, url: str, marks: Callable[[], Marks | None], *, is_copy: bool = False, is_known: bool = False

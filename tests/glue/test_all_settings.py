@@ -45,6 +45,13 @@ def test_misspelt_setting_stops_the_start(name: str, meant: str | None, caplog: 
         check_names(settings)
 
 
+@pytest.mark.parametrize("name", ["REPOSITORY_URL", "REPOSITORY_PATH", "DUPLICATES_DIR", "FRONTIER_FILE"])
+def test_setting_of_the_project_is_not_taken_for_a_misspelling(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A long prefix alone makes no name similar to one of ours: a warning, and the crawl starts."""
+    check_names(Settings({name: "x"}))
+    assert name in caplog.text
+
+
 @pytest.mark.parametrize("name", sorted(REMOVED))
 def test_settings_of_earlier_versions_are_no_misspellings(name: str, caplog: pytest.LogCaptureFixture) -> None:
     """Who read them says why they are gone."""

@@ -1,0 +1,36 @@
+"""What is remembered of URLs, and what is not."""
+
+from __future__ import annotations
+
+from crawlproject.urls.known_urls import KNOWN_URLS, MAX_LENGTH, remembering
+
+
+def test_short_urls_are_asked_about_once_and_long_ones_each_time() -> None:
+    """So that strangers' long URLs take no memory."""
+    asked: list[str] = []
+
+    def length(url: str) -> int:
+        asked.append(url)
+        return len(url)
+
+    known = remembering(length)
+    short, long = "x" * MAX_LENGTH, "x" * (MAX_LENGTH + 1)
+    assert [known(url) for url in (short, short, long, long)] == [
+        MAX_LENGTH,
+        MAX_LENGTH,
+        MAX_LENGTH + 1,
+        MAX_LENGTH + 1,
+    ]
+    assert asked == [short, long, long]
+
+
+def test_their_number_is_bounded() -> None:
+    """The one asked about the longest ago is forgotten."""
+    asked: list[str] = []
+    known = remembering(asked.append)
+    for number in range(KNOWN_URLS + 1):
+        known(str(number))
+    known(str(KNOWN_URLS))
+    assert len(asked) == KNOWN_URLS + 1
+    known("0")
+    assert asked[-1] == "0"
