@@ -55,7 +55,7 @@ PREFIXES = tuple(sorted({name.partition("_")[0] + "_" for name in DEFAULTS}))
 #: Least similarity of a misspelt name with the right one: where its beginning is ours, and where it is not.
 _SIMILAR, _VERY_SIMILAR = 0.8, 0.9
 #: And of what stands behind that beginning.
-_SIMILAR_END = 0.5
+_SIMILAR_END = 0.7
 
 
 def check_names(settings: BaseSettings) -> None:
@@ -68,7 +68,7 @@ def check_names(settings: BaseSettings) -> None:
             continue
         is_ours = name.upper().startswith(PREFIXES)
         meant = closest(name.upper(), DEFAULTS, _SIMILAR if is_ours else _VERY_SIMILAR)
-        if is_ours and meant is not None and closest(_end(name.upper()), [_end(meant)], _SIMILAR_END) is not None:
+        if is_ours and meant is not None and _ends_alike(name.upper(), meant):
             raise ValueError(f"{name}={settings[name]!r}: unknown setting; did you mean {meant}?")
         if meant is not None:
             logger.warning("Setting %s is not one of crawlproject's; did you mean %s?", name, meant)
@@ -76,9 +76,10 @@ def check_names(settings: BaseSettings) -> None:
             logger.warning("Setting %s is not one of crawlproject's: nothing here reads it", name)
 
 
-def _end(name: str) -> str:
-    """A setting's name behind its prefix, which makes short names alike: REPOSITORY_URL is no REPOSITORY_DIR."""
-    return name.partition("_")[2]
+def _ends_alike(name: str, meant: str) -> bool:
+    """Whether two names are alike behind their prefixes, which make short ones alike: REPOSITORY_URL, REPOSITORY_DIR."""
+    end, right = name.partition("_")[2], meant.partition("_")[2]
+    return end.startswith(right) or closest(end, [right], _SIMILAR_END) is not None
 
 
 def closest(name: str, names: Iterable[str], similarity: float = 0.6) -> str | None:
