@@ -77,7 +77,7 @@ def check_names(settings: BaseSettings) -> None:
 
 
 def _ends_alike(name: str, meant: str) -> bool:
-    """Whether two names are alike behind their prefixes, which make short ones alike: REPOSITORY_URL, REPOSITORY_DIR."""
+    """Whether two names are alike behind their prefixes, as REPOSITORY_URL and REPOSITORY_DIR are not."""
     end, right = name.partition("_")[2], meant.partition("_")[2]
     return end.startswith(right) or closest(end, [right], _SIMILAR_END) is not None
 
