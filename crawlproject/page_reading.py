@@ -15,7 +15,7 @@ from w3lib.encoding import read_bom
 
 from crawlproject.download.body_budget import crawl_budget
 from crawlproject.duplicate_options import DuplicateOptions
-from crawlproject.off_loop import LARGE, off_loop
+from crawlproject.off_loop import LARGE, off_loop, return_freed_memory
 from crawlproject.page_types import BY_TYPE
 from crawlproject.trap_options import TrapOptions
 from crawlproject.urls import PageLinks, extract
@@ -97,6 +97,7 @@ class LargePageMiddleware:
         assert crawler.stats is not None
         self._stats = crawler.stats
         self._budget = crawl_budget(crawler)
+        return_freed_memory()
         self._with_text = wants_text(crawler.settings)
 
     @classmethod
