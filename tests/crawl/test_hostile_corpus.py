@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from tests.crawl.crawling import Crawl
 
+#: Half a minute of CPU; and beside other processes the same step takes up to twice the CPU time.
+pytestmark = [pytest.mark.long, pytest.mark.alone]
+
 #: Seconds of CPU that one callback of the event loop may take.
 LONGEST_STEP = 0.25
 
