@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_STEPS = 150_000_000  # walked stack entries: 0.8-1.1 s; an index of real documentation needs 60 million
-MAX_NODES = 600_000  # elements, texts and attributes: 180 bytes each, 110 MB; a manual in one page of 8 MB has more
+MAX_NODES = 1_000_000  # elements, texts and attributes: 180 bytes each; a manual in one page of 8 MB has 760,000
 MAX_NODES_PER_CHARACTER = 3  # above the first MAX_NODES / 10: more are made by what is opened again and again
 MAX_BYTES = 9_000_000  # of UTF-8: a manual in one page has 8.4 million; each takes up to 9 bytes on its way
 MAX_NAMES = 40_000  # different ones of elements and attributes: 0.3 s, quadratic; 333,000 took 71 s
