@@ -6,9 +6,10 @@ One way for the data::
                  ^                                                                                           |
                  +-------------------------------------------------------------------------------------------+
 
-``frontier/``, ``urls/`` and ``seen/`` are the core: pure, without Scrapy, clock or sockets.  ``scheduler.py``,
-``dupefilter.py``, ``intake.py``, ``middlewares.py`` and ``download/`` join it to Scrapy, ``addon.py`` switches all on.
-``repository/`` keeps what came over the network.
+The core is pure, without Scrapy, clock or sockets: ``frontier/``, ``urls/``, ``seen/``, ``content/`` and
+``simulation/``.  ``discovery/``, ``requests/``, ``middlewares/``, ``download/`` and ``scheduler.py`` join it to Scrapy;
+``backends/`` and ``storage/`` keep it on disk; ``repository/`` keeps what came over the network; ``options/`` has all
+settings; ``addon.py`` switches everything on.
 """
 
 __version__ = "0.1.0"

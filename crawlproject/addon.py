@@ -16,26 +16,26 @@ from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
-from crawlproject.all_settings import check_names
-from crawlproject.duplicate_options import DuplicateOptions
-from crawlproject.failure_log import CountingHttpErrorMiddleware, counts_failures
-from crawlproject.limit_options import LimitOptions
-from crawlproject.monitor import MonitorOptions
-from crawlproject.network_options import NetworkOptions
-from crawlproject.options import FrontierOptions
-from crawlproject.presets import apply_preset
-from crawlproject.repository_options import repository_options
-from crawlproject.robots import RobotsMiddleware
-from crawlproject.robots_options import RobotsOptions
-from crawlproject.seen_options import SeenOptions
-from crawlproject.start_errors import starting
-from crawlproject.tolerant import (
+from crawlproject.middlewares.hardening import (
     OffLoopCompressionMiddleware,
     TolerantCookiesMiddleware,
     TolerantMetaRefreshMiddleware,
     TolerantRedirectMiddleware,
 )
-from crawlproject.trap_options import TrapOptions
+from crawlproject.middlewares.robots import RobotsMiddleware
+from crawlproject.monitor import MonitorOptions
+from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware, counts_failures
+from crawlproject.options.all_settings import check_names
+from crawlproject.options.duplicates import DuplicateOptions
+from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.limits import LimitOptions
+from crawlproject.options.network import NetworkOptions
+from crawlproject.options.presets import apply_preset
+from crawlproject.options.repository import repository_options
+from crawlproject.options.robots import RobotsOptions
+from crawlproject.options.seen import SeenOptions
+from crawlproject.options.start_errors import starting
+from crawlproject.options.traps import TrapOptions
 
 if TYPE_CHECKING:
     from typing import Self
@@ -49,23 +49,25 @@ NO_LIMIT = 1 << 30
 HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
 
 DOWNLOADER_MIDDLEWARES = {
-    "crawlproject.limits.LimitsMiddleware": 80,  # outermost: what a page is in the end
-    "crawlproject.admission.AdmissionMiddleware": 90,  # before RobotsMiddleware (100)
-    "crawlproject.middlewares.PolitenessMiddleware": 110,  # after it
-    "crawlproject.page_reading.LargePageMiddleware": 585,  # between HttpCompressionMiddleware and MetaRefreshMiddleware
-    "crawlproject.conditional.RecrawlMiddleware": 950,  # inside HttpCacheMiddleware (900), which has its own conditions
-    "crawlproject.middlewares.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900): real answers only
+    "crawlproject.middlewares.limits.LimitsMiddleware": 80,  # outermost: what a page is in the end
+    "crawlproject.middlewares.admission.AdmissionMiddleware": 90,  # before RobotsMiddleware (100)
+    "crawlproject.middlewares.base.PolitenessMiddleware": 110,  # after it
+    # between HttpCompressionMiddleware and MetaRefreshMiddleware
+    "crawlproject.discovery.page_reading.LargePageMiddleware": 585,
+    # inside HttpCacheMiddleware (900), which has its own conditions
+    "crawlproject.middlewares.recrawl.RecrawlMiddleware": 950,
+    "crawlproject.middlewares.base.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900): real answers only
 }
 
 #: Only with REPOSITORY_DIR: it imports the extra "repository".
 REPOSITORY_MIDDLEWARE = {
-    "crawlproject.repository_middleware.RepositoryMiddleware": 995,  # what came, before anything else touches it
+    "crawlproject.middlewares.repository.RepositoryMiddleware": 995,  # what came, before anything else touches it
 }
 
 COMPONENTS = {
     "SCHEDULER": "crawlproject.scheduler.FrontierScheduler",
     "DUPEFILTER_CLASS": "crawlproject.dupefilter.SeenDupeFilter",
-    "ROBOTSTXT_PARSER": "crawlproject.tolerant.CappedRobotParser",
+    "ROBOTSTXT_PARSER": "crawlproject.middlewares.hardening.CappedRobotParser",
 }
 
 #: Scrapy's own -> ours, where the project still has Scrapy's.
@@ -78,12 +80,12 @@ REPLACED = {
 }
 
 SPIDER_MIDDLEWARES = {
-    "crawlproject.middlewares.OriginMiddleware": 0,  # after all that make or replace requests
-    "crawlproject.duplicates.DuplicatesMiddleware": 100,  # after HttpErrorMiddleware (50)
-    "crawlproject.middlewares.LinksMiddleware": 950,  # before all that look at requests
+    "crawlproject.middlewares.base.OriginMiddleware": 0,  # after all that make or replace requests
+    "crawlproject.middlewares.duplicates.DuplicatesMiddleware": 100,  # after HttpErrorMiddleware (50)
+    "crawlproject.middlewares.base.LinksMiddleware": 950,  # before all that look at requests
 }
 
-EXTENSIONS = {"crawlproject.monitor.LoadMonitor": 0, "crawlproject.page_types.PageTypes": 0}
+EXTENSIONS = {"crawlproject.monitor.LoadMonitor": 0, "crawlproject.middlewares.page_types.PageTypes": 0}
 
 
 class FrontierAddon:
@@ -148,7 +150,7 @@ class FrontierAddon:
         # The frontier hands out at most one request per server and FRONTIER_MAX_SESSIONS in all.
         settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
         settings.set("CONCURRENT_REQUESTS_PER_DOMAIN", NO_LIMIT, priority="addon")  # of servers that share a host
-        settings.set("DOWNLOADER", "crawlproject.downloader.FrontierDownloader", priority="addon")
+        settings.set("DOWNLOADER", "crawlproject.download.downloader.FrontierDownloader", priority="addon")
         delay = settings.getfloat("DOWNLOAD_DELAY")
         priority = settings.getpriority("DOWNLOAD_DELAY") or 0
         if hasattr(self._spider, "download_delay") and priority < SETTINGS_PRIORITIES["spider"]:
@@ -160,7 +162,7 @@ class FrontierAddon:
 def _count_failures(settings: BaseSettings) -> None:
     """``FRONTIER_LOG_FAILURES = "counts"``, where the project has chosen nothing else."""
     settings.set("RETRY_GIVE_UP_LOG_LEVEL", "DEBUG", priority="addon")
-    settings.set("LOG_FORMATTER", "crawlproject.failure_log.CountingLogFormatter", priority="addon")
+    settings.set("LOG_FORMATTER", "crawlproject.monitor.failure_log.CountingLogFormatter", priority="addon")
     for name in ("SPIDER_MIDDLEWARES_BASE", "SPIDER_MIDDLEWARES"):
         with suppress(KeyError):  # it stands in the other, or nowhere
             settings.replace_in_component_priority_dict(name, HttpErrorMiddleware, CountingHttpErrorMiddleware)

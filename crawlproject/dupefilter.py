@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.request import RequestFingerprinter
 
+from crawlproject.options.seen import SeenOptions
 from crawlproject.seen import bytes_fingerprint, server_part, url_fingerprint, url_key
-from crawlproject.seen_file import FILE_NAME, SeenFile
-from crawlproject.seen_options import SeenOptions
+from crawlproject.storage.seen_file import FILE_NAME, SeenFile
 from crawlproject.urls import Canonicalizer
 
 if TYPE_CHECKING:

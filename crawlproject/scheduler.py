@@ -10,22 +10,22 @@ from scrapy import Request, signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.utils.misc import build_from_crawler, load_object
 
-from crawlproject.backend import backend_from_options
-from crawlproject.discovery import Discovery
+from crawlproject.backends.backend import backend_from_options
+from crawlproject.discovery.discovery import Discovery
+from crawlproject.discovery.links import link_filter_from_settings
+from crawlproject.discovery.page_limits import PAGE_LIMIT, PageLimits
+from crawlproject.discovery.sitemaps import CALLBACK
+from crawlproject.discovery.trap_guard import Around, TrapGuard
 from crawlproject.download.timing import CLOCK
 from crawlproject.dupefilter import SeenDupeFilter
-from crawlproject.engine_alarm import EngineAlarm
+from crawlproject.engine import EngineAlarm
 from crawlproject.frontier import Dispatcher, Frontier
-from crawlproject.intake import link_filter_from_settings
-from crawlproject.limit_options import LimitOptions
-from crawlproject.link_request import link_failed
-from crawlproject.options import FrontierOptions
-from crawlproject.page_limits import PAGE_LIMIT, PageLimits
-from crawlproject.request_entries import GIVEN_UP, KEEP, UNSENT, RequestEntries
+from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.limits import LimitOptions
+from crawlproject.options.start_errors import starting
+from crawlproject.requests.entries import GIVEN_UP, KEEP, UNSENT, RequestEntries
+from crawlproject.requests.link_request import link_failed
 from crawlproject.signals import connection_lost, session_closed
-from crawlproject.sitemap_intake import CALLBACK
-from crawlproject.start_errors import starting
-from crawlproject.trap_guard import Around, TrapGuard
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:

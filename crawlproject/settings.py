@@ -1,4 +1,4 @@
-"""Settings of the project, each with its reason; those of the frontier have their defaults in ``options.py``."""
+"""Settings of the project, each with its reason; those of the frontier have their defaults in ``options/``."""
 
 BOT_NAME = "crawlproject"
 SPIDER_MODULES = ["crawlproject.spiders"]

@@ -36,7 +36,7 @@ from scrapy.dupefilters import RFPDupeFilter
 from scrapy.pqueues import DownloaderAwarePriorityQueue
 from scrapy.squeues import PickleLifoDiskQueue, PickleLifoSQLiteQueue
 
-from scripts.disk_crawl import NEW_LINKS, OLD_LINKS, DiskCrawl, Rate, fake_crawler, link
+from testbed.disk_crawl import NEW_LINKS, OLD_LINKS, DiskCrawl, Rate, fake_crawler, link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

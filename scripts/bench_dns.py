@@ -20,9 +20,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from crawlproject.network_options import DEFAULTS
-from scripts.localdns import Name, Zone, running_name_server
-from scripts.localweb import Web, WebSpec, running_web
+from crawlproject.options.network import DEFAULTS
+from testbed.dns import Name, Zone, running_name_server
+from testbed.web import Web, WebSpec, running_web
 
 HEAD = (
     f"{'prefetch':>8} {'pages':>6} {'s':>6} {'connections':>11} {'waited':>7} {'share':>6} {'wait s':>7} {'ahead':>6}"

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from crawlproject import duplicates
 from crawlproject.content import NearDuplicates, PageSketch
-from crawlproject.content_file import ContentFile
+from crawlproject.middlewares.base import duplicates
 from crawlproject.seen import bytes_fingerprint
+from crawlproject.storage.content_file import ContentFile
 from crawlproject.urls import extract
-from scripts import realweb
 from scripts.bench_throughput import ADDON, QUIET
+from testbed import real_web
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -130,7 +130,7 @@ def crawl(case: str, directory: Path, pages: int) -> None:
     from scrapy.utils.misc import load_object
 
     process = AsyncCrawlerProcess(QUIET | ADDON | {"CONCURRENT_ITEMS": 1} | CASES[case])
-    seeds = ",".join(realweb.load(directory).seeds)
+    seeds = ",".join(real_web.load(directory).seeds)
     process.crawl(load_object("crawlproject.spiders.web.WebSpider"), seeds=seeds, max_pages=str(pages))
     spent: dict[str, float] = {}
     if case == "inside":

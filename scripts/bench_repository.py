@@ -31,11 +31,11 @@ sys.path.insert(0, str(ROOT))
 import zstandard
 from isal import isal_zlib
 
+from crawlproject.middlewares.repository import RepositoryMiddleware
 from crawlproject.repository import COMPRESSIONS, Capture, Measured, Repository
 from crawlproject.repository.records import new_id, page_records, payload_digest
-from crawlproject.repository_middleware import RepositoryMiddleware
 from scripts.bench_throughput import ADDON, QUIET, CpuTime
-from scripts.localweb import WebSpec, running_web
+from testbed.web import WebSpec, running_web
 
 SIZES = (16_384, 65_536, 262_144, 1_048_576, 4_194_304)
 

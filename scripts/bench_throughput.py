@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 from scrapy import Spider, signals
 from scrapy.linkextractors import LinkExtractor
 
-from scripts.localweb import WebSpec, running_web
+from testbed.web import WebSpec, running_web
 
 QUIET: dict[str, Any] = {
     "LOG_LEVEL": "INFO",

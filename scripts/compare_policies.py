@@ -19,8 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts.localcrawl import Conditions, Run, area, crawl
-from scripts.localweb import (
+from testbed.crawl import Conditions, Run, area, crawl
+from testbed.web import (
     PolitenessRule,
     WebSpec,
     busy_share,

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts.localweb import Record, RunningWeb, WebSpec, duplicates, fetches, running_web
+from testbed.web import Record, RunningWeb, WebSpec, duplicates, fetches, running_web
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,8 +18,8 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)  # until there is something to clea
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from crawlproject.options import DEFAULTS
-from scripts.localweb import (
+from crawlproject.options.frontier import DEFAULTS
+from testbed.web import (
     PolitenessRule,
     WebSpec,
     duplicates,

@@ -7,13 +7,13 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.frontier import Entry, Server, UrlQueue
-from crawlproject.frontier.guard import DEMOTED, Guard, demoted, is_dropped
+from crawlproject.frontier.guard.judge import DEMOTED, Guard, demoted, is_dropped
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from crawlproject.frontier.suspects import GuardLimits, Marks
+    from crawlproject.frontier.guard.watched_patterns import GuardLimits, Marks
 
 NO_MARKS: Marks = frozenset()
 

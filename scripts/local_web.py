@@ -6,8 +6,11 @@ scripts/local_web.py report --log access.tsv --politeness request --factor 10
 """
 
 import sys
+from pathlib import Path
 
-from localweb.cli import main
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from testbed.web.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

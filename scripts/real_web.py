@@ -14,8 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from scripts import realweb
-from scripts.realweb.counting import Kind
+from testbed import real_web
+from testbed.real_web.counting import Kind
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = command_line().parse_args(arguments)
     try:
         options.do(options)
-    except realweb.RealWebError as error:
+    except real_web.RealWebError as error:
         print(f"real_web: {error}", file=sys.stderr)
         return 1
     return 0
@@ -38,17 +38,17 @@ def command_line() -> argparse.ArgumentParser:
     setup.add_argument("--port", type=int, default=8080)
     chosen = setup.add_mutually_exclusive_group()
     chosen.add_argument("--packages", help="Debian packages, separated by commas")
-    chosen.add_argument("--small", action="store_true", help=f"only {', '.join(realweb.SMALL_PACKAGES)}")
+    chosen.add_argument("--small", action="store_true", help=f"only {', '.join(real_web.SMALL_PACKAGES)}")
     setup.set_defaults(do=do_setup)
     start = commands.add_parser("start", help="serve in the background")
     start.add_argument("--port", type=int, help="move to this port first")
-    start.set_defaults(do=lambda options: print(*realweb.start(options.dir, options.port).seeds, sep="\n"))
+    start.set_defaults(do=lambda options: print(*real_web.start(options.dir, options.port).seeds, sep="\n"))
     stop = commands.add_parser("stop", help="stop serving")
-    stop.set_defaults(do=lambda options: realweb.stop(options.dir))
+    stop.set_defaults(do=lambda options: real_web.stop(options.dir))
     remove = commands.add_parser("remove", help="stop serving and delete the directory")
-    remove.set_defaults(do=lambda options: realweb.remove(options.dir))
+    remove.set_defaults(do=lambda options: real_web.remove(options.dir))
     urls = commands.add_parser("urls", help="print the start page of each host")
-    urls.set_defaults(do=lambda options: print(*realweb.load(options.dir).seeds, sep="\n"))
+    urls.set_defaults(do=lambda options: print(*real_web.load(options.dir).seeds, sep="\n"))
     count = commands.add_parser("count", help="print as JSON how many URLs a full crawl meets")
     for kind in Kind:
         count.add_argument(list_option(kind), metavar="FILE", type=Path, help=f"write the URLs answered so: {kind}")
@@ -65,14 +65,14 @@ def list_option(kind: Kind) -> str:
 
 def do_setup(options: argparse.Namespace) -> None:
     """Set up a web and say what it holds."""
-    packages = realweb.SMALL_PACKAGES if options.small else realweb.DEFAULT_PACKAGES
-    web = realweb.setup(options.dir, options.packages.split(",") if options.packages else packages, options.port)
+    packages = real_web.SMALL_PACKAGES if options.small else real_web.DEFAULT_PACKAGES
+    web = real_web.setup(options.dir, options.packages.split(",") if options.packages else packages, options.port)
     print(f"{len(web.hosts)} hosts on port {web.port}; start pages in {web.directory / 'seeds.txt'}")
 
 
 def do_count(options: argparse.Namespace) -> None:
     """Print the numbers, and write the lists that were asked for."""
-    result = realweb.count(realweb.load(options.dir))
+    result = real_web.count(real_web.load(options.dir))
     for kind in Kind:
         file = getattr(options, list_option(kind).lstrip("-").replace("-", "_"))
         if file is not None:

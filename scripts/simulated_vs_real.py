@@ -20,8 +20,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from scripts.cao2003.agreement import Agreement, compare
-from scripts.localcrawl import Conditions
-from scripts.localweb import WebSpec
+from testbed.crawl import Conditions
+from testbed.web import WebSpec
 
 TOLERANCE = 0.05
 HEAD = (

@@ -37,8 +37,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from crawlproject.content.page_marks import page_marks
-from crawlproject.frontier.file_kinds import extension_of
-from crawlproject.frontier.suspects import GuardLimits
+from crawlproject.frontier.guard.watched_patterns import GuardLimits
+from crawlproject.frontier.learning.file_kinds import extension_of
 from crawlproject.urls import NON_TEXT_EXTENSIONS, Canonicalizer, LinkFilter, extract
 from scripts.guard_walk import ORDERS, Shown, Walk
 

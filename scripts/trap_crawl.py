@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from scripts.localcrawl import Conditions, crawl
-from scripts.localweb import WebSpec, first_fetches, into_traps
+from testbed.crawl import Conditions, crawl
+from testbed.web import WebSpec, first_fetches, into_traps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

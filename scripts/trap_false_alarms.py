@@ -19,7 +19,7 @@ import zstandard
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from crawlproject.frontier.suspects import GuardLimits
+from crawlproject.frontier.guard.watched_patterns import GuardLimits
 from crawlproject.urls import Canonicalizer
 from scripts.guard_walk import NO_MARKS, ORDERS, Shown, Walk
 

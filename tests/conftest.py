@@ -7,8 +7,8 @@ from itertools import groupby
 import pytest
 from hypothesis import HealthCheck, settings
 
-from scripts.realweb import SMALL_PACKAGES, RealWebError, setup
-from scripts.realweb.web import RealWeb
+from testbed.real_web import SMALL_PACKAGES, RealWebError, setup
+from testbed.real_web.web import RealWeb
 
 # The same examples in every run, and not many; ``scripts/explore`` looks at others.
 COMMON = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)

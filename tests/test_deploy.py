@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.localweb import RunningWeb, WebSpec, fetches, running_web
+from testbed.web import RunningWeb, WebSpec, fetches, running_web
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from scrapy.settings import default_settings
 
-from crawlproject.all_settings import DEFAULTS, OTHERS, PREFIXES
-from crawlproject.presets import PRESETS
+from crawlproject.options.all_settings import DEFAULTS, OTHERS, PREFIXES
+from crawlproject.options.presets import PRESETS
 from crawlproject.spiders.web import ARGUMENTS, LIMITS
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.localweb import WebSpec, running_web
+from testbed.web import WebSpec, running_web
 
 from .test_layering import imports
 

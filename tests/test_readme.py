@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.localweb import WebSpec, running_web
+from testbed.web import WebSpec, running_web
 from tests.processes import run_python
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import crawlproject
-from crawlproject.page_types import DEFAULT_TYPES, _pattern
+from crawlproject.middlewares.page_types import DEFAULT_TYPES, _pattern
 from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS, DropRules
 
 #: Length of the shorter input, and how many times as long the longer one is.
@@ -129,8 +129,8 @@ def test_all_expressions_are_found() -> None:
     assert names >= {
         "crawlproject.urls.canonical._plain_link",
         "crawlproject.urls.parse_budget._tags",
-        "crawlproject.frontier.visit_ids._parameters",
-        "crawlproject.robots._MAX_AGE",
+        "crawlproject.frontier.guard.visit_ids._parameters",
+        "crawlproject.middlewares.robots._MAX_AGE",
     }
     assert len(names) >= 35
 

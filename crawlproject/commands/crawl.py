@@ -28,7 +28,7 @@ class Command(crawl.Command):
             self.exitcode = 1
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
-        from crawlproject.all_settings import closest
+        from crawlproject.options.all_settings import closest
 
         assert self.crawler_process is not None
         names = self.crawler_process.spider_loader.list()

@@ -13,7 +13,7 @@ from scrapy.exceptions import UsageError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from crawlproject.frontier_report import FrontierReport
+    from crawlproject.commands.frontier_report import FrontierReport
 
 #: Columns of the table of servers: key, title, format.
 COLUMNS = (
@@ -68,9 +68,9 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Print the report; UsageError where JOBDIR is missing, exit code 1 where it has no readable frontier."""
-        from crawlproject.frontier_report import FrontierReport
-        from crawlproject.options import FrontierOptions
-        from crawlproject.presets import apply_preset
+        from crawlproject.commands.frontier_report import FrontierReport
+        from crawlproject.options.frontier import FrontierOptions
+        from crawlproject.options.presets import apply_preset
         from crawlproject.storage import StoreError
 
         if len(args) != 1:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.commands import parse
 
+from crawlproject.discovery.links import link_filter_from_settings
 from crawlproject.dupefilter import canonicalizer_from_settings
-from crawlproject.intake import link_filter_from_settings
 from crawlproject.links import Links
 
 if TYPE_CHECKING:

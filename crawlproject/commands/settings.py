@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import settings
 
-from crawlproject.all_settings import DEFAULTS
+from crawlproject.options.all_settings import DEFAULTS
 
 if TYPE_CHECKING:
     import argparse

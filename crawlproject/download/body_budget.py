@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, finalize
 
 from crawlproject.download.timing import CLOCK
-from crawlproject.engine_alarm import unfinished_requests
-from crawlproject.network_options import NetworkOptions
+from crawlproject.engine import unfinished_requests
+from crawlproject.options.network import NetworkOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

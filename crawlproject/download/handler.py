@@ -34,8 +34,8 @@ from crawlproject.download.connection import ConnectionPool, Opening
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.resolver import close_resolver, crawl_resolver
 from crawlproject.download.timing import CLOCK, TimedResponse, Timing
-from crawlproject.engine_alarm import engine_of
-from crawlproject.network_options import NetworkOptions
+from crawlproject.engine import engine_of
+from crawlproject.options.network import NetworkOptions
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:

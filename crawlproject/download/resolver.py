@@ -12,7 +12,7 @@ from cachetools import TLRUCache
 
 from crawlproject.download.lookup import NameLookup, NameLookupError, is_address
 from crawlproject.download.timing import CLOCK
-from crawlproject.network_options import NetworkOptions
+from crawlproject.options.network import NetworkOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

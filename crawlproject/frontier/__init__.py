@@ -38,11 +38,11 @@ from crawlproject.frontier.policy import (
     QualityFirst,
 )
 from crawlproject.frontier.politeness import Politeness, retry_after_seconds
+from crawlproject.frontier.queues.protocols import FrontierStore, ServerUrls, UrlRows
+from crawlproject.frontier.queues.stored_queue import QueueRows, StoredUrlQueue
+from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Group, Server, ServerState
-from crawlproject.frontier.server_urls import FrontierStore, ServerUrls, UrlRows
 from crawlproject.frontier.session import Measurement, Session
-from crawlproject.frontier.stored_queue import QueueRows, StoredUrlQueue
-from crawlproject.frontier.url_queue import UrlQueue
 
 __all__ = [
     "POLICIES",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.frontier.heap import LazyHeap
+from crawlproject.frontier.queues.heap import LazyHeap
 
 if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.policy import Policy
+    from crawlproject.frontier.queues.protocols import FrontierStore
     from crawlproject.frontier.server import Server
-    from crawlproject.frontier.server_urls import FrontierStore
     from crawlproject.frontier.session import Measurement, Session
 
 #: Arrival numbers start here, so that an entry given back can be put before all others of its quality.

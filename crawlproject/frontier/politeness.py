@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from crawlproject.frontier.estimate import Estimates
+    from crawlproject.frontier.learning.estimate import Estimates
 
 Mode = Literal["request", "session"]
 

@@ -6,21 +6,21 @@ from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.estimate import Estimates
-from crawlproject.frontier.heap import LazyHeap
+from crawlproject.frontier.learning.estimate import Estimates
 from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES
+from crawlproject.frontier.queues.heap import LazyHeap
 from crawlproject.frontier.session import Session
 
 if TYPE_CHECKING:
-    from crawlproject.frontier.copies import CopyRun, SharedPages
-    from crawlproject.frontier.file_kinds import FileKinds
-    from crawlproject.frontier.heap import HeapItem
-    from crawlproject.frontier.look_ahead import Yield
+    from crawlproject.frontier.guard.copies import CopyRun, SharedPages
+    from crawlproject.frontier.guard.watched_patterns import ServerGuard
+    from crawlproject.frontier.learning.file_kinds import FileKinds
+    from crawlproject.frontier.learning.look_ahead import Yield
+    from crawlproject.frontier.learning.prior import Prior
     from crawlproject.frontier.politeness import Politeness
-    from crawlproject.frontier.prior import Prior
-    from crawlproject.frontier.server_urls import ServerUrls
+    from crawlproject.frontier.queues.heap import HeapItem
+    from crawlproject.frontier.queues.protocols import ServerUrls
     from crawlproject.frontier.session import Measurement
-    from crawlproject.frontier.suspects import ServerGuard
 
 
 #: No session takes less (seconds): a rank divides by its time, and the clock may have measured 0.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.heap import LazyHeap
+from crawlproject.frontier.queues.heap import LazyHeap
 from crawlproject.frontier.server import Group, Server, ServerState
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.copies import CopyRun, learn_shared
 from crawlproject.frontier.entry import path_of
-from crawlproject.frontier.expectation import Expectations
+from crawlproject.frontier.guard.copies import CopyRun, learn_shared
+from crawlproject.frontier.learning.expectation import Expectations
+from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Server
 from crawlproject.frontier.server_queue import ServerQueue
-from crawlproject.frontier.url_queue import UrlQueue
 from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.politeness import Politeness
-    from crawlproject.frontier.server_urls import FrontierStore, ServerUrls
+    from crawlproject.frontier.queues.protocols import FrontierStore, ServerUrls
     from crawlproject.frontier.session import Measurement, Session
 
 #: How many servers a page may cause to be ranked anew, about 10 µs each: no pause, however many servers wait.

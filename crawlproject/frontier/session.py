@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from crawlproject.frontier.heap import HeapItem
+    from crawlproject.frontier.queues.heap import HeapItem
     from crawlproject.frontier.server import Server
 
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from crawlproject.frontier.copies import CopyRun, SharedPages
-from crawlproject.frontier.file_kinds import FileKinds
-from crawlproject.frontier.look_ahead import Yield
-from crawlproject.frontier.prior import Observed
-from crawlproject.frontier.suspects import ServerGuard
+from crawlproject.frontier.guard.copies import CopyRun, SharedPages
+from crawlproject.frontier.guard.watched_patterns import ServerGuard
+from crawlproject.frontier.learning.file_kinds import FileKinds
+from crawlproject.frontier.learning.look_ahead import Yield
+from crawlproject.frontier.learning.prior import Observed
 
 if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.queues.protocols import ServerUrls
     from crawlproject.frontier.server import Server
-    from crawlproject.frontier.server_urls import ServerUrls
 
 SERVER_ATTRIBUTES = (
     *("crawl_delay", "estimates", "failures", "found", "given_up", "ready_at"),

@@ -6,7 +6,7 @@ LoopLag, stats, signals.load_asked --> LoadMonitor --> stats monitor/*, log --> 
 """
 
 from crawlproject.monitor.load import LoadMonitor
-from crawlproject.monitor.options import MonitorOptions
 from crawlproject.monitor.throttle import Throttle
+from crawlproject.options.monitor import MonitorOptions
 
 __all__ = ["LoadMonitor", "MonitorOptions", "Throttle"]

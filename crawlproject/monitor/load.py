@@ -11,13 +11,13 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from crawlproject.download.timing import CLOCK
-from crawlproject.failure_log import failure_counts
-from crawlproject.middlewares import frontier_scheduler
+from crawlproject.middlewares.base import frontier_scheduler
+from crawlproject.monitor.failure_log import failure_counts
 from crawlproject.monitor.loop_lag import LoopLag
 from crawlproject.monitor.metrics import MetricsServer
-from crawlproject.monitor.options import MonitorOptions
 from crawlproject.monitor.throttle import Throttle
 from crawlproject.monitor.waiting import waiting_words
+from crawlproject.options.monitor import MonitorOptions
 from crawlproject.signals import load_asked
 
 if TYPE_CHECKING:

@@ -11,18 +11,18 @@ from scrapy import Spider, signals
 from scrapy.exceptions import CloseSpider
 from scrapy.http import TextResponse
 
-from crawlproject.all_settings import closest
-from crawlproject.failure_log import COUNTED, failure_counts
+from crawlproject.discovery.page_reading import is_html, media_type, read_page, wants_text
+from crawlproject.discovery.sitemap_reader import sitemap_links
 from crawlproject.items import Page
-from crawlproject.limit_options import LimitOptions
 from crawlproject.links import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS, Links
-from crawlproject.middlewares import frontier_scheduler
-from crawlproject.page_reading import is_html, media_type, read_page, wants_text
-from crawlproject.request_entries import KEEP
-from crawlproject.seed_list import seed_lines
-from crawlproject.setting_values import age_seconds
-from crawlproject.sitemap_reader import sitemap_links
-from crawlproject.start_errors import starting
+from crawlproject.middlewares.base import frontier_scheduler
+from crawlproject.monitor.failure_log import COUNTED, failure_counts
+from crawlproject.options.all_settings import closest
+from crawlproject.options.limits import LimitOptions
+from crawlproject.options.start_errors import starting
+from crawlproject.options.values import age_seconds
+from crawlproject.requests.entries import KEEP
+from crawlproject.spiders.seed_list import seed_lines
 from crawlproject.urls import BadSeed, read_seeds, server_key
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.frontier.place import Row, decode_row, encode_row
+from crawlproject.frontier.queues.sort_key import Row, decode_row, encode_row
 from crawlproject.storage.errors import StoreError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from itertools import islice
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.place import PLACE_BYTES
+from crawlproject.frontier.queues.sort_key import PLACE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

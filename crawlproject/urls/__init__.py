@@ -12,7 +12,7 @@ from crawlproject.urls.extract import MAX_LINKS, PageLinks, extract
 from crawlproject.urls.link_filter import NON_TEXT_EXTENSIONS, LinkFilter
 from crawlproject.urls.seeds import BadSeed, Seed, read_seeds
 from crawlproject.urls.server_key import RegisteredDomain, domain_of_server, host_of, server_key
-from crawlproject.urls.url_patterns import UrlPatterns
+from crawlproject.urls.wildcards import UrlPatterns
 
 __all__ = [
     "DEFAULT_DROP_PARAMS",

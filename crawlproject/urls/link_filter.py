@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from crawlproject.urls.canonical import origin_of
-from crawlproject.urls.url_patterns import UrlPatterns
+from crawlproject.urls.wildcards import UrlPatterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,13 +10,13 @@ from crawlproject.frontier.dispatch import LINGER
 from crawlproject.simulation.crawl import CrawlOptions, simulate
 from crawlproject.simulation.metrics import Curve
 from crawlproject.simulation.worth import KnownWorth
-from scripts.localcrawl import area, crawl
+from testbed.crawl import area, crawl
 
 from .twin import twin
 
 if TYPE_CHECKING:
-    from scripts.localcrawl import Conditions, Run
-    from scripts.localweb import WebSpec
+    from testbed.crawl import Conditions, Run
+    from testbed.web import WebSpec
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from crawlproject.simulation.synthetic import SyntheticSpec, build
-from scripts.localcrawl import Conditions, crawl
-from scripts.localweb import WebSpec
+from testbed.crawl import Conditions, crawl
+from testbed.web import WebSpec
 
 from .output import Result, Row, line_plot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scripts.localweb import Record
+    from testbed.web import Record
 
     from .plan import Plan, Size
 
@@ -72,7 +72,7 @@ def _crawled(size: Size, seed: int) -> tuple[Counter[int], Counter[int], int]:
 def limits(records: Iterable[Record]) -> dict[str, int]:
     """Server -> the requests that a connection had carried when the server closed it. O(records).
 
-    >>> from scripts.localweb import Record
+    >>> from testbed.web import Record
     >>> limits([Record("close", "127.1.0.1", 1, 7, 0.0, 0.0, 0, 0, "", "", "limit")])
     {'127.1.0.1': 7}
     """

@@ -16,8 +16,8 @@ from crawlproject.frontier import POLICIES
 from crawlproject.simulation.crawl import CrawlOptions, simulate
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.worth import KnownWorth
-from scripts.localcrawl import Conditions, crawl
-from scripts.localweb import WebSpec
+from testbed.crawl import Conditions, crawl
+from testbed.web import WebSpec
 
 from .output import Result, Row, line_plot
 from .plan import in_parallel

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from scripts.localcrawl import Conditions, crawl
-from scripts.localweb import WebSpec
+from testbed.crawl import Conditions, crawl
+from testbed.web import WebSpec
 
 from .output import Result, Row, stacked_plot
 from .profile import profiled_crawl

@@ -16,8 +16,8 @@ from crawlproject.simulation.metrics import SAMPLES, Curve
 from crawlproject.simulation.plots import figures
 from crawlproject.simulation.report import CurveSet, curves
 from crawlproject.simulation.synthetic import SyntheticSpec
-from scripts.localcrawl import Conditions, crawl
-from scripts.localweb import WebSpec
+from testbed.crawl import Conditions, crawl
+from testbed.web import WebSpec
 
 from .output import Result, Row
 

@@ -10,8 +10,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TypeAlias
 
-from scripts.localcrawl.crawl import ROOT
-from scripts.localweb import WebSpec, running_web
+from testbed.crawl.crawl import ROOT
+from testbed.web import WebSpec, running_web
 
 #: (file, line, name), as ``pstats`` has it.
 Function: TypeAlias = tuple[str, int, str]

@@ -9,7 +9,7 @@ import numpy as np
 from crawlproject.simulation.web import SimulatedWeb, compressed, sources_of
 
 if TYPE_CHECKING:
-    from scripts.localweb import Web
+    from testbed.web import Web
 
 #: To open or to close a connection on loopback (seconds).
 LOOPBACK = 3e-4

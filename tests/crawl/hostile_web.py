@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from scripts.localdns import Name, NameServer, Zone, running_name_server
+from testbed.dns import Name, NameServer, Zone, running_name_server
 
 ALLOWED = "127.0.0.2"
 FORBIDDEN = ("127.0.0.1", "127.0.0.3", "127.1.2.3", "::1")

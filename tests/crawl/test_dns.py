@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scripts.localdns import Name, NameServer, Zone, running_name_server
-from scripts.localweb import RunningWeb, WebSpec, running_web
+from testbed.dns import Name, NameServer, Zone, running_name_server
+from testbed.web import RunningWeb, WebSpec, running_web
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl
 
 WEB = "crawlproject.spiders.web.WebSpider"

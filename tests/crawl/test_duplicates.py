@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from crawlproject.frontier.copies import MIN_TIMES
+from crawlproject.frontier.guard.copies import MIN_TIMES
 from tests.content.texts import text
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling
 from tests.crawl.scripted_site import Answer, Asked, Site, page, scripted_site

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from scripts.localdns import running_name_server
+from testbed.dns import running_name_server
 from tests.crawl.crawling import environment
 from tests.crawl.scripted_site import Answer, page, scripted_site
 from tests.processes import run_python

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawlproject import settings as project
-from scripts.localdns import running_name_server
+from testbed.dns import running_name_server
 from tests.crawl import crawling
 from tests.crawl.crawling import IMPOLITE, crawl
 from tests.crawl.hostile_corpus import COUNT, servers

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scripts.localweb import (
+from testbed.web import (
     PolitenessRule,
     WebSpec,
     duplicates,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.localweb import (
+from testbed.web import (
     PolitenessRule,
     WebSpec,
     duplicates,

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from scripts.realweb import RealWeb, count, running_real_web
-from scripts.realweb.counting import Kind
+from testbed.real_web import RealWeb, count, running_real_web
+from testbed.real_web.counting import Kind
 from tests.crawl.crawling import IMPOLITE, crawl
 
 

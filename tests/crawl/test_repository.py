@@ -19,7 +19,7 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from crawlproject.repository import PageIndex, PageRow, WarcFiles
-from scripts.localweb import WebSpec, running_web
+from testbed.web import WebSpec, running_web
 from tests.crawl.crawling import IMPOLITE, crawl, crawling
 from tests.crawl.nasty_server import response as raw_response
 from tests.crawl.nasty_server import running

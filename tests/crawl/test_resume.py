@@ -13,7 +13,7 @@ import pytest
 
 from crawlproject.storage import DiskStore
 from scripts.crash_test import PAGES_PER_KILL, crash_crawl, crash_spec
-from scripts.localweb import WebSpec, duplicates, fetches, running_web
+from testbed.web import WebSpec, duplicates, fetches, running_web
 from tests.crawl.crawling import IMPOLITE, crawl, crawling
 from tests.crawl.scripted_site import page, scripted_site
 

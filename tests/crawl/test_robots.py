@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from crawlproject.tolerant import MAX_ROBOTS_TXT
+from crawlproject.middlewares.hardening import MAX_ROBOTS_TXT
 from crawlproject.urls import host_of
 from tests.crawl.crawling import IMPOLITE, crawl
 from tests.crawl.differential import QUICK, Run, run, run_on
 from tests.crawl.nasty_server import response, running
 from tests.crawl.scripted_site import Answer, Site, page, redirect, scripted_site
-from tests.glue.test_robots_rules import HOSTILE
+from tests.middlewares.test_robots_rules import HOSTILE
 
 SPIDER = "StartUrlsSpider"
 INLINE = "tests.crawl.inline_spiders"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.suspects import GuardLimits
-from scripts.localweb import WebSpec, into_traps, running_web
+from crawlproject.frontier.guard.watched_patterns import GuardLimits
+from testbed.web import WebSpec, into_traps, running_web
 from tests.crawl.crawling import IMPOLITE, crawl
 from tests.crawl.nasty_server import page, response, running
 

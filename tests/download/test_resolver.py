@@ -16,8 +16,8 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.download.lookup import NameLookup, NameLookupError
 from crawlproject.download.resolver import MAX_IN_FLIGHT, CachingResolver
-from crawlproject.network_options import NetworkOptions
-from scripts.localdns import Name, NameServer, Zone
+from crawlproject.options.network import NetworkOptions
+from testbed.dns import Name, NameServer, Zone
 
 OPTIONS = NetworkOptions.from_settings(Settings({"FRONTIER_DNS_MIN_TTL": 10, "FRONTIER_DNS_MAX_TTL": 1000}))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, Session
-from crawlproject.frontier.backlog import MEAN_TO_BEST, Backlog
+from crawlproject.frontier.learning.backlog import MEAN_TO_BEST, Backlog
 
 LARGE, SMALL = "http://large.example", "http://small.example"
 AWAY = Politeness(mode="request", factor=10.0, min_delay=0.0, max_delay=60.0)  # after each request, not connected

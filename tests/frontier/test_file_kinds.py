@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawlproject.frontier.file_kinds import MAX_DIRECTORIES, MAX_KINDS, PAGES, FileKinds, kind_of
+from crawlproject.frontier.learning.file_kinds import MAX_DIRECTORIES, MAX_KINDS, PAGES, FileKinds, kind_of
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,16 @@ import pytest
 
 from crawlproject.content.page_marks import page_marks
 from crawlproject.frontier import Entry, Frontier, QualityFirst
-from crawlproject.frontier.guard import DEMOTED, DEMOTION, Guard, demoted, is_dropped
+from crawlproject.frontier.guard.judge import DEMOTED, DEMOTION, Guard, demoted, is_dropped
+from crawlproject.frontier.guard.watched_patterns import (
+    LEAST_NUMBERS,
+    MAX_MARKS,
+    MAX_PATTERNS,
+    GuardLimits,
+    Marks,
+    Pattern,
+)
 from crawlproject.frontier.sift import set_guarded
-from crawlproject.frontier.suspects import LEAST_NUMBERS, MAX_MARKS, MAX_PATTERNS, GuardLimits, Marks, Pattern
 from scripts.guard_walk import Shown, Walk
 from tests.generated_sites import words
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from crawlproject.content.page_marks import page_marks
-from crawlproject.frontier import guard
-from crawlproject.frontier.mark_budget import MarkBudget
-from crawlproject.frontier.suspects import GuardLimits
+from crawlproject.frontier.guard import judge as guard
+from crawlproject.frontier.guard.mark_budget import MarkBudget
+from crawlproject.frontier.guard.watched_patterns import GuardLimits
 from crawlproject.urls import Canonicalizer, extract
 from scripts.guard_walk import ORDERS, Shown, Walk
 from tests.generated_sites import REAL, TRAPS, Site

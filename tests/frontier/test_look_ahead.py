@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlproject.frontier import BestPrefix, CapacityBased, Entry, Frontier, Measurement, Politeness, server_table
-from crawlproject.frontier.look_ahead import (
+from crawlproject.frontier.learning.look_ahead import (
     BUCKET_DECAY,
     DRIFT,
     GAIN_DECAY,
@@ -14,8 +14,8 @@ from crawlproject.frontier.look_ahead import (
     LookAhead,
     Yield,
 )
+from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Server
-from crawlproject.frontier.url_queue import UrlQueue
 
 A, B = "http://a.example", "http://b.example"
 NO_WAIT = Politeness(mode="session", factor=0, min_delay=0, max_delay=0)

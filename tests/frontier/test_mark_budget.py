@@ -5,9 +5,9 @@ from __future__ import annotations
 from array import array
 
 from crawlproject.frontier import Entry, Frontier, QualityFirst
-from crawlproject.frontier.guard import Guard
-from crawlproject.frontier.mark_budget import PER_PATTERN, MarkBudget
-from crawlproject.frontier.suspects import GuardLimits, Pattern, ServerGuard
+from crawlproject.frontier.guard.judge import Guard
+from crawlproject.frontier.guard.mark_budget import PER_PATTERN, MarkBudget
+from crawlproject.frontier.guard.watched_patterns import GuardLimits, Pattern, ServerGuard
 
 PAGES = 6
 #: Marks of a pattern that takes 100 with what is beside them.

@@ -3,7 +3,7 @@
 import pytest
 
 from crawlproject.frontier import CapacityBased, Frontier, Politeness
-from crawlproject.frontier.copies import (
+from crawlproject.frontier.guard.copies import (
     MAX_CONTENTS,
     MAX_OTHERS,
     MIN_SHARED,
@@ -12,8 +12,8 @@ from crawlproject.frontier.copies import (
     SharedPages,
     is_circle,
 )
+from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.snapshot import restore_server, server_state
-from crawlproject.frontier.url_queue import UrlQueue
 
 A, B, C = (f"http://{name}.example" for name in "abc")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.frontier.place import (
+from crawlproject.frontier.queues.sort_key import (
     MAX_PRIORITY,
     PLACE_BYTES,
     Place,

@@ -12,8 +12,8 @@ from crawlproject.frontier import (
     QualityFirst,
     Server,
 )
-from crawlproject.frontier.estimate import Estimates, smooth
-from crawlproject.frontier.url_queue import UrlQueue
+from crawlproject.frontier.learning.estimate import Estimates, smooth
+from crawlproject.frontier.queues.url_queue import UrlQueue
 
 # One server for all policies: four URLs of quality 0.9, 0.5, 0.3, 0.1; it carries 3 requests per connection.
 # ConnectionTime 0.2 s, ResponseTime 0.6 s, persistent: P = min(3, 4) = 3,

@@ -3,7 +3,7 @@
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness, retry_after_seconds
-from crawlproject.frontier.estimate import Estimates
+from crawlproject.frontier.learning.estimate import Estimates
 
 NOON = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
 

@@ -14,8 +14,8 @@ from crawlproject.frontier import (
     Measurement,
     Politeness,
 )
-from crawlproject.frontier.look_ahead import LookAhead
-from crawlproject.frontier.sitemaps import DECAY, PRIOR_URLS, PRIOR_WEIGHT, Sitemaps
+from crawlproject.frontier.learning.look_ahead import LookAhead
+from crawlproject.frontier.learning.sitemaps import DECAY, PRIOR_URLS, PRIOR_WEIGHT, Sitemaps
 
 A, B = "http://a.example", "http://b.example"
 SITEMAP = f"{A}/sitemap.xml"

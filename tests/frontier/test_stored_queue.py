@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from crawlproject.frontier import Entry, QueueRows, StoredUrlQueue, UrlQueue
 from crawlproject.frontier.entry import path_of
-from crawlproject.frontier.place import PLACE_BYTES
-from crawlproject.frontier.stored_queue import SPARE
+from crawlproject.frontier.queues.sort_key import PLACE_BYTES
+from crawlproject.frontier.queues.stored_queue import SPARE
 
 SERVER = "http://a.example"
 

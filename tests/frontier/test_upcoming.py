@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlproject.frontier import Entry, Frontier, Measurement, Politeness, QualityFirst
-from crawlproject.frontier.heap import HeapItem, LazyHeap
+from crawlproject.frontier.queues.heap import HeapItem, LazyHeap
 
 POLITE = Politeness(mode="session", factor=0, min_delay=5, max_delay=5)
 

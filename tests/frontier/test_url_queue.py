@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.frontier import url_queue
 from crawlproject.frontier.entry import Entry, path_of
-from crawlproject.frontier.url_queue import SORTED_ITEMS, UrlQueue
+from crawlproject.frontier.queues import url_queue
+from crawlproject.frontier.queues.url_queue import SORTED_ITEMS, UrlQueue
 
 SERVER = "http://a.example"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawlproject.frontier.visit_ids import VisitIds, may_have_id, without
+from crawlproject.frontier.guard.visit_ids import VisitIds, may_have_id, without
 
 HOME = "http://a.example/"
 

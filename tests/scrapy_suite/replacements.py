@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from crawlproject.addon import REPLACED
-from crawlproject.tolerant import OffLoopCompressionMiddleware
+from crawlproject.middlewares.hardening import OffLoopCompressionMiddleware
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

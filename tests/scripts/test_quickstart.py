@@ -32,7 +32,7 @@ def marked(mark: str) -> list[int]:
 def test_ctrl_c_ends_the_demonstration_quietly(tmp_path: Path) -> None:
     """Exit code 130, no traceback, nothing left running."""
     mark = f"mark-{uuid4()}"
-    for name in ("crawlproject", "scripts"):  # it writes beside them
+    for name in ("crawlproject", "scripts", "testbed"):  # it writes beside them
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "scrapy.cfg", tmp_path)
     demo = subprocess.Popen(

@@ -15,8 +15,8 @@ from scripts.cao2003.agreement import compare
 from scripts.cao2003.fig3 import limits
 from scripts.cao2003.profile import DOWNLOAD, PARSE, SEEN, Function, by_part
 from scripts.cao2003.twin import twin
-from scripts.localcrawl import Conditions, CpuLog, area
-from scripts.localweb import Record, WebSpec, build_web
+from testbed.crawl import Conditions, CpuLog, area
+from testbed.web import Record, WebSpec, build_web
 
 SMALL = ["--servers", "100", "--pages", "2000", "--sessions", "12", "--connections", "4,16,64"]
 

@@ -10,13 +10,13 @@ from scrapy.http import Response
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
+from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, Server
-from crawlproject.frontier.copies import MIN_SHARED
-from crawlproject.frontier.guard import Guard, GuardedPage
+from crawlproject.frontier.guard.copies import MIN_SHARED
+from crawlproject.frontier.guard.judge import Guard, GuardedPage
+from crawlproject.frontier.guard.watched_patterns import GuardLimits
 from crawlproject.frontier.sift import set_guarded
 from crawlproject.frontier.snapshot import SERVER_ATTRIBUTES
-from crawlproject.frontier.suspects import GuardLimits
-from crawlproject.skipped_files import SkippedFiles
 from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
 
 A, B, NEW = (f"http://{name}.example" for name in ("a", "b", "new"))

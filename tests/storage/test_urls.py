@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.frontier.place import PLACE_BYTES
+from crawlproject.frontier.queues.sort_key import PLACE_BYTES
 from crawlproject.storage import DiskStore, DiskUrlRows
 from crawlproject.storage.directory import StoreLabel
 

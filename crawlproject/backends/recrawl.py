@@ -1,0 +1,219 @@
+"""Recrawls: what was fetched is remembered, and put back into the frontier when it is old.
+
+With the disk backend every page fetched is kept with its time and validators, written together with the
+acknowledgement of its entry.  A recrawl moves those that are old enough from there into the frontier: a page is in one
+of the two, whenever the process is killed.  The entry carries what was known of the page, so that a page that cannot
+be fetched now is remembered as it was.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from struct import Struct
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scrapy import signals
+
+from crawlproject.dupefilter import canonicalizer_from_settings
+from crawlproject.frontier import Entry
+from crawlproject.frontier.entry import path_of, url_of
+from crawlproject.requests.codec import REQUEST
+from crawlproject.requests.link_request import link_failed
+from crawlproject.storage import DiskFetchedPages, FetchedPage
+from crawlproject.urls import server_key
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from crawlproject.frontier import Frontier
+    from crawlproject.requests.codec import RequestCodec
+    from crawlproject.storage import DiskFrontierStore, DiskStore
+
+logger = logging.getLogger(__name__)
+
+#: First byte of the payload of an entry that is fetched again; its mark follows, then the payload it had before.
+AGAIN = b"a"
+
+#: ``Request.meta`` of such a request, its mark: what is known of the page, and for a while the two below.
+RECRAWL = "frontier_recrawl"
+#: In a mark: its validators are in the request's headers.
+SENT = "sent"
+#: In a mark: another entry, of a retry, is queued in its place.
+REPLACED = "replaced"
+
+#: ``Request.meta`` of such a request once its page has come: what the page shows was seen by an earlier run.
+FETCHED_BEFORE = "frontier_fetched_before"
+
+#: Keys of ``meta`` that tell how one fetch went, not how to fetch the page.
+PASSING = (
+    "retry_times",
+    "redirect_times",
+    "redirect_ttl",
+    "redirect_urls",
+    "redirect_reasons",
+    RECRAWL,
+    FETCHED_BEFORE,
+)
+
+REDIRECTS = frozenset((301, 302, 303, 307, 308))
+#: Answers that say that there is no such page.
+GONE = frozenset((404, 410))
+UNCHANGED = 304
+
+#: Pages put back between two commits.
+CHUNK = 10_000
+
+_mark = Struct(">IHB")
+
+
+class Answer(NamedTuple):
+    """What a server said of a page."""
+
+    status: int
+    etag: bytes
+    modified: bytes
+
+
+def pack_again(page: FetchedPage) -> bytes:
+    """The payload of the entry that fetches ``page`` again. O(size)."""
+    head = _mark.pack(page.fetched, len(page.etag), len(page.modified))
+    return AGAIN + head + page.etag + page.modified + (page.payload or b"")
+
+
+def unpack_again(payload: bytes) -> tuple[dict[str, Any], bytes | None]:
+    """Mark and former payload. Raises ValueError for what ``pack_again`` has not written."""
+    start = len(AGAIN) + _mark.size
+    if len(payload) < start:
+        raise ValueError(f"not the mark of a recrawl: {payload!r}")
+    fetched, etag, modified = _mark.unpack_from(payload, len(AGAIN))
+    middle = start + etag
+    end = middle + modified
+    mark = {"fetched": fetched, "etag": payload[start:middle], "modified": payload[middle:end]}
+    return mark, payload[end:] or None
+
+
+class Recrawl:
+    """Keeps the pages fetched, and puts them back.
+
+    Stats: ``recrawl/queued`` (pages put back); of these ``recrawl/unchanged`` (304), ``recrawl/changed``,
+    ``recrawl/redirected``, ``recrawl/gone`` (404, 410: forgotten), ``recrawl/failed`` (remembered as before).
+    """
+
+    def __init__(self, crawler: Crawler, store: DiskStore, servers: DiskFrontierStore, codec: RequestCodec) -> None:
+        assert crawler.stats is not None
+        self._stats = crawler.stats
+        self._store = store
+        self._servers = servers
+        self._codec = codec
+        self._pages = DiskFetchedPages(store)
+        self._answers: dict[Request, Answer] = {}
+        self._canonical = canonicalizer_from_settings(crawler.settings).canonical
+        crawler.signals.connect(self._not_taken, signals.spider_error)
+        crawler.signals.connect(self._not_taken, signals.item_error)
+
+    def put_back(self, frontier: Frontier, age: float) -> None:
+        """Queue the pages fetched ``age`` seconds ago or earlier; those of servers given up stay where they are.
+
+        Commits every ``CHUNK`` pages, so that memory does not grow with them.  Raises StoreError.
+        """
+        latest = time.time() - age
+        entries: list[Entry] = []
+        for number, path, page in self._pages.stored():
+            server = self._servers.server(number)
+            if page.fetched > latest or server is None or server.given_up:
+                continue
+            server.fetched = max(0, server.fetched - 1)  # it counts again when it has come again
+            self._servers.changed(server)
+            url = url_of(path, server.key)
+            entries.append(Entry(url, page.quality, page.priority, page.depth, pack_again(page)))
+            self._pages.delete(number, path)
+            if len(entries) >= CHUNK:
+                self._queue(frontier, entries)
+        self._queue(frontier, entries)
+        logger.info("Recrawl: %d pages are queued again", self._stats.get_value("recrawl/queued"))
+
+    def _queue(self, frontier: Frontier, entries: list[Entry]) -> None:
+        frontier.push(entries)
+        self._store.commit()
+        self._stats.inc_value("recrawl/queued", len(entries))
+        entries.clear()
+
+    def answered(self, request: Request, response: Response) -> None:
+        """A server has answered ``request``, which the frontier had handed out. O(1)."""
+        whole = "dataloss" not in response.flags
+        etag, modified = (response.headers.get(name) or b"" for name in (b"ETag", b"Last-Modified"))
+        self._answers[request] = Answer(response.status, etag if whole else b"", modified if whole else b"")
+
+    def kept(self, request: Request) -> None:
+        """``request`` is over, and its entry stays queued."""
+        self._answers.pop(request, None)
+
+    def acknowledged(self, request: Request, entry: Entry) -> None:
+        """The entry of ``request`` leaves the frontier: remember its page, if it was one. O(size)."""
+        answer = self._answers.pop(request, None)
+        page = self._read(entry)
+        if page is None or (answer is None and not page.fetched):
+            return
+        outcome, after = _outcome(page, answer)
+        if outcome == "failed" and request.meta.get(RECRAWL, {}).get(REPLACED):
+            return
+        if page.fetched:
+            self._stats.inc_value(f"recrawl/{outcome}")
+        number = self._servers.number(server_key(entry.url))
+        if after is not None and after.fetched and number is not None and not self._came_from_itself(request):
+            self._pages.put(number, path_of(entry.url, server_key(entry.url)), after)
+
+    def _read(self, entry: Entry) -> FetchedPage | None:
+        """What ``entry`` says of its page, fetched at 0 if it never was; None where it is no page to fetch again.
+
+        That are requests with a body or another method, those that could not be stored, and those that a spider makes
+        whether or not they have been made before (``dont_filter``).
+        """
+        payload, priority, mark = entry.payload, entry.priority, None
+        if payload is not None and type(payload) is not bytes:
+            return None
+        if payload is not None and payload.startswith(AGAIN):
+            mark, payload = unpack_again(payload)
+        elif payload is not None and payload.startswith(REQUEST):
+            request = self._codec.decode(entry)
+            if request.method != "GET" or request.body or (request.dont_filter and "retry_times" not in request.meta):
+                return None
+            mark = request.meta.get(RECRAWL)
+            if request.errback is link_failed:
+                payload, priority = self._codec.encode_link(request.callback), 0
+            elif not request.meta.keys().isdisjoint(PASSING):
+                meta = {key: value for key, value in request.meta.items() if key not in PASSING}
+                payload = self._codec.encode(request.replace(meta=meta, dont_filter=False))
+        return FetchedPage(
+            **(mark or {"fetched": 0}), quality=entry.quality, priority=priority, depth=entry.depth, payload=payload
+        )
+
+    def _came_from_itself(self, request: Request) -> bool:
+        """Whether the page redirected to another spelling of its URL: under the first one it is remembered already."""
+        sources = request.meta.get("redirect_urls", ())
+        return bool(sources) and self._canonical(request.url) in map(self._canonical, sources)
+
+    def _not_taken(self, response: Response | None) -> None:
+        """The spider or a pipeline failed on a page: fetch it whole the next time, changed or not."""
+        request = None if response is None else response.request
+        if request is not None and request in self._answers:
+            self._answers[request] = self._answers[request]._replace(etag=b"", modified=b"")
+
+
+def _outcome(page: FetchedPage, answer: Answer | None) -> tuple[str, FetchedPage | None]:
+    """What became of ``page``, and what to remember of it."""
+    now = int(time.time())
+    if answer is not None and answer.status == UNCHANGED:
+        return "unchanged", page._replace(
+            fetched=now, etag=answer.etag or page.etag, modified=answer.modified or page.modified
+        )
+    if answer is not None and answer.status in GONE:
+        return "gone", None
+    if answer is not None and answer.status in REDIRECTS:
+        return "redirected", page._replace(fetched=now, etag=b"", modified=b"")
+    if answer is not None and 200 <= answer.status < 300:
+        return "changed", page._replace(fetched=now, etag=answer.etag, modified=answer.modified)
+    return "failed", page

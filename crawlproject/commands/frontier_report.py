@@ -1,0 +1,142 @@
+"""What waits in a stored frontier, and why in this order: the figures behind ``scrapy frontier``. Reads only."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+from crawlproject.frontier import Frontier, ServerState, StoredUrlQueue
+from crawlproject.frontier.entry import url_of
+from crawlproject.frontier.queues.sort_key import decode_place, decode_row
+from crawlproject.monitor.waiting import rest_reason
+from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore
+from crawlproject.urls import host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from crawlproject.frontier import Policy, Server
+    from crawlproject.options.frontier import FrontierOptions
+
+
+class FrontierReport:
+    """A stored frontier as it was last committed; also of a crawl that is running.
+
+    Opening is O(servers), some 200 µs each: of each the best URLs are read.  Raises StoreError where there is no
+    frontier, or it is damaged.
+    """
+
+    def __init__(self, path: Path, options: FrontierOptions) -> None:
+        self._store = DiskStore.read_only(path)
+        self._policy: Policy = options.policy()
+        self._now = time.time()
+        self._frontier = Frontier(self._policy, options.politeness, max_batch=options.max_batch)
+        self._frontier.copies_count = options.copies_penalty
+        servers = DiskFrontierStore(self._store, clock_offset=0.0)  # so the frontier's clock is the wall clock
+        try:
+            servers.load(self._frontier, self._now, options.politeness.longest_wait)
+        except BaseException:
+            self._store.close()
+            raise
+        self._rows = servers.rows
+        self._seen = len(DiskSeenStore(self._store))
+
+    def close(self) -> None:
+        """Release the store."""
+        self._store.close()
+
+    def counts(self) -> dict[str, Any]:
+        """URLs and servers by state.
+
+        ``urls_queued`` has those in flight in it: they are stored until they are dealt with.
+        """
+        counts = self._frontier.counts()
+        return {
+            "spider": self._store.label.spider,
+            "urls_seen": self._seen,
+            "urls_queued": counts["urls"],
+            "servers": counts["servers"],
+            "servers_ready": counts["ready"],
+            "servers_resting": counts["resting"],
+            "servers_idle": counts["idle"],
+            "servers_given_up": sum(server.given_up for server in self._frontier.servers()),
+            "servers_guarded": sum(bool(server.guarded) for server in self._frontier.servers()),
+        }
+
+    def servers(self, host: str | None = None, state: str | None = None) -> list[dict[str, Any]]:
+        """Servers by rank, best first; of one ``host`` (or server key), in one ``state`` (as shown), or all that
+        have URLs. O(n log n)."""
+        found = list(self._frontier.servers())
+        if host is not None:
+            found = [server for server in found if host in (server.key, host_of(server.key))]
+        if state is not None:
+            found = [server for server in found if _state(server) == state]
+        elif host is None:
+            found = [server for server in found if server.urls]
+        return sorted(map(self._terms, found), key=lambda terms: (-terms["rank"], terms["server"]))
+
+    def urls(self, key: str) -> Iterator[dict[str, Any]]:
+        """The queued URLs of the server ``key``, in the order of fetching. A few µs each."""
+        server = self._frontier.server(key)
+        if server is None:
+            return
+        by_quality = self._store.label.order == "quality"
+        for place, data in self._rows.rows(cast("StoredUrlQueue", server.urls).number):
+            quality, priority, _ = decode_place(place, by_quality=by_quality)
+            row = decode_row(data)
+            url = url_of(row.path, key)
+            yield {"url": url, "quality": quality, "priority": priority, "depth": row.depth}
+
+    def top_urls(self, key: str, count: int) -> list[dict[str, Any]]:
+        """The first ``count`` of ``urls``."""
+        return list(islice(self.urls(key), count))
+
+    def _terms(self, server: Server) -> dict[str, Any]:
+        """The rank of ``server`` and what it is made of; times in seconds."""
+        estimates, urls = server.estimates, server.urls
+        resting = server.state is ServerState.RESTING
+        return {
+            "server": server.key,
+            "rank": self._policy.rank(server) if urls else 0.0,
+            "state": _state(server),
+            "reason": _reason(server),
+            "last_error": server.last_error,
+            "fetched": server.fetched,
+            "allowed_at": datetime.fromtimestamp(server.ready_at, UTC).isoformat(timespec="seconds")
+            if resting
+            else "now",
+            "wait": max(0.0, server.ready_at - self._now),
+            "urls": len(urls),
+            "batch": server.expected_pages,
+            "best_quality": urls.best_quality,
+            "batch_quality": urls.window_sum,
+            "bonus": server.bonus,
+            "urgency": server.urgency,
+            "pages": server.pages,
+            "copies": server.copies,
+            "worth": server.worth,
+            "connect_time": estimates.connect_time,
+            "response_time": estimates.response_time,
+            "page_time": server.page_time,
+            "session_time": server.expected_time if urls else 0.0,
+            "crawl_delay": server.crawl_delay,
+            "failures": server.failures,
+            "guarded": server.guarded,
+            "refused": server.guard.refused if server.guard else 0,
+            "traps": server.guard.spent if server.guard else [],
+        }
+
+
+def _state(server: Server) -> str:
+    """The state as it is shown; a stored server has no session."""
+    return "given-up" if server.given_up else server.state.value
+
+
+def _reason(server: Server) -> str:
+    """Why a server is given up or rests; empty for others."""
+    if server.given_up:
+        return f"{server.failures} failures in a row" if server.failures else "too many failures in a row"
+    return rest_reason(server) if server.state is ServerState.RESTING else ""

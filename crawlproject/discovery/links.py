@@ -1,0 +1,238 @@
+"""Links of a page on their way into the frontier: canonical, filtered, new, with their quality."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import compress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crawlproject.discovery.page_limits import PAGE_LIMIT
+from crawlproject.discovery.page_reading import is_html
+from crawlproject.frontier import Entry
+from crawlproject.frontier.quality import link_gains
+from crawlproject.links import DUPLICATE_OF, SKIP_LINKS
+from crawlproject.options.limits import LimitOptions
+from crawlproject.storage.link_file import LinkRecord
+from crawlproject.urls import LinkFilter, server_key, why_none
+from crawlproject.urls.known_urls import remembering
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+    from scrapy.statscollectors import StatsCollector
+
+    from crawlproject.discovery.page_limits import PageLimits
+    from crawlproject.discovery.skipped_files import SkippedFiles
+    from crawlproject.discovery.trap_guard import TrapGuard
+    from crawlproject.dupefilter import SeenDupeFilter
+    from crawlproject.frontier.guard.judge import GuardedPage
+    from crawlproject.frontier.quality import Quality
+    from crawlproject.links import Links
+
+#: Links looked at before the event loop has its turn: 0.1 s, if all are new. The guard judges each so many by
+#: themselves, as if they stood on a page of their own.
+STEP = 5_000
+
+
+class Found(NamedTuple):
+    """What a page's links mean to the frontier."""
+
+    #: Those met for the first time.
+    entries: list[Entry]
+    #: URLs met before, with what this page adds to their quality.
+    raised: list[tuple[str, float]]
+    #: Key of the page's server, None for seeds.
+    found_on: str | None
+
+
+class _Source(NamedTuple):
+    """The page that links were found on, and what it adds to the quality of the pages they lead to."""
+
+    server_key: str | None
+    internal: float
+    external: float
+
+    def gains(self, urls: list[str]) -> list[float]:
+        """What it adds to each of the canonical ``urls``."""
+        internal, external = self.internal, self.external
+        if internal == external or self.server_key is None:
+            return [external] * len(urls)
+        start = self.server_key + "/"
+        return [internal if url.startswith(start) else external for url in urls]
+
+
+class LinkIntake:
+    """Turns ``Links`` into frontier entries; does the work of Scrapy's offsite, depth and URL-length middlewares.
+
+    O(length) per link; stats are written once per page.
+    """
+
+    def __init__(
+        self,
+        seen: SeenDupeFilter,
+        link_filter: LinkFilter,
+        quality: Quality,
+        stats: StatsCollector,
+        settings: BaseSettings,
+    ) -> None:
+        self.guard: TrapGuard | None = None  # who judges links by the pages they stand on
+        self.limits: PageLimits | None = None
+        self._seen = seen
+        self.files: SkippedFiles | None = None  # who judges links that end like files
+        self._filter = remembering(link_filter.reason)
+        self._seed_filter = link_filter.without_patterns().reason
+        of_files = replace(link_filter, extensions=frozenset())
+        self._filter_of_files, self._seed_filter_of_files = of_files.reason, of_files.without_patterns().reason
+        self._quality = quality
+        self._stats = stats
+        self._depth_limit = settings.getint("DEPTH_LIMIT")
+        self._record = LinkRecord.from_settings(settings, stats)
+
+    def find(self, links: Links, payload: Any = None) -> Found:
+        """The new ones among ``links``, with ``payload``, and what they add to others."""
+        parts = [part for part in self.find_in_steps(links, payload) if part is not None]
+        entries = [entry for part in parts for entry in part.entries]
+        return Found(entries, [item for part in parts for item in part.raised], parts[-1].found_on)
+
+    def find_in_steps(self, links: Links, payload: Any = None) -> Iterator[Found | None]:
+        """The same, ``STEP`` links at a time: what each step found is to be queued before the next one.
+
+        Counts each link in a stat ``frontier/links/*``.
+        """
+        depth = 0 if links.response is None else links.response.meta.get("depth", 0) + (links.kind == "page")
+        counts: Counter[str] = Counter(found=len(links.hrefs))
+        if self._depth_limit and depth > self._depth_limit:
+            counts["skipped/depth"] = len(links.hrefs)
+            yield Found([], [], None)
+        else:
+            yield from self._sift(links, depth, payload, counts)
+        for name, count in counts.items():
+            if count:
+                self._stats.inc_value(f"frontier/links/{name}", count)
+
+    def close(self) -> None:
+        """Finish the record of links."""
+        if self._record is not None:
+            self._record.close()
+
+    def _sift(self, links: Links, depth: int, payload: Any, counts: Counter[str]) -> Iterator[Found | None]:
+        urls: list[str | None] = []
+        for start in range(0, len(links.hrefs), STEP):
+            if start:
+                yield None
+            urls += self._canonical(links, links.hrefs[start : start + STEP])
+        page = self._page(links)
+        guarded = None
+        if self.guard is not None and page is not None and links.kind == "page":
+            assert links.response is not None
+            guarded, urls = self.guard.page(page, links.response, urls)
+            yield from self.guard.work()
+        source = self._source(links, page, urls)
+        for start in range(0, max(1, len(urls)), STEP):
+            some = slice(start, start + STEP)
+            reason_to_skip = self._filter if links.response is not None else self._seed_filter
+            wanted, file_like = self._wanted(links.hrefs[some], urls[some], reason_to_skip, guarded, counts)
+            new = list(compress(wanted, self._seen.urls_are_new(wanted)))
+            counts["seen"] += len(wanted) - len(new)
+            raised = dict(zip(wanted, source.gains(wanted), strict=True))
+            gains = [raised.pop(url) for url in new]
+            worth, quality = self._quality.quality, links.quality
+            entries = [
+                Entry(url, worth(url, depth) + gain if quality is None else quality, 0, depth, payload)
+                for url, gain in zip(new, gains, strict=True)
+            ]
+            if file_like and self.files is not None:
+                factor = self.files.factor
+                entries = [e._replace(quality=e.quality * factor(e.url)) if e.url in file_like else e for e in entries]
+            if self.guard is not None and guarded is not None:
+                entries = self.guard.judge(guarded, entries)
+                counts["skipped/guard"] += len(new) - len(entries)
+            counts["new"] += len(entries)
+            yield Found(entries, [item for item in raised.items() if item[1]], source.server_key)
+            if self.guard is not None and guarded is not None:
+                yield from self.guard.work()
+
+    def _wanted(
+        self,
+        hrefs: Sequence[str],
+        urls: list[str | None],
+        reason_to_skip: Callable[[str], str | None],
+        guarded: GuardedPage | None,
+        counts: Counter[str],
+    ) -> tuple[list[str], set[str]]:
+        """Those of ``urls``, the canonical ``hrefs``, that are followed; those among them that end like files."""
+        of_files = self._seed_filter_of_files if reason_to_skip is self._seed_filter else self._filter_of_files
+        is_full = self.limits.refuses if self.limits else None
+        refuses = guarded.refuses if guarded is not None and guarded.refuses_some else None
+        wanted: list[str] = []
+        file_like: set[str] = set()
+        for href, url in zip(hrefs, urls, strict=True):
+            if url is None:
+                counts[f"skipped/{why_none(href)}"] += 1
+                continue
+            reason = reason_to_skip(url)
+            if reason == "extension" and self.files is not None and not self.files.is_skipped(url):
+                reason = of_files(url)
+                file_like.add(url)
+            if reason is None and refuses is not None and refuses(url):
+                reason = "guard"
+            if reason is None and is_full is not None and is_full(url):
+                reason = PAGE_LIMIT
+            if reason is not None:
+                counts[f"skipped/{reason}"] += 1
+            else:
+                wanted.append(url)
+        return wanted, file_like
+
+    def _canonical(self, links: Links, hrefs: Sequence[str]) -> list[str | None]:
+        """The canonical URL of each of ``hrefs``, some of ``links``; None where there is none."""
+        canonicalizer = self._seen.canonicalizer
+        if links.response is None:
+            return list(map(canonicalizer.canonical, hrefs))
+        encoding = getattr(links.response, "encoding", "utf-8") if links.kind == "page" else "utf-8"
+        return canonicalizer.batch(hrefs, links.base or links.response.url, encoding)
+
+    def _page(self, links: Links) -> str | None:
+        """The canonical URL of what the links stand on."""
+        return None if links.response is None else self._seen.canonicalizer.canonical(links.response.url)
+
+    def _source(self, links: Links, page: str | None, urls: list[str | None]) -> _Source:
+        """The ``page`` of ``links``, whose canonical URLs are ``urls``; it is recorded."""
+        if links.response is None or page is None:
+            return _Source(None, 0.0, 0.0)
+        if links.kind != "page":  # being listed is no merit
+            return _Source(server_key(page), 0.0, 0.0)
+        distinct = dict.fromkeys(url for url in urls if url is not None and url != page)
+        if self._record is not None and (links.hrefs or is_read(links.response)):
+            self._record.add(page, distinct)
+        if links.quality is not None or DUPLICATE_OF in links.response.meta:  # a copy adds nothing to its first
+            return _Source(server_key(page), 0.0, 0.0)
+        return _Source(
+            server_key(page), *link_gains(self._quality, links.response.meta.get("quality", 1.0), len(distinct))
+        )
+
+
+def is_read(response: Response) -> bool:
+    """Whether the links of a page were looked for: not those of copies, nor of what is no HTML."""
+    return SKIP_LINKS not in response.meta and is_html(response)
+
+
+def link_filter_from_settings(settings: BaseSettings, spider: object) -> LinkFilter:
+    """The rules of following: ``LINKS_SKIP_EXTENSIONS``, ``LINKS_INCLUDE``, ``LINKS_EXCLUDE``, ``FRONTIER_DENY_FILE``,
+    ``URLLENGTH_LIMIT`` and the spider's ``allowed`` (domains, ports as well) or ``allowed_domains``."""
+    limits = LimitOptions.from_settings(settings)
+    options: dict[str, object] = {"denied": limits.denied, "include": limits.include, "exclude": limits.exclude}
+    if settings.get("LINKS_SKIP_EXTENSIONS") is not None:
+        options["extensions"] = frozenset(settings.getlist("LINKS_SKIP_EXTENSIONS"))
+    if settings.getint("URLLENGTH_LIMIT") > 0:
+        options["max_length"] = settings.getint("URLLENGTH_LIMIT")
+    name = next((name for name in ("allowed", "allowed_domains") if getattr(spider, name, None)), None)
+    try:
+        if name is not None:
+            options["allowed"] = frozenset(getattr(spider, name))
+        return LinkFilter(**options)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error

@@ -1,0 +1,305 @@
+"""Traps that show only in what a server does from page to page: URLs that lead to nothing but more of their kind.
+
+A *pattern* is what the URLs of a family have in common (``urls.pattern``), or the rule of ``urls.traps`` that doubts
+them.  Evidence decides: of a pattern whose pages link to others of it, each page is asked whether it shows anything
+(text, numbers, pictures) that no page of the pattern showed before, or links to another pattern whose pages do.  Where
+page after page shows the same, the URLs that they find of their pattern come last; after some more of them, and after
+nothing new was shown meanwhile, these are dropped and no more are followed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlproject.frontier.guard.mark_budget import MarkBudget
+from crawlproject.frontier.guard.visit_ids import may_have_id
+from crawlproject.frontier.guard.watched_patterns import (
+    DOUBT,
+    GuardLimits,
+    Pattern,
+    ServerGuard,
+    family_of,
+    is_doubted,
+    is_endless_by_nature,
+)
+from crawlproject.urls.known_urls import remembering
+from crawlproject.urls.pattern import pattern_of
+from crawlproject.urls.server_key import server_key
+from crawlproject.urls.traps import TrapRules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from crawlproject.frontier.entry import Entry
+    from crawlproject.frontier.guard.watched_patterns import Marks
+    from crawlproject.frontier.server import Server
+
+#: What is left of the quality of a URL that is to come last.
+DEMOTION = 1e-9
+#: Its priority, by which it is known while it waits.
+DEMOTED = -1
+
+#: Why all URLs of a server come last. A store of an earlier version may have others, which hold no longer.
+COPIES, REFUSED = "copies", "refused"
+REASONS = frozenset((COPIES, REFUSED))
+
+#: Rules whose URLs are told apart by their pattern as well.
+_BY_PATTERN = frozenset({"calendar", "nested_url"})
+
+
+def demoted(entry: Entry) -> Entry:
+    """``entry``, to come last."""
+    return entry._replace(quality=entry.quality * DEMOTION, priority=DEMOTED)
+
+
+class Guard:
+    """Judges links by the pages they stand on.
+
+    ``server_of``: the server of a key, None where it was never met.  ``is_released``: whether a server is not judged.
+    ``rules``: which URLs are doubted by themselves.  ``budget``: memory for what patterns have shown.
+    """
+
+    def __init__(
+        self,
+        limits: GuardLimits,
+        server_of: Callable[[str], Server | None],
+        is_released: Callable[[str], bool] = lambda _: False,
+        rules: TrapRules | None = None,
+        budget: MarkBudget | None = None,
+    ) -> None:
+        self.limits = limits
+        self.budget = MarkBudget() if budget is None else budget
+        self.server_of = server_of
+        self.is_released = is_released
+        self.rules = TrapRules() if rules is None else rules
+        #: The pattern of a canonical URL; None where nothing in it varies. O(length): 3-6 us, unless it is known.
+        self.name_of: Callable[[str], str | None] = remembering(self._name_of)
+
+    def page(
+        self, url: str, marks: Callable[[], Marks | None], *, is_copy: bool = False, is_known: bool = False
+    ) -> GuardedPage | None:
+        """The page at the canonical ``url``, whose links are to be judged; None where they are not. O(length).
+
+        ``marks``: what it shows, asked for at most once, and only if its pattern is watched; None where that is not
+        known.  ``is_copy``: its content was met before.  ``is_known``: the page itself was, so that it says nothing.
+        """
+        key = server_key(url)
+        server = self.server_of(key)
+        if server is None or self.is_released(key):
+            return None
+        return GuardedPage(self, server, self.name_of(url), None if is_known else marks, is_copy=is_copy)
+
+    def restored(self, known: ServerGuard) -> None:
+        """A server's patterns come from a stored crawl. O(patterns)."""
+        for pattern in known.patterns.values():
+            self.budget.keep(pattern)
+
+    def _name_of(self, url: str) -> str | None:
+        reason = self.rules.reason(url)
+        if reason is None:
+            return pattern_of(url)
+        return DOUBT + (pattern_of(url) or reason if reason in _BY_PATTERN else reason)
+
+    def standing_out(self, server: Server) -> str:
+        """Why all URLs of ``server`` are to come last: copies, refused; empty where they are not. O(1)."""
+        limits, known = self.limits, server.guard
+        if self.is_released(server.key):
+            return ""
+        if server.pages >= limits.LEAST_SERVER_PAGES and 0 < limits.server_copies * server.pages <= server.copies:
+            return COPIES
+        if known is None or not 0 < limits.server_refused <= known.refused:
+            return ""
+        return REFUSED if known.refused >= limits.REFUSED_PER_PAGE * known.listed else ""
+
+    def learn_content(self, server: Server, url: str, *, copy: bool) -> None:
+        """A page was read. O(length)."""
+        if (server.guard is None and not copy) or self.is_released(server.key):
+            return
+        name = self.name_of(url)
+        if name is None:
+            return
+        known = server.guard = server.guard or ServerGuard()
+        pattern = known.watch(name) if copy else known.patterns.get(name)
+        if pattern is not None:
+            pattern.pages += 1
+            pattern.copies += copy
+
+
+class GuardedPage:
+    """A page whose links are judged: ``refuses`` before they are tested against the seen-set, ``learn`` after.
+
+    A page whose pattern is not watched counts as new: there is nothing to compare it with.
+    """
+
+    __slots__ = ("_family", "_guard", "_is_copy", "_is_new", "_marks", "_name", "_watched", "server", "spent")
+
+    def __init__(
+        self,
+        guard: Guard,
+        server: Server,
+        name: str | None,
+        marks: Callable[[], Marks | None] | None,
+        *,
+        is_copy: bool,
+    ) -> None:
+        self.server = server
+        #: After ``learn``: patterns that by this page have turned out to be endless.
+        self.spent: list[str] = []
+        self._guard = guard
+        self._name = name
+        self._family = family_of(name)
+        self._marks = marks
+        self._is_copy = is_copy
+        self._is_new = True
+        self._watched: list[Pattern] = []  # its pattern, and the script that this is of
+        known = server.guard
+        if is_doubted(name) or (known is not None and (name in known.patterns or self._family in known.patterns)):
+            self._watch()
+
+    @property
+    def refuses_some(self) -> bool:
+        """Whether there may be links that it refuses. O(1)."""
+        known = self.server.guard
+        return known is not None and (bool(known.spent) or self._is_full)
+
+    def refuses(self, url: str) -> bool:
+        """Whether the link to the canonical ``url`` is not followed, nor remembered as met.
+
+        That are links to a pattern that is dropped, on a page that itself shows nothing new, and those to doubted
+        URLs on any page.  O(1), O(length) where its server is under suspicion.
+        """
+        known = self.server.guard
+        if known is None or not self.is_own(url):
+            return False
+        name = self._guard.name_of(url)
+        is_refused = known.is_spent(name) and (not self._is_new or is_doubted(name))
+        if is_refused or (self._is_full and name == self._name):
+            known.refused += 1
+            return True
+        return False
+
+    def observe(self, url: str, links: Iterable[str | None]) -> list[str]:
+        """Look for ids of visits in those of the ``links`` that lead to its own server; see ``VisitIds``. O(length)."""
+        if not may_have_id(url):
+            return []
+        self.server.guard = self.server.guard or ServerGuard()
+        own = [link for link in links if link is not None and self.is_own(link)]
+        return self.server.guard.visit_ids.observe(url, own)
+
+    def learn(self, new: Iterable[str]) -> set[str]:
+        """Take in the page's links that were met for the first time; those to be demoted. O(length) each."""
+        guard, limits = self._guard, self._guard.limits
+        sideways: set[str] = set()
+        last: set[str] = set()
+        own = 0
+        has_news = False
+        for url in new:
+            name = guard.name_of(url)
+            if not self.is_own(url):
+                if self._vote(guard.server_of(server_key(url)), name):
+                    last.add(url)
+            elif name is None:
+                has_news = True
+            elif name == self._name or (self._family is not None and family_of(name) == self._family):
+                sideways.add(url)
+                own += name == self._name
+            else:
+                has_news = self._leads_to(name) or has_news
+                if is_last(self.server.guard, name, limits):
+                    last.add(url)
+        self._count(own, len(sideways), has_news=has_news)
+        return last | sideways if self._demotes(has_news=has_news) else last
+
+    def is_own(self, url: str) -> bool:
+        """Whether ``url`` is of the page's server."""
+        key = self.server.key
+        return url.startswith(key) and url[len(key) : len(key) + 1] == "/"
+
+    @property
+    def _is_full(self) -> bool:
+        return bool(self._watched) and self._watched[0].is_full(self._guard.limits)
+
+    def _watch(self) -> None:
+        """Compare the page with those of its pattern and script before it; the first one is new."""
+        assert self._name is not None
+        known = self.server.guard = self.server.guard or ServerGuard()
+        names = [self._name] if self._family is None else [self._family, self._name]  # should one make room for another
+        self._watched = [known.watch(name) for name in names][::-1]
+        marks = None if self._marks is None else self._marks()
+        if marks is not None:
+            show = [pattern.shows_new(marks) for pattern in self._watched]
+            self._is_new = all(show) and not (self._is_copy and is_doubted(self._name))
+        elif self._marks is None:
+            self._is_new = not known.is_spent(self._name)
+
+    def _leads_to(self, name: str) -> bool:
+        """Count a link to another pattern; whether it may lead to anything new."""
+        known = self.server.guard
+        if known is None:
+            return not is_doubted(name)
+        pattern = known.patterns.get(name)
+        if self._is_new:
+            if pattern is not None:
+                pattern.votes += 1
+        else:
+            pattern = known.watch(name)
+            pattern.own += 1
+        return not is_doubted(name) and (pattern is None or pattern.is_promising(self._guard.limits))
+
+    def _count(self, own: int, sideways: int, *, has_news: bool) -> None:
+        if sideways and not self._watched:
+            self._watch()
+        known = self.server.guard
+        if known is None:
+            return
+        known.listed += 1
+        if self._marks is None:
+            return
+        for pattern, found in zip(self._watched, (own, sideways), strict=False):
+            pattern.count(own=found, is_new=self._is_new, has_news=has_news)
+            self._guard.budget.keep(pattern)
+            if pattern.same <= 1 and (self._is_new or has_news):
+                known.revive(pattern.name)
+            elif pattern.is_barren(self._guard.limits) and _feeds_on_itself(pattern) and known.spend(pattern.name):
+                self.spent.append(pattern.name)
+
+    def _demotes(self, *, has_news: bool) -> bool:
+        """Whether the URLs that the page finds of its own pattern, or script, come last."""
+        limits = self._guard.limits
+        if not self._watched:
+            return False
+        pattern = self._watched[0]
+        is_barren = not (self._is_new or has_news)
+        if is_barren and limits.max_same > 0 and (self._family is not None or pattern.same >= limits.DEMOTED_FROM):
+            return True
+        return pattern.is_demoted(limits) or is_last(self.server.guard, pattern.name, limits)
+
+    def _vote(self, server: Server | None, name: str | None) -> bool:
+        """A URL of another ``server`` was found; whether it is to come last."""
+        known = None if server is None or self._guard.is_released(server.key) else server.guard
+        if known is not None and name in known.patterns:
+            known.patterns[name].votes += 1
+        return name is not None and is_last(known, name, self._guard.limits)
+
+
+def _feeds_on_itself(pattern: Pattern) -> bool:
+    """Whether it may be dropped: of dates, all of whose URLs go then, only where most were found on its own pages."""
+    return is_doubted(pattern.name) or not is_endless_by_nature(pattern.name) or pattern.own > pattern.votes
+
+
+def is_last(known: ServerGuard | None, name: str, limits: GuardLimits) -> bool:
+    """Whether URLs of the pattern ``name`` come last wherever they are found: dropped ones, and doubted ones until
+    some of them have shown something new."""
+    if known is not None and known.is_spent(name):
+        return True
+    pattern = None if known is None else known.patterns.get(name)
+    return is_doubted(name) and (pattern is None or not pattern.is_cleared(limits))
+
+
+def is_dropped(entry: Entry, name: str | None, spent: str) -> bool:
+    """Whether an ``entry`` that waits, of the pattern ``name``, goes with the pattern ``spent``.
+
+    Of dates and doubted URLs all do, of other patterns those that were found on pages without anything new.
+    """
+    is_of_it = name == spent or family_of(name) == spent
+    return is_of_it and (entry.priority == DEMOTED or is_endless_by_nature(spent))

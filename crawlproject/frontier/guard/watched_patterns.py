@@ -1,0 +1,239 @@
+"""Patterns of URLs under watch: what their pages showed, and when that condemns them.
+
+See ``frontier.guard``.  Memory: at most ``MAX_PATTERNS`` patterns a server, each with at most ``MAX_MARKS`` marks of
+four bytes, of all servers at most ``mark_budget.MAX_ALL_MARKS``; only patterns whose pages lead to others of the same
+pattern, and those that these lead to.
+"""
+
+from __future__ import annotations
+
+from array import array
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
+
+from crawlproject.frontier.guard.visit_ids import VisitIds
+from crawlproject.urls.pattern import is_of_dates, script_of
+
+#: What a page shows: 32-bit hashes; odd for a number, even for text and pictures.
+Marks: TypeAlias = frozenset[int]
+
+#: Patterns watched of a server; the least suspicious one makes room.
+MAX_PATTERNS = 64
+#: Marks remembered of a pattern; one that has more begins again with its newest page.
+MAX_MARKS = 4096
+#: Numbers that are new on a page before they say anything: counters and times of generation are new on each.
+LEAST_NUMBERS = 5
+
+#: The marks of a pattern without any; never changed, as most patterns share it.
+_NO_MARKS = array("I")
+
+#: First character of the pattern of URLs that a rule of ``urls.traps`` doubts.
+DOUBT = "!"
+
+
+@dataclass(frozen=True)
+class GuardLimits:
+    """When a pattern is dropped, when its URLs come last, and when a server does; 0 switches a rule off."""
+
+    #: Pages in a row that show the same, until a pattern of dates, or of URLs that a rule doubts, is dropped.
+    max_dates: int = 5
+    #: The same for other patterns, beside one for each ``NEWS_PER_PAGE`` pages that showed something new.
+    max_same: int = 8
+    #: URLs that a pattern may find of itself before no more are followed, beside 100 for each found elsewhere; from a
+    #: tenth of it on they come last.
+    max_own_urls: int = 10_000
+    #: Share of copies among a pattern's pages from which it is demoted.
+    pattern_copies: float = 0.5
+    #: Share of copies among a server's pages from which all its URLs come last.
+    server_copies: float = 0.5
+    #: URLs refused of a server from which all its URLs come last, where that is 20 times its pages.
+    server_refused: int = 1000
+
+    NEWS_PER_PAGE: ClassVar[int] = 10
+    #: How many times as many pages in a row condemn a script with all its patterns.
+    PATTERNS: ClassVar[int] = 4
+    #: Pages in a row that show the same before the URLs that they find of their pattern come last.
+    DEMOTED_FROM: ClassVar[int] = 3
+    #: URLs of a pattern found on pages without new text, and not fetched yet, up to which further ones are news.
+    MAX_UNREAD: ClassVar[int] = 100
+    #: Found of itself before a pattern is demoted, and as many more for each of its pages.
+    OWN_URLS: ClassVar[int] = 200
+    OWN_URLS_PER_PAGE: ClassVar[int] = 10
+    OWN_URLS_PER_VOTE: ClassVar[int] = 100
+    REFUSED_PER_PAGE: ClassVar[int] = 20
+    #: Pages with something new after which doubted URLs come in their turn.
+    CLEARED_FROM: ClassVar[int] = 3
+    #: Pages before a share of copies says anything.
+    LEAST_PAGES: ClassVar[int] = 10
+    LEAST_SERVER_PAGES: ClassVar[int] = 50
+
+
+def is_doubted(name: str | None) -> bool:
+    """Whether the pattern ``name`` is of URLs that a rule doubts."""
+    return name is not None and name.startswith(DOUBT)
+
+
+def family_of(name: str | None) -> str | None:
+    """What the pattern ``name`` is a part of: one script with other parameters; None for most."""
+    return None if name is None or is_doubted(name) else script_of(name)
+
+
+def is_endless_by_nature(name: str) -> bool:
+    """Whether a server makes the URLs of ``name`` without having anything behind them: dates, and doubted ones."""
+    return is_doubted(name) or is_of_dates(name)
+
+
+@dataclass(slots=True)
+class Pattern:
+    """What is known of one pattern of a server."""
+
+    name: str
+    #: URLs found on its own pages or on other pages without new text; those found elsewhere.
+    own: int = 0
+    votes: int = 0
+    #: Pages whose links were judged; of these, with something new on them.
+    listed: int = 0
+    news: int = 0
+    #: Pages in a row, the first of them included, that showed the same; the same, by their text alone.
+    same: int = 0
+    dry: int = 0
+    #: Pages whose content was judged; copies among these.
+    pages: int = 0
+    copies: int = 0
+    #: What its pages have shown.
+    marks: array[int] = field(default_factory=lambda: _NO_MARKS, repr=False)
+
+    @property
+    def row(self) -> list[Any]:
+        """As it is stored: plain values; what its pages have shown only where that is being compared."""
+        counts = [self.own, self.votes, self.listed, self.news, self.same, self.dry, self.pages, self.copies]
+        kept = self.marks.tobytes() if self.is_suspected else b""
+        return [self.name, *counts, b64encode(kept).decode()]
+
+    @classmethod
+    def of(cls, row: list[Any]) -> Pattern:
+        """From what ``row`` gave. Raises ValueError, TypeError for something else."""
+        name, *counts, marks = row
+        own, votes, listed, news, same, dry, pages, copies = map(int, counts)
+        shown = array("I", b64decode(marks))
+        return cls(str(name), own, votes, listed, news, same, dry, pages, copies, shown)
+
+    @property
+    def is_suspected(self) -> bool:
+        """Whether its last page showed nothing new, by its text at least."""
+        return self.same > 1 or self.dry > 1
+
+    def forget(self) -> None:
+        """Compare its pages from the next one on, which counts as new if it shows any text."""
+        self.marks = _NO_MARKS
+
+    def shows_new(self, marks: Marks) -> bool:
+        """Whether one of its pages, which shows ``marks``, shows anything that none before it did; they are kept.
+
+        O(MAX_MARKS): 0.1 ms.
+        """
+        fresh = marks.difference(self.marks)
+        if fresh:
+            if len(self.marks) + len(fresh) > MAX_MARKS:
+                self.marks = array("I", sorted(marks)[:MAX_MARKS])
+            else:
+                self.marks = self.marks + array("I", sorted(fresh))
+        numbers = sum(mark & 1 for mark in fresh)
+        return not self.listed or len(fresh) > numbers or numbers >= LEAST_NUMBERS
+
+    def count(self, *, own: int, is_new: bool, has_news: bool) -> None:
+        """A page was judged: whether its text was new, whether it led to anything else that may be."""
+        self.listed += 1
+        self.own += own
+        self.news += is_new or has_news
+        self.dry = 1 if is_new else self.dry + 1
+        self.same = 1 if is_new or has_news else self.same + 1
+
+    def is_promising(self, limits: GuardLimits) -> bool:
+        """Whether links to it are news: its last pages had not all the same text, and not too many are unread."""
+        is_dry = 0 < self._patience(limits) <= self.dry
+        return not is_dry and self.own - self.listed <= limits.MAX_UNREAD
+
+    def is_barren(self, limits: GuardLimits) -> bool:
+        """Whether its last pages showed nothing new, nor led to it."""
+        return 0 < self._patience(limits) <= self.same
+
+    def is_cleared(self, limits: GuardLimits) -> bool:
+        """Whether its pages have shown something new, though a rule doubts their URLs."""
+        return self.news >= limits.CLEARED_FROM and self.same < limits.DEMOTED_FROM
+
+    def is_full(self, limits: GuardLimits) -> bool:
+        """Whether it has found so many URLs of itself that no more are followed."""
+        return 0 < limits.max_own_urls <= self._own_net(limits)
+
+    def is_demoted(self, limits: GuardLimits) -> bool:
+        """Whether the URLs that it finds of itself come last."""
+        own = self._own_net(limits)
+        is_large = own > limits.OWN_URLS + limits.OWN_URLS_PER_PAGE * self.listed or 10 * own >= limits.max_own_urls
+        return (limits.max_own_urls > 0 and is_large) or self.has_copies(limits.pattern_copies)
+
+    def has_copies(self, share: float) -> bool:
+        """Whether so large a part of its pages were copies."""
+        return share > 0 and self.pages >= GuardLimits.LEAST_PAGES and self.copies >= share * self.pages
+
+    def _patience(self, limits: GuardLimits) -> int:
+        if is_endless_by_nature(self.name):
+            return limits.max_dates
+        least = limits.max_same * (limits.PATTERNS if self.name.endswith("?") else 1)
+        return least and least + self.news // limits.NEWS_PER_PAGE
+
+    def _own_net(self, limits: GuardLimits) -> int:
+        return self.own - limits.OWN_URLS_PER_VOTE * self.votes
+
+
+class ServerGuard:
+    """A server's patterns under watch, its ids of visits, and how many URLs of it were refused."""
+
+    #: What is stored, see ``frontier.snapshot``.
+    KEPT = ("refused", "listed", "shown", "spent", "visit_ids")
+
+    __slots__ = ("listed", "patterns", "refused", "spent", "visit_ids")
+
+    def __init__(self) -> None:
+        self.patterns: dict[str, Pattern] = {}
+        self.refused = 0
+        self.listed = 0  # pages whose links were judged since the first suspicion
+        self.spent: list[str] = []  # patterns dropped
+        self.visit_ids = VisitIds()
+
+    @property
+    def shown(self) -> list[list[Any]]:
+        """The patterns, as plain values."""
+        return [pattern.row for pattern in self.patterns.values()]
+
+    @shown.setter
+    def shown(self, rows: list[list[Any]]) -> None:
+        self.patterns = {pattern.name: pattern for pattern in map(Pattern.of, rows)}
+
+    def watch(self, name: str) -> Pattern:
+        """The pattern ``name``, watched from now on. O(1), O(MAX_PATTERNS) where another one makes room."""
+        pattern = self.patterns.get(name)
+        if pattern is None:
+            if len(self.patterns) >= MAX_PATTERNS:
+                del self.patterns[min(self.patterns, key=self._suspicion)]
+            pattern = self.patterns[name] = Pattern(name)
+        return pattern
+
+    def spend(self, name: str) -> bool:
+        """Drop the pattern ``name``; whether it was not dropped already. O(1)."""
+        is_new = name not in self.spent
+        if is_new:
+            self.spent = [*self.spent, name][-MAX_PATTERNS:]
+        return is_new
+
+    def is_spent(self, name: str | None) -> bool:
+        """Whether the pattern ``name``, or its script, is dropped."""
+        return bool(self.spent) and (name in self.spent or family_of(name) in self.spent)
+
+    def revive(self, name: str) -> None:
+        """Follow the pattern ``name`` again. O(1)."""
+        self.spent = [each for each in self.spent if each != name]
+
+    def _suspicion(self, name: str) -> int:
+        return self.patterns[name].own + 10 * self.patterns[name].copies

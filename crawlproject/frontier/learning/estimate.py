@@ -1,0 +1,105 @@
+"""What is known of a server's speed, and what a session on it should therefore take.
+
+Symbols of the paper (Cao 2003, §4) beside our names: ConnectionTime(s,i) = ``connect_time``,
+ResponseTime(s,i) = ``response_time``, RequestsPerConnection(s,i) = ``requests_per_connection``,
+P(s,i) = ``pages``, T(s,i) = ``session_time``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlproject.frontier.learning.prior import Observed
+
+if TYPE_CHECKING:
+    from crawlproject.frontier.learning.prior import Prior
+    from crawlproject.frontier.session import Measurement, Session
+
+SMOOTHING = 0.8  # Cao 2003, §4: weight α of the old value
+NEW_CONNECT_TIME = 0.1  # seconds, for a server never contacted
+NEW_RESPONSE_TIME = 0.5  # seconds, likewise
+NEW_REQUESTS_PER_CONNECTION = 50  # Cao 2003, §4: for a new server
+PERSISTENT_SPEEDUP = 1.2  # Cao 2003, §4: p of servers that keep HTTP/1.1 connections open, else 1
+NEW_KEEP_ALIVE_TIME = 5.0  # seconds a server is thought to keep an idle connection (Apache's default)
+IDLE_CLOSE = 1.0  # seconds: a connection found closed after a shorter pause was closed by its number of requests
+
+
+def smooth(old: float, measured: float) -> float:
+    """The moving average of the paper: α·old + (1-α)·measured."""
+    return SMOOTHING * old + (1 - SMOOTHING) * measured
+
+
+class Estimates:
+    """Moving averages of one server; times in seconds."""
+
+    __slots__ = (
+        "connect_time",
+        "connects",
+        "keep_alive_time",
+        "persistent",
+        "requests_per_connection",
+        "response_time",
+        "responses",
+    )
+
+    def __init__(self) -> None:
+        self.connect_time = NEW_CONNECT_TIME
+        self.response_time = NEW_RESPONSE_TIME
+        self.requests_per_connection = NEW_REQUESTS_PER_CONNECTION
+        self.persistent = True
+        self.keep_alive_time = NEW_KEEP_ALIVE_TIME
+        self.connects: Observed | None = None  # kept where a prior is learned
+        self.responses: Observed | None = None
+
+    def session_time(self, pages: int, wait: float = 0.0) -> float:
+        """T(s,i): seconds to open a connection, fetch ``pages`` pages over it and close it.
+
+        ``2·connect_time + pages·response_time / p``, and ``wait`` seconds of politeness between two pages.
+        """
+        speedup = PERSISTENT_SPEEDUP if self.persistent else 1.0
+        return 2 * self.connect_time + pages * self.response_time / speedup + max(0, pages - 1) * wait
+
+    def learn(self, m: Measurement, session: Session | None, prior: Prior | None) -> None:
+        """Take in what one request told; ``session`` is the one it was made in, as it stood before it.
+
+        Times are smoothed as in the paper, or weighed against all servers' where there is a ``prior``.
+        """
+        if prior is not None:
+            self._weigh(m, prior)
+        else:
+            if m.connect_time is not None:
+                self.connect_time = smooth(self.connect_time, m.connect_time)
+            if m.response_time is not None:
+                self.response_time = smooth(self.response_time, m.response_time)
+        if m.keep_alive_time is not None:
+            self.keep_alive_time = m.keep_alive_time
+        if m.status is not None:
+            self.persistent = m.persistent
+        if m.requests_left is not None:
+            self.requests_per_connection = m.connection_requests + m.requests_left
+        elif m.server_closed:
+            self.requests_per_connection = m.connection_requests
+        elif m.connection_requests > self.requests_per_connection:
+            self.requests_per_connection = m.connection_requests  # it carries more than was thought
+        elif session is not None and m.connect_time is not None:
+            self.learn_close(session.carried, m.now - m.fetch_time - session.last_end)
+
+    def _weigh(self, m: Measurement, prior: Prior) -> None:
+        if m.connect_time is not None:
+            self.connects = self.connects or Observed()
+            prior.connect.observe(self.connects, m.connect_time)
+            self.connect_time = prior.connect.expected(self.connects)
+        if m.response_time is not None:
+            self.responses = self.responses or Observed()
+            prior.response.observe(self.responses, m.response_time)
+            self.response_time = prior.response.expected(self.responses)
+
+    def learn_close(self, carried: int, idle: float) -> None:
+        """A connection was closed without a word, after ``carried`` requests and ``idle`` seconds.
+
+        It was for the number of requests if that came at once, else for the pause.
+        """
+        if carried and idle < IDLE_CLOSE:
+            self.requests_per_connection = carried
+        elif carried:
+            self.keep_alive_time = min(self.keep_alive_time, idle)

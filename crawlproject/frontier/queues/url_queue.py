@@ -1,0 +1,243 @@
+"""The lower level of the frontier: one priority queue of discovered, unfetched URLs per server.
+
+A policy wants more than the best URL: it wants the qualities of the best P of them (Cao 2003: their sum is the
+numerator of the capacity), after every push and pop.  So the queue keeps its best few items in a short sorted list, and
+the rest in a heap.  The qualities of the sorted ones lie beside them, packed, and nowhere else: with millions of URLs,
+what costs is the memory far away that every single item would be read from.  So do, where qualities rise, the hashes by
+which a URL is found among them: an index of items, a dict, would be gone through by Python's garbage collector, with
+all its items, after each change of one.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from itertools import islice
+from struct import Struct
+from typing import Any
+
+from crawlproject.frontier.entry import Entry, url_of
+from crawlproject.frontier.queues.best_rate import best_rate
+from crawlproject.frontier.queues.item_heap import Item, ItemHeap
+
+#: A URL in a queue: (order, path, depth, payload); its quality lies beside it.
+SortedItem = tuple[int, str, int, Any]
+
+#: How many of its best items a queue keeps sorted at least (more where the window is wider).
+SORTED_ITEMS = 64
+
+#: `order` = arrival number - priority * 2**PRIORITY_SHIFT: one int orders by priority, then by arrival.
+PRIORITY_SHIFT = 40
+
+#: Of what a path is found by (``_mark``).
+MARK_BYTES = 8
+_pack = Struct("q").pack
+
+
+class UrlQueue:
+    """Priority queue of one server's URLs, by quality or in order of arrival.
+
+    ``push``, ``pop`` and ``raise_quality`` are O(log n) amortised (plus a memory move of at most a few hundred
+    pointers); ``best_quality`` and ``len`` are O(1), ``window_sum`` and ``best_rate`` O(window).  Ties go to the higher
+    priority, then to the earlier arrival, so that equal runs give equal orders.  Items raised in the heap leave a stale
+    one behind.
+    """
+
+    __slots__ = ("_by_quality", "_losses", "_marks", "_rest", "_top", "_window")
+
+    def __init__(self, *, by_quality: bool, window: int) -> None:
+        self._by_quality = by_quality
+        self._window = window
+        self._top: list[SortedItem] = []  # the best items, best first
+        self._losses = array("d")  # their qualities, negated: ascending where they are sorted by quality
+        self._rest: ItemHeap | None = None  # no item in it is better than any in _top
+        self._marks: bytearray | None = None  # of the paths in _top, from the first raise on
+
+    def __bool__(self) -> bool:
+        return bool(self._top)
+
+    def __len__(self) -> int:
+        return len(self._top) + len(self._rest or ())
+
+    @property
+    def window(self) -> int:
+        """How many of the best URLs ``window_sum`` adds up."""
+        return self._window
+
+    @property
+    def window_sum(self) -> float:
+        """Summed quality of the best ``window`` URLs. O(window)."""
+        return -sum(self._losses[: self._window])
+
+    @property
+    def best_quality(self) -> float:
+        """Quality of the URL that ``pop`` would return; 0.0 when empty. O(1)."""
+        return -self._losses[0] if self._losses else 0.0
+
+    def best_rate(self, setup: float, page_time: float, bonus: float) -> float:
+        """Most worth per second of any k ≤ window best URLs: max of Σ (quality + bonus) / (setup + k · page_time).
+
+        O(k).
+        """
+        losses, window = self._losses, self._window
+        return best_rate(losses if len(losses) <= window else islice(losses, window), setup, page_time, bonus)
+
+    def set_window(self, window: int) -> None:
+        """Change the number of URLs that ``window_sum`` adds up. O(1), or O(window log n) where it grows."""
+        self._window = window
+        if len(self._losses) < window and self._rest:
+            self._refill()
+
+    def push(self, entry: Entry, path: str, arrival: int) -> None:
+        """Add ``entry``, number ``arrival`` in all (below 2**PRIORITY_SHIFT). O(log n).
+
+        ``path``: see ``entry.path_of``.
+        """
+        _, quality, priority, depth, payload, _ = entry
+        order = arrival - (priority << PRIORITY_SHIFT) if priority else arrival
+        self._insert((order, path, depth, payload), -quality)
+
+    def raise_quality(self, path: str, gain: float) -> float | None:
+        """Add ``gain`` > 0 to the quality of the URL of ``path``; its new quality, None if not queued. O(log n).
+
+        The first call is O(n): from then on the queue keeps what it finds its URLs by, 8 bytes for each of the best
+        and some 100 for each of the others.
+        """
+        place = self._find(path)
+        if place >= 0:
+            before = self._losses[place]
+            loss = before - gain
+            if loss < before:
+                self._move_up(place, loss)
+            return -loss
+        worse = self._rest.find(path) if self._rest else None
+        if worse is None or self._rest is None:
+            return None
+        item, before = self._from_heap(worse)
+        loss = before - gain
+        if loss < before:
+            self._rest.remove(worse)
+            self._insert(item, loss)
+        return -loss
+
+    def _find(self, path: str) -> int:
+        """Where the item of ``path`` is among the sorted ones; -1 if it is not. O(their number), 8 bytes of each.
+
+        Another path of the server has the same mark once in 2**64: then that one is found.
+        """
+        marks = self._marks
+        if marks is None:
+            marks = self._marks = bytearray(b"".join(_mark(item[1]) for item in self._top))
+        mark = _mark(path)
+        at = marks.find(mark)
+        while at % MARK_BYTES and at >= 0:
+            at = marks.find(mark, at + 1)
+        return at // MARK_BYTES
+
+    def _move_up(self, place: int, loss: float) -> None:
+        """Have the sorted item at ``place`` lose ``loss``, which is less than it did."""
+        top, losses, marks = self._top, self._losses, self._marks
+        better = self._place_of(loss, top[place]) if self._by_quality else place
+        if better == place:
+            losses[place] = loss
+        else:
+            del losses[place]
+            losses.insert(better, loss)
+            top.insert(better, top.pop(place))
+            if marks is not None:
+                first, last = better * MARK_BYTES, place * MARK_BYTES
+                marks[first : last + MARK_BYTES] = marks[last : last + MARK_BYTES] + marks[first:last]
+
+    def _insert(self, item: SortedItem, loss: float) -> None:
+        top, losses = self._top, self._losses
+        place = self._place_of(loss, item)
+        if self._rest and place == len(losses):
+            self._rest.push(self._to_heap(item, loss))
+            return
+        top.insert(place, item)
+        if self._marks is not None:
+            self._marks[place * MARK_BYTES : place * MARK_BYTES] = _mark(item[1])
+        losses.insert(place, loss)
+        if len(losses) > 2 * SORTED_ITEMS and len(losses) > 2 * self._window:
+            self._spill()
+
+    def _place_of(self, loss: float, item: SortedItem) -> int:
+        """Where ``item`` is, or would be, among the sorted ones. O(log n), most of it in packed memory."""
+        if not self._by_quality:
+            return bisect_left(self._top, item)
+        losses = self._losses
+        first = bisect_left(losses, loss)
+        if first == len(losses) or losses[first] != loss:
+            return first
+        return bisect_left(self._top, item, first, bisect_right(losses, loss, first))
+
+    def pop(self, prefix: str) -> Entry:
+        """Remove and return the best entry, its URL starting with ``prefix``. O(log n) amortised.
+
+        Raises IndexError when the queue is empty.
+        """
+        entry = self.best(prefix)
+        del self._top[0], self._losses[0]
+        if self._marks is not None:
+            del self._marks[:MARK_BYTES]
+        if len(self._losses) < self._window and self._rest:
+            self._refill()
+        return entry
+
+    def best(self, prefix: str) -> Entry:
+        """The entry that ``pop`` would return. O(1); raises IndexError when the queue is empty."""
+        order, path, depth, payload = self._top[0]
+        return Entry(url_of(path, prefix), -self._losses[0], -(order >> PRIORITY_SHIFT), depth, payload)
+
+    def drain(self, prefix: str) -> list[Entry]:
+        """Remove and return all entries, best first. O(n log n)."""
+        return [self.pop(prefix) for _ in range(len(self))]
+
+    def acknowledge(self, entry: Entry, prefix: str) -> None:
+        """Nothing to do: what was popped is gone."""
+
+    def _to_heap(self, item: SortedItem, loss: float) -> Item:
+        order, path, depth, payload = item
+        return (loss, order, path, depth, payload) if self._by_quality else (order, loss, path, depth, payload)
+
+    def _from_heap(self, item: Item) -> tuple[SortedItem, float]:
+        first, second, path, depth, payload = item
+        loss, order = (first, second) if self._by_quality else (second, first)
+        return (int(order), path, depth, payload), loss
+
+    def _spill(self) -> None:
+        """Move the worse half of the sorted items into the heap."""
+        keep = max(SORTED_ITEMS, self._window)
+        worse = [self._to_heap(item, loss) for item, loss in zip(self._top[keep:], self._losses[keep:], strict=True)]
+        del self._top[keep:]
+        del self._losses[keep:]
+        if self._marks is not None:
+            del self._marks[keep * MARK_BYTES :]
+        if self._rest is None:
+            self._rest = ItemHeap(worse)
+        else:
+            self._rest.extend(worse)
+
+    def _refill(self) -> None:
+        """Fetch the best of the heap, so that the window is covered again."""
+        while self._rest and len(self._top) < self._window + SORTED_ITEMS:
+            item, loss = self._from_heap(self._rest.pop())
+            self._top.append(item)
+            self._losses.append(loss)
+            if self._marks is not None:
+                self._marks += _mark(item[1])
+
+    def check(self) -> None:
+        """Assert every invariant. O(n log n); for tests."""
+        top = [self._to_heap(item, loss) for item, loss in zip(self._top, self._losses, strict=True)]
+        assert top == sorted(top)
+        if self._rest:
+            assert len(top) >= self._window, "the window must be covered"
+            self._rest.check(top[-1])
+        if self._marks is not None:
+            assert self._marks == b"".join(_mark(item[1]) for item in self._top)
+
+
+def _mark(path: str) -> bytes:
+    """What ``path`` is found by."""
+    return _pack(hash(path))

@@ -1,0 +1,150 @@
+"""Marks duplicate pages and applies the consequences."""
+
+from __future__ import annotations
+
+import logging
+from itertools import islice
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from crawlproject.content import IS_FAST, NearDuplicates, PageSketch
+from crawlproject.discovery.page_reading import is_html, read_page
+from crawlproject.extras import install_command
+from crawlproject.frontier.guard.copies import MIN_TIMES, is_circle
+from crawlproject.links import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS
+from crawlproject.middlewares.base import frontier_scheduler
+from crawlproject.options.duplicates import DuplicateOptions
+from crawlproject.options.frontier import FrontierOptions
+from crawlproject.seen import bytes_fingerprint
+from crawlproject.storage.content_file import FILE_NAME, ContentFile
+from crawlproject.urls import resolve, server_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response, TextResponse
+
+logger = logging.getLogger(__name__)
+
+#: Links of a copy looked at, for one that leads in a circle.
+MAX_LINKS = 200
+
+
+class DuplicatesMiddleware:
+    """Compares every HTML page with those before it (spider middleware, after HttpErrorMiddleware).
+
+    Sets ``response.meta["duplicate_of"]`` or ``["near_duplicate_of"]`` to a URL, and ``["skip_links"]`` if the links of
+    the copy are not followed, before the callback runs.  A page fetched again is no copy of itself.
+    Settings: ``DUPLICATES_*``.  Stats: ``duplicates/*``.
+    """
+
+    def __init__(self, crawler: Crawler, options: DuplicateOptions, directory: Path | None) -> None:
+        assert crawler.stats is not None
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._options = options
+        self._contents = ContentFile(None if directory is None else directory / FILE_NAME)
+        self._near = NearDuplicates(options.near_pages, options.threshold) if options.near else None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Raises NotConfigured where nothing is to be looked for, ValueError for a wrong setting."""
+        options = DuplicateOptions.from_settings(crawler.settings)
+        if not (options.exact or options.near):
+            raise NotConfigured
+        frontier = FrontierOptions.from_settings(crawler.settings)
+        middleware = cls(crawler, options, frontier.directory if frontier.backend == "disk" else None)
+        crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
+        crawler.signals.connect(middleware.spider_closed, signals.spider_closed)
+        return middleware
+
+    def spider_opened(self) -> None:
+        """Read the contents met by earlier runs; a file that cannot be used costs a line in the log."""
+        if self._near is not None and not IS_FAST:
+            logger.info("DUPLICATES_NEAR takes ten times the CPU without numpy: %s", install_command("fast"))
+        try:
+            self._contents.open()
+        except (ValueError, OSError) as error:
+            logger.error("Contents of earlier runs are not known: %s", error)
+            self._contents = ContentFile(None)
+            self._contents.open()
+
+    def spider_closed(self) -> None:
+        """Release the file."""
+        self._contents.close()
+
+    def process_spider_input(self, response: Response) -> None:
+        """Judge a page; others are left alone."""
+        for name in (DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS):  # of a response to the request it was copied from
+            response.meta.pop(name, None)
+        request = response.request
+        if response.status == 200 and request is not None and request.method == "GET" and is_html(response):
+            self._judge(cast("TextResponse", response))
+
+    def _judge(self, response: TextResponse) -> None:
+        url, first, content = response.url.partition("#")[0], None, bytes_fingerprint(response.body) or 1
+        if self._options.exact:
+            first = self._contents.first(content, url, response.meta.get("depth", 0))
+            if first == url:
+                return  # fetched again
+        label = "near" if first is None else "exact"
+        if first is None and self._near is not None:
+            first = self._first_like(url, response)
+        self._learn(url, first)
+        if first is None:
+            return
+        response.meta[DUPLICATE_OF if label == "exact" else NEAR_DUPLICATE_OF] = first
+        self._stats.inc_value(f"duplicates/{label}")
+        is_circle = label == "exact" and self._is_circle(response, content)
+        if self._options.follow == "none" or (is_circle and self._options.follow == "near"):
+            response.meta[SKIP_LINKS] = True
+            self._stats.inc_value("duplicates/not_followed")
+
+    def _first_like(self, url: str, response: TextResponse) -> str | None:
+        assert self._near is not None
+        page = read_page(response, with_text=True)
+        sketch = PageSketch.of(page.title, page.text or "", page.pictures)
+        if sketch is None:
+            self._stats.inc_value("duplicates/short")
+            return None
+        return self._near.first_like(url, sketch)
+
+    def _is_circle(self, response: TextResponse, content: int) -> bool:
+        """Whether the links of an exact copy have turned out to lead to nothing but more copies, by ever longer paths.
+
+        The links of all other copies are followed: relative ones may lead to pages that no other link leads to, and
+        those that were met before cost a look at the seen-set.
+        """
+        scheduler = frontier_scheduler(self._crawler)
+        if scheduler is None or scheduler.learn_copy(server_key(response.url), content) <= MIN_TIMES:
+            return False
+        page = read_page(response)
+        deeper = islice((href for href in page.hrefs if "/" in href[1:]), MAX_LINKS)
+        return is_circle(response.url, (resolve(href, page.base) for href in deeper))
+
+    def _learn(self, url: str, first: str | None) -> None:
+        """Count a page for its server and, where it is a copy, against it; report mirrors."""
+        self._stats.inc_value("duplicates/pages")
+        scheduler = frontier_scheduler(self._crawler)
+        if scheduler is None:
+            return
+        server = server_key(url)
+        scheduler.learn_content(server, copy=first is not None, url=url)
+        if first is None or server == server_key(first) or _path(url) != _path(first):
+            return
+        mirror = scheduler.learn_shared(server, server_key(first))
+        if mirror is not None:
+            self._stats.inc_value("duplicates/mirrors")
+            other = server_key(first) if mirror == server else server
+            logger.info("%s is a mirror of %s: its rank is lowered", mirror, other)
+            scheduler.demote(mirror, self._options.mirror_factor)
+
+
+def _path(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.path, parts.query

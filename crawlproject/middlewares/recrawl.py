@@ -1,0 +1,96 @@
+"""Conditional requests of a recrawl: a page that has not changed costs its server a 304, and us no parsing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exceptions import NotConfigured
+
+from crawlproject.backends.recrawl import FETCHED_BEFORE, RECRAWL, SENT, UNCHANGED
+from crawlproject.options.frontier import FrontierOptions
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+CONDITIONS = {"etag": b"If-None-Match", "modified": b"If-Modified-Since"}
+
+
+class RecrawlMiddleware:
+    """Downloader middleware, inside HttpCacheMiddleware: what that answers is not asked for.
+
+    A 304 to such a request goes to no callback of the spider, unless it handles that status as Scrapy's
+    ``handle_httpstatus_list`` and its kin say.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Built by Scrapy; not for a frontier in memory, which remembers no pages to fetch again."""
+        if FrontierOptions.from_settings(crawler.settings).backend != "disk":
+            raise NotConfigured
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        """Add the validators of the page; not where the cache or the spider has conditions of its own."""
+        request.meta.pop(FETCHED_BEFORE, None)  # of the request that this one was copied from
+        mark = request.meta.get(RECRAWL)
+        if mark is None or "cached_response" in request.meta or any(name in request.headers for name in _NAMES):
+            return
+        for key, name in CONDITIONS.items():
+            if mark[key]:
+                request.headers[name] = mark[key]
+                mark[SENT] = True
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Take the validators off: what is copied from the request, as redirects are, is of another page."""
+        was_sent = _clean(request)
+        if response.status < 400:  # else it may be tried again
+            mark = request.meta.pop(RECRAWL, None)
+            if mark is not None and response.status < 300:
+                request.meta[FETCHED_BEFORE] = True
+        if response.status == UNCHANGED and was_sent:
+            request.meta["dont_cache"] = True  # some policies of HttpCacheMiddleware would keep it as the page
+            response.headers.pop(b"Content-Encoding", None)  # as some servers send it, with no body to decode
+            if not self._is_handled(request):
+                request.callback, request.errback = _unchanged, None
+                request.meta["handle_httpstatus_list"] = [UNCHANGED]
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Take the validators off."""
+        _clean(request)
+
+    def _is_handled(self, request: Request) -> bool:
+        """Whether HttpErrorMiddleware would let a 304 through to the callback."""
+        settings = self._crawler.settings
+        if request.meta.get("handle_httpstatus_all"):
+            return True
+        if "handle_httpstatus_list" in request.meta:
+            return UNCHANGED in request.meta["handle_httpstatus_list"]
+        allowed = settings.getlist("HTTPERROR_ALLOWED_CODES")
+        codes = getattr(self._crawler.spider, "handle_httpstatus_list", allowed)
+        return settings.getbool("HTTPERROR_ALLOW_ALL") or UNCHANGED in map(int, codes)
+
+
+_NAMES = tuple(CONDITIONS.values())
+
+
+def _clean(request: Request) -> bool:
+    """Remove our validators; whether there were any."""
+    mark = request.meta.get(RECRAWL)
+    if mark is None or not mark.pop(SENT, False):
+        return False
+    for name in _NAMES:
+        request.headers.pop(name, None)
+    return True
+
+
+def _unchanged(*_response: Any, **_kwargs: Any) -> tuple[()]:
+    """Callback of a page that has not changed: there is nothing to do."""
+    return ()

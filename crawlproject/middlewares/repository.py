@@ -1,0 +1,228 @@
+"""Joins the repository to the crawl: what came over the network is kept before anything else sees it."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from http.client import responses
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy import signals
+from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.asyncio import call_later, is_asyncio_available
+
+from crawlproject.download.handler import TIMING
+from crawlproject.download.timing import CLOCK, Timing
+from crawlproject.engine import engine_of
+from crawlproject.options.repository import repository_options
+from crawlproject.options.start_errors import starting
+from crawlproject.repository import Capture, Measured, Repository, RepositoryError
+from crawlproject.requests.entries import KEEP
+from crawlproject.urls import server_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.utils.asyncio import CallLaterResult
+
+    from crawlproject.download.timing import Exchange
+    from crawlproject.repository import RepositoryOptions
+
+logger = logging.getLogger(__name__)
+
+#: ``Request.meta``: when it went to the downloader (seconds since 1970); without it nobody was asked.
+SENT = "repository_sent"
+
+#: Seconds between two commits of the index. What a crash leaves out is read from the WARC file.
+COMMIT_INTERVAL = 1.0
+
+#: Flags that Scrapy gives a response whose body ends early -> WARC-Truncated.
+TRUNCATED = {"dataloss": "disconnect", "download_stopped": "unspecified"}
+
+#: The body is stored without it, so a reader must not undo it again.
+TRANSFER_ENCODING = b"transfer-encoding"
+RENAMED = b"X-Archive-Orig-Transfer-Encoding"
+
+#: Not the server's business.
+PROXY_PASSWORD = b"proxy-authorization"
+
+#: Depths and qualities from here on are none.
+MOST = 2**31
+
+_breaks = re.compile(rb"[\r\n]+").sub
+
+
+class RepositoryMiddleware:
+    """Writes every answer that came over the network, robots.txt and redirects included (downloader, innermost).
+
+    An answer goes on to the spider, and its URL can be forgotten by the frontier, only when its records have been
+    handed to the operating system.  Where they cannot be written the crawl ends with ``repository_failed``; the pages
+    under way are not parsed and stay in the frontier for the next run.
+    Setting: ``REPOSITORY_DIR`` and others.  Stats: ``repository/...``.
+    """
+
+    def __init__(self, crawler: Crawler, options: RepositoryOptions) -> None:
+        self._crawler = crawler
+        assert crawler.stats is not None
+        self._stats = crawler.stats
+        self._repository = Repository(options, self._stats.inc_value)
+        self._has_failed = False
+        self._timer: CallLaterResult | None = None
+
+    @classmethod
+    @starting(RepositoryError)
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Opens the repository. Raises RepositoryError where it cannot be written, ValueError for a wrong setting."""
+        options = repository_options(crawler.settings, crawler.spider.name if crawler.spider else "")
+        if options is None:
+            raise NotConfigured
+        if not is_asyncio_available():
+            raise NotConfigured("REPOSITORY_DIR: the repository needs Scrapy's asyncio support")
+        middleware = cls(crawler, options)
+        middleware._repository.open()
+        crawler.signals.connect(middleware._opened, signals.spider_opened)
+        crawler.signals.connect(middleware._closed, signals.spider_closed)
+        return middleware
+
+    def process_request(self, request: Request) -> None:
+        """Note that it is sent now."""
+        request.meta[SENT] = time.time()
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Nothing came."""
+        request.meta.pop(SENT, None)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Write it, unless a cache or another middleware gave it."""
+        sent = request.meta.pop(SENT, None)
+        if sent is None or not request.url.startswith(("http:", "https:")):
+            return response
+        try:
+            await self._repository.keep(_capture(request, response, sent))
+        except OSError as error:
+            self._failed(error)
+            if request.callback is not NO_CALLBACK:  # robots.txt, media: nobody would fetch them again
+                request.meta[KEEP] = True
+                raise IgnoreRequest(f"its record cannot be written: {error}") from error
+        return response
+
+    def _failed(self, error: OSError) -> None:
+        self._stats.inc_value("repository/failures")
+        engine = engine_of(self._crawler)
+        if not self._has_failed and engine is not None and engine.spider is not None:
+            self._has_failed = True
+            logger.critical("The repository cannot be written, the crawl ends: %s", error)
+            engine.close_spider(engine.spider, "repository_failed")
+
+    def _opened(self) -> None:
+        self._timer = call_later(COMMIT_INTERVAL, self._tick)
+
+    def _tick(self) -> None:
+        self._repository.commit()
+        self._timer = call_later(COMMIT_INTERVAL, self._tick)
+
+    def _closed(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            self._repository.close()
+        except OSError as error:
+            self._stats.inc_value("repository/failures")
+            logger.error("The last file of the repository is left for the next crawl to finish: %s", error)
+
+
+def _capture(request: Request, response: Response, sent: float) -> Capture:
+    """What is known of an answer."""
+    timing: Timing | None = request.meta.get(TIMING)
+    exchange = timing.exchange if timing is not None else None
+    if timing is not None and timing.started:
+        sent = time.time() - (CLOCK() - timing.started)
+    protocol = (response.protocol or "HTTP/1.1").lower()
+    request_head, response_head = _heads(request, response, exchange)
+    headers = response.headers
+    return Capture(
+        url=response.url,
+        fetched_at=round(sent, 6),
+        status=response.status,
+        request_head=request_head,
+        request_body=request.body,
+        response_head=response_head,
+        body=response.body,
+        content_type=_text(headers.get(b"Content-Type")),
+        last_modified=_text(headers.get(b"Last-Modified")),
+        ip_address=str(response.ip_address) if response.ip_address is not None else None,
+        protocols=(protocol, *(exchange.tls_protocols if exchange is not None else ())),
+        truncated=next((TRUNCATED[flag] for flag in response.flags if flag in TRUNCATED), None),
+        measured=_measured(request, timing),
+    )
+
+
+def _measured(request: Request, timing: Timing | None) -> Measured:
+    meta = request.meta
+    quality, depth = meta.get("quality"), meta.get("depth", 0)
+    known = timing or Timing(fetch_time=meta.get("download_latency", 0.0))
+    return Measured(
+        server=server_key(request.url),
+        depth=depth if isinstance(depth, int) and 0 <= depth < MOST else None,
+        quality=float(quality) if isinstance(quality, int | float) and 0 <= quality < MOST else None,
+        via=_text(request.headers.get(b"Referer")),
+        dns_time=_rounded(known.dns_time),
+        connect_time=_rounded(known.connect_time),
+        tls_time=_rounded(known.tls_time),
+        response_time=_rounded(known.response_time),
+        fetch_time=_rounded(known.fetch_time),
+    )
+
+
+def _heads(request: Request, response: Response, exchange: Exchange | None) -> tuple[bytes, bytes]:
+    """First lines and headers: as they went over the wire where our download handler saw it, else as Scrapy has them.
+
+    HTTP/2 is written as HTTP/1.1; WARC-Protocol has what it was.
+    """
+    version = response.protocol if (response.protocol or "").startswith("HTTP/") else "HTTP/1.1"
+    if exchange is not None:
+        target, reason = exchange.request_info.url.raw_path_qs, exchange.reason or ""
+        asked = ((name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in exchange.asked())
+        answered: Iterable[tuple[bytes, bytes]] = exchange.answered
+    else:
+        target, reason = _target(request.url), responses.get(response.status, "")
+        host = (b"Host", urlsplit(request.url).netloc.encode())
+        asked = (header for header in (host, *_pairs(request.headers)))
+        answered = _pairs(response.headers)
+    sent = [name + b": " + value for name, value in asked if name.lower() != PROXY_PASSWORD]
+    came = [(RENAMED if name.lower() == TRANSFER_ENCODING else name) + b": " + value for name, value in answered]
+    return _head(f"{request.method} {target} HTTP/1.1", sent), _head(f"{version} {response.status} {reason}", came)
+
+
+def _rounded(seconds: float | None) -> float | None:
+    """To the microsecond, as records have it."""
+    return None if seconds is None else round(seconds, 6)
+
+
+def _target(url: str) -> str:
+    """Path and query: what is asked of the server."""
+    parts = urlsplit(url)
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def _head(first: str, headers: Iterable[bytes]) -> bytes:
+    lines = [first.encode("latin-1", "replace"), *headers, b"\r\n"]
+    head = b"\r\n".join(lines)
+    if head.count(b"\n") + head.count(b"\r") != 2 * len(lines):  # a line is not one
+        head = b"\r\n".join([_breaks(b" ", line) for line in lines[:-1]] + lines[-1:])
+    return head
+
+
+def _pairs(headers: Any) -> Iterable[tuple[bytes, bytes]]:
+    return ((name, value) for name, values in headers.items() for value in values)
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("latin-1")

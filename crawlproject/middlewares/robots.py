@@ -1,0 +1,247 @@
+"""robots.txt by RFC 9309: an unreachable file disallows everything for now; cached copies expire."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urljoin
+
+from cachetools import TLRUCache
+from scrapy import Request, signals
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import IgnoreRequest, StopDownload
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.misc import build_from_crawler
+from w3lib.url import safe_url_string
+
+from crawlproject.download.timing import CLOCK
+from crawlproject.frontier import retry_after_seconds
+from crawlproject.middlewares.base import frontier_scheduler
+from crawlproject.middlewares.hardening import MAX_ROBOTS_TXT
+from crawlproject.options.robots import RobotsOptions
+from crawlproject.requests.entries import UNSENT
+from crawlproject.requests.failure_words import in_words
+from crawlproject.urls import server_key
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.robotstxt import RobotParser
+
+logger = logging.getLogger(__name__)
+
+#: Redirects that are followed from a robots.txt, to any server: RFC 9309 §2.3.1.2 asks for five.
+MAX_REDIRECTS = 5
+
+#: A copy is used for so long (seconds), however short its ``Cache-Control: max-age`` is: many servers send 0 for all.
+MIN_CACHE_TIME = 3600.0
+
+#: Bytes of rules that count as one copy.
+COPY_SIZE = 4096
+
+#: ``Request.meta`` of a request for a robots.txt: bytes that have come.
+_RECEIVED = "robotstxt_received"
+
+#: Failures of seeds' servers that are logged as warnings; those after them as of any server.
+MAX_SEEDS_TOLD = 100
+
+_MAX_AGE = re.compile(rb"max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+
+#: Seconds until a robots.txt is asked for again where there is no frontier that says when.
+_OTHER_SCHEDULERS_WAIT = 60.0
+
+
+class RobotsUnreachableError(IgnoreRequest):
+    """The server's robots.txt is unavailable, so nothing may be fetched from the server for now."""
+
+
+class Copy(NamedTuple):
+    """A robots.txt that is kept for ``lifetime`` seconds and counts as ``size`` of ``ROBOTSTXT_CACHE_SIZE``."""
+
+    parser: RobotParser
+    lifetime: float
+    size: int
+
+
+class _Outage(NamedTuple):
+    """A robots.txt that was unavailable ``failures`` times in a row; requested again at ``until``."""
+
+    failures: int
+    until: float
+
+
+class RobotsMiddleware(RobotsTxtMiddleware):
+    """In the place of Scrapy's ``RobotsTxtMiddleware`` (downloader), with its settings, stats and signal.
+
+    Asked for once per server (scheme, host and port) at a time, by the first request that needs it, and kept for
+    ``ROBOTSTXT_CACHE_TIME`` seconds at most, less where its ``Cache-Control`` says so; ``ROBOTSTXT_CACHE_SIZE`` bounds
+    how many are kept, the least recently used goes first.  Statuses (RFC 9309 §2.3.1): 2xx holds; 3xx is followed five
+    times; other 4xx allow everything; 5xx, 429 and a failed download forbid everything.  Then the server rests as after
+    any failure, longer each time, the request waits in the frontier, and robots.txt is the first that is asked for
+    again; after ``ROBOTSTXT_MAX_FAILURES`` in a row the server is given up.  A request that does not come from the
+    frontier (a media pipeline's, ``engine.download_async``) fails at once, with ``RobotsUnreachableError``.
+
+    Stats besides Scrapy's: ``robotstxt/unreachable``, ``robotstxt/given_up``, ``robotstxt/unsent``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)  # raises NotConfigured without ROBOTSTXT_OBEY
+        self._options = RobotsOptions.from_settings(crawler.settings)
+        self._copies: TLRUCache[str, Copy] = TLRUCache(
+            self._options.cache_size, lambda _key, copy, now: now + copy.lifetime, CLOCK, lambda copy: copy.size
+        )
+        self._outages: dict[str, _Outage] = {}
+        self._seeds_told = 0
+        self._fetches: dict[str, asyncio.Future[RobotParser]] = {}
+        self._allows_all: RobotParser = build_from_crawler(self._parserimpl, crawler, b"")
+        crawler.signals.connect(self._stop_long, signals.bytes_received)
+
+    async def process_request(self, request: Request) -> Request | None:  # type: ignore[override]
+        """None: allowed. The request itself: back to the frontier. Raises IgnoreRequest where it is forbidden."""
+        if request.meta.get("dont_obey_robotstxt") or not request.url.startswith(("http:", "https:")):
+            return None
+        try:
+            rules = await self.robot_parser(request)
+        except ValueError:  # no server in its URL: the download will say so
+            return None
+        except RobotsUnreachableError:
+            scheduler = frontier_scheduler(self.crawler)
+            if scheduler is None or not scheduler.handed_out(request):
+                self._stats.inc_value("robotstxt/unsent")
+                raise
+            request.meta[UNSENT] = True
+            return request
+        self.process_request_2(rules, request)
+        return None
+
+    async def robot_parser(self, request: Request) -> RobotParser:
+        """The rules of the request's server. Raises RobotsUnreachableError while they are unavailable."""
+        key = server_key(request.url)
+        copy = self._copies.get(key)
+        if copy is not None:
+            return copy.parser
+        outage = self._outages.get(key)
+        if outage is not None and CLOCK() < outage.until:
+            raise RobotsUnreachableError(f"robots.txt of {key} is unavailable")
+        fetch = self._fetches.get(key)
+        if fetch is None:
+            fetch = self._fetches[key] = asyncio.ensure_future(self._fetch(key, request))
+            fetch.add_done_callback(lambda _: self._fetches.pop(key))
+        return await asyncio.shield(fetch)
+
+    async def _fetch(self, key: str, page: Request) -> RobotParser:
+        """Ask for the robots.txt of the server ``key``, which ``page`` is on, and keep it."""
+        self._stats.inc_value("robotstxt/request_count")
+        try:
+            response = await self._download(f"{key}/robots.txt", page, key)
+        except IgnoreRequest as error:  # refused by another middleware, or not decompressible: there are no rules
+            logger.debug("No robots.txt of %s: %s", key, error)
+            return await self._keep(key, page, Copy(self._allows_all, self._options.cache_time, 1))
+        except Exception as error:
+            self._stats.inc_value(f"robotstxt/exception_count/{type(error)}")
+            raise self._unreachable(key, page, in_words(error)) from error
+        self._stats.inc_value("robotstxt/response_count")
+        self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
+        if response.status == 429 or response.status >= 500:
+            raise self._unreachable(key, page, f"status {response.status}", _retry_after(response))
+        copy = self.copy_of(response)
+        other = server_key(response.url)
+        if other != key and response.url == f"{other}/robots.txt" and other not in self._copies:
+            # http leads to https on most servers: the next that is asked for
+            await self._keep(other, Request(response.url, meta={"depth": page.meta.get("depth", 0)}), copy)
+        return await self._keep(key, page, copy)
+
+    async def _download(self, url: str, page: Request, key: str) -> Response:
+        """The answer, at the end of its redirects; one that leads nowhere is the answer itself."""
+        meta = {
+            _RECEIVED: 0,
+            "dont_obey_robotstxt": True,
+            "dont_redirect": True,  # followed here: REDIRECT_MAX_TIMES is about pages
+            "dont_retry": True,  # tried again when the server has rested
+            "dont_cache": key in self._outages,
+            "allow_offsite": True,
+            "download_fail_on_dataloss": True,  # half of the rules may allow what the other half forbids
+        }
+        if "proxy" in page.meta:
+            meta["proxy"] = page.meta["proxy"]
+        for hops in range(MAX_REDIRECTS + 1):
+            request = Request(url, priority=self.DOWNLOAD_PRIORITY, meta=dict(meta), callback=NO_CALLBACK)
+            response = await self.crawler.engine.download_async(request)
+            target = _redirect_target(response)
+            if target is None or hops == MAX_REDIRECTS:
+                break
+            url = target
+        return response
+
+    def copy_of(self, response: Response) -> Copy:
+        """What is kept of an answer that is no outage."""
+        lifetime = self._options.cache_time
+        max_age = _MAX_AGE.search(response.headers.get(b"Cache-Control") or b"")
+        if max_age is not None:
+            lifetime = min(lifetime, max(MIN_CACHE_TIME, float(max_age[1])))
+        if not (200 <= response.status < 300 and response.body):
+            return Copy(self._allows_all, lifetime, 1)
+        parser: RobotParser = build_from_crawler(self._parserimpl, self.crawler, response.body)
+        size = 1 + min(len(response.body), MAX_ROBOTS_TXT) // COPY_SIZE
+        return Copy(parser, lifetime, min(size, self._options.cache_size))
+
+    async def _keep(self, key: str, page: Request, copy: Copy) -> RobotParser:
+        self._outages.pop(key, None)
+        self._copies[key] = copy
+        await self.crawler.signals.send_catch_log_async(
+            signal=signals.robots_parsed, robotparser=copy.parser, request=page
+        )
+        return copy.parser
+
+    def _unreachable(
+        self, key: str, page: Request, reason: str, retry_after: float | None = None
+    ) -> RobotsUnreachableError:
+        """Let the server rest, or give it up."""
+        failures = self._outages[key].failures + 1 if key in self._outages else 1
+        gives_up = failures >= self._options.max_failures > 0
+        scheduler = frontier_scheduler(self.crawler)
+        until = CLOCK() + _OTHER_SCHEDULERS_WAIT
+        if scheduler is not None:
+            until = scheduler.back_off(key, failures, retry_after, f"robots.txt: {reason}", give_up=gives_up)
+        self._outages[key] = _Outage(failures, inf if gives_up else until)
+        self._stats.inc_value("robotstxt/unreachable")
+        if gives_up:
+            self._stats.inc_value("robotstxt/given_up")
+        tries = f"try {failures + 1} of {self._options.max_failures or 'any number'} in {until - CLOCK():.0f} s"
+        then = f"given up after {failures} tries (ROBOTSTXT_MAX_FAILURES)" if gives_up else tries
+        level = logging.INFO if failures == 1 or gives_up else logging.DEBUG
+        if not page.meta.get("depth") and self._seeds_told < MAX_SEEDS_TOLD:
+            self._seeds_told += 1
+            level = logging.WARNING
+        logger.log(level, "robots.txt of %s is unavailable: %s; %s", key, reason, then)
+        return RobotsUnreachableError(f"robots.txt of {key} is unavailable: {reason}")
+
+    def _stop_long(self, data: bytes, request: Request) -> None:
+        """Have the rest of a robots.txt that is too long left unread."""
+        if _RECEIVED in request.meta:
+            request.meta[_RECEIVED] += len(data)
+            if request.meta[_RECEIVED] > MAX_ROBOTS_TXT:
+                raise StopDownload(fail=False)
+
+
+def _redirect_target(response: Response) -> str | None:
+    """Where the answer leads, if it is a redirect to a page."""
+    location = response.headers.get(b"Location")
+    if response.status not in _REDIRECTS or not location:
+        return None
+    try:
+        url = urljoin(response.url, safe_url_string(location))
+        server_key(url)
+    except ValueError:
+        return None
+    return url if url.startswith(("http:", "https:")) else None
+
+
+def _retry_after(response: Response) -> float | None:
+    value = response.headers.get(b"Retry-After")
+    return retry_after_seconds(value.decode("latin-1"), time.time()) if value else None

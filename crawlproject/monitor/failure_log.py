@@ -1,0 +1,90 @@
+"""Pages that fail are many in a broad crawl: with ``FRONTIER_LOG_FAILURES = "counts"`` they are counted, not told."""
+
+from __future__ import annotations
+
+import logging
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from scrapy.logformatter import LogFormatter
+from scrapy.spidermiddlewares.httperror import HttpError, HttpErrorMiddleware
+
+from crawlproject.options.values import SettingValues
+from crawlproject.requests.link_request import FETCH_FAILURES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from scrapy import Request, Spider
+    from scrapy.http import Response
+    from scrapy.logformatter import LogFormatterResult
+    from scrapy.settings import BaseSettings
+    from twisted.python.failure import Failure
+
+logger = logging.getLogger(__name__)
+
+SETTING = "FRONTIER_LOG_FAILURES"
+
+#: Lines are what Scrapy does; this project's settings and its spider ``web`` choose counts.
+DEFAULTS: dict[str, Any] = {SETTING: "lines"}
+
+CHOICES = ("lines", "counts")
+
+#: Beginnings of the names of stats, and what stands before the rest of the name in the line of counts.
+COUNTED = {
+    "httperror/response_ignored_status_count/": "status ",
+    "frontier/failures/": "",
+    "robotstxt/forbidden": "forbidden by robots.txt",
+    "robotstxt/unreachable": "robots.txt unavailable",
+    "guard/refused/": "address ",
+    "frontier/dropped/": "dropped: ",
+    "retry/count": "retries",
+}
+
+
+class CountingLogFormatter(LogFormatter):
+    """``LOG_FORMATTER``: a page that could not be fetched costs a line at DEBUG."""
+
+    def download_error(
+        self, failure: Failure, request: Request, spider: Spider, errmsg: str | None = None
+    ) -> LogFormatterResult:
+        """Other errors, which are bugs, stay errors."""
+        result = super().download_error(failure, request, spider, errmsg)
+        if isinstance(failure.value, FETCH_FAILURES):
+            result["level"] = logging.DEBUG
+        return result
+
+
+class CountingHttpErrorMiddleware(HttpErrorMiddleware):
+    """In the place of Scrapy's ``HttpErrorMiddleware``: an error status costs a line at DEBUG, a seed's a warning."""
+
+    def process_spider_exception(  # type: ignore[override]
+        self, response: Response, exception: Exception
+    ) -> Iterable[Any] | None:
+        """Count as Scrapy does."""
+        if not isinstance(exception, HttpError):
+            return None
+        stats = self.crawler.stats
+        assert stats is not None
+        stats.inc_value("httperror/response_ignored_count")
+        stats.inc_value(f"httperror/response_ignored_status_count/{response.status}")
+        level = logging.DEBUG if response.meta.get("depth") else logging.WARNING
+        logger.log(level, "Not fetched: %s: status %d", response.request, response.status)
+        return ()
+
+
+def counts_failures(settings: BaseSettings) -> bool:
+    """What the setting says. Raises ValueError."""
+    return SettingValues(settings, DEFAULTS).choice(SETTING, CHOICES) == "counts"
+
+
+def failure_counts(stats: Mapping[str, Any], counted: Mapping[str, str] = MappingProxyType(COUNTED)) -> str:
+    """``status 404: 12, timeout: 3``: what failed so far by kind, the most first; empty if nothing did. O(stats)."""
+    counts: list[tuple[int, str]] = []
+    for name, count in stats.items():
+        for beginning, words in counted.items():
+            if name == beginning:
+                counts.append((count, words))
+            elif beginning.endswith("/") and name.startswith(beginning):
+                counts.append((count, words + name.removeprefix(beginning).replace("_", " ")))
+    return ", ".join(f"{words}: {count}" for count, words in sorted(counts, key=lambda each: (-each[0], each[1])))

@@ -1,0 +1,154 @@
+"""Requests as bytes and back, for a store: JSON, no pickle; reading one can run no code but the spider's own methods.
+
+A link (``Links``) is its callback's name, or nothing.  Any other request is the JSON of what is not as in a plain
+``Request(url)``; its URL and priority are stored beside it.  Values as ``value_codec`` writes them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+
+from crawlproject.requests.link_request import link_failed
+from crawlproject.requests.value_codec import NotSerializableError, ValueCodec, project_modules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from scrapy import Spider
+
+    from crawlproject.frontier import Entry
+
+LINK, REQUEST = b"c", b"r"
+
+#: Stands for the errback of links, which is no method of the spider.
+LINK_FAILED = "$link"
+
+#: ``Request.meta``: the number of the page under way that the request comes from (``unstored``).
+ORIGIN = "frontier_origin"
+
+#: Keys of ``meta`` that mean something to this run only.
+UNWRITTEN = frozenset((ORIGIN,))
+
+#: What a plain request has; not written.
+PLAIN: dict[str, Any] = {
+    "callback": None,
+    "method": "GET",
+    "headers": {},
+    "body": b"",
+    "cookies": {},
+    "meta": {},
+    "encoding": "utf-8",
+    "dont_filter": False,
+    "errback": None,
+    "flags": [],
+    "cb_kwargs": {},
+}
+
+
+class RequestCodec:
+    """Writes and reads the requests of one spider; ``modules``: names of the project's besides. O(size).
+
+    Raises NotSerializableError for what cannot be written: an object, a callback that is no method of the spider.
+    """
+
+    def __init__(self, spider: Spider, modules: Iterable[str] = ()) -> None:
+        self._spider = spider
+        self._values = ValueCodec(project_modules(type(spider), modules))
+        self._names: dict[object, str] = {}  # of the spider's methods, by their function
+
+    def encode_link(self, callback: Callable[..., Any] | None) -> bytes | None:
+        """A link: None where the spider's default callback takes its page. Raises NotSerializableError."""
+        return None if callback is None else LINK + self._name(callback).encode()
+
+    def encode(self, request: Request) -> bytes:
+        """Any request but its URL. Raises NotSerializableError."""
+        values = {name: getattr(request, name) for name in request.attributes if name not in ("url", "priority")}
+        for name in ("callback", "errback"):
+            if values[name] is not None:
+                values[name] = self._name(values[name])
+        values["headers"] = dict(request.headers)
+        values["meta"] = {key: value for key, value in request.meta.items() if key not in UNWRITTEN}
+        if type(request) is not Request:
+            values["_class"] = f"{type(request).__module__}.{type(request).__qualname__}"
+            _request_class(values["_class"])
+        changed = {name: value for name, value in values.items() if name not in PLAIN or value != PLAIN[name]}
+        if not changed:
+            return REQUEST
+        try:
+            return REQUEST + json.dumps(self._values.encode(changed), separators=(",", ":")).encode("ascii")
+        except NotSerializableError:
+            raise
+        except ValueError as error:  # a whole number of more digits than Python writes
+            raise NotSerializableError(str(error)) from error
+
+    def decode(self, entry: Entry) -> Request:
+        """The request of an entry whose payload ``encode`` wrote. Raises ValueError where it cannot be read."""
+        payload: bytes = entry.payload
+        if payload[:1] != REQUEST:
+            raise ValueError(f"unknown kind of request: {payload[:1]!r}")
+        values = self._values.decode(_loads(payload[1:])) if payload[1:] else {}
+        kind = _request_class(values.pop("_class")) if "_class" in values else Request
+        for name in ("callback", "errback"):
+            if values.get(name) is not None:
+                values[name] = self._method(values[name])
+        unknown = values.keys() - set(kind.attributes)
+        if unknown:
+            raise ValueError(f"unknown attributes of a request: {sorted(unknown)}")
+        return kind(entry.url, priority=entry.priority, **values)
+
+    @staticmethod
+    def is_link(payload: bytes) -> bool:
+        """Whether ``encode_link`` wrote it."""
+        return payload[:1] == LINK
+
+    def decode_link(self, payload: bytes | None) -> Callable[..., Any] | None:
+        """The callback that ``encode_link`` wrote. Raises ValueError where the spider has no such method."""
+        return None if payload is None else self._method(payload[1:].decode())
+
+    def _name(self, callback: Callable[..., Any]) -> str:
+        if callback is link_failed:
+            return LINK_FAILED
+        function = getattr(callback, "__func__", None)
+        if function is None or getattr(callback, "__self__", None) is not self._spider:
+            name = getattr(callback, "__qualname__", type(callback).__qualname__)
+            raise NotSerializableError(f"a callback, {name}, that is not a method of the spider")
+        name = self._names.get(function)
+        if name is None:
+            name = self._names[function] = self._find_name(function)
+        return name
+
+    def _find_name(self, function: object) -> str:
+        kind = type(self._spider)
+        likely: str = getattr(function, "__name__", "")
+        for name in (likely, *dir(kind)):
+            if getattr(kind, name, None) is function:
+                return name
+        raise NotSerializableError(f"a callback, {likely}, that is not a method of the spider")
+
+    def _method(self, name: object) -> Callable[..., Any]:
+        if name == LINK_FAILED:
+            return link_failed
+        if not isinstance(name, str) or not callable(getattr(type(self._spider), name, None)):
+            raise ValueError(f"the spider has no method {name!r}")
+        method: Callable[..., Any] = getattr(self._spider, name)
+        return method
+
+
+def _request_class(path: object) -> type[Request]:
+    """The class of that name, of a module that has been imported: reading a store imports nothing."""
+    module, _, name = str(path).rpartition(".")
+    found = getattr(sys.modules.get(module), name, None)
+    if not (isinstance(found, type) and issubclass(found, Request)):
+        raise NotSerializableError(f"{path}, which is not a known class of requests")
+    return found
+
+
+def _loads(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("values nested too deep") from error

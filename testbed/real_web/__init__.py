@@ -1,0 +1,27 @@
+"""Real documentation sites, served over loopback as many servers, for whole-crawl tests.
+
+``setup`` unpacks Debian documentation packages, ``start`` serves each as a host of its own with nginx, and ``count``
+says which URLs a crawler that follows every link must fetch. It reads the files and shares no code with the crawler.
+"""
+
+from testbed.real_web.counting import Count, count
+from testbed.real_web.nginx import is_running, remove, running_real_web, start, stop
+from testbed.real_web.packages import DEFAULT_PACKAGES, SMALL_PACKAGES, setup
+from testbed.real_web.web import Host, RealWeb, RealWebError, load
+
+__all__ = [
+    "DEFAULT_PACKAGES",
+    "SMALL_PACKAGES",
+    "Count",
+    "Host",
+    "RealWeb",
+    "RealWebError",
+    "count",
+    "is_running",
+    "load",
+    "remove",
+    "running_real_web",
+    "setup",
+    "start",
+    "stop",
+]

@@ -1,0 +1,101 @@
+"""The emulated web in a process of its own, as a context manager for tests and benches."""
+
+from __future__ import annotations
+
+import json
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .log import Record, read_log
+from .web import Web, build_web
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .spec import WebSpec
+
+STOP_TIMEOUT = 30.0
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "local_web.py"
+
+
+@dataclass
+class RunningWeb:
+    """A web that another process serves."""
+
+    web: Web
+    """Built here as well, with the port in its URLs."""
+    port: int
+    seeds: list[str]
+    log_path: Path
+    process: subprocess.Popen[str] = field(repr=False)
+    _kept: list[Record] | None = field(default=None, repr=False)
+
+    def records(self) -> list[Record]:
+        """The log up to now; complete after the end of the `with` block. O(records)."""
+        if self._kept is not None:
+            return self._kept
+        if self.process.poll() is None:
+            self.flush()
+        return read_log(self.log_path)
+
+    def keep_records(self) -> None:
+        """Hold the log in memory, as its file is about to go."""
+        self._kept = self.records()
+
+    def flush(self, timeout: float = 10.0) -> None:
+        """Have the log written to its file; waits until it is. Raises `RuntimeError` after `timeout` seconds."""
+        self.process.send_signal(signal.SIGUSR1)
+        _read_message(self.process, timeout)
+
+
+@contextmanager
+def running_web(spec: WebSpec, log_path: str | Path | None = None, start_timeout: float = 60.0) -> Iterator[RunningWeb]:
+    """Serve a web in a child process until the end of the `with` block; the log can still be read afterwards.
+
+    Without `log_path` the log's file goes with the block, and its records are kept in memory. The child also ends when
+    this process does. Raises `RuntimeError` where the child does not get ready; it has said why on stderr.
+    """
+    with tempfile.TemporaryDirectory(prefix="localweb-") as folder:
+        path = Path(log_path or Path(folder) / "access.tsv")
+        command = [sys.executable, str(SCRIPT), "serve", "--spec", spec.to_json(), "--log", str(path)]
+        command += ["--quiet", "--until-eof"]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        # a session of its own: Ctrl-C is for this process, which then stops the child
+        with subprocess.Popen(command, **pipes, text=True, start_new_session=True) as process:
+            try:
+                web = build_web(spec)
+                ready = _read_message(process, start_timeout)
+                running = RunningWeb(web.at(ready["port"]), ready["port"], ready["seeds"], path, process)
+                yield running
+            finally:
+                _stop(process)
+        if log_path is None:
+            running.keep_records()
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """SIGTERM, so that the log is complete; SIGKILL where that does not help."""
+    process.terminate()
+    try:
+        process.wait(STOP_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def _read_message(process: subprocess.Popen[str], timeout: float) -> dict[str, Any]:
+    """The next line of JSON that the child prints. Raises `RuntimeError` where none comes."""
+    assert process.stdout is not None
+    if not select.select([process.stdout], [], [], timeout)[0]:
+        raise RuntimeError(f"the emulated web said nothing for {timeout:g} s")
+    line = process.stdout.readline()
+    if not line:
+        raise RuntimeError(f"the emulated web ended with exit code {process.wait()}")
+    message: dict[str, Any] = json.loads(line)
+    return message

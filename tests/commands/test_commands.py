@@ -1,0 +1,224 @@
+"""``scrapy simulate`` and ``scrapy pagerank``, as they are typed."""
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scrapy.cmdline import execute
+from scrapy.settings import Settings
+
+from crawlproject.frontier.quality import ScoredQuality
+from testbed.web import WebSpec, running_web
+from tests.crawl.scripted_site import page, scripted_site
+from tests.processes import run_python
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = (ROOT / "docs" / "simulation.md").read_text(encoding="utf-8")
+SMALL = ("--servers", "20", "--pages", "300", "--sessions", "4")
+LINES = "http://a.example/\thttp://a.example/1\thttp://b.example/\nhttp://a.example/1\thttp://a.example/\n"
+
+
+def scrapy(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Forked; where ``environment`` changes what Python does, from scratch."""
+    if not environment:
+        return run_python("-m", "scrapy", *arguments, cwd=cwd)
+    command = [sys.executable, "-m", "scrapy", *arguments]
+    return subprocess.run(
+        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def refused(*arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command says that is wrong; its exit code is 2."""
+    with pytest.raises(SystemExit) as stopped:
+        execute(["scrapy", *arguments], Settings({"COMMANDS_MODULE": "crawlproject.commands"}))
+    assert stopped.value.code == 2
+    told = capsys.readouterr()
+    return told.out + told.err
+
+
+def test_simulate_prints_a_table_and_writes_files(tmp_path: Path) -> None:
+    """All policies by default; CSV files and plots where asked for."""
+    out = tmp_path / "new" / "folder"
+    done = scrapy("simulate", *SMALL, "--quality", "pagerank,zipf", "--output", str(out))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    policies = ["breadth-first", "performance", "quality", "capacity", "prefix"]
+    assert [line.split()[0] for line in lines[2:8]] == ["pagerank", *policies]
+    assert {path.suffix for path in out.iterdir()} == {".csv", ".png"}
+    assert lines[-1].startswith(f"in {out}: table.csv, summary.csv, curves.csv, ")
+    assert done.stderr == ""
+
+
+def test_simulate_runs_without_this_project_around_it(tmp_path: Path) -> None:
+    """The commands module is all it needs of the settings; jobs do not change the output."""
+    (tmp_path / "elsewhere.py").write_text("COMMANDS_MODULE = 'crawlproject.commands'\n")
+    options = ("simulate", *SMALL, "--policy", "capacity", "--webs", "2", "--seed", "7", "--jobs")
+    done = [
+        scrapy(*options, jobs, cwd=tmp_path, PYTHONPATH=f"{ROOT}:{tmp_path}", SCRAPY_SETTINGS_MODULE="elsewhere")
+        for jobs in ("1", "2")
+    ]
+    assert done[0].returncode == 0, done[0].stderr
+    assert "seed 8: 20 servers" in done[0].stdout
+    assert done[0].stdout == done[1].stdout
+
+
+def test_simulate_takes_every_option() -> None:
+    """Estimated quality, politeness, dead servers, sitemaps, delays."""
+    options = ["--web", "tail", "--policy", "prefix,capacity", "--quality", "uniform", "--estimate", "in-links"]
+    options += ["--politeness", "request", "--delay-factor", "2", "--min-delay", "0.1", "--max-delay", "30"]
+    options += ["--dead", "0.1", "--sitemaps", "0.5", "--parse-delay", "0.05", "--jobs", "1"]
+    done = scrapy("simulate", *SMALL, *options)
+    assert done.returncode == 0, done.stderr
+    assert "web tail, seed 1: 20 servers, 300 pages (" in done.stdout
+    assert "t80/cap" in done.stdout
+
+
+def test_simulate_of_a_recorded_crawl(tmp_path: Path) -> None:
+    """A graph from a file, from a start of one's own, collected by scores of one's own."""
+    (tmp_path / "links.tsv").write_text(LINES)
+    (tmp_path / "scores.tsv").write_text("http://a.example/1\t2\n")
+    web = ("--web", str(tmp_path / "links.tsv"), "--start", "http://a.example/1", "--max-pages-per-server", "5")
+    options = ("--times", "heritrix", "--quality", f"scores:{tmp_path / 'scores.tsv'}", "--jobs", "1")
+    done = scrapy("simulate", *web, *options, "--error", "0.5")
+    assert done.returncode == 0, done.stderr
+    assert "web links.tsv, seed 1: 1 servers, 2 pages (2 can be fetched), 2 links" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("--sessions 0", "--sessions: must be a whole number >= 1, not '0'"),
+        ("--seed x", "--seed: must be a whole number >= 0, not 'x'"),
+        ("--dead 1.5", "--dead: must be a number >= 0 and <= 1, not '1.5'"),
+        ("--sitemaps -1", "--sitemaps: must be a number >= 0 and <= 1, not '-1'"),
+        ("--error nan", "--error: must be a number >= 0, not 'nan'"),
+        ("--estimate guess", "--estimate: invalid choice: 'guess'"),
+        ("--policy capacity,best", "--policy best: must be one of breadth-first, "),
+        ("--policy os.path", "--policy os.path: the class must have by_quality and rank(server)"),
+        ("--quality beauty", "--quality beauty: must be one of pagerank, "),
+        ("--quality scores:nowhere.tsv", "--quality scores:nowhere.tsv: No such file or directory"),
+        ("--web nowhere.npz", "--web nowhere.npz: No such file or directory"),
+        ("--web README.md", "--web README.md: no page in it"),
+        ("--web README.md --servers 5", "--servers 5: for --web work and tail only"),
+        ("--times heritrix", "--times heritrix: for a graph from a file only"),
+        ("--pages 5", "--pages 5: fewer than --servers 500"),
+        ("--error 1 --estimate depth", "--error 1: for --estimate known only"),
+        ("--min-delay 70", "--min-delay 70: above --max-delay 60"),
+        ("--output README.md/x", "--output README.md/x: Not a directory"),
+        ("--polcy capacity", "unknown argument '--polcy'"),
+    ],
+)
+def test_simulate_tells_what_is_wrong(options: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Option, value and what it should be; before anything is run."""
+    assert told in refused("simulate", *options.split(), capsys=capsys)
+
+
+def test_pagerank_scores_every_url(tmp_path: Path) -> None:
+    """Fetched or not, the best first, 1 on average, as FRONTIER_QUALITY = "scores" reads them."""
+    (tmp_path / "links.tsv").write_text(LINES)
+    done = scrapy("pagerank", str(tmp_path / "links.tsv"), "-o", str(tmp_path / "scores.tsv"))
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "scores.tsv").read_text().splitlines()
+    scores = [float(line.split("\t")[1]) for line in lines]
+    assert lines[0].startswith("http://a.example/\t")
+    assert sum(scores) / 3 == pytest.approx(1, rel=1e-5)
+    assert scores == sorted(scores, reverse=True)
+    assert ScoredQuality.from_lines(lines).quality("http://b.example/", 0) == scores[-1]
+
+
+def test_pagerank_of_a_jobdir_with_damaged_lines(tmp_path: Path) -> None:
+    """The file is found; what is damaged costs one line of the log; scores go to standard output."""
+    links = LINES.encode() + b"\xff\n" + b"no url\thttp://a.example/\n"
+    (tmp_path / "links.tsv.gz").write_bytes(gzip.compress(links)[:-4])
+    done = scrapy("pagerank", str(tmp_path))
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 3
+    warnings = [line for line in done.stderr.splitlines() if "WARNING" in line]
+    assert len(warnings) == 1
+    assert warnings[0].endswith("2 pages, 3 URLs, 3 links; 3 damaged lines were passed over")
+
+
+def test_pagerank_tells_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """File or folder, and what is missing."""
+    (tmp_path / "empty.tsv").touch()
+    (tmp_path / "links.txt").write_text(LINES)
+    for arguments, told in (
+        ([], "expected a file of links or a JOBDIR, got nothing"),
+        (["a", "b"], "got a b"),
+        ([str(tmp_path)], "no links.tsv.gz in it"),
+        ([str(tmp_path / "nowhere")], "nowhere: No such file or directory"),
+        ([str(tmp_path / "empty.tsv")], "empty.tsv: no line of the form URL<TAB>link"),
+        ([str(tmp_path / "links.txt"), "-o", str(tmp_path)], "Is a directory"),
+    ):
+        assert told in refused("pagerank", *arguments, capsys=capsys)
+
+
+def test_crawl_then_pagerank_then_simulate_then_crawl_by_scores(tmp_path: Path) -> None:
+    """What docs/simulation.md tells: a crawl records its links, they are scored, and the next crawl goes by that."""
+    with running_web(WebSpec(servers=4, pages=40, time_scale=0)) as web:
+        crawl = ("crawl", "web", "-a", f"seeds={','.join(web.seeds)}", "-s", "FRONTIER_MIN_DELAY=0")
+        crawl += ("-s", "ALLOWED_NETWORKS=127.0.0.0/8")
+        job, scores = tmp_path / "job", tmp_path / "scores.tsv"
+        recorded = scrapy(*crawl, "-s", f"JOBDIR={job}", "-s", "LINKS_FILE=links.tsv.gz")
+        assert recorded.returncode == 0, recorded.stderr
+        assert scrapy("pagerank", str(job), "-o", str(scores)).returncode == 0
+        simulated = scrapy("simulate", "--web", str(job / "links.tsv.gz"), "--sessions", "2", "--jobs", "1")
+        assert re.search(r"web links.tsv.gz, seed 1: \d servers, \d+ pages", simulated.stdout), simulated.stderr
+        by_scores = ("-s", "FRONTIER_QUALITY=scores", "-s", f"FRONTIER_QUALITY_FILE={scores}")
+        assert scrapy(*crawl, *by_scores, "-O", str(tmp_path / "pages.jsonl")).returncode == 0
+    with scores.open() as lines:
+        known = ScoredQuality.from_lines(lines)
+    pages = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text().splitlines()]
+    assert len(pages) == len(web.web.expected_urls())
+    linked = [page for page in pages if page["depth"]]
+    assert [page["quality"] for page in linked] == [known.quality(page["url"], 1) for page in linked]
+
+
+def test_output_in_the_docs_is_real() -> None:
+    """The first command of docs/simulation.md prints what stands there, but for the numbers (here a smaller web's)."""
+    command, shown = DOCS.split("```console\n$ scrapy ")[1].split("```")[0].split("\n", 1)
+    done = scrapy(*command.split(), *SMALL)
+    numbers = re.compile(r"-?[\d.,]+")
+    assert [numbers.sub("N", line).split() for line in done.stdout.splitlines()] == [
+        numbers.sub("N", line).split() for line in shown.splitlines()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "value"),
+    [
+        ("--getint", "FRONTIER_MAX_SESSIONS", "64"),
+        ("--get", "SEEN_SET", "exact"),
+        ("--getbool", "ROBOTSTXT_OBEY", "False"),
+        ("--getfloat", "ROBOTSTXT_CACHE_TIME", "86400.0"),
+    ],
+)
+def test_settings_knows_the_defaults(option: str, name: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of this project as well as Scrapy's."""
+    with pytest.raises(SystemExit):
+        execute(["scrapy", "settings", option, name], Settings({"COMMANDS_MODULE": "crawlproject.commands"}))
+    assert capsys.readouterr().out.strip() == value
+
+
+def test_parse_shows_links_and_follows_them() -> None:
+    """`scrapy parse --spider web URL` needs no seeds; links are shown, and followed with `--depth`."""
+    with scripted_site() as site:
+        site.script = {"1/": page("/a", "/a#b", "/image.png", "/b"), "1/a": page("/c"), "1/b": page()}
+        options = ("--spider", "web", "--nocolour", "-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0")
+        done = scrapy("parse", *options, "--depth", "2", "--verbose", site.url("1/"))
+        asked = site.places()
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.split(">>> DEPTH LEVEL: 2 <<<")
+    assert [place for place in ("1/a", "1/b", "1/c", "1/image.png") if f"<GET {site.url(place)}>" in first] == [
+        "1/a",
+        "1/b",
+    ]
+    assert f"<GET {site.url('1/c')}>" in second
+    assert second.count("'status': 200") == 2
+    assert sorted(asked) == ["1/", "1/a", "1/b"]

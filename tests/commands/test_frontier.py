@@ -1,0 +1,118 @@
+"""``scrapy frontier``, as it is typed."""
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
+from crawlproject.frontier.guard.watched_patterns import ServerGuard
+from crawlproject.frontier.sift import set_guarded
+from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore, StoreLabel
+from tests.processes import run_python
+
+
+def scrapy(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return run_python("-m", "scrapy", "frontier", *arguments)
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl under way: server a has 30 URLs, b rests for 200 s with two, c has none left."""
+    path = tmp_path_factory.mktemp("job")
+    store = DiskStore(path / "frontier", StoreLabel("web", "quality"))
+    frontier = Frontier(BestPrefix(), Politeness(max_backoff=300.0))
+    DiskFrontierStore(store, clock_offset=time.time()).load(frontier, 0.0, 300.0)
+    DiskSeenStore(store).add(range(40))
+    frontier.push([Entry("http://c.example/only", 9.0)])
+    session = frontier.open_session(0.0)
+    frontier.acknowledge(frontier.next_url(session, 0.0))
+    frontier.close_session(session, 0.1)
+    frontier.push(Entry(f"http://a.example/{i}", i / 10, depth=1) for i in range(30))
+    frontier.push(Entry(f"http://b.example:8080/{i}", 0.5) for i in range(2))
+    frontier.record(Measurement("http://b.example:8080", 0.0, 503, retry_after=200.0))
+    frontier.push([Entry("http://trap.example/@", 0.5)])
+    trap = frontier.server("http://trap.example")
+    trap.guard = ServerGuard()
+    trap.guard.spend("/@")
+    set_guarded(frontier, frontier.server("http://trap.example"), "copies")
+    frontier.push([Entry("http://dead.example/1")])
+    for _ in range(10):
+        frontier.record(Measurement("http://dead.example", 0.0, failed=True, error="connection refused"))
+    store.commit()
+    return path
+
+
+def test_it_tells_what_waits_and_why(job: Path) -> None:
+    """While the crawl holds the store: counts, servers by rank with each term, the next allowed time."""
+    done = scrapy(str(job), "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert {name: report[name] for name in ("urls_seen", "urls_queued", "servers", "servers_ready")} == {
+        "urls_seen": 40,
+        "urls_queued": 33,
+        "servers": 5,
+        "servers_ready": 2,
+    }
+    assert (report["servers_resting"], report["servers_idle"], report["servers_given_up"]) == (1, 2, 1)
+    a, b, trap = report["top_servers"]
+    assert (report["servers_guarded"], trap["guarded"], trap["traps"]) == (1, "copies", ["/@"])
+    assert (a["server"], a["urls"], a["best_quality"], a["wait"]) == ("http://a.example", 30, 2.9, 0)
+    assert a["rank"] > b["rank"] > 0
+    assert (b["state"], b["failures"]) == ("resting", 1)
+    assert 100 < b["wait"] <= 200
+
+
+def test_it_prints_a_table(job: Path) -> None:
+    """For people."""
+    done = scrapy(str(job))
+    assert "urls queued       33\n" in done.stdout
+    assert "http://trap.example (guarded: copies) (traps: /@)" in done.stdout
+    assert [line.split()[-1] for line in done.stdout.splitlines() if "a.example" in line] == ["http://a.example"]
+    assert "http://b.example:8080 (resting, allowed at 20" in done.stdout
+
+
+def test_servers_in_a_state_say_why(job: Path) -> None:
+    """Those given up have no URLs, and yet a line: reason, failures, last error."""
+    done = scrapy(str(job), "--state", "given-up", "--json")
+    [dead] = json.loads(done.stdout)["top_servers"]
+    assert {name: dead[name] for name in ("server", "state", "failures", "reason", "last_error")} == {
+        "server": "http://dead.example",
+        "state": "given-up",
+        "failures": 10,
+        "reason": "10 failures in a row",
+        "last_error": "connection refused",
+    }
+    assert "http://dead.example (given-up: 10 failures in a row, connection refused)\n" in (
+        scrapy(str(job), "--state", "given-up").stdout
+    )
+    [b] = json.loads(scrapy(str(job), "--state", "resting", "--json").stdout)["top_servers"]
+    assert (b["server"], b["reason"], b["failures"]) == ("http://b.example:8080", "status 503", 1)
+
+
+@pytest.mark.parametrize("host", ["a.example", "http://a.example"])
+def test_urls_of_one_server(job: Path, host: str) -> None:
+    """The best first, no more than asked for; the directory itself may be named."""
+    done = scrapy(str(job / "frontier"), "--server", host, "--urls", "--limit", "3", "--json")
+    [server] = json.loads(done.stdout)["top_servers"]
+    assert [url["url"] for url in server["queue"]] == [f"http://a.example/{i}" for i in (29, 28, 27)]
+    assert server["queue"][0] == {"url": "http://a.example/29", "quality": 2.9, "priority": 0, "depth": 1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 2, "exactly one directory"),
+        (("{job}", "--limit", "0"), 2, "--limit=0"),
+        (("{job}", "-s", "FRONTIER_POLICY=fastest"), 2, "FRONTIER_POLICY='fastest': must be one of"),
+        (("{job}/none",), 1, "no frontier is stored here"),
+        (("{job}", "--server", "x.example"), 1, "no URL of 'x.example' was ever met"),
+    ],
+)
+def test_it_says_what_is_wrong(job: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+    """And fails."""
+    done = scrapy(*(argument.format(job=job) for argument in arguments))
+    assert done.returncode == code
+    assert message in done.stderr + done.stdout

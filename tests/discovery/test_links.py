@@ -1,0 +1,121 @@
+"""What a page's links mean to the frontier."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse
+from scrapy.utils.test import get_crawler
+
+from crawlproject.discovery.links import LinkIntake
+from crawlproject.discovery.skipped_files import SkippedFiles
+from crawlproject.dupefilter import SeenDupeFilter
+from crawlproject.frontier import BestPrefix, Frontier, Politeness
+from crawlproject.frontier.quality import QUALITIES
+from crawlproject.links import Links
+from crawlproject.urls import LinkFilter, UrlPatterns
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = "http://a.example/page"
+
+
+def intake(quality: str = "in-links", **settings: Any) -> LinkIntake:
+    crawler = get_crawler(settings_dict=settings)
+    seen = SeenDupeFilter.from_crawler(crawler)
+    return LinkIntake(seen, LinkFilter(), QUALITIES[quality](), crawler.stats, crawler.settings)
+
+
+def links(*hrefs: str, page: str = PAGE, **kwargs: Any) -> Links:
+    meta = {"depth": 2, "quality": kwargs.pop("page_quality", 1.0)}
+    return Links(HtmlResponse(page, request=Request(page, meta=meta)), hrefs, **kwargs)
+
+
+def test_new_links_are_worth_what_is_known_of_them() -> None:
+    """1, and 1 for this page's link, or 2 where it leads to another server; depth is one more."""
+    found = intake().find(links("/near", "http://b.example/far"))
+    assert [(e.url, e.quality, e.depth) for e in found.entries] == [
+        ("http://a.example/near", 2.0, 3),
+        ("http://b.example/far", 3.0, 3),
+    ]
+    assert (found.raised, found.found_on) == ([], "http://a.example")
+
+
+def test_links_met_before_are_raised_once_per_page() -> None:
+    """However often the page has them, and not those that are new on it, nor the page itself."""
+    sut = intake()
+    sut.find(links("/old", page="http://a.example/other"))
+    found = sut.find(links("/old", "/new", "/old#part", "/new", PAGE))
+    assert [e.url for e in found.entries] == ["http://a.example/new", PAGE]
+    assert found.raised == [("http://a.example/old", 1.0)]
+
+
+def test_a_page_shares_its_worth_among_different_links() -> None:
+    """Three, the repeated one and the page itself not counted twice: .15 + .85·6/3."""
+    found = intake("partial-pagerank").find(links("/1", "/2", "/3", "/1#x", PAGE, page_quality=6.0))
+    assert {e.url[-1]: e.quality for e in found.entries if e.url != PAGE} == pytest.approx(
+        {"1": 1.85, "2": 1.85, "3": 1.85}
+    )
+
+
+def test_quality_given_with_the_links_wins() -> None:
+    """The spider knows better; nothing is raised then."""
+    sut = intake()
+    sut.find(links("/old"))
+    found = sut.find(links("/old", "/new", quality=0.25))
+    assert [e.quality for e in found.entries] == [0.25]
+    assert found.raised == []
+
+
+def test_seeds_have_no_source() -> None:
+    """They are worth what the estimator says of depth 0."""
+    found = intake("opic").find(Links(None, ["http://a.example/"]))
+    assert [(e.quality, e.depth) for e in found.entries] == [(1.0, 0)]
+    assert found.found_on is None
+
+
+@pytest.mark.parametrize("name", ["links.tsv", "links.tsv.gz"])
+def test_links_are_recorded(tmp_path: Path, name: str) -> None:
+    """A line for each page with its different canonical links; a second crawl appends."""
+    for page in ("http://a.example/1", "http://a.example/2"):
+        sut = intake(LINKS_FILE=name, JOBDIR=str(tmp_path))
+        sut.find(links("/x", "HTTP://B.example:80/y", "/x#z", "mailto:a@b", page, page=page))
+        sut.close()
+    raw = (tmp_path / name).read_bytes()
+    text = (gzip.decompress(raw) if name.endswith(".gz") else raw).decode()
+    assert text == (
+        "http://a.example/1\thttp://a.example/x\thttp://b.example/y\n"
+        "http://a.example/2\thttp://a.example/x\thttp://b.example/y\n"
+    )
+
+
+def test_links_file_that_cannot_be_written_is_refused_at_start(tmp_path: Path) -> None:
+    """By the setting's name."""
+    with pytest.raises(ValueError, match=r"^LINKS_FILE="):
+        intake(LINKS_FILE=str(tmp_path / "no" / "links.tsv"))
+
+
+def test_full_disk_costs_the_record_only() -> None:
+    """/dev/full takes nothing: one stat, and the crawl goes on."""
+    sut = intake(LINKS_FILE="/dev/full")
+    for number in range(1000):
+        assert len(sut.find(links(f"/{number}-{'x' * 100}")).entries) == 1
+    sut.close()
+    assert sut._stats.get_value("frontier/links/record_failed") == 1
+
+
+def test_a_seed_that_ends_like_a_file_is_judged_by_no_pattern() -> None:
+    """As any seed; such links are."""
+    crawler = get_crawler()
+    patterns = LinkFilter(include=UrlPatterns(["/docs/"]))
+    seen = SeenDupeFilter.from_crawler(crawler)
+    sut = LinkIntake(seen, patterns, QUALITIES["in-links"](), crawler.stats, crawler.settings)
+    sut.files = SkippedFiles(Frontier(BestPrefix(), Politeness()), crawler.stats, crawler.settings)
+    assert [entry.url for entry in sut.find(Links(None, ["http://a.example/a.pdf"])).entries] == [
+        "http://a.example/a.pdf"
+    ]
+    assert [entry.url for entry in sut.find(links("/b.pdf", "/docs/c.pdf")).entries] == ["http://a.example/docs/c.pdf"]

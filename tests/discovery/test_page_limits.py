@@ -1,0 +1,161 @@
+"""At most so many pages of a server and of a domain, also over restarts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy.settings import Settings
+
+from crawlproject.discovery.page_limits import PageLimits
+from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
+from crawlproject.options.limits import LimitOptions
+from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+A, B, C = "http://a.example.org", "https://b.example.org", "http://c.example.com"
+
+
+def frontier_of(*urls: str) -> Frontier:
+    frontier = Frontier(BestPrefix(), Politeness())
+    frontier.push(Entry(url) for url in urls)
+    return frontier
+
+
+def dropped(frontier: Frontier) -> list[str]:
+    return sorted(entry.url for entry in frontier.take_dropped())
+
+
+def test_full_server_gets_no_more() -> None:
+    """What waits is dropped, what comes refused; other servers go on."""
+    frontier = frontier_of(f"{A}/1", f"{A}/2", f"{C}/1")
+    limits = PageLimits(frontier, 2, 0)
+    limits.fetched(A)
+    assert (dropped(frontier), limits.refuses(f"{A}/9")) == ([], False)
+    limits.fetched(A)
+    assert dropped(frontier) == [f"{A}/1", f"{A}/2"]
+    assert (limits.refuses(f"{A}/9"), limits.refuses(f"{C}/9")) == (True, False)
+    frontier.push([Entry(f"{A}/10")])
+    assert dropped(frontier) == [f"{A}/10"]
+    frontier.check()
+    assert len(frontier) == 1
+
+
+def test_full_domain_fills_all_its_servers() -> None:
+    """Those met, however they were, and those to come."""
+    frontier = frontier_of(f"{A}/1")
+    limits = PageLimits(frontier, 0, 2)
+    assert not limits.refuses(f"{B}/1")
+    frontier.push([Entry(f"{B}/1"), Entry(f"{C}/1")])
+    limits.fetched(A)
+    limits.fetched(B)
+    assert dropped(frontier) == [f"{A}/1", f"{B}/1"]
+    new = "http://new.example.org"
+    assert [limits.refuses(f"{key}/x") for key in (A, B, new, C)] == [True, True, True, False]
+    assert len(frontier) == 1
+    frontier.check()
+
+
+def test_servers_of_a_full_domain_stay_unknown() -> None:
+    """Its pages may link to any number of them; a request for one is dropped all the same."""
+    frontier = frontier_of(f"{A}/1")
+    limits = PageLimits(frontier, 0, 1)
+    limits.fetched(A)
+    assert all(limits.refuses(f"http://{number}.example.org/") for number in range(9))
+    assert [server.key for server in frontier.servers()] == [A]
+    assert limits.meet(B)
+    frontier.push([Entry(f"{B}/1")])
+    assert dropped(frontier) == [f"{A}/1", f"{B}/1"]
+
+
+def test_no_limit_counts_nothing() -> None:
+    """And costs nothing."""
+    frontier = frontier_of(f"{A}/1")
+    limits = PageLimits(frontier, 0, 0)
+    limits.fetched(A)
+    assert not limits
+    assert (frontier.server(A).fetched, len(frontier)) == (0, 1)
+
+
+@pytest.mark.parametrize("per_domain", [False, True])
+def test_count_survives_a_restart_and_what_waited_is_kept(tmp_path: Path, per_domain: bool) -> None:
+    """A second run with the same limit fetches none of it, a third with a higher one does."""
+
+    def run(limit: int) -> tuple[Frontier, PageLimits, DiskStore]:
+        store = DiskStore(tmp_path, StoreLabel("web", "quality"))
+        frontier = Frontier(BestPrefix(), Politeness())
+        DiskFrontierStore(store, 0.0).load(frontier, 0.0, 300.0)
+        return frontier, PageLimits(frontier, *((0, limit) if per_domain else (limit, 0))), store
+
+    frontier, limits, store = run(2)
+    frontier.push([Entry(f"{A}/1"), Entry(f"{A}/2")])
+    assert not limits.refuses(f"{A}/1")
+    limits.fetched(A)
+    store.commit()
+    store.close()
+    frontier, limits, store = run(2)
+    assert len(frontier) == 2
+    limits.fetched(A)
+    assert dropped(frontier) == [f"{A}/1", f"{A}/2"]  # and nobody acknowledges them
+    store.commit()
+    store.close()
+    frontier, limits, store = run(2)
+    assert (len(frontier), limits.refuses(f"{A}/9")) == (0, True)
+    store.commit()
+    store.close()
+    frontier, limits, store = run(3)
+    assert (len(frontier), limits.refuses(f"{A}/9")) == (2, False)
+    limits.fetched(A)
+    assert len(frontier) == 0
+    store.commit()
+    store.close()
+
+
+def test_what_a_full_server_is_given_or_back_is_kept_for_a_higher_limit(tmp_path: Path) -> None:
+    """Requests that a spider makes when it is full already, and one that was handed out and not sent."""
+
+    def run(limit: int) -> tuple[Frontier, DiskStore]:
+        store = DiskStore(tmp_path, StoreLabel("web", "quality"))
+        frontier = Frontier(BestPrefix(), Politeness())
+        DiskFrontierStore(store, 0.0).load(frontier, 0.0, 300.0)
+        PageLimits(frontier, limit, 0)
+        return frontier, store
+
+    frontier, store = run(2)
+    frontier.push([Entry(f"{A}/1")])
+    session = frontier.open_session(0.0)
+    handed_out = frontier.next_url(session, 0.0)
+    for _ in range(2):
+        frontier.page_fetched(A, 2)
+    frontier.give_back(session, handed_out)
+    frontier.close_session(session, 0.0)
+    frontier.push([Entry(f"{A}/2")])
+    frontier.check()
+    assert dropped(frontier) == [f"{A}/1", f"{A}/2"]
+    assert len(frontier) == 0
+    store.commit()
+    store.close()
+    frontier, store = run(3)
+    frontier.fill(A)
+    assert dropped(frontier) == [f"{A}/1", f"{A}/2"]
+    store.close()
+
+
+def test_deny_file(tmp_path: Path) -> None:
+    """A host or domain per line; what is neither is named."""
+    path = tmp_path / "deny.txt"
+    path.write_text("\ufeff# not these\nexample.org  # asked us\n\nb.example:8080\n", encoding="utf-8")
+    options = LimitOptions.from_settings(Settings({"FRONTIER_DENY_FILE": str(path)}))
+    assert options.denied == {"example.org", "b.example:8080"}
+    path.write_text("http://example.org/")
+    with pytest.raises(ValueError, match=r"^FRONTIER_DENY_FILE=.*not a domain.*'http://example.org/'"):
+        LimitOptions.from_settings(Settings({"FRONTIER_DENY_FILE": str(path)}))
+
+
+@pytest.mark.parametrize("name", ["FRONTIER_MAX_PAGES", "FRONTIER_MAX_BYTES", "FRONTIER_MAX_PAGES_PER_SERVER"])
+def test_wrong_limit_is_refused(name: str) -> None:
+    """With its value."""
+    with pytest.raises(ValueError, match=f"{name}='-1': must be a whole number >= 0"):
+        LimitOptions.from_settings(Settings({name: "-1"}))

@@ -1,0 +1,34 @@
+"""A page is parsed once, whoever reads it."""
+
+from __future__ import annotations
+
+import pytest
+from scrapy.crawler import Crawler
+from scrapy.http import HtmlResponse, Request
+from scrapy.statscollectors import MemoryStatsCollector
+
+from crawlproject.discovery.page_reading import read_page
+from crawlproject.spiders.web import WebSpider
+
+URL = "http://127.0.0.1/"
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_taken"),
+    [
+        ({}, True),
+        ({"DUPLICATES_NEAR": False}, True),  # the guard of traps looks at it
+        ({"GUARD_ENABLED": False}, True),
+        ({"DUPLICATES_NEAR": False, "GUARD_ENABLED": False}, False),
+    ],
+)
+def test_text_is_taken_with_the_links_where_somebody_looks_at_it(settings: dict[str, bool], is_taken: bool) -> None:
+    crawler = Crawler(WebSpider, settings)
+    crawler.stats = MemoryStatsCollector(crawler)
+    spider = WebSpider.from_crawler(crawler, seeds=URL)
+    response = HtmlResponse(URL, body=b"<p>word <a href=x>x</a>", headers={"Content-Type": "text/html"})
+    response.request = Request(URL)
+    list(spider.parse(response))
+    page = read_page(response)
+    assert (page.text is not None) == is_taken
+    assert (read_page(response, with_text=True) is page) == is_taken

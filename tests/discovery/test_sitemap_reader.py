@@ -1,0 +1,131 @@
+"""Sitemaps as they are written, also by real sites, and as they are broken."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+
+import pytest
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
+
+from crawlproject.discovery.sitemap_reader import MAX_URLS, read_sitemap, sitemap_links
+from tests.data import vector
+
+SITEMAP = "http://a.example/sitemap.xml"
+NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+
+
+def urlset(*urls: str) -> bytes:
+    locations = "".join(f"<url><loc>{url}</loc></url>" for url in urls)
+    return f"<?xml version='1.0' encoding='UTF-8'?><urlset {NAMESPACE}>{locations}</urlset>".encode()
+
+
+def read(body: bytes) -> tuple[str, list[str]]:
+    return read_sitemap(Response(SITEMAP, body=body))
+
+
+def published(name: str) -> tuple[str, list[str]]:
+    return read(vector(f"sitemaps/{name}").read_bytes())
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lambda body: b"\xef\xbb\xbf\n " + body])
+def test_pages_of_a_sitemap(pack: object) -> None:
+    """Plain, gzipped, after a byte order mark and white space; entities and blanks around addresses are undone."""
+    body = pack(urlset("http://a.example/1?a=1&amp;b=2", "\n http://a.example/2 \n"))
+    assert read(body) == ("sitemap", ["http://a.example/1?a=1&b=2", "http://a.example/2"])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("mark", ["", "\ufeff", "\ufeff \n"])
+@pytest.mark.parametrize("declared", ["UTF-16", "UTF-8", "utf-16le"])
+def test_utf_16_is_read(encoding: str, mark: str, declared: str) -> None:
+    """With and without a byte order mark, whatever the declaration says; text files as well."""
+    text = urlset("http://a.example/caf\u00e9").decode().replace("UTF-8", declared)
+    assert read((mark + text).encode(encoding)) == ("sitemap", ["http://a.example/caf\u00e9"])
+    assert read(f"{mark}http://a.example/1\nhttp://a.example/2".encode(encoding))[1] == [
+        "http://a.example/1",
+        "http://a.example/2",
+    ]
+
+
+def test_sitemaps_of_an_index() -> None:
+    """They are sitemaps, not pages."""
+    body = f"<sitemapindex {NAMESPACE}><sitemap><loc>{SITEMAP}.gz</loc></sitemap></sitemapindex>".encode()
+    assert read(body) == ("sitemap index", [f"{SITEMAP}.gz"])
+
+
+def test_text_is_a_sitemap_too() -> None:
+    """A URL in every line."""
+    assert read(b"http://a.example/1\r\n\r\nhttps://a.example/2\n")[1] == ["http://a.example/1", "https://a.example/2"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"not found", b"<", b"<html><body>404</body></html>", b"<rss></rss>", b"http://a.example/\nhello", b"\0\1"],
+)
+def test_anything_else_is_malformed(body: bytes) -> None:
+    """ValueError says why."""
+    with pytest.raises(ValueError, match=r"neither|no XML"):
+        read(body)
+
+
+def test_sitemap_that_ends_early_counts_as_far_as_it_goes() -> None:
+    """Cut in the middle of its last entry, packed or not."""
+    whole = urlset(*(f"http://a.example/{number}" for number in range(9)))
+    assert len(read(whole[:-45])[1]) in (7, 8)
+    assert len(read(gzip.compress(whole)[:-9])[1]) >= 8
+
+
+def test_bombs_and_endless_lists_are_cut() -> None:
+    """By unpacked size, and by the protocol's number of URLs."""
+    bomb = gzip.compress(urlset("http://a.example/" + "a" * 100_000))
+    with pytest.raises(ValueError, match="1000"):
+        read_sitemap(Response(SITEMAP, body=bomb), 1000)
+    with pytest.raises(ValueError, match="more than 1000 bytes"):
+        read_sitemap(Response(SITEMAP, body=b" " * 1001), 1000)
+    assert len(read(urlset(*["http://a.example/"] * (MAX_URLS + 9)))[1]) == MAX_URLS
+
+
+def test_entities_are_not_expanded() -> None:
+    """Neither files nor laughs."""
+    body = b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]><urlset><url><loc>&e;</loc></url></urlset>'
+    assert read(body) == ("sitemap", [])
+
+
+@pytest.mark.parametrize("body", [b"<rss/>", b"\x1f\x8b\x08 broken", b"\x1f\x8b\x08"])
+def test_malformed_sitemap_costs_a_stat_and_a_line(body: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """And brings nothing, which the frontier is told."""
+    crawler = get_crawler()
+    links = asyncio.run(sitemap_links(Response(SITEMAP, body=body), crawler, print))
+    assert (list(links.hrefs), links.kind) == ([], "sitemap")
+    assert crawler.stats.get_value("frontier/sitemaps/malformed") == 1
+    ours = [record for record in caplog.records if record.name.startswith("crawlproject.")]
+    assert [record.getMessage()[:15] for record in ours] == ["Sitemap ignored"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "count"),
+    [
+        ("sitemap.txt", "sitemap", 2),
+        ("sitemap.txt.gz", "sitemap", 5),
+        ("sitemap-with-bom.txt", "sitemap", 2),
+        ("xmlSitemap.gz", "sitemap", 5),
+        ("sitemap.badns.xml", "sitemap", 2),
+        ("sitemap.ns.xml", "sitemap", 2),
+        ("sitemap.index.xml", "sitemap index", 0),  # addresses without <loc>
+        pytest.param("extension/hebdenbridgetimes-articles-sitemap.xml", "sitemap", 74, marks=pytest.mark.long),
+        ("extension/sitemap-news.xml", "sitemap", 2),
+        ("extension/sitemap-images.xml", "sitemap", 1),
+        ("extension/sitemap-videos.xml", "sitemap", 3),
+    ],
+)
+def test_published_vectors(name: str, kind: str, count: int) -> None:
+    """Of crawler-commons; namespaces that are wrong are forgiven, extensions ignored."""
+    assert (published(name)[0], len(published(name)[1])) == (kind, count)
+
+
+def test_feeds_are_no_sitemaps() -> None:
+    """They list what is new, not what there is."""
+    with pytest.raises(ValueError, match="'feed'"):
+        published("atom.xml")

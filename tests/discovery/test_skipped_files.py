@@ -1,0 +1,55 @@
+"""Links that end like files: what is learned of one server for others, and what is remembered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scrapy import Request
+from scrapy.http import Response
+from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
+
+from crawlproject.discovery.skipped_files import PROBED, PROBES_REMEMBERED, WAITING, SkippedFiles
+from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
+
+
+def files_over(frontier: Frontier, **settings: Any) -> SkippedFiles:
+    stats = get_crawler().stats
+    assert stats is not None
+    return SkippedFiles(frontier, stats, Settings(settings))
+
+
+def answered(files: SkippedFiles, url: str, media: str = "image/png") -> None:
+    files.learn(Response(url, headers={"Content-Type": media}, request=Request(url)))
+
+
+def test_three_servers_must_agree_not_three_directories_of_one() -> None:
+    """Then one answer is enough, until any server has a page of that extension."""
+    frontier = Frontier(BestPrefix(), Politeness())
+    keys = [f"http://{name}.example" for name in "abcde"]
+    frontier.push([Entry(f"{key}/") for key in keys])
+    files = files_over(frontier)
+    for directory in ("x", "y", "z"):
+        for number in range(3):
+            answered(files, f"{keys[0]}/{directory}/{number}.png")
+    answered(files, f"{keys[3]}/i/1.png")
+    assert files.is_skipped(f"{keys[0]}/x/9.png")
+    assert not files.is_skipped(f"{keys[3]}/i/2.png")
+    for key in keys[1:3]:
+        for number in range(3):
+            answered(files, f"{key}/i/{number}.png")
+    assert files.is_skipped(f"{keys[3]}/i/2.png")
+    assert files_over(frontier).is_skipped(f"{keys[3]}/i/2.png")  # after a restart, too
+    answered(files, f"{keys[4]}/wiki/a.png", "text/html")
+    assert not files.is_skipped(f"{keys[3]}/i/2.png")
+    assert files.is_skipped(f"{keys[0]}/x/9.png")
+
+
+def test_links_asked_to_learn_from_are_counted_for_a_bounded_number_of_directories() -> None:
+    """A server may make up any number of them."""
+    frontier = Frontier(BestPrefix(), Politeness())
+    files = files_over(frontier, LINKS_SKIP_AFTER=1)
+    assert [files.factor(f"http://a.example/d/{number}.png") for number in range(2)] == [PROBED, WAITING]
+    for number in range(PROBES_REMEMBERED + 9):
+        files.factor(f"http://a.example/{number}/x.png")
+    assert len(files._probed) == PROBES_REMEMBERED

@@ -1,0 +1,72 @@
+"""The guard over frontiers: what it makes of stores of earlier versions, and of pages judged in steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
+
+from crawlproject.backends.backend import DiskBackend, MemoryBackend
+from crawlproject.backends.recrawl import pack_again
+from crawlproject.discovery.trap_guard import Around, TrapGuard
+from crawlproject.dupefilter import SeenDupeFilter
+from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
+from crawlproject.frontier.sift import set_guarded
+from crawlproject.options.frontier import FrontierOptions
+from crawlproject.storage import FetchedPage
+
+SITE = "http://a.example"
+
+
+def guard_over(frontier: Frontier) -> tuple[TrapGuard, Any]:
+    crawler = get_crawler()
+    around = Around(frontier, SeenDupeFilter.from_crawler(crawler), MemoryBackend(), crawler.stats)
+    guard = TrapGuard.from_settings(Settings(), around)
+    assert guard is not None
+    return guard, crawler.stats
+
+
+def test_a_server_that_came_last_for_a_reason_that_is_gone_does_not_any_more() -> None:
+    """\"slower\" stands in stores of an earlier version."""
+    frontier = Frontier(BestPrefix(), Politeness())
+    reasons = {"http://slow.example": "slower", "http://copy.example": "copies", "http://refused.example": "refused"}
+    frontier.push([Entry(f"{key}/") for key in reasons])
+    for key, reason in reasons.items():
+        server = frontier.server(key)
+        assert server is not None
+        set_guarded(frontier, server, reason)
+    guard_over(frontier)
+    assert [server.guarded for server in frontier.servers()] == ["", "copies", "refused"]
+
+
+def test_a_pattern_is_dropped_once_though_its_page_is_judged_in_steps() -> None:
+    """Each drop goes through the server's whole queue."""
+    frontier = Frontier(BestPrefix(), Politeness())
+    frontier.push([Entry(f"{SITE}/p/{number}") for number in range(3)])
+    guard, stats = guard_over(frontier)
+    page = guard._guard.page(f"{SITE}/p/0", frozenset)
+    assert page is not None
+    page.spent = ["/p/#"]
+    for _ in range(3):
+        assert guard.judge(page, []) == []
+    assert stats.get_value("guard/patterns") == 1
+
+
+def test_pages_that_are_fetched_again_stay_when_their_pattern_is_dropped(tmp_path: Path) -> None:
+    """They were read by an earlier run: a recrawl that dropped them would forget them."""
+    frontier = Frontier(BestPrefix(), Politeness())
+    again = pack_again(FetchedPage(fetched=1))
+    frontier.push([Entry(f"{SITE}/2020/01/{day:02}", payload=again if day % 2 else None) for day in range(1, 9)])
+    crawler = get_crawler()
+    backend = DiskBackend(crawler, FrontierOptions.from_settings(crawler.settings), tmp_path)
+    around = Around(frontier, SeenDupeFilter.from_crawler(crawler), backend, crawler.stats)
+    guard = TrapGuard.from_settings(Settings(), around)
+    assert guard is not None
+    page = guard._guard.page(f"{SITE}/2020/02/01", frozenset)
+    assert page is not None
+    page.spent = ["/@"]
+    guard.judge(page, [])
+    assert crawler.stats.get_value("guard/dropped") == 4
+    assert sorted(entry.url[-1] for entry in frontier.server(SITE).urls.drain(SITE)) == ["1", "3", "5", "7"]

@@ -1,0 +1,50 @@
+"""Cookies that Python's module cannot read."""
+
+from __future__ import annotations
+
+import pytest
+from scrapy import Request
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
+
+from crawlproject.middlewares.hardening import MAX_COOKIE, MAX_COOKIES, TolerantCookiesMiddleware
+
+UNREADABLE = [
+    "bad=1; max-age=-" + "9" * 4_000,
+    "bad=1; Expires=Fri, 31 Dec 99999999 23:59:59 GMT",
+    "bad=" + "x" * MAX_COOKIE,
+]
+
+
+def sent(*lines: str) -> tuple[bytes | None, int]:
+    """The ``Cookie`` header of a request after an answer with these ``Set-Cookie`` lines, and how many were skipped."""
+    crawler = get_crawler()
+    middleware = TolerantCookiesMiddleware.from_crawler(crawler)
+    request = Request("http://a.test/")
+    middleware.process_response(request, Response(request.url, headers={"Set-Cookie": list(lines)}))
+    following = Request("http://a.test/b")
+    middleware.process_request(following)
+    assert crawler.stats is not None
+    return following.headers.get("Cookie"), crawler.stats.get_value("cookies/skipped", 0)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("line", UNREADABLE, ids=["max-age", "expires", "length"])
+def test_cookie_that_cannot_be_read_costs_itself_alone(line: str) -> None:
+    """By Python's module it costs all cookies of the answer, and a traceback."""
+    cookies, _ = sent("a=1", line, "b=2")
+    assert cookies is not None
+    assert {b"a=1", b"b=2"} <= set(cookies.split(b"; "))
+
+
+@pytest.mark.filterwarnings("error")
+def test_huge_age_is_a_long_one() -> None:
+    """As for browsers."""
+    assert sent("a=1; Max-Age=" + "9" * 4_000) == (b"a=1", 0)
+
+
+def test_cookies_of_an_answer_are_bounded() -> None:
+    """Those beyond are counted."""
+    cookies, skipped = sent(*(f"c{number}=x" for number in range(MAX_COOKIES + 9)))
+    assert cookies is not None
+    assert (cookies.count(b"="), skipped) == (MAX_COOKIES, 9)

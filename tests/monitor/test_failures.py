@@ -1,0 +1,219 @@
+"""Failures in words and in numbers, and for whom a crawl waits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import pytest
+from scrapy import Request, Spider
+from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError, DownloadTimeoutError
+from scrapy.http import Response
+from scrapy.settings import Settings
+from scrapy.spidermiddlewares.httperror import HttpError, HttpErrorMiddleware
+from scrapy.utils.test import get_crawler
+from twisted.python.failure import Failure
+
+from crawlproject.addon import FrontierAddon
+from crawlproject.download.lookup import NameLookupError
+from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
+from crawlproject.frontier.server import MAX_ERROR
+from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware, CountingLogFormatter, failure_counts
+from crawlproject.monitor.waiting import waiting_words
+from crawlproject.requests.failure_words import MAX_WORDS, in_words
+from crawlproject.spiders.web import WebSpider
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+A, B = "http://a.example", "http://b.example"
+
+
+def caused(error: Exception, cause: BaseException) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+def refused() -> Exception:
+    """What aiohttp raises for a port that nobody listens at."""
+
+    async def ask() -> None:
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            port = unused.getsockname()[1]
+        async with aiohttp.ClientSession() as client, client.get(f"http://127.0.0.1:{port}/"):
+            pass
+
+    with pytest.raises(aiohttp.ClientError) as error:
+        asyncio.run(ask())
+    return caused(DownloadConnectionRefusedError(str(error.value)), error.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (caused(CannotResolveHostError("x"), NameLookupError("x.invalid", "nxdomain")), "no such name: x.invalid"),
+        (NameLookupError("x.example", "timeout"), "its name servers do not answer: x.example"),
+        (refused(), "connection refused"),
+        (ConnectionResetError(104, "x"), "connection reset"),
+        (caused(OSError("x"), ssl.SSLError(1, "[SSL] x")), "TLS: "),
+        (DownloadTimeoutError("Getting x took longer"), "no answer in time (DOWNLOAD_TIMEOUT)"),
+        (caused(DownloadTimeoutError("x"), aiohttp.ConnectionTimeoutError()), "no connection in time"),
+        (aiohttp.ServerDisconnectedError(), "connection closed without an answer"),
+        (RuntimeError("two\nlines"), "two lines"),
+        (RuntimeError(), "RuntimeError"),
+    ],
+)
+def test_error_in_words(error: Exception, words: str) -> None:
+    """By its first cause."""
+    assert in_words(error).startswith(words)
+
+
+def test_words_are_bounded() -> None:
+    """Errors quote what servers send, and may cause each other."""
+    assert len(in_words(RuntimeError("x" * 10_000))) == MAX_WORDS
+    one, other = RuntimeError("one"), RuntimeError("other")
+    one.__cause__, other.__cause__ = other, one
+    assert in_words(one)
+
+
+def test_counts_by_kind() -> None:
+    """The most first; other stats are none of them."""
+    stats = {
+        "httperror/response_ignored_status_count/404": 212,
+        "frontier/failures/broken_response": 3,
+        "frontier/dropped/server_given_up": 5,
+        "robotstxt/forbidden": 12,
+        "robotstxt/forbidden/x": 1,
+        "retry/count": 33,
+        "retry/reason_count/x": 33,
+        "downloader/response_bytes": 10**6,
+    }
+    told = "status 404: 212, retries: 33, forbidden by robots.txt: 12, dropped: server given up: 5, broken response: 3"
+    assert failure_counts(stats) == told
+    assert failure_counts({}) == ""
+
+
+def test_only_who_asks_for_counts_gets_them() -> None:
+    """An ordinary project's log stays Scrapy's; ``web`` asks; what the project has chosen stays."""
+
+    def made(**settings: object) -> Settings:
+        found = Settings(settings)
+        FrontierAddon().update_settings(found)
+        return found
+
+    names = ("LOG_FORMATTER", "RETRY_GIVE_UP_LOG_LEVEL")
+    assert [made()[name] for name in names] == [Settings()[name] for name in names]
+    assert HttpErrorMiddleware in spider_middlewares(made())
+    counting = made(FRONTIER_LOG_FAILURES="counts")
+    assert counting["RETRY_GIVE_UP_LOG_LEVEL"] == "DEBUG"
+    assert CountingHttpErrorMiddleware in spider_middlewares(counting)
+    assert made(FRONTIER_LOG_FAILURES="counts", LOG_FORMATTER="mine.Formatter")["LOG_FORMATTER"] == "mine.Formatter"
+    for choice, expected in (({}, "counts"), ({"FRONTIER_LOG_FAILURES": "lines"}, "lines")):
+        settings = Settings(choice)
+        WebSpider.update_settings(settings)
+        assert settings["FRONTIER_LOG_FAILURES"] == expected
+    with pytest.raises(ValueError, match="FRONTIER_LOG_FAILURES='all': must be one of lines, counts"):
+        made(FRONTIER_LOG_FAILURES="all")
+
+
+def spider_middlewares(settings: Settings) -> set[Any]:
+    from scrapy.utils.misc import load_object
+
+    return {load_object(key) for key in settings.get_component_priority_dict_with_base("SPIDER_MIDDLEWARES")}
+
+
+def test_download_errors_at_debug_bugs_at_error() -> None:
+    """By the exception."""
+    request, spider = Request(A), Spider("x")
+    levels = [
+        CountingLogFormatter().download_error(Failure(error), request, spider)["level"]
+        for error in (DownloadTimeoutError("x"), ZeroDivisionError("x"))
+    ]
+    assert levels == [logging.DEBUG, logging.ERROR]
+
+
+def test_error_statuses_are_counted_as_scrapy_does(caplog: pytest.LogCaptureFixture) -> None:
+    """At DEBUG, a seed's as a warning; other exceptions are somebody else's."""
+    crawler = get_crawler(Spider)
+    crawler.spider = crawler._create_spider("x")
+    middleware = CountingHttpErrorMiddleware.from_crawler(crawler)
+    with caplog.at_level(logging.DEBUG, "crawlproject"):
+        for depth in (0, 1):
+            response = Response(A, 404, request=Request(A, meta={"depth": depth}))
+            assert middleware.process_spider_exception(response, HttpError(response)) == ()
+    ours = [record.levelname for record in caplog.records if record.name == CountingHttpErrorMiddleware.__module__]
+    assert ours == ["WARNING", "DEBUG"]
+    assert crawler.stats is not None
+    assert crawler.stats.get_value("httperror/response_ignored_status_count/404") == 2
+    assert crawler.stats.get_value("httperror/response_ignored_count") == 2
+    assert middleware.process_spider_exception(response, ValueError()) is None
+
+
+def dispatcher_of(*urls: str, **politeness: float) -> Dispatcher:
+    dispatcher = Dispatcher(Frontier(QualityFirst(), Politeness(**politeness)), 8)
+    dispatcher.frontier.push(Entry(url) for url in urls)
+    return dispatcher
+
+
+def fail(frontier: Frontier, key: str) -> None:
+    frontier.record(Measurement(key, 0.0, failed=True, error="connection refused"))
+
+
+def delay(frontier: Frontier, key: str) -> None:
+    frontier.record(Measurement(key, 0.0, status=200))
+    frontier.set_crawl_delay(key, 30.0)
+    frontier.rest(key, 0.0, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("rest", "words"),
+    [
+        (lambda f: fail(f, A), f"1 server rests; next {A} in 4 s (connection refused)"),
+        (lambda f: [fail(f, A), fail(f, A)], f"1 server rests; next {A} in 9 s (connection refused, 2 times in a row)"),
+        (lambda f: delay(f, A), f"1 server rests; next {A} in 29 s (Crawl-delay 30 s)"),
+        (lambda f: f.back_off(A, 0.0, 1, error="robots.txt: status 503"), "in 4 s (robots.txt: status 503)"),
+        (lambda f: [f.back_off(A, 0.0, 5), fail(f, B)], f"2 servers rest; next {B} in 4 s (connection refused)"),
+        (lambda f: f.rest(A, 0.0, 10.0), f"next {A} in 49 s (polite wait)"),
+    ],
+)
+def test_crawl_says_for_whom_it_waits(rest: Callable[[Frontier], object], words: str) -> None:
+    """The server whose turn comes first, when, and why."""
+    dispatcher = dispatcher_of(f"{A}/1", f"{A}/2", *((f"{B}/1",) if "servers" in words else ()), factor=5)
+    rest(dispatcher.frontier)
+    assert waiting_words(dispatcher, 1.0).endswith(words)
+
+
+def test_crawl_waits_for_a_held_session_too() -> None:
+    """Its connection is open, and its server the next."""
+    dispatcher = dispatcher_of(f"{A}/1", f"{A}/2", mode="request", factor=0, min_delay=0.2, max_delay=0.2)
+    start = dispatcher.next(0.0)
+    assert start is not None
+    dispatcher.frontier.record(Measurement(A, 1.0, status=200, response_time=0.1, connect_time=9.0, fetch_time=0.1))
+    dispatcher.ended(start.session)
+    assert dispatcher.next(1.0) is None
+    found = dispatcher.waits_for()
+    assert found is not None
+    assert (found[0].key, found[1]) == (A, dispatcher.wake_at())
+
+
+def test_nothing_queued_is_no_wait() -> None:
+    """Then the crawl ends."""
+    assert waiting_words(dispatcher_of(), 0.0) == ""
+
+
+def test_last_error_is_of_the_present_failures_and_bounded() -> None:
+    """An answer ends them."""
+    frontier = dispatcher_of(f"{A}/1").frontier
+    frontier.record(Measurement(A, 0.0, failed=True, error="x" * 5000))
+    server = frontier.server(A)
+    assert server is not None
+    assert server.last_error == "x" * MAX_ERROR
+    frontier.record(Measurement(A, 10.0, status=503))
+    assert server.last_error == "status 503"
+    frontier.record(Measurement(A, 20.0, status=404))
+    assert server.last_error is None

@@ -1,0 +1,126 @@
+"""Names of settings and presets: what is misspelt does not run silently, what is set explicitly wins."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+import pytest
+from scrapy.settings import Settings
+
+from crawlproject.addon import FrontierAddon
+from crawlproject.options.all_settings import DEFAULTS, check_names
+from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.presets import PRESETS
+from crawlproject.options.traps import REMOVED, warn_of_removed
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("FRONTIER_POLICI", "FRONTIER_POLICY"),
+        ("FRONTIER_MAX_SESSION", "FRONTIER_MAX_SESSIONS"),
+        ("frontier_policy", "FRONTIER_POLICY"),
+        ("GUARD_ENABLE", "GUARD_ENABLED"),
+        ("TRAPS_MAX_SEGMENT", "TRAPS_MAX_SEGMENTS"),
+        ("DUPLICATES_NEER", "DUPLICATES_NEAR"),
+        ("REPOSITORY_DIRECTORY", "REPOSITORY_DIR"),
+        ("SEEN_SETS", "SEEN_SET"),
+        ("LINKS_FILES", "LINKS_FILE"),
+        ("URL_DROP_PARAMS", "URL_DROP_PARAMETERS"),
+        ("SERVER_TIMINGS_ENABLED", "SERVER_TIMING_ENABLED"),
+        ("METRIC_PORT", None),
+        ("ROBOTSTXT_CACHETIME", "ROBOTSTXT_CACHE_TIME"),
+    ],
+)
+def test_misspelt_setting_stops_the_start(name: str, meant: str | None, caplog: pytest.LogCaptureFixture) -> None:
+    """With the value and the right name; where the prefix is not ours it may be somebody else's: a warning."""
+    settings = Settings({name: "x"})
+    if meant is None:
+        check_names(settings)
+        assert "METRIC_PORT is not one of crawlproject's; did you mean METRICS_PORT?" in caplog.text
+        return
+    with pytest.raises(ValueError, match=re.escape(f"{name}='x': unknown setting; did you mean {meant}?")):
+        check_names(settings)
+
+
+@pytest.mark.parametrize("name", ["REPOSITORY_URL", "REPOSITORY_PATH", "DUPLICATES_DIR", "FRONTIER_FILE"])
+def test_setting_of_the_project_is_not_taken_for_a_misspelling(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A long prefix alone makes no name similar to one of ours: a warning, and the crawl starts."""
+    check_names(Settings({name: "x"}))
+    assert name in caplog.text
+
+
+@pytest.mark.parametrize("name", sorted(REMOVED))
+def test_settings_of_earlier_versions_are_no_misspellings(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Who read them says why they are gone."""
+    check_names(Settings({name: 3}))
+    assert caplog.records == []
+
+
+def test_name_that_resembles_none_costs_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """It may be the project's own."""
+    with caplog.at_level(logging.WARNING):
+        check_names(Settings({"LINKS_TO_MY_DATABASE": "x", "MYSQL_HOST": "y"}))
+    assert [record.getMessage() for record in caplog.records] == [
+        "Setting LINKS_TO_MY_DATABASE is not one of crawlproject's: nothing here reads it"
+    ]
+
+
+def test_all_settings_and_scrapys_own_are_known(caplog: pytest.LogCaptureFixture) -> None:
+    """No word about any of them, also after the add-on has set its own."""
+    settings = Settings({**DEFAULTS, "DOWNLOAD_DELAY": 1})
+    for _ in range(2):
+        FrontierAddon().update_settings(settings)
+    assert caplog.text == ""
+
+
+def with_addon(settings: dict[str, Any], priority: str = "project") -> Settings:
+    made = Settings()
+    made.setdict(settings, priority=priority)
+    FrontierAddon().update_settings(made)
+    return made
+
+
+def test_setting_of_an_earlier_version_does_not_stop_the_start(caplog: pytest.LogCaptureFixture) -> None:
+    """A line says what became of it, none that it is misspelt."""
+    settings = Settings({"GUARD_MAX_RUN": 4})
+    FrontierAddon().update_settings(settings)
+    assert caplog.records == []
+    warn_of_removed(settings)
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["GUARD_MAX_RUN=4 has no effect"]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_preset_is_a_bundle_of_defaults(name: str) -> None:
+    """Each of its settings is one of ours, is used, and loses to the project's."""
+    assert PRESETS[name].keys() <= DEFAULTS.keys()
+    settings = with_addon({"FRONTIER_PRESET": name})
+    FrontierOptions.from_settings(settings)
+    for setting, value in PRESETS[name].items():
+        assert settings[setting] == value != DEFAULTS[setting]
+
+
+@pytest.mark.parametrize("priority", ["project", "spider", "cmdline"])
+def test_explicit_setting_wins_over_the_preset(priority: str) -> None:
+    """Wherever it is made."""
+    settings = with_addon({"FRONTIER_PRESET": "gentle", "FRONTIER_DELAY_FACTOR": 3}, priority)
+    options = FrontierOptions.from_settings(settings)
+    assert options.politeness.factor == 3
+    assert (options.group, options.politeness.min_delay) == ("domain", 5.0)
+
+
+def test_presets_are_in_order_of_their_load() -> None:
+    """gentle waits longer than polite, which waits longer than own-site."""
+    rests = [
+        FrontierOptions.from_settings(with_addon({"FRONTIER_PRESET": name})).politeness.session_rest(1.0, 0.0)
+        for name in ("own-site", "polite", "gentle")
+    ]
+    assert rests == [0.0, 5.0, 10.0]
+
+
+def test_unknown_preset_is_refused() -> None:
+    """With those there are."""
+    with pytest.raises(ValueError, match="FRONTIER_PRESET='rude': must be one of gentle, polite, own-site"):
+        with_addon({"FRONTIER_PRESET": "rude"})

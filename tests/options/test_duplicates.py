@@ -1,0 +1,47 @@
+"""The settings of duplicates: wrong ones are refused by name, with the value and what is allowed."""
+
+import pytest
+from scrapy.settings import Settings
+
+from crawlproject.options.duplicates import DEFAULTS, DuplicateOptions
+from crawlproject.options.frontier import FrontierOptions
+
+
+def test_defaults_are_those_of_the_class() -> None:
+    """Without settings all is on."""
+    assert DuplicateOptions.from_settings(Settings()) == DuplicateOptions()
+    assert set(DEFAULTS.values()) == set(vars(DuplicateOptions()).values())
+
+
+def test_settings_are_read_as_text_too() -> None:
+    """The command line gives every value as text."""
+    settings = Settings({"DUPLICATES_EXACT": "False", "DUPLICATES_THRESHOLD": "0.9", "DUPLICATES_NEAR": "1"})
+    options = DuplicateOptions.from_settings(settings)
+    assert (options.exact, options.near, options.threshold) == (False, True, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("DUPLICATES_EXACT", "maybe", "True or False"),
+        ("DUPLICATES_NEAR", 2, "True or False"),
+        ("DUPLICATES_FOLLOW", "exact", "none, near, all"),
+        ("DUPLICATES_THRESHOLD", 0, "above 0 and at most 1"),
+        ("DUPLICATES_THRESHOLD", "95%", "number"),
+        ("DUPLICATES_THRESHOLD", 95, "above 0 and at most 1"),
+        ("DUPLICATES_NEAR_PAGES", 0, "whole number >= 1"),
+        ("DUPLICATES_MIRROR_FACTOR", 0, "above 0 and at most 1"),
+    ],
+)
+def test_wrong_values_are_refused(name: str, value: object, allowed: str) -> None:
+    """By name, value and choices."""
+    with pytest.raises(ValueError, match=rf"^{name}={value!r}: .*{allowed}"):
+        DuplicateOptions.from_settings(Settings({name: value}))
+
+
+def test_penalty_of_copies() -> None:
+    """On by default; anything but True and False is refused."""
+    assert FrontierOptions.from_settings(Settings()).copies_penalty
+    assert not FrontierOptions.from_settings(Settings({"FRONTIER_COPIES_PENALTY": "0"})).copies_penalty
+    with pytest.raises(ValueError, match="FRONTIER_COPIES_PENALTY='some': must be True or False"):
+        FrontierOptions.from_settings(Settings({"FRONTIER_COPIES_PENALTY": "some"}))

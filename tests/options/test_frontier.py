@@ -1,0 +1,148 @@
+"""Wrong settings: refused at start, by name, with the value and what is allowed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy.settings import Settings
+
+from crawlproject.frontier import BestPrefix, CapacityBased, Politeness
+from crawlproject.frontier.quality import DepthQuality, ScoredQuality
+from crawlproject.options.frontier import DEFAULTS, FrontierOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NUMBERS = [name for name, value in DEFAULTS.items() if isinstance(value, float)] + ["FRONTIER_REQUEST_DELAY"]
+COUNTS = [name for name, value in DEFAULTS.items() if type(value) is int]
+
+
+def refusal(**settings: object) -> str:
+    """What is said to ``settings``."""
+    with pytest.raises(ValueError, match=r"^FRONTIER_") as error:
+        FrontierOptions.from_settings(Settings(settings))
+    return str(error.value)
+
+
+def test_without_settings_the_defaults_hold() -> None:
+    """No setting is needed, and the defaults are those of the core where it has any."""
+    options = FrontierOptions.from_settings(Settings())
+    assert options.policy is BestPrefix
+    assert options.politeness == Politeness()
+    assert (options.group, options.max_sessions, options.max_batch) == ("server", 64, 100)
+
+
+def test_settings_are_read_as_text_too() -> None:
+    """The command line gives every value as text."""
+    settings = {"FRONTIER_POLICY": "breadth-first", "FRONTIER_MAX_SESSIONS": "5", "FRONTIER_MIN_DELAY": "0.25"}
+    options = FrontierOptions.from_settings(Settings(settings))
+    assert (options.policy.__name__, options.max_sessions, options.politeness.min_delay) == ("BreadthFirst", 5, 0.25)
+
+
+def test_classes_are_given_by_their_path() -> None:
+    """Policy and quality may be the project's own."""
+    settings = {
+        "FRONTIER_POLICY": "crawlproject.frontier.CapacityBased",
+        "FRONTIER_QUALITY": "crawlproject.frontier.quality.DepthQuality",
+    }
+    options = FrontierOptions.from_settings(Settings(settings))
+    assert options.policy is CapacityBased
+    assert isinstance(options.quality, DepthQuality)
+
+
+@pytest.mark.parametrize(
+    ("name", "choice"),
+    [
+        ("FRONTIER_POLICY", "breadth"),
+        ("FRONTIER_POLITENESS", "session"),
+        ("FRONTIER_POLITENESS_GROUP", "domain"),
+        ("FRONTIER_BACKEND", "memory"),
+        ("FRONTIER_QUALITY", "depth"),
+    ],
+)
+@pytest.mark.parametrize("value", ["fastest", "", 7, ["capacity"]])
+def test_unknown_choice_is_refused(name: str, choice: str, value: object) -> None:
+    """The message names the setting, the value and the choices."""
+    message = refusal(**{name: value})
+    assert message.startswith(f"{name}={value!r}: must be one of ")
+    assert choice in message
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("value", [-1, "-0.5", float("nan"), "inf", "soon", "", "1,5", [1]])
+def test_number_out_of_range_is_refused(name: str, value: object) -> None:
+    """Seconds and factors are finite and not negative."""
+    assert refusal(**{name: value}) == f"{name}={value!r}: must be a number >= 0"
+
+
+@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("value", [-1, "many", "", 1.5, "1.5", float("nan"), float("inf"), [3]])
+def test_count_that_is_no_whole_number_is_refused(name: str, value: object) -> None:
+    """Numbers of sessions, requests and failures are whole."""
+    assert refusal(**{name: value}).startswith(f"{name}={value!r}: must be a whole number >= ")
+
+
+@pytest.mark.parametrize("name", ["FRONTIER_MAX_SESSIONS", "FRONTIER_MAX_BATCH"])
+def test_crawl_without_connections_is_refused(name: str) -> None:
+    """No session, or none that may ask for anything, would wait for ever."""
+    assert refusal(**{name: 0}) == f"{name}=0: must be a whole number >= 1"
+
+
+@pytest.mark.parametrize("what", ["DELAY", "BACKOFF"])
+def test_minimum_above_maximum_is_refused(what: str) -> None:
+    """Both settings are named."""
+    message = refusal(**{f"FRONTIER_MIN_{what}": "20", f"FRONTIER_MAX_{what}": 10})
+    assert message == f"FRONTIER_MIN_{what}='20': must not be above FRONTIER_MAX_{what}=10"
+
+
+@pytest.mark.parametrize("name", ["FRONTIER_POLICY", "FRONTIER_QUALITY"])
+@pytest.mark.parametrize("path", ["nowhere.Policy", "crawlproject.frontier.Fastest", ".", "..x", "a b.c", "json.dumps"])
+def test_class_that_does_not_load_is_refused(name: str, path: str) -> None:
+    """Whether the module, the class or its methods are missing."""
+    assert refusal(**{name: path}).startswith(f"{name}={path!r}: ")
+
+
+def test_scores_need_a_file(tmp_path: Path) -> None:
+    """A file that is not named, not there, or a folder."""
+    assert "FRONTIER_QUALITY_FILE must name a file" in refusal(FRONTIER_QUALITY="scores")
+    for path in (tmp_path / "missing.tsv", tmp_path):
+        message = refusal(FRONTIER_QUALITY="scores", FRONTIER_QUALITY_FILE=str(path))
+        assert message.startswith(f"FRONTIER_QUALITY_FILE={str(path)!r}: ")
+
+
+@pytest.mark.parametrize(
+    "line", [b"http://a/", b"http://a/\t", b"http://a/\tmuch", b"http://a/\t-1", b"http://a/\tnan"]
+)
+def test_malformed_score_is_refused(tmp_path: Path, line: bytes) -> None:
+    """The message says which line."""
+    path = tmp_path / "scores.tsv"
+    path.write_bytes(b"http://b/\t0.5\n\n" + line + b"\n")
+    message = refusal(FRONTIER_QUALITY="scores", FRONTIER_QUALITY_FILE=str(path))
+    assert message.startswith(f"FRONTIER_QUALITY_FILE={str(path)!r}: line 3: expected URL<TAB>score")
+
+
+def test_binary_scores_are_refused(tmp_path: Path) -> None:
+    """A file that is not text at all."""
+    path = tmp_path / "scores.tsv"
+    path.write_bytes(bytes(range(256)))
+    assert "can't decode" in refusal(FRONTIER_QUALITY="scores", FRONTIER_QUALITY_FILE=str(path))
+
+
+def test_scores_are_read(tmp_path: Path) -> None:
+    """The file's scores are the pages' worth, and 0 for the others."""
+    path = tmp_path / "scores.tsv"
+    path.write_text("http://a/\t0.25\nhttp://b/\t3\n")
+    settings = {"FRONTIER_QUALITY": "scores", "FRONTIER_QUALITY_FILE": path}
+    quality = FrontierOptions.from_settings(Settings(settings)).quality
+    assert isinstance(quality, ScoredQuality)
+    assert [quality.quality(f"http://{host}/", 0) for host in "abc"] == [0.25, 3.0, 0.0]
+
+
+def test_parking_is_off_by_default() -> None:
+    """Idle connections besides the sessions are kept only where a number of them is set."""
+    settings = Settings({"FRONTIER_MAX_PARKED": "8"})
+    on, off = FrontierOptions.from_settings(settings), FrontierOptions.from_settings(Settings())
+    assert (on.max_parked, on.politeness.parking_time) == (8, 5.0)
+    assert (off.max_parked, off.politeness.parking_time) == (0, 0.0)
+    assert refusal(FRONTIER_MAX_PARKED=-1) == "FRONTIER_MAX_PARKED=-1: must be a whole number >= 0"

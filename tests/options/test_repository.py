@@ -1,0 +1,63 @@
+"""Wrong settings ``REPOSITORY_*`` are refused at start, by name; without ``REPOSITORY_DIR`` nothing is written."""
+
+from pathlib import Path
+
+import pytest
+from scrapy.exceptions import NotConfigured
+from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
+
+from crawlproject.addon import FrontierAddon
+from crawlproject.middlewares.repository import RepositoryMiddleware
+from crawlproject.options.repository import repository_options
+
+
+def test_it_is_off_without_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a file nor a middleware."""
+    monkeypatch.chdir(tmp_path)
+    assert repository_options(Settings()) is None
+    with pytest.raises(NotConfigured):
+        RepositoryMiddleware.from_crawler(get_crawler())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_are_read_as_text_too(tmp_path: Path) -> None:
+    """The command line gives every value as text; a relative directory lies in JOBDIR, an absolute one not."""
+    job = str(tmp_path / "job")
+    given = {"REPOSITORY_DIR": "pages", "REPOSITORY_FILE_SIZE": "5000", "REPOSITORY_COMPRESSION": "zstd", "JOBDIR": job}
+    options = repository_options(Settings(given), "my spider/1")
+    assert options is not None
+    assert options.directory == tmp_path / "job" / "pages"
+    assert (options.file_size, options.compression.name, options.prefix) == (5000, "zstd", "my_spider_1")
+    options = repository_options(Settings({**given, "REPOSITORY_DIR": str(tmp_path / "own")}))
+    assert options is not None
+    assert options.directory == tmp_path / "own"
+
+
+def test_each_file_says_who_crawled_and_how() -> None:
+    """What goes into the warcinfo record."""
+    settings = {"REPOSITORY_DIR": "x", "REPOSITORY_OPERATOR": "Ann <ann@a.example>", "USER_AGENT": "bot/1"}
+    options = repository_options(Settings({**settings, "ROBOTSTXT_OBEY": True}), "web")
+    assert options is not None
+    assert options.info["operator"] == "Ann <ann@a.example>"
+    assert options.info["http-header-user-agent"] == "bot/1"
+    assert options.info["robots"] == "classic"
+    assert options.info["isPartOf"] == "web"
+    assert "crawlproject/" in (options.info["software"] or "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"REPOSITORY_COMPRESSION": "bzip2"}, r"REPOSITORY_COMPRESSION='bzip2': must be one of gzip, zstd"),
+        ({"REPOSITORY_FILE_SIZE": 0}, r"REPOSITORY_FILE_SIZE=0: must be a whole number >= 1"),
+        ({"REPOSITORY_FILE_SIZE": "1 GB"}, r"REPOSITORY_FILE_SIZE='1 GB': must be a whole number >= 1"),
+        ({"REPOSITORY_PREFIX": "a/b"}, r"REPOSITORY_PREFIX='a/b': must be letters, digits"),
+        ({"REPOSITORY_PREFIX": ".hidden"}, r"REPOSITORY_PREFIX='\.hidden': must be letters, digits"),
+        ({"REPOSITORY_PREFIX": 5}, r"REPOSITORY_PREFIX=5: must be letters, digits"),
+    ],
+)
+def test_wrong_values_are_refused(settings: dict[str, object], message: str) -> None:
+    """By the add-on, before anything has been started, also while the repository is off."""
+    with pytest.raises(ValueError, match=message):
+        FrontierAddon().update_settings(Settings(settings))

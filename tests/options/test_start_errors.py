@@ -1,0 +1,138 @@
+"""What is wrong at the start: one line, exit code 1, no traceback."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawlproject.options.start_errors import MAX_MESSAGE, starting
+from tests.crawl.crawling import environment
+from tests.processes import run_python
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+SEED = ["crawl", "web", "-a", "seeds=http://127.0.0.1:9/"]
+
+#: Command line, "{folder}" being an empty one -> what is said after "Cannot start: ".
+CASES: dict[str, tuple[list[str], str]] = {
+    "no seeds": (["crawl", "web"], "seeds='': must be URLs"),
+    "no such file": (["crawl", "web", "-a", "seeds=seeds.txt"], "seeds='seeds.txt': no such file; a URL begins with"),
+    "file without URLs": (["crawl", "web", "-a", "seeds=/dev/null"], "seeds='/dev/null': there is no URL in it"),
+    "wrong argument": ([*SEED, "-a", "max_pages=many"], "max_pages='many': must be a whole number >= 0"),
+    "wrong time": ([*SEED, "-a", "max_time=soon"], "max_time='soon': must be an age"),
+    "unknown argument": (
+        [*SEED, "-a", "max_page=3"],
+        "max_page='3': unknown argument of the spider web; did you mean max_pages?",
+    ),
+    "unlike any argument": ([*SEED, "-a", "xyz=3"], "xyz='3': unknown argument of the spider web; there are seeds, "),
+    "domain": ([*SEED, "-a", "allowed=a b"], "allowed: not a domain, domain:port or IP address: 'a b'"),
+    "pattern": ([*SEED, "-a", "include=docs"], "LINKS_INCLUDE: 'docs': a pattern begins with"),
+    "deny file": ([*SEED, "-a", "deny=no.txt"], "FRONTIER_DENY_FILE='no.txt': No such file or directory"),
+    "recrawl": ([*SEED, "-a", "recrawl=often"], "recrawl='often': must be an age"),
+    "setting": ([*SEED, "-s", "FRONTIER_MAX_SESSIONS=0"], "FRONTIER_MAX_SESSIONS='0': must be a whole number >= 1"),
+    "unknown setting": (
+        [*SEED, "-s", "FRONTIER_MAX_SESION=5"],
+        "FRONTIER_MAX_SESION='5': unknown setting; did you mean FRONTIER_MAX_SESSIONS?",
+    ),
+    "policy": ([*SEED, "-s", "FRONTIER_POLICY=fastest"], "FRONTIER_POLICY='fastest': must be one of breadth-first, "),
+    "policy's path": ([*SEED, "-s", "FRONTIER_POLICY=no.such.Policy"], "FRONTIER_POLICY='no.such.Policy': must be one"),
+    "policy's class": ([*SEED, "-s", "FRONTIER_POLICY=os.path"], "FRONTIER_POLICY='os.path': the class must have"),
+    "quality's class": (
+        [*SEED, "-s", "FRONTIER_QUALITY=crawlproject.frontier.quality.ScoredQuality"],
+        "FRONTIER_QUALITY=<class",
+    ),
+    "media types": ([*SEED, "-s", "LINKS_TYPES=html"], "LINKS_TYPES='html': must be media types"),
+    "JOBDIR": ([*SEED, "-s", "JOBDIR=/dev/null"], "JOBDIR='/dev/null': must be a directory"),
+    "JOBDIR below a file": ([*SEED, "-s", "JOBDIR=/dev/null/x"], "JOBDIR='/dev/null/x': Not a directory"),
+    "damaged store": ([*SEED, "-s", "JOBDIR={folder}/damaged"], "{folder}/damaged/frontier: "),
+    "file of links": ([*SEED, "-s", "LINKS_FILE=/dev/null/x"], "LINKS_FILE='/dev/null/x': "),
+    "repository": ([*SEED, "-s", "REPOSITORY_DIR=/dev/null/x"], "/dev/null/x: "),
+    "port": ([*SEED, "-s", "METRICS_PORT=http"], "METRICS_PORT='http': must be a whole number"),
+    "runspider": (["runspider", "{folder}/mine.py", "-s", "SEEN_SET=some"], "SEEN_SET='some': must be one of"),
+}
+
+SPIDER = """
+import scrapy
+class Mine(scrapy.Spider):
+    name = "mine"
+    custom_settings = {"ADDONS": {"crawlproject.addon.FrontierAddon": 300}}
+"""
+
+
+def errors_in(log: str) -> list[str]:
+    """The messages of lines at ERROR and above."""
+    lines = [line for line in log.splitlines() if "] ERROR: " in line or "] CRITICAL: " in line]
+    return [line.split("] ", 1)[1].split(": ", 1)[1] for line in lines]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_start_error_is_one_line(tmp_path: Path, name: str) -> None:
+    """Nothing else is an error, nothing is fetched."""
+    (tmp_path / "mine.py").write_text(SPIDER)
+    (tmp_path / "damaged" / "frontier").mkdir(parents=True)
+    (tmp_path / "damaged" / "frontier" / "store.json").write_text("{")
+    command, told = CASES[name]
+    done: CompletedProcess[str] = run_python(
+        "-m", "scrapy", *(part.format(folder=tmp_path) for part in command), env=environment()
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr + done.stdout
+    [error] = errors_in(done.stderr)
+    assert error.startswith(f"Cannot start: {told.format(folder=tmp_path)}")
+    assert "Crawled 0 pages" not in done.stderr
+
+
+def test_misspelt_spider_is_told_so() -> None:
+    """With the one that was meant, or those there are."""
+    for name, told in (("wbe", "did you mean web?"), ("xyz", "there are ")):
+        done = run_python("-m", "scrapy", "crawl", name, env=environment())
+        assert done.returncode == 2
+        assert f"no spider '{name}'; {told}" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def reported(error: Exception, caplog: pytest.LogCaptureFixture, *, within: bool = True) -> list[str]:
+    """What is logged of an exception that a task raises at the start and nobody catches."""
+
+    async def start() -> None:
+        if not within:
+            raise error
+        try:
+            with starting():
+                raise error
+        except type(error):
+            raise RuntimeError("closing what was open failed, too")  # noqa: B904 - as Scrapy's engine does
+
+    async def run() -> None:
+        task = asyncio.ensure_future(start())
+        await asyncio.wait([task])
+        del task
+        gc.collect()
+
+    caplog.clear()
+    with caplog.at_level(logging.DEBUG, "asyncio"):
+        asyncio.run(run())
+    return [record.getMessage() + (record.exc_text or "") for record in caplog.records if record.levelno > 20]
+
+
+def test_only_expected_errors_raised_at_the_start_lose_their_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    """A bug keeps its own, and so does an error that came later."""
+    assert reported(ValueError("A=1:\n must be 2"), caplog) == ["Cannot start: A=1: must be 2"]
+    assert len(reported(ValueError("x" * 9999), caplog)[0]) < MAX_MESSAGE + 20
+    for error, within in ((ZeroDivisionError(), True), (ValueError("later"), False)):
+        (message,) = reported(error, caplog, within=within)
+        assert "Task exception was never retrieved" in message
+
+
+def test_callers_get_the_exception() -> None:
+    """Unchanged."""
+    error = ValueError("x")
+    with pytest.raises(ValueError, match="x") as raised, starting():
+        raise error
+    assert raised.value is error

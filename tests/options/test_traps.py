@@ -1,0 +1,71 @@
+"""Wrong settings of the guards: refused at start, by name."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from scrapy.settings import Settings
+
+from crawlproject.frontier.guard.watched_patterns import GuardLimits
+from crawlproject.options.traps import TrapOptions, warn_of_removed
+from crawlproject.urls.traps import TrapRules
+
+
+def test_without_settings_the_defaults_hold() -> None:
+    """Those of the pure modules, and the years around this one."""
+    options = TrapOptions.from_settings(Settings())
+    year = datetime.now(UTC).year
+    assert options.rules == TrapRules(years=(year - 200, year + 5))
+    assert options.limits == GuardLimits()
+    assert options.is_guarded
+    assert not options.is_released("http://a.example")
+
+
+def test_settings_are_read_as_text_too() -> None:
+    """As the command line gives them."""
+    options = TrapOptions.from_settings(
+        Settings({"TRAPS_YEARS_BACK": "0", "TRAPS_REPEATS": "False", "GUARD_MAX_SAME": "7", "GUARD_ENABLED": "0"})
+    )
+    assert options.rules == TrapRules(repeats=False)
+    assert (options.limits.max_same, options.is_guarded) == (7, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TRAPS_MAX_SEGMENTS", -1),
+        ("TRAPS_MAX_PARAMETERS", "many"),
+        ("TRAPS_REPEATS", "perhaps"),
+        ("TRAPS_NESTED_URLS", "perhaps"),
+        ("TRAPS_YEARS_AHEAD", 1.5),
+        ("TRAPS_YEARS_BACK", -5),
+        ("GUARD_ENABLED", "perhaps"),
+        ("GUARD_MAX_SAME", -1),
+        ("GUARD_MAX_DATES", None.__class__),
+        ("GUARD_MAX_OWN_URLS", "x"),
+        ("GUARD_PATTERN_COPIES", 1.5),
+        ("GUARD_SERVER_COPIES", -0.1),
+        ("GUARD_SERVER_REFUSED", "x"),
+    ],
+)
+def test_wrong_value_is_refused(name: str, value: object) -> None:
+    """With setting and value."""
+    with pytest.raises(ValueError, match=rf"^{name}="):
+        TrapOptions.from_settings(Settings({name: value}))
+
+
+@pytest.mark.parametrize("name", ["GUARD_MAX_RUN", "GUARD_SERVER_SLOWER"])
+def test_settings_of_earlier_versions_are_named(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """They have no effect, and one line says so."""
+    settings = Settings({name: 3})
+    assert TrapOptions.from_settings(settings) == TrapOptions.from_settings(Settings())
+    warn_of_removed(settings)
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == [f"{name}=3 has no effect"]
+
+
+def test_servers_are_released_by_host_or_key() -> None:
+    """A host stands for all its servers."""
+    options = TrapOptions.from_settings(Settings({"GUARD_RELEASED": ["a.example", "http://b.example:81"]}))
+    keys = ["https://a.example:8443", "http://b.example", "http://b.example:81", "http://c.example"]
+    assert [options.is_released(key) for key in keys] == [True, False, True, False]

@@ -1,0 +1,355 @@
+"""Requests to bytes and back."""
+
+import dataclasses
+import enum
+import json
+import sys
+from collections import namedtuple
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from threading import Lock
+from types import ModuleType
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrapy import Field, FormRequest, Item, Request, Spider
+from scrapy.http import JsonRequest
+
+from crawlproject.frontier import Entry
+from crawlproject.requests.codec import RequestCodec
+from crawlproject.requests.link_request import link_failed, link_request
+from crawlproject.requests.value_codec import MAX_DEPTH, NotSerializableError
+
+URL = "http://a.example/x"
+
+
+class CodecSpider(Spider):
+    name = "codec"
+
+    def parse_item(self, response: object) -> None: ...
+
+    def failed(self, failure: object) -> None: ...
+
+    alias = failed
+
+
+class Book(Item):
+    title = Field()
+    tags = Field()
+
+
+class NumberedBook(Item):
+    """Its constructor wants something, so it cannot be made from its fields."""
+
+    title = Field()
+
+    def __init__(self, number: int) -> None:
+        super().__init__(title=str(number))
+
+
+@dataclasses.dataclass(frozen=True)
+class Author:
+    name: str
+    born: date | None = None
+    ran: bool = dataclasses.field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        RAN.append(self.name)
+
+
+@dataclasses.dataclass
+class Locked:
+    name: str
+
+    def __post_init__(self) -> None:
+        self.lock = Lock()
+
+
+class Hidden:
+    __slots__ = ("__key",)
+
+    def __init__(self) -> None:
+        self.__key = 1
+
+
+@dataclasses.dataclass
+class WithHidden(Hidden):
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+
+@attrs.define
+class Shelf:
+    books: list[Book] = attrs.field(converter=list)
+    _place: int = 0
+
+    class Label(enum.IntEnum):
+        NEW = 1
+
+
+class Access(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
+class Hue(enum.StrEnum):
+    RED = "red"
+
+
+Pair = namedtuple("Pair", "one other")
+RAN: list[str] = []
+SPIDER = CodecSpider()
+CODEC = RequestCodec(SPIDER)
+
+
+def round_trip(request: Request) -> Request:
+    payload = CODEC.encode(request)
+    return CODEC.decode(Entry(request.url, 1.0, request.priority, 0, payload))
+
+
+def same(one: Request, other: Request) -> bool:
+    names = one.attributes
+    return type(one) is type(other) and all(getattr(one, name) == getattr(other, name) for name in names)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text() | st.integers() | st.binary(), inner, max_size=3)
+        | st.sets(st.integers() | st.text(), max_size=3)
+    ),
+    max_leaves=10,
+)
+TOKENS = st.text(st.characters(min_codepoint=48, max_codepoint=122), min_size=1, max_size=8)
+
+
+@given(
+    meta=st.dictionaries(st.text(), VALUES, max_size=4),
+    cb_kwargs=st.dictionaries(TOKENS, VALUES, max_size=3),
+    headers=st.dictionaries(TOKENS, st.lists(st.binary(max_size=9), max_size=2), max_size=3),
+    body=st.binary(max_size=20),
+    cookies=st.dictionaries(TOKENS, TOKENS, max_size=2) | st.just([{"name": "a", "value": "b"}]),
+    method=st.sampled_from(["GET", "POST", "PUT"]),
+    priority=st.integers(-1000, 1000),
+    dont_filter=st.booleans(),
+    callback=st.sampled_from([None, SPIDER.parse_item, SPIDER.parse]),
+    errback=st.sampled_from([None, SPIDER.failed, link_failed]),
+    flags=st.lists(TOKENS, max_size=2),
+)
+def test_any_request_comes_back_equal(**arguments: object) -> None:
+    """Every attribute, types included."""
+    request = Request(URL, **arguments)
+    assert same(round_trip(request), request)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [FormRequest(URL, formdata={"a": "b"}), JsonRequest(URL, data={"a": [1]}, dumps_kwargs={"sort_keys": True})],
+)
+def test_scrapys_own_classes_come_back(request_: Request) -> None:
+    """With their class, method and body."""
+    assert same(round_trip(request_), request_)
+
+
+def test_a_plain_request_costs_one_byte() -> None:
+    """URL and priority are stored elsewhere; a link with the default callback costs nothing."""
+    assert CODEC.encode(Request(URL, priority=5)) == b"r"
+    assert CODEC.encode_link(None) is None
+    assert CODEC.encode_link(SPIDER.parse_item) == b"cparse_item"
+    assert CODEC.decode_link(b"cparse_item") == SPIDER.parse_item
+
+
+def test_a_link_that_became_a_request_comes_back() -> None:
+    """As when it is retried."""
+    request = link_request(Entry(URL, 0.5, 0, 3, SPIDER.parse_item))
+    assert same(round_trip(request), request)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        Request(URL, meta={"item": object()}),
+        Request(URL, callback=print),
+        Request(URL, callback=lambda response: None),
+        Request(URL, callback=CodecSpider().parse_item),
+        Request(URL, cb_kwargs={"x": {"y": [range(3)]}}),
+        Request(URL, meta={"x": Lock()}),
+        Request(URL, meta={"x": (each for each in ())}),
+        Request(URL, meta={"x": NumberedBook(1)}),
+        Request(URL, meta={"x": Locked("a")}),
+        Request(URL, meta={"x": WithHidden()}),
+        Request(URL, meta={"x": [Book(tags=object())]}),
+        Request(URL, meta={"x": dataclasses.make_dataclass("Nowhere", ["a"])(1)}),
+        Request(URL, meta={"x": Entry(URL)._replace(payload=object())}),
+        Request(URL, meta={"x": json.JSONDecodeError}),
+        Request(URL, meta={"x": enum.Enum("Other", "A").A}),
+        Request(URL, meta={"x": 10**5000}),
+        Request(URL, meta={"x": type("Text", (str,), {})()}),
+    ],
+)
+def test_what_cannot_be_written_says_so(request_: Request) -> None:
+    """Objects, and callbacks that are not methods of this spider."""
+    with pytest.raises(NotSerializableError):
+        CODEC.encode(request_)
+
+
+def test_what_holds_itself_cannot_be_written() -> None:
+    """It does not end in a RecursionError."""
+    meta: dict[str, object] = {}
+    meta["meta"] = meta
+    with pytest.raises(NotSerializableError):
+        CODEC.encode(Request(URL, meta=meta))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"callback": "missing"},
+        {"callback": "name"},
+        {"callback": ["parse"]},
+        {"_class": "os.system"},
+        {"_class": "subprocess.Popen"},
+        {"_class": "antigravity.Request"},
+        {"evil": 1},
+        {"_class": 1},
+        *(
+            {"meta": {"x": value}}
+            for value in (
+                {"$new": 1},
+                {"$item": ["os:system", {}]},
+                {"$item": ["antigravity:Thing", {}]},
+                {"$item": ["subprocess:Popen", {"args": "true"}]},
+                {"$item": ["scrapy.http.request:Request", {"url": URL}]},
+                {"$item": [f"{__name__}:CodecSpider", {}]},
+                {"$item": [f"{__name__}:RAN", {}]},
+                {"$item": [f"{__name__}:Book.fields", {}]},
+                {"$item": [f"{__name__}:Book", {"missing": 1}]},
+                {"$item": [f"{__name__}:NumberedBook", {}]},
+                {"$item": [f"{__name__}:Author"]},
+                {"$item": 7},
+                {"$enum": [f"{__name__}:Hue", "BLUE"]},
+                {"$enum": ["http:HTTPStatus", "OK"]},
+                {"$enum": [f"{__name__}:Book", "OK"]},
+                {"$enum": [f"{__name__}:Access", "x"]},
+                {"$named": [f"{__name__}:Pair", [1]]},
+                {"$named": [f"{__name__}:Book", []]},
+                {"$b": "\u1234"},
+                {"$s": [{"$s": []}]},
+                {"$datetime": ["2026-13-01T00:00:00", 0, None]},
+                {"$datetime": ["2026-01-01T00:00:00", 0, "../../etc/passwd"]},
+                {"$decimal": "x"},
+                {"$timedelta": [1e300, 0, 0]},
+                {"$path": ["exe", "x"]},
+                {"$uuid": "x"},
+            )
+        ),
+    ],
+)
+def test_a_forged_entry_is_an_error(values: dict[str, object]) -> None:
+    """It names no method of the spider, no class of requests, or an unknown attribute; nothing is imported."""
+    payload = b"r" + json.dumps(values).encode()
+    modules, ran = set(sys.modules), list(RAN)
+    with pytest.raises(ValueError, match=r"method|class|attributes|fields|value"):
+        CODEC.decode(Entry(URL, payload=payload))
+    assert set(sys.modules) - modules <= {"zoneinfo._common"}
+    assert ran == RAN
+
+
+def test_an_alias_of_a_callback_is_found() -> None:
+    """By any name under which the spider has it."""
+    assert round_trip(Request(URL, errback=SPIDER.alias)).errback == SPIDER.failed
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        datetime(2026, 1, 2, 3, 4, 5, 6),
+        datetime(2026, 1, 2, tzinfo=UTC),
+        datetime(2026, 1, 2, tzinfo=timezone(timedelta(hours=-3, minutes=-30))),
+        datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"), fold=1),
+        date(2026, 1, 2),
+        time(3, 4, 5, 6),
+        time(3, 4, tzinfo=UTC),
+        timedelta(days=-1, microseconds=1),
+        Decimal("1.10"),
+        Decimal("-Infinity"),
+        complex(1, -2.5),
+        UUID(int=7),
+        Path("a/../b"),
+        PurePosixPath("/a"),
+        PureWindowsPath("c:\\a"),
+        frozenset((1, "a")),
+        {frozenset((1,)): (b"x", {"$b": 1})},
+        Hue.RED,
+        Shelf.Label.NEW,
+        Access.READ,
+        Access.READ | Access.WRITE,
+        Pair(1, Pair(date(2026, 1, 2), None)),
+        Book(title="a", tags={"x"}),
+        Book(),
+        Author("a", date(1900, 1, 1)),
+        Shelf([Book(title=b"a")], 3),
+        [{"deep": {"x": [Author("b")]}}],
+    ],
+    ids=lambda value: type(value).__name__,  # the order of a set differs from process to process
+)
+def test_values_come_back(value: object) -> None:
+    """Equal, of the same type, with what is in them."""
+    request = Request(URL, meta={"x": value}, cb_kwargs={"x": value})
+    back = round_trip(request)
+    for found in (back.meta["x"], back.cb_kwargs["x"]):
+        assert found == value
+        assert type(found) is type(value)
+        assert repr(found) == repr(value)
+
+
+def test_a_class_is_not_called() -> None:
+    """An object is made of its fields: nothing that its constructor does is done a second time."""
+    author = Author("once")
+    RAN.clear()
+    back = round_trip(Request(URL, meta={"x": author})).meta["x"]
+    assert back == author
+    assert RAN == []
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        back.name = "other"
+
+
+def test_only_modules_that_had_been_imported_have_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is imported later, perhaps not in the next run, cannot be written; nor what is not the project's."""
+    later = ModuleType(f"{__name__}_later")
+    later.Thing = type("Thing", (Item,), {"__module__": later.__name__})
+    monkeypatch.setitem(sys.modules, later.__name__, later)
+    request = Request(URL, meta={"x": later.Thing()})
+    with pytest.raises(NotSerializableError, match="no module of the project"):
+        CODEC.encode(request)
+    assert RequestCodec(SPIDER).encode(request)
+    foreign = ModuleType("foreign_package")
+    foreign.Thing = type("Thing", (Item,), {"__module__": foreign.__name__})
+    monkeypatch.setitem(sys.modules, foreign.__name__, foreign)
+    request = Request(URL, meta={"x": foreign.Thing()})
+    with pytest.raises(NotSerializableError, match="no module of the project"):
+        RequestCodec(SPIDER).encode(request)
+    assert RequestCodec(SPIDER, ["foreign_package.settings"]).encode(request)
+
+
+def test_values_may_be_nested_so_deep() -> None:
+    """And no deeper, neither written nor read."""
+    value: list[object] = []
+    for _ in range(MAX_DEPTH - 2):
+        value = [value]
+    assert round_trip(Request(URL, meta={"x": value})).meta["x"] == value
+    with pytest.raises(NotSerializableError, match="deep"):
+        CODEC.encode(Request(URL, meta={"x": [[value]]}))
+    for depth in (900, 100_000):
+        text = b'r{"meta":{"x":' + b"[" * depth + b"]" * depth + b"}}"
+        with pytest.raises(ValueError, match="deep"):
+            CODEC.decode(Entry(URL, payload=text))

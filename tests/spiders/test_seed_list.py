@@ -1,0 +1,107 @@
+"""What ``-a seeds=...`` may be, and what is said to anything else."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawlproject.spiders.seed_list import seed_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        "http://example.org/",
+        "https://intranet/a,b.example/c",
+        "example.org",
+        "example.org/docs?q=1",
+        "www.example.co.uk:8080/x, example.org",
+        "localhost:8080",
+        "127.0.0.1:8080/x",
+        "[::1]:8080",
+        "example.invalid",
+        "//example.org/x",
+        "münchen.de",
+    ],
+)
+def test_urls_and_hosts(seeds: str) -> None:
+    """With a scheme, or a host as the Internet has them."""
+    assert seed_lines(seeds) == [entry.strip() for entry in seeds.split(",")]
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        "seeds.txt",
+        "seeds.csv",
+        "seeds",
+        "./seeds.com",
+        "../seeds.org",
+        "/tmp/no/such/seeds.org",
+        "~/seeds.org",
+        "lists/seeds.org",
+        "user@seeds.txt",
+        "x" * 5000,
+        "a\0b",
+    ],
+)
+def test_what_is_no_file_is_not_made_a_url(seeds: str) -> None:
+    """In one short line that says how a URL begins."""
+    with pytest.raises(ValueError, match="no such file; a URL begins with http:// or https://") as error:
+        seed_lines(seeds)
+    assert str(error.value).startswith(f"seeds={seeds!r:.200}")
+    assert len(str(error.value)) < 300
+    assert "\n" not in str(error.value)
+
+
+def test_entry_that_is_wrong_is_named() -> None:
+    """Among others."""
+    with pytest.raises(ValueError, match=r"'seeds\.txt': no such file"):
+        seed_lines("http://example.org/,seeds.txt")
+
+
+def test_file_of_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that is named like a host, or as standard input."""
+    lines = ["# mine", "http://example.org/ 0.5", "example"]
+    for name in ("seeds.txt", "example.org"):
+        (tmp_path / name).write_text("\n".join(lines))
+        assert seed_lines(str(tmp_path / name)) == lines
+    monkeypatch.chdir(tmp_path)
+    assert seed_lines("example.org") == lines
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
+    assert seed_lines("-") == lines
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "there is no URL in it"),
+        (b"# nothing\n\n", "there is no URL in it"),
+        (b"ftp://x/\n\x89PNG\0", "there is no URL in it (line 1, 'ftp://x/': not an http or https URL)"),
+    ],
+)
+def test_file_without_a_url(tmp_path: Path, content: bytes, told: str) -> None:
+    """With the first line that is wrong."""
+    path = tmp_path / "seeds.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=re.escape(f"seeds={str(path)!r}: {told}")):
+        seed_lines(str(path))
+
+
+@pytest.mark.parametrize("seeds", ["", " ", ",", "http://[bad/"])
+def test_nothing_to_start_from(seeds: str) -> None:
+    """Is an error."""
+    with pytest.raises(ValueError, match=r"^seeds="):
+        seed_lines(seeds)
+
+
+def test_folder_cannot_be_read(tmp_path: Path) -> None:
+    """Nor can what may not be opened."""
+    with pytest.raises(ValueError, match=re.escape(f"seeds={str(tmp_path)!r}: Is a directory")):
+        seed_lines(str(tmp_path))

@@ -1,0 +1,110 @@
+"""The file of contents: what was met comes back, whatever cut it short; what is not ours is left alone."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawlproject.storage.content_file import HEADER, ContentFile
+
+CONTENTS = st.lists(st.tuples(st.integers(1, 9), st.text(st.characters(exclude_characters="\n\t"), max_size=9)))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where no file is yet."""
+    return tmp_path / "job" / "contents.tsv"
+
+
+OPENED: list[ContentFile] = []
+
+
+@pytest.fixture(autouse=True)
+def _release() -> Iterator[None]:
+    """Close at the end of a test what it left open, as a killed process does."""
+    yield
+    while OPENED:
+        OPENED.pop().close()
+
+
+def opened(path: Path | None) -> ContentFile:
+    file = ContentFile(path)
+    OPENED.append(file)
+    file.open()
+    return file
+
+
+@settings(deadline=None, max_examples=50)
+@given(CONTENTS)
+def test_first_page_of_each_content(contents: list[tuple[int, str]]) -> None:
+    """As a dict has it; without a path, too."""
+    file, model = opened(None), dict[int, str]()
+    for depth, (key, url) in enumerate(contents):
+        assert file.first(key, url, depth) == model.get(key)
+        model.setdefault(key, url)
+    assert len(file) == len(model)
+    OPENED.pop().close()
+
+
+def test_what_was_met_is_known_in_the_next_run(path: Path) -> None:
+    """Without a close: every line is written at once."""
+    first = opened(path)
+    first.first(5, "http://a.example/", 2)
+    second = opened(path)
+    assert second.first(5, "http://b.example/", 0) == "http://a.example/"
+    assert second.first(6, "http://b.example/", 0) is None
+    assert opened(path).first(6, "http://c.example/", 0) == "http://b.example/"
+    assert path.read_bytes().startswith(HEADER)
+
+
+@pytest.mark.parametrize("cut", range(1, 30))
+def test_a_line_cut_short_is_removed(path: Path, cut: int) -> None:
+    """Its content is met once more; those before it are known."""
+    file = opened(path)
+    file.first(1, "http://a.example/", 0)
+    file.first(2, "http://b.example/", 0)
+    path.write_bytes(path.read_bytes()[:-cut])
+    file = opened(path)
+    assert file.first(2, "http://c.example/", 0) is None
+    assert file.first(1, "x", 0) == "http://a.example/"
+    assert opened(path).first(2, "x", 0) == "http://c.example/"
+
+
+@pytest.mark.parametrize("other", [b"something else\n" * 9, b"crawlproject contents 2\n", b"x"])
+def test_another_file_is_left_alone(path: Path, other: bytes) -> None:
+    """ValueError with its name, and not a byte changed."""
+    path.parent.mkdir()
+    path.write_bytes(other)
+    with pytest.raises(ValueError, match=r"contents\.tsv"):
+        opened(path)
+    assert path.read_bytes() == other
+
+
+def test_damaged_lines_cost_their_contents(path: Path) -> None:
+    """No error: others are known."""
+    path.parent.mkdir()
+    path.write_bytes(HEADER + b"rubbish\n" + b"%016x\t1\thttp://a.example/\n" % 7 + b"%016x broken\n" % 8)
+    file = opened(path)
+    assert file.first(7, "x", 0) == "http://a.example/"
+    assert file.first(8, "x", 0) is None
+
+
+def test_a_full_disk_costs_a_line_in_the_log(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Contents stay known in memory, and the file readable."""
+    file = opened(path)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(HEADER) + 100, hard))
+    try:
+        for key in range(1, 20):
+            assert file.first(key, f"http://a.example/{key}", 0) is None
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    known = [file.first(key, "x", 0) for key in range(1, 20)]
+    assert known == [f"http://a.example/{key}" for key in range(1, 20)]
+    assert len([record for record in caplog.records if "cannot be written" in record.message]) <= 1
+    assert opened(path).first(1, "x", 0) == "http://a.example/1"

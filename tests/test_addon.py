@@ -1,0 +1,257 @@
+"""What the add-on sets, and what it leaves to the project."""
+
+from __future__ import annotations
+
+import logging
+import re
+import warnings
+from typing import Any
+
+import pytest
+from scrapy import Spider
+from scrapy.core.downloader.handlers.ftp import FTPDownloadHandler
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import ScrapyDeprecationWarning
+from scrapy.settings import Settings
+from scrapy.utils.conf import build_component_list
+from scrapy.utils.misc import load_object
+from scrapy.utils.python import global_object_name
+from scrapy.utils.test import get_crawler
+
+from crawlproject.addon import FrontierAddon
+from crawlproject.download.handler import FrontierDownloadHandler
+from crawlproject.dupefilter import SeenDupeFilter
+from crawlproject.engine import EngineAlarm, engine_of, unfinished_requests
+from crawlproject.middlewares.admission import AdmissionMiddleware
+from crawlproject.middlewares.base import (
+    LinksMiddleware,
+    PolitenessMiddleware,
+    ServerTimingMiddleware,
+    frontier_scheduler,
+)
+from crawlproject.monitor import LoadMonitor
+from crawlproject.options.all_settings import check_names
+from crawlproject.scheduler import FrontierScheduler
+
+ADDONS = {"crawlproject.addon.FrontierAddon": 300}
+STOCK_SCHEDULER = "scrapy.core.scheduler.Scheduler"
+
+
+def with_addon(settings: dict[str, Any] | None = None, priority: str = "project") -> Settings:
+    """A project's settings after the add-on."""
+    project = Settings()
+    project.setdict(settings or {}, priority=priority)
+    FrontierAddon().update_settings(project)
+    return project
+
+
+def components(settings: Settings, name: str) -> list[Any]:
+    """The classes of a setting of components, in order."""
+    return [
+        load_object(component)
+        for component in build_component_list(settings.get_component_priority_dict_with_base(name))
+    ]
+
+
+def test_switches_everything_on() -> None:
+    """A crawler with nothing but the add-on has scheduler, dupefilter and handlers of this project."""
+    settings = get_crawler(settings_dict={"ADDONS": ADDONS, "DOWNLOAD_HANDLERS": {}}).settings
+    assert load_object(settings["SCHEDULER"]) is FrontierScheduler
+    assert load_object(settings["DUPEFILTER_CLASS"]) is SeenDupeFilter
+    assert settings.getint("CONCURRENT_REQUESTS") == 0
+    for scheme in ("http", "https"):
+        assert load_object(settings.getwithbase("DOWNLOAD_HANDLERS")[scheme]) is FrontierDownloadHandler
+
+
+def test_places_of_the_downloader_middlewares() -> None:
+    """Admission before robots.txt, politeness after it, timing after the cache, all of Scrapy's own still there."""
+    found = components(with_addon({"REPOSITORY_DIR": "pages"}), "DOWNLOADER_MIDDLEWARES")
+    names = [component.__name__ for component in found]
+    stock = components(Settings(), "DOWNLOADER_MIDDLEWARES")
+    assert [cls for component in found for cls in stock if issubclass(component, cls)] == stock
+    expected = ["Admission", "Robots", "Politeness", "Retry", "HttpCache", "ServerTiming", "Repository"]
+    assert sorted((f"{name}Middleware" for name in expected), key=names.index) == [f"{n}Middleware" for n in expected]
+
+
+def test_place_of_the_spider_middleware() -> None:
+    """It stands before all of Scrapy's that look at requests, so that they need not look at links."""
+    names = [component.__name__ for component in components(with_addon(), "SPIDER_MIDDLEWARES")]
+    for name in ("HttpErrorMiddleware", "RefererMiddleware", "UrlLengthMiddleware", "DepthMiddleware"):
+        assert names.index(name) < names.index(LinksMiddleware.__name__)
+
+
+def test_monitor_is_an_extension() -> None:
+    """Beside Scrapy's own, and gone where the project says so."""
+    assert LoadMonitor in components(with_addon(), "EXTENSIONS")
+    assert LoadMonitor not in components(with_addon({"EXTENSIONS": {LoadMonitor: None}}), "EXTENSIONS")
+
+
+def test_log_tells_what_was_overridden(caplog: pytest.LogCaptureFixture) -> None:
+    """``scrapy settings`` does not show what add-ons set; the log of a crawl does."""
+    with caplog.at_level(logging.INFO, "scrapy.crawler"):
+        get_crawler(settings_dict={"ADDONS": ADDONS})
+    (message,) = [record.getMessage() for record in caplog.records if "Overridden settings" in record.msg]
+    assert "'SCHEDULER': 'crawlproject.scheduler.FrontierScheduler'" in message
+
+
+@pytest.mark.parametrize("priority", ["project", "spider", "cmdline"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SCHEDULER", STOCK_SCHEDULER),
+        ("DUPEFILTER_CLASS", "scrapy.dupefilters.BaseDupeFilter"),
+        ("CONCURRENT_REQUESTS", 7),
+    ],
+)
+def test_choice_of_the_project_wins(name: str, value: Any, priority: str) -> None:
+    """Wherever the project makes it."""
+    assert with_addon({name: value}, priority)[name] == value
+
+
+def test_download_handlers_of_the_project_win() -> None:
+    """For the schemes it names, also to switch one off; the others are set."""
+    settings = with_addon({"DOWNLOAD_HANDLERS": {"https": None, "ftp": FTPDownloadHandler}})
+    assert settings["DOWNLOAD_HANDLERS"]["https"] is None
+    assert settings["DOWNLOAD_HANDLERS"]["ftp"] is FTPDownloadHandler
+    assert load_object(settings["DOWNLOAD_HANDLERS"]["http"]) is FrontierDownloadHandler
+
+
+def test_ftp_is_off_unless_the_project_switches_it_on() -> None:
+    """Its handler would connect wherever a server says."""
+    assert with_addon({})["DOWNLOAD_HANDLERS"]["ftp"] is None
+
+
+@pytest.mark.parametrize("key", ["crawlproject.middlewares.base.PolitenessMiddleware", PolitenessMiddleware])
+@pytest.mark.parametrize("order", [42, None])
+def test_middleware_orders_of_the_project_win(key: Any, order: int | None, caplog: pytest.LogCaptureFixture) -> None:
+    """By path or by class, also None to switch one off, and none is there twice."""
+    settings = with_addon({"DOWNLOADER_MIDDLEWARES": {key: order}})
+    found = settings.get_component_priority_dict_with_base("DOWNLOADER_MIDDLEWARES")
+    orders = {load_object(component): number for component, number in found.items()}
+    assert orders.get(PolitenessMiddleware) == order
+    assert AdmissionMiddleware in orders
+    assert ServerTimingMiddleware in orders
+    assert "same object" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "stock", [HttpCompressionMiddleware, RedirectMiddleware, MetaRefreshMiddleware, RobotsTxtMiddleware]
+)
+@pytest.mark.parametrize("by_path", [True, False])
+def test_middleware_that_the_project_switched_off_stays_off(stock: type, by_path: bool) -> None:
+    """A middleware of Scrapy's set to None has no successor here either."""
+    key = global_object_name(stock) if by_path else stock
+    found = components(with_addon({"DOWNLOADER_MIDDLEWARES": {key: None}}), "DOWNLOADER_MIDDLEWARES")
+    assert not [component for component in found if issubclass(component, stock)]
+
+
+def test_settings_of_the_project_are_left_as_they_are() -> None:
+    """The project's own dicts are not written to."""
+    handlers: dict[str, Any] = {"https": None}
+    stats = "scrapy.downloadermiddlewares.stats.DownloaderStats"
+    middlewares: dict[str, Any] = {stats: 5}
+    with_addon({"DOWNLOAD_HANDLERS": handlers, "DOWNLOADER_MIDDLEWARES": middlewares})
+    assert handlers == {"https": None}
+    assert middlewares == {stats: 5}
+
+
+def delay_and_jitter(settings: Settings) -> tuple[float, float]:
+    """Of the downloader's slots for hosts that have none in ``DOWNLOAD_SLOTS``."""
+    crawler = get_crawler()
+    crawler.settings = settings
+    downloader = load_object(settings["DOWNLOADER"])(crawler)
+    downloader.close()
+    return downloader._delay, downloader._jitter
+
+
+@pytest.mark.parametrize("priority", ["project", "spider", "cmdline"])
+def test_download_delay_is_taken_over(priority: str) -> None:
+    """It becomes the frontier's, so that no connection is held while waiting; the setting is as it was."""
+    settings = with_addon({"DOWNLOAD_DELAY": "1.5"}, priority)
+    assert settings.getfloat("FRONTIER_REQUEST_DELAY") == 1.5
+    assert settings["DOWNLOAD_DELAY"] == "1.5"
+    assert delay_and_jitter(settings) == (0, 0)
+
+
+def test_download_delay_of_a_spider_is_taken_over() -> None:
+    """Of its ``custom_settings``, in a crawler."""
+
+    class SlowSpider(Spider):
+        name = "slow"
+        custom_settings = {"DOWNLOAD_DELAY": 2}
+
+    settings = get_crawler(SlowSpider, {"ADDONS": ADDONS, "DOWNLOAD_DELAY": 1}).settings
+    assert settings.getfloat("FRONTIER_REQUEST_DELAY") == 2
+    assert delay_and_jitter(settings) == (0, 0)
+
+
+@pytest.mark.parametrize("jitter", [0.2, 0])
+def test_jitter_of_the_project_holds(jitter: float) -> None:
+    """For the delays that are left to the downloader: those of slots."""
+    assert delay_and_jitter(with_addon({"DOWNLOAD_DELAY": 1, "DOWNLOAD_DELAY_JITTER": jitter})) == (0, jitter)
+
+
+def test_no_delay_is_no_delay() -> None:
+    """Without DOWNLOAD_DELAY nothing is taken over."""
+    assert with_addon().get("FRONTIER_REQUEST_DELAY") is None
+
+
+def test_limits_stay_with_a_scheduler_of_the_project() -> None:
+    """Under another scheduler there is no frontier that could keep them."""
+    settings = with_addon({"SCHEDULER": STOCK_SCHEDULER, "DOWNLOAD_DELAY": 1.5})
+    assert settings["DOWNLOADER"] == Settings()["DOWNLOADER"]
+    assert settings.getfloat("DOWNLOAD_DELAY") == 1.5
+    assert settings.getint("CONCURRENT_REQUESTS") == Settings().getint("CONCURRENT_REQUESTS")
+
+
+def test_wrong_setting_stops_the_start() -> None:
+    """With the name and the value."""
+    with pytest.raises(ValueError, match="FRONTIER_POLICY='fastest'"):
+        get_crawler(settings_dict={"ADDONS": ADDONS, "FRONTIER_POLICY": "fastest"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ROBOTSTXT_CACHE_TIME", "a day"), ("ROBOTSTXT_CACHE_SIZE", 0), ("ROBOTSTXT_MAX_FAILURES", -1)],
+)
+def test_wrong_setting_of_robots_stops_the_start(name: str, value: Any) -> None:
+    """With the name and the value, also where robots.txt is not obeyed."""
+    with pytest.raises(ValueError, match=re.escape(f"{name}={value!r}")):
+        get_crawler(settings_dict={"ADDONS": ADDONS, name: value})
+
+
+def test_download_delay_attribute_of_a_spider_is_taken_over() -> None:
+    """Scrapy would give it to the downloader, where it holds a connection while it waits."""
+
+    class SlowSpider(Spider):
+        name = "slow"
+        download_delay = 3
+
+    with pytest.warns(ScrapyDeprecationWarning, match="download_delay"):
+        settings = get_crawler(SlowSpider, {"ADDONS": ADDONS, "DOWNLOAD_DELAY": 1}).settings
+    assert settings.getfloat("FRONTIER_REQUEST_DELAY") == settings.getfloat("DOWNLOAD_DELAY") == 3
+    assert delay_and_jitter(settings) == (0, 0)
+
+
+def test_a_wrong_delay_of_a_slot_stops_the_start() -> None:
+    """With the slot and the value."""
+    with pytest.raises(ValueError, match=re.escape("DOWNLOAD_SLOTS['a.example']: delay='long'")):
+        get_crawler(settings_dict={"ADDONS": ADDONS, "DOWNLOAD_SLOTS": {"a.example": {"delay": "long"}}})
+
+
+def test_before_the_crawl_there_is_no_engine() -> None:
+    """Scrapy's ``crawler.engine`` raises then; the components of this project answer."""
+    crawler = get_crawler(settings_dict={"ADDONS": ADDONS})
+    assert engine_of(crawler) is None
+    assert frontier_scheduler(crawler) is None
+    assert not unfinished_requests(crawler)
+    EngineAlarm(crawler).ring()
+
+
+def test_deprecated_settings_of_scrapy_are_not_read() -> None:
+    """A look at a setting's name does not warn of Scrapy's own default for it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_names(Settings({"CONCURRENT_REQUESTS_PER_IP": 1}))

@@ -1,0 +1,67 @@
+"""The file that a log is written to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testbed.web import AccessLog, Record, read_log, read_spec
+
+from .browser import fast
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPEN = Record("open", "127.1.0.1", 1, 0, 10.5, 10.5, 0, 0, "", "", "")
+REQUEST = Record("request", "127.1.0.1", 1, 1, 10.75, 11.25, 200, 8123, "/p1.html?sid=0a", "/p1.html", "disallowed")
+
+
+def test_file_gives_back_records_and_spec(tmp_path: Path) -> None:
+    """What is written can be read back, with the spec and port of the web."""
+    log = AccessLog(tmp_path / "log.tsv")
+    log.open(fast(), 8000)
+    log.add(OPEN)
+    log.add(REQUEST)
+    log.close()
+    assert read_log(tmp_path / "log.tsv") == list(log.records) == [OPEN, REQUEST]
+    assert read_spec(tmp_path / "log.tsv") == (fast(), 8000)
+
+
+def test_file_has_named_columns(tmp_path: Path) -> None:
+    """The second line names the columns, the third is the first record."""
+    log = AccessLog(tmp_path / "log.tsv")
+    log.open(fast(), 8000)
+    log.add(REQUEST)
+    log.close()
+    _, names, line = (tmp_path / "log.tsv").read_text().splitlines()
+    assert names.split("\t") == list(Record._fields)
+    assert line == "request\t127.1.0.1\t1\t1\t10.750000\t11.250000\t200\t8123\t/p1.html?sid=0a\t/p1.html\tdisallowed"
+
+
+def test_flush_makes_records_readable(tmp_path: Path) -> None:
+    """A flushed record can be read while the log is still open; a line cut off at the end is left out."""
+    log = AccessLog(tmp_path / "log.tsv")
+    log.open(fast(), 8000)
+    log.add(OPEN)
+    log.flush()
+    assert read_log(tmp_path / "log.tsv") == [OPEN]
+    log.close()
+    with (tmp_path / "log.tsv").open("a") as file:
+        file.write("request\t127.1")
+    assert read_log(tmp_path / "log.tsv") == [OPEN]
+
+
+def test_memory_can_be_bounded() -> None:
+    """Only the newest records stay where a number is given."""
+    log = AccessLog(keep=1)
+    log.add(OPEN)
+    log.add(REQUEST)
+    assert list(log.records) == [REQUEST]
+
+
+def test_other_file_is_refused(tmp_path: Path) -> None:
+    """A file that is no log is named in the error."""
+    (tmp_path / "pages.tsv").write_text("a\tb\n")
+    with pytest.raises(ValueError, match=r"pages\.tsv: not a log"):
+        read_log(tmp_path / "pages.tsv")

@@ -1,0 +1,138 @@
+"""The web in a process of its own, and the command line."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testbed.web import RunningWeb, build_web, politeness_violations, running_web
+from testbed.web.analysis import PolitenessRule
+from testbed.web.cli import main
+from testbed.web.process import SCRIPT
+
+from .browser import fast
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def fetch_home(port: int, count: int, factor: float = 0.0) -> None:
+    """Fetch the first server's home page `count` times on one connection, resting factor x the time taken."""
+    connection = http.client.HTTPConnection("127.1.0.1", port, timeout=5)
+    for _ in range(count):
+        start = time.monotonic()
+        connection.request("GET", "/")
+        connection.getresponse().read()
+        time.sleep(factor * (time.monotonic() - start))
+    connection.close()
+
+
+def paths(running: RunningWeb) -> list[str]:
+    """The pages fetched so far."""
+    return [each.page for each in running.records() if each.kind == "request"]
+
+
+def test_running_web_serves_and_logs(tmp_path: Path) -> None:
+    """The child serves the same web as here; its log can be read while it runs and after it has ended."""
+    with running_web(fast(), tmp_path / "log.tsv") as running:
+        assert running.seeds == running.web.seeds() == build_web(fast()).at(running.port).seeds()
+        fetch_home(running.port, 2)
+        assert paths(running) == ["/", "/"]
+    assert running.process.returncode == 0
+    assert [each.kind for each in running.records()] == ["open", "request", "request", "close"]
+
+
+def test_running_web_cleans_up_after_itself() -> None:
+    """Without a path of its own the log's file goes with the block; the child ends even when the block fails."""
+    with contextlib.suppress(ZeroDivisionError), running_web(fast()) as running:
+        assert running.records() == []
+        raise ZeroDivisionError
+    assert running.process.returncode == 0
+    assert not running.log_path.exists()
+
+
+def test_running_web_keeps_records_without_a_file() -> None:
+    """The records can be read after the block, even where no file is left."""
+    with running_web(fast()) as running:
+        fetch_home(running.port, 1)
+    assert paths(running) == ["/"]
+
+
+def test_running_web_says_when_it_cannot_start(capfd: pytest.CaptureFixture[str]) -> None:
+    """A child that ends at once is an error here, with its reason on stderr."""
+    with (
+        running_web(fast()) as running,
+        pytest.raises(RuntimeError, match="exit code 2"),
+        running_web(fast(port=running.port)),
+    ):
+        pass
+    assert "cannot listen on 127.1.0.1" in capfd.readouterr().err
+
+
+def test_child_ends_with_its_parent() -> None:
+    """The end of standard input ends a server that was started with --until-eof."""
+    command = [sys.executable, str(SCRIPT), "serve", "--spec", fast().to_json(), "--until-eof", "--quiet"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["pages"] == 40
+        out, _ = process.communicate(timeout=120)
+    assert (process.returncode, out) == (0, "")
+
+
+def test_polite_client_is_not_accused() -> None:
+    """Rests of 2 x the time that the client measures satisfy the server's log without tolerance, in both modes."""
+    with running_web(fast()) as running:
+        fetch_home(running.port, 5, factor=2.0)
+        fetch_home(running.port, 1)
+    records = [each for each in running.records() if each.kind == "request"]
+    assert politeness_violations(records[:5], PolitenessRule("request", 2.0)) == []
+    assert len(politeness_violations(records, PolitenessRule("request", 2000.0))) == 5
+
+
+def test_serve_prints_its_report_when_told_to_stop(tmp_path: Path) -> None:
+    """From the command line: options of the web, a scores file, and the report on SIGTERM."""
+    options = ["--servers", "3", "--pages", "9", "--time-scale", "0", "--no-reachable"]
+    command = [sys.executable, str(SCRIPT), "serve", *options, "--scores", str(tmp_path / "scores.tsv")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        ready = json.loads(process.stdout.readline())
+        fetch_home(ready["port"], 1)
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=120)
+    assert (ready["servers"], ready["pages"]) == (3, 9)
+    assert out.startswith("requests     1 in ")
+    assert len((tmp_path / "scores.tsv").read_text().splitlines()) == 9
+
+
+def test_report_command_finds_violations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code is 1 where the log breaks the rule, 0 where it keeps it; the log names its web itself."""
+    log = str(tmp_path / "log.tsv")
+    with running_web(fast(), log) as running:
+        fetch_home(running.port, 3)
+    assert main(["report", "--log", log, "--politeness", "request", "--min-delay", "9"]) == 1
+    assert "violations   2 of the rule per request" in capsys.readouterr().out
+    assert main(["report", "--log", log, "--politeness", "session", "--min-delay", "9"]) == 0
+    assert "pages        1 of 40 expected, 0 others, 1 more than once" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["serve", "--pages", "3"], "pages = 3: must be servers"),
+        (["serve", "--spec", '{"hosts": 1}'], "unknown field of a spec: hosts"),
+        (["serve", "--spec", "[]"], "--spec: a JSON object"),
+        (["report", "--log", "/nonexistent/log"], "No such file"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A mistake gives exit code 2 and one line that says what is wrong."""
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err

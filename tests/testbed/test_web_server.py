@@ -1,0 +1,253 @@
+"""Connections over real sockets: keep-alive, closing, delays, counting, and what the log says of them."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testbed.web import LocalWeb, build_web, max_open_connections, parallel_connections
+
+from .browser import Browser, browse, fast, visit
+
+if TYPE_CHECKING:
+    from testbed.web import Record
+
+
+def notes(records: list[Record], kind: str) -> list[str]:
+    """The notes of all records of a kind."""
+    return [each.note for each in records if each.kind == kind]
+
+
+def test_limit_is_announced_and_kept() -> None:
+    """The third of three requests says close, and the server closes."""
+
+    async def client(local: LocalWeb) -> None:
+        async with browse(local) as browser:
+            said = [(await browser.get("/")).headers.get("connection") for _ in range(3)]
+            assert said == [None, None, "close"]
+            assert await browser.is_closed()
+
+    records = visit(fast(keep_alive_limit=3), client)
+    assert [each.number for each in records if each.kind == "request"] == [1, 2, 3]
+    assert notes(records, "close") == ["limit"]
+    assert records[-1].number == 3
+
+
+def test_limit_can_come_unannounced() -> None:
+    """A silent server closes at its limit without a word."""
+
+    async def client(local: LocalWeb) -> None:
+        async with browse(local) as browser:
+            said = [(await browser.get("/")).headers.get("connection") for _ in range(2)]
+            assert said == [None, None]
+            assert await browser.is_closed()
+
+    assert notes(visit(fast(keep_alive_limit=2, silent_close_share=1.0), client), "close") == ["silent"]
+
+
+def test_limit_of_one_always_says_close() -> None:
+    """Even a silent server says close where it never keeps a connection."""
+
+    async def client(local: LocalWeb) -> None:
+        async with browse(local) as browser:
+            assert (await browser.get("/")).headers["connection"] == "close"
+            assert await browser.is_closed()
+
+    visit(fast(keep_alive_limit=1, silent_close_share=1.0), client)
+
+
+def test_close_asked_by_the_client_is_honoured() -> None:
+    """The server answers close with close."""
+
+    async def client(local: LocalWeb) -> None:
+        async with browse(local) as browser:
+            assert (await browser.get("/", "Connection: Close")).headers["connection"] == "close"
+            assert await browser.is_closed()
+
+    assert notes(visit(fast(), client), "close") == ["asked"]
+
+
+def test_keep_alive_header_counts_down() -> None:
+    """With the option on, a persistent reply tells time-out and remaining requests."""
+
+    async def client(local: LocalWeb) -> None:
+        async with browse(local) as browser:
+            said = [(await browser.get("/")).headers.get("keep-alive") for _ in range(3)]
+        assert said == ["timeout=15, max=2", "timeout=15, max=1", None]
+
+    visit(fast(keep_alive_limit=3, keep_alive_header=True), client)
+
+
+def test_idle_connection_is_closed() -> None:
+    """A connection without requests ends with the time-out, counted from its last response."""
+
+    async def client(local: LocalWeb) -> None:
+        async with browse(local) as browser:
+            await browser.get("/")
+            assert await browser.is_closed()
+
+    records = visit(fast(idle_timeout=0.05), client)
+    assert notes(records, "close") == ["idle"]
+    assert records[-1].arrival - records[-2].end >= 0.05
+
+
+def test_delays_are_served() -> None:
+    """Connection cost .4 s counts for the first response only, response time .04 s for each."""
+    slow = {"response_median": 0.04, "response_sigma_servers": 0.0, "response_sigma_pages": 0.0}
+
+    async def client(local: LocalWeb) -> None:
+        async with browse(local) as browser:
+            await browser.get("/")
+            await browser.get("/p1.html")
+
+    records = visit(fast(**slow, time_scale=1.0, connect_median=0.4, connect_sigma=0.0), client)
+    first, second = (each.end - each.arrival for each in records if each.kind == "request")
+    assert first >= 0.44
+    assert 0.04 <= second < first
+
+
+def test_pipelined_requests_are_answered_in_order() -> None:
+    """Two requests in one packet get two responses; both arrive at the same time."""
+
+    async def client(local: LocalWeb) -> None:
+        async with browse(local) as browser:
+            browser.writer.write(b"GET / HTTP/1.1\r\n\r\nGET /p1.html HTTP/1.1\r\n\r\n")
+            assert b"Page 0 of" in (await browser.receive()).body
+            assert b"Page 1 of" in (await browser.receive()).body
+
+    records = [each for each in visit(fast(), client) if each.kind == "request"]
+    assert [each.page for each in records] == ["/", "/p1.html"]
+    assert records[0].arrival == records[1].arrival < records[0].end < records[1].end
+
+
+def test_request_in_pieces_is_read() -> None:
+    """The arrival is the moment at which the request line is complete, not the head."""
+
+    async def client(local: LocalWeb) -> None:
+        async with browse(local) as browser:
+            for piece in (b"GET / HT", b"TP/1.1\r\nHost: x\r\n", b"\r\n"):
+                browser.writer.write(piece)
+                await asyncio.sleep(0.03)
+            assert (await browser.receive()).status == 200
+
+    records = visit(fast(), client)
+    opened, request, _ = records
+    assert request.arrival - opened.arrival >= 0.02
+    assert request.end - request.arrival >= 0.02
+
+
+def test_client_that_gives_up_is_noted() -> None:
+    """A request that its client does not wait for is logged with status 0."""
+
+    async def client(local: LocalWeb) -> None:
+        async with browse(local) as browser:
+            browser.send("/")
+            await asyncio.sleep(0.05)
+
+    records = visit(fast(time_scale=1.0, response_median=10.0), client)
+    assert [(each.kind, each.status, each.note) for each in records[1:]] == [
+        ("request", 0, "aborted"),
+        ("close", 0, "client"),
+    ]
+
+
+async def hurry(local: LocalWeb, servers: int, turns: int) -> None:
+    """Open and close 20 connections, so fast that the server, which shares this loop, sees both at once."""
+    for i in range(20):
+        sock = socket.create_connection((local.web.servers[i % servers].address, local.port))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        sock.close()
+    await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2])
+def test_connection_closed_before_the_next_is_not_counted_twice(turns: int) -> None:
+    """A client that closes and opens again before the server has looked never had two connections to it."""
+
+    async def client(local: LocalWeb) -> None:
+        async with browse(local, 1), browse(local, 2):  # there have been more in all
+            pass
+        await hurry(local, 1, turns)
+
+    records = visit(fast(), client)
+    assert len(records) == 44
+    assert parallel_connections(records)["127.1.0.1"] == 1
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2])
+def test_closed_connections_do_not_raise_the_maximum(turns: int) -> None:
+    """The same with two servers in turn: never more than one connection in all."""
+
+    async def client(local: LocalWeb) -> None:
+        await hurry(local, 2, turns)
+
+    assert max_open_connections(visit(fast(), client)) == 1
+
+
+def test_parallel_connections_are_counted() -> None:
+    """Two open connections to one server are two."""
+
+    async def client(local: LocalWeb) -> None:
+        async with browse(local, 0), browse(local, 0) as second, browse(local, 1) as third:
+            await second.get("/")
+            await third.get("/")
+
+    records = visit(fast(), client)
+    assert parallel_connections(records) == {"127.1.0.1": 2, "127.1.0.2": 1}
+    assert max_open_connections(records) == 3
+
+
+def test_large_page_to_a_slow_reader_ends_when_written() -> None:
+    """The end of a response that the kernel does not take at once is logged when it has taken the rest."""
+
+    async def client(local: LocalWeb) -> None:
+        async with browse(local) as browser:
+            browser.send("/")
+            await asyncio.sleep(0.1)
+            assert not any(each.kind == "request" for each in local.log.records)
+            assert len((await browser.receive()).body) == 16_000_000
+
+    assert visit(fast(page_bytes=16_000_000), client)[1].end > 0
+
+
+def test_two_webs_share_a_port_side_by_side() -> None:
+    """Webs with other addresses can be served on the same port at the same time."""
+
+    async def client(local: LocalWeb) -> None:
+        second = LocalWeb(build_web(fast(first_address="127.1.8.1")), local.port)
+        async with second, browse(second) as browser:
+            assert second.seeds[0] == f"http://127.1.8.1:{local.port}/"
+            assert (await browser.get("/")).status == 200
+
+    visit(fast(), client)
+
+
+def test_taken_port_is_an_error() -> None:
+    """A second web on the same addresses and port is refused, and leaves nothing open."""
+
+    async def client(local: LocalWeb) -> None:
+        with pytest.raises(OSError, match=f"cannot listen on 127.1.0.1:{local.port}"):
+            await LocalWeb(build_web(fast()), local.port).start()
+
+    visit(fast(), client)
+
+
+def test_stop_ends_open_connections() -> None:
+    """Stopping closes what is open and logs it."""
+    kept: list[Browser] = []
+
+    async def run() -> list[Record]:
+        local = LocalWeb(build_web(fast()))
+        await local.start()
+        async with browse(local) as browser:
+            await browser.get("/")
+            kept.append(browser)
+            await local.stop()
+            assert await browser.is_closed()
+        return list(local.log.records)
+
+    assert notes(asyncio.run(run()), "close") == ["stop"]
