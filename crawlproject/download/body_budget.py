@@ -7,6 +7,7 @@ response that a spider keeps (in a list, in the ``cb_kwargs`` of later requests)
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, finalize
@@ -16,7 +17,7 @@ from crawlproject.engine_alarm import unfinished_requests
 from crawlproject.network_options import NetworkOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from collections.abc import Set as AbstractSet
 
     from scrapy import Request
@@ -56,6 +57,11 @@ class Share:
     def close(self) -> None:
         """Give all of it back. O(waiting)."""
         self._budget.forget(self)
+
+    def end(self) -> None:
+        """Nothing is read any more: give it back unless a response holds it. O(waiting)."""
+        if not self.finished:
+            self.close()
 
 
 class BodyBudget:
@@ -127,14 +133,14 @@ class BodyBudget:
         self._held[response] = share, end
         self._wake()
 
-    def resume(self, response: Response) -> Share:
-        """The share of a finished body that is about to become another one."""
-        share, end = self._held.pop(response, (None, None))
-        if share is None or end is None:
-            return self.share()
-        end.detach()
-        share.finished = False
-        return share
+    @contextmanager
+    def resumed(self, response: Response) -> Iterator[Share]:
+        """The share of a finished body that becomes another one, which ``hold`` is called for; if not, it is closed."""
+        share = self._resume(response)
+        try:
+            yield share
+        finally:
+            share.end()
 
     def forget(self, share: Share) -> None:
         """The body of ``share`` is gone."""
@@ -151,6 +157,14 @@ class BodyBudget:
         """The crawl has ended."""
         if self._timer is not None:
             self._timer.cancel()
+
+    def _resume(self, response: Response) -> Share:
+        share, end = self._held.pop(response, (None, None))
+        if share is None or end is None:
+            return self.share()
+        end.detach()
+        share.finished = False
+        return share
 
     def _forget_kept(self) -> None:
         """Leave out the responses that only the spider still uses: nothing tells when it will release them."""

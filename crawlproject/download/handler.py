@@ -140,8 +140,8 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             self._budget.hold(response, request.meta[SHARE])
         finally:  # also after a failure, before the next request on this connection has its turn
             share = request.meta.pop(SHARE, None)
-            if share is not None and not share.finished:
-                share.close()
+            if share is not None:
+                share.end()
             if TIMING in request.meta:
                 self._ask_scheduler("request_ended", server_key(request.url), CLOCK(), timing.fetch_time)
         return response

@@ -118,12 +118,26 @@ def test_decompressed_body_takes_the_place_of_the_other() -> None:
     async def case(counts: Counts) -> None:
         packed, unpacked = Response("http://example.com/"), Response("http://example.com/")
         counts.budget.hold(packed, grown(counts.budget, 100_000))
-        share = counts.budget.resume(packed)
-        share.grow(800_000)
-        counts.budget.hold(unpacked, share)
+        with counts.budget.resumed(packed) as share:
+            share.grow(800_000)
+            counts.budget.hold(unpacked, share)
         del packed
         assert counts.budget.total == 900_000
         del unpacked
+        assert counts.budget.total == 0
+
+    run(case)
+
+
+def test_body_that_fails_to_become_another_is_given_back() -> None:
+    """Decompressing raised: nothing of it counts any more."""
+
+    async def case(counts: Counts) -> None:
+        packed = Response("http://example.com/")
+        counts.budget.hold(packed, grown(counts.budget, 100_000))
+        with pytest.raises(OSError, match="broken"), counts.budget.resumed(packed) as share:
+            share.grow(800_000)
+            raise OSError("broken")
         assert counts.budget.total == 0
 
     run(case)
