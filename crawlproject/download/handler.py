@@ -154,7 +154,9 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         keep, local = bool(self._ask_scheduler("has_session", key)), self._local_address(request)
         async with self._pool.use(key, keep=keep, local_address=local) as connection:
             await self._wait_politely(request)
-            share = request.meta[SHARE] = self._budget.share()
+            share = request.meta[SHARE] = self._budget.share(
+                awaited=self._ask_scheduler("handed_out", request) is False
+            )
             try:
                 await self._budget.wait(share)
                 connection.check()
