@@ -159,7 +159,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             )
             try:
                 await self._budget.wait(share)
-                connection.check()
+                await connection.check()
                 timing.started = CLOCK()
                 async with (
                     asyncio.timeout(timeout) as deadline,

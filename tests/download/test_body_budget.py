@@ -210,7 +210,7 @@ def test_body_of_a_callback_that_raised_is_released(monkeypatch: pytest.MonkeyPa
         try:
             process(response)
         except RuntimeError:
-            failure = Failure()
+            failure = Failure()  # type: ignore[no-untyped-call]
         crawler.signals.send_catch_log(signals.spider_error, failure=failure, response=response, spider=None)
         del failure, response
         await budget.wait(grown(budget, 1))
