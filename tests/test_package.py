@@ -212,7 +212,8 @@ def test_only_what_belongs_to_an_extra_imports_it() -> None:
 def test_commands_import_little() -> None:
     """Scrapy imports them for any command in any project of the environment."""
     commands = [f"crawlproject.commands.{name}" for name in (*OWN_COMMANDS, *REPLACED_COMMANDS)]
-    program = f"import sys, {', '.join(commands)}\nprint(*sorted(name for name in sys.modules if name.startswith('crawlproject.')))"
+    shown = "print(*sorted(name for name in sys.modules if name.startswith('crawlproject.')))"
+    program = f"import sys, {', '.join(commands)}\n{shown}"
     imported = run(sys.executable, "-c", program).stdout.split()
     assert imported == sorted(["crawlproject.commands", *commands, "crawlproject.extras"])
 
