@@ -60,6 +60,12 @@ def _by(path: str, pattern: str) -> list[int] | None:
     return None if found is None else [int(number) for number in found.groups() if number is not None]
 
 
+def _number(path: str, pattern: str, most: int) -> int | None:
+    """The number in a path of ``pattern``, if it is one from 1 to ``most``."""
+    found = _by(path, pattern)
+    return found[0] if found is not None and 1 <= found[0] <= most else None
+
+
 def _around(number: int, first: int, last: int, form: str) -> list[str]:
     return [form.format(each) for each in (number - 1, number + 1) if first <= each <= last]
 
@@ -70,10 +76,10 @@ def chain(form: str, pattern: str, count: int, length: int = 60, *, start: int =
     def render(path: str) -> str | None:
         if path == "/":
             return html("Home", "Our newest article", [form.format(start)])
-        found = _by(path, pattern)
-        if found is None or not 1 <= found[0] <= count:
+        number = _number(path, pattern, count)
+        if number is None:
             return None
-        return html(f"Article {found[0]}", words((form, found[0]), length), _around(found[0], 1, count, form))
+        return html(f"Article {number}", words((form, number), length), _around(number, 1, count, form))
 
     return Site(render, frozenset(["/", *(form.format(number) for number in range(1, count + 1))]))
 
@@ -85,12 +91,12 @@ def chain_with_gaps() -> Site:
     def render(path: str) -> str | None:
         if path == "/":
             return html("Home", "Notes", ["/note-1"])
-        found = _by(path, r"/note-([0-9]+)")
-        if found is None or not 1 <= found[0] <= count:
+        number = _number(path, r"/note-([0-9]+)", count)
+        if number is None:
             return None
-        is_empty = found[0] % 5 == 0 or 21 <= found[0] <= 24
-        text = "This page is intentionally left blank." if is_empty else words(found[0], 30)
-        return html("Notes", text, _around(found[0], 1, count, "/note-{}"))
+        is_empty = number % 5 == 0 or 21 <= number <= 24
+        text = "This page is intentionally left blank." if is_empty else words(number, 30)
+        return html("Notes", text, _around(number, 1, count, "/note-{}"))
 
     return Site(render, frozenset(["/", *(f"/note-{number}" for number in range(1, count + 1))]))
 
@@ -120,8 +126,8 @@ def comic() -> Site:
     def render(path: str) -> str | None:
         if path == "/":
             return html("Comic", "Strips", [f"/comic/{count}"])
-        number = (_by(path, r"/comic/([0-9]+)(?:/transcript)?") or [0])[0]
-        if not 1 <= number <= count:
+        number = _number(path, r"/comic/([0-9]+)(?:/transcript)?", count)
+        if number is None:
             return None
         if path.endswith("transcript"):
             return html(f"Transcript {number}", words(number, 20), [f"/comic/{number}"])
@@ -139,13 +145,13 @@ def gallery() -> Site:
     def render(path: str) -> str | None:
         if path == "/":
             return html("Yearbook", "Tables", ["/table-1.html"])
-        found = _by(path, r"/table-([0-9]+)\.html")
-        if found is None or not 1 <= found[0] <= count:
+        number = _number(path, r"/table-([0-9]+)\.html", count)
+        if number is None:
             return None
         draw = Random(path)
         cells = "".join(f"<td>{draw.randrange(10_000, 900_000)}</td>" for _ in range(30))
         return html(
-            "Table", "Births and deaths", _around(found[0], 1, count, "/table-{}.html"), f"<table>{cells}</table>"
+            "Table", "Births and deaths", _around(number, 1, count, "/table-{}.html"), f"<table>{cells}</table>"
         )
 
     return Site(render, frozenset(["/", *(f"/table-{number}.html" for number in range(1, count + 1))]))
@@ -163,12 +169,12 @@ def blog(form: str, pattern: str) -> Site:
     def render(path: str) -> str | None:
         if path in posts:
             return html(words(posts[path], 3), words(f"post {path}", 80), [])
-        found = [1] if path == "/" else _by(path, pattern)
-        if found is None or not 1 <= found[0] <= pages:
+        page = 1 if path == "/" else _number(path, pattern, pages)
+        if page is None:
             return None
-        shown = [post(number) for number in range((found[0] - 1) * each, found[0] * each)]
+        shown = [post(number) for number in range((page - 1) * each, page * each)]
         anchors = "".join(f'<a href="{link}">{words(posts[link], 3)}</a> ' for link in shown)
-        return html("Blog", "Newest posts", _around(found[0], 2, pages, form), anchors)
+        return html("Blog", "Newest posts", _around(page, 2, pages, form), anchors)
 
     listings = [form.format(number) for number in range(2, pages + 1)]
     return Site(render, frozenset(["/", *listings, *posts]))

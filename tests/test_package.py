@@ -26,6 +26,8 @@ EXTRAS: dict[str, list[str]] = PYPROJECT["optional-dependencies"]
 #: Modules of the extras, and what requirements.txt has besides.
 HEAVY = ("numpy", "igraph", "matplotlib", "fastwarc", "zstandard", "isal", "scrapy_redis", "redis", "pyarrow")
 OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "simulate")
+#: Scrapy's, replaced.
+REPLACED_COMMANDS = ("parse", "settings")
 #: Of a plain install without pip and setuptools.
 MAX_MEGABYTES = 150
 SMALL = WebSpec(servers=4, pages=40, time_scale=0)
@@ -209,10 +211,10 @@ def test_only_what_belongs_to_an_extra_imports_it() -> None:
 
 def test_commands_import_little() -> None:
     """Scrapy imports them for any command in any project of the environment."""
-    modules = ", ".join(f"crawlproject.commands.{name}" for name in OWN_COMMANDS)
-    program = f"import sys, {modules}\nprint(*sorted(name for name in sys.modules if name.startswith('crawlproject.')))"
+    commands = [f"crawlproject.commands.{name}" for name in (*OWN_COMMANDS, *REPLACED_COMMANDS)]
+    shown = "print(*sorted(name for name in sys.modules if name.startswith('crawlproject.')))"
+    program = f"import sys, {', '.join(commands)}\n{shown}"
     imported = run(sys.executable, "-c", program).stdout.split()
-    commands = [f"crawlproject.commands.{name}" for name in OWN_COMMANDS]
     assert imported == sorted(["crawlproject.commands", *commands, "crawlproject.extras"])
 
 

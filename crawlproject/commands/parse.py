@@ -1,4 +1,7 @@
-"""``scrapy parse URL``: Scrapy's command, which follows ``Links``, too, and gives the spider its URL as a seed."""
+"""``scrapy parse URL``: Scrapy's command, which follows ``Links``, too, and gives the spider its URL as a seed.
+
+What it needs is imported where it is used: ``scrapy`` imports all commands, whichever one is called.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.commands import parse
 
-from crawlproject.discovery.links import link_filter_from_settings
-from crawlproject.dupefilter import canonicalizer_from_settings
-from crawlproject.links import Links
-
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
 
     from scrapy import Spider
+
+    from crawlproject.links import Links
 
 
 class Command(parse.Command):
@@ -31,6 +32,8 @@ class Command(parse.Command):
     def _get_items_and_requests(
         self, spider_output: Iterable[Any], opts: argparse.Namespace, depth: int, spider: Spider, callback: Any
     ) -> Any:
+        from crawlproject.links import Links
+
         outputs = [
             one
             for output in spider_output
@@ -41,6 +44,9 @@ class Command(parse.Command):
 
 def _requests(links: Links, spider: Spider) -> Iterator[Request]:
     """The links that the frontier would queue, but for what it knows of their servers and has met before."""
+    from crawlproject.discovery.links import link_filter_from_settings
+    from crawlproject.dupefilter import canonicalizer_from_settings
+
     assert links.response is not None
     encoding = getattr(links.response, "encoding", "utf-8")
     canonicalizer = canonicalizer_from_settings(spider.settings)

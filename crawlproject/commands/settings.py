@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import settings
 
-from crawlproject.options.all_settings import DEFAULTS
-
 if TYPE_CHECKING:
     import argparse
 
@@ -17,6 +15,8 @@ class Command(settings.Command):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """See ``ScrapyCommand``."""
+        from crawlproject.options.all_settings import DEFAULTS
+
         assert self.settings is not None
         for name, value in DEFAULTS.items():
             if name not in self.settings:

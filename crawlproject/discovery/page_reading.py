@@ -113,8 +113,7 @@ class LargePageMiddleware:
         is_large = len(response.body) > LARGE and is_html(response)
         if is_text and not is_large:
             return response
-        share = self._budget.resume(response)
-        try:
+        with self._budget.resumed(response) as share:
             if not is_text:
                 self._stats.inc_value("charset/not_text")
                 response = response.replace(encoding="utf-8")
@@ -122,9 +121,6 @@ class LargePageMiddleware:
                 await self._budget.wait(share)
                 await self._read(request, response, share)
             self._budget.hold(response, share)
-        finally:
-            if not share.finished:
-                share.close()
         return response
 
     async def _read(self, request: Request, response: TextResponse, share: Share) -> None:

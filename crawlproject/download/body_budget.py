@@ -7,21 +7,25 @@ response that a spider keeps (in a list, in the ``cb_kwargs`` of later requests)
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, finalize
+
+from scrapy import signals
 
 from crawlproject.download.timing import CLOCK
 from crawlproject.engine import unfinished_requests
 from crawlproject.options.network import NetworkOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from twisted.python.failure import Failure
 
 #: Above the bound, finished bodies are waited for so long (seconds) before one body goes on all the same: a callback
 #: may hold one of them while it waits for another download.  A response that is still there so long after it came, but
@@ -37,11 +41,15 @@ MIN_WATCHED = 1 << 16
 
 
 class Share:
-    """What one body takes of the budget, bytes; ``give_up`` ends its download."""
+    """What one body takes of the budget, bytes; ``give_up`` ends its download.
 
-    def __init__(self, budget: BodyBudget, give_up: Callable[[], None] | None = None) -> None:
+    ``awaited``: a callback may wait for the body while it holds another one.
+    """
+
+    def __init__(self, budget: BodyBudget, give_up: Callable[[], None] | None = None, *, awaited: bool = False) -> None:
         self._budget = budget
         self.give_up = give_up
+        self.awaited = awaited
         self.size = 0
         self.finished = False
         self.finished_at = 0.0  # by CLOCK
@@ -57,14 +65,20 @@ class Share:
         """Give all of it back. O(waiting)."""
         self._budget.forget(self)
 
+    def end(self) -> None:
+        """Nothing is read any more: give it back unless a response holds it. O(waiting)."""
+        if not self.finished:
+            self.close()
+
 
 class BodyBudget:
     """``limit`` bytes for all bodies: while there are more, only one of those being read goes on, to its end.
 
     Not even that one goes on while finished bodies are held, which are about to be released, unless none is released
-    for ``GRACE`` seconds.  So the sum stays below ``limit`` and one body, whatever servers send, and something always
-    goes on.  ``paused`` and ``given_up`` are called for each wait, and for each body given up.  ``unfinished``
-    gives the requests whose callbacks have not ended.
+    for ``GRACE`` seconds.  An ``awaited`` one waits for other awaited ones only: the rest may be held by the callback
+    that waits for it.  So the sum stays below ``limit`` and two bodies, whatever servers send, and something always
+    goes on.  ``paused`` and ``given_up`` are called for each wait, and for each body given up.  ``unfinished`` gives
+    the requests whose callbacks have not ended.
     """
 
     def __init__(
@@ -86,9 +100,9 @@ class BodyBudget:
         self._shrank = False  # since it was last looked
         self._timer: asyncio.TimerHandle | None = None
 
-    def share(self, give_up: Callable[[], None] | None = None) -> Share:
+    def share(self, give_up: Callable[[], None] | None = None, *, awaited: bool = False) -> Share:
         """One for a body that is about to be read."""
-        share = Share(self, give_up)
+        share = Share(self, give_up, awaited=awaited)
         self._shares.add(share)
         return share
 
@@ -103,7 +117,7 @@ class BodyBudget:
         loop = asyncio.get_running_loop()
         if self._timer is None:
             self._timer = loop.call_later(GRACE, self._look)
-        if self._leader is None and not self._is_about_to_shrink():
+        if self._leader is None and self._leading([share]):
             self._lead(share)
         while self.total > self.limit and share is not self._leader:
             share.turn = loop.create_future()
@@ -127,14 +141,14 @@ class BodyBudget:
         self._held[response] = share, end
         self._wake()
 
-    def resume(self, response: Response) -> Share:
-        """The share of a finished body that is about to become another one."""
-        share, end = self._held.pop(response, (None, None))
-        if share is None or end is None:
-            return self.share()
-        end.detach()
-        share.finished = False
-        return share
+    @contextmanager
+    def resumed(self, response: Response) -> Iterator[Share]:
+        """The share of a finished body that becomes another one, which ``hold`` is called for; if not, it is closed."""
+        share = self._resume(response)
+        try:
+            yield share
+        finally:
+            share.end()
 
     def forget(self, share: Share) -> None:
         """The body of ``share`` is gone."""
@@ -147,10 +161,24 @@ class BodyBudget:
                 self._leader = None
             self._wake()
 
+    def callback_raised(self, failure: Failure, response: Response) -> None:
+        """Release a large ``response`` after all handlers of the error: Scrapy leaves it in a cycle of the traceback's
+        frames, where it takes memory until Python looks for cycles."""
+        if response in self._held:
+            asyncio.get_running_loop().call_soon(_drop_tracebacks, failure.value)
+
     def close(self) -> None:
         """The crawl has ended."""
         if self._timer is not None:
             self._timer.cancel()
+
+    def _resume(self, response: Response) -> Share:
+        share, end = self._held.pop(response, (None, None))
+        if share is None or end is None:
+            return self.share()
+        end.detach()
+        share.finished = False
+        return share
 
     def _forget_kept(self) -> None:
         """Leave out the responses that only the spider still uses: nothing tells when it will release them."""
@@ -161,16 +189,18 @@ class BodyBudget:
                 end.detach()
                 share.close()
 
-    def _is_about_to_shrink(self) -> bool:
-        return any(share.finished for share in self._shares)
+    def _leading(self, shares: Iterable[Share]) -> list[Share]:
+        """Those of ``shares`` that need not wait for finished bodies to be released. O(bodies)."""
+        held = {share.awaited for share in self._shares if share.finished}
+        return [share for share in shares if True not in held and (share.awaited or not held)]
 
     def _lead(self, leader: Share | None) -> None:
         """Let ``leader`` go on above the bound."""
         self._leader = leader
         self._leader_size = None
 
-    def _largest_waiting(self) -> Share | None:
-        return max((share for share in self._shares if share.turn), key=lambda share: share.size, default=None)
+    def _waiting(self) -> list[Share]:
+        return [share for share in self._shares if share.turn]
 
     def _wake(self) -> None:
         """Let go on what may."""
@@ -179,14 +209,14 @@ class BodyBudget:
             for share in self._shares:
                 _go_on(share)
         else:
-            if self._leader is None and not self._is_about_to_shrink():
-                self._lead(self._largest_waiting())
+            if self._leader is None:
+                self._lead(max(self._leading(self._waiting()), key=_size, default=None))
             _go_on(self._leader)
 
     def _look(self) -> None:
         """``GRACE`` seconds more have gone by: where it is still above the bound, nobody may hold up the others."""
         self._timer = None
-        waiting = self._largest_waiting()
+        waiting = max(self._waiting(), key=_size, default=None)
         if waiting is None:
             return
         self._timer = asyncio.get_running_loop().call_later(GRACE, self._look)
@@ -206,6 +236,19 @@ class BodyBudget:
             self._leader_size = leader.size
         self._shrank = False
         self._wake()
+
+
+def _drop_tracebacks(error: BaseException | None) -> None:
+    """Take the traceback off ``error``, and off those that it came from: the frames in it hold ``error``, too."""
+    met: set[int] = set()
+    while error is not None and id(error) not in met:
+        met.add(id(error))
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
+
+
+def _size(share: Share) -> int:
+    return share.size
 
 
 def _go_on(share: Share | None) -> None:
@@ -232,4 +275,5 @@ def crawl_budget(crawler: Crawler) -> BodyBudget:
             lambda: count("downloader/bodies_given_up"),
             partial(unfinished_requests, crawler),
         )
+        crawler.signals.connect(budget.callback_raised, signals.spider_error)
     return budget

@@ -72,11 +72,12 @@ class Connection:
                 await asyncio.wait([closed], timeout=CLOSE_TIMEOUT)
         await self.client.close()
 
-    def check(self) -> None:
+    async def check(self) -> None:
         """Close the socket if something came on it since the last answer; the next request opens another one."""
         protocol = self.transport.get_protocol() if self.transport is not None else None
-        if isinstance(protocol, AnswerProtocol):
-            protocol.close_if_readable()
+        if isinstance(protocol, AnswerProtocol) and protocol.is_readable():
+            self.transport = None  # the session goes on without it
+            await protocol.close_readable()
 
     def note(self, timing: Timing, response: TimedResponse, on_lost: Callable[[], None]) -> None:
         """Count a request of this connection; ``on_lost`` is called when the socket it went over is closed."""
@@ -87,13 +88,14 @@ class Connection:
             self.transport = transport
             closed = getattr(transport.get_protocol(), "closed", None)
             if closed is not None:
-                closed.add_done_callback(partial(_lost, on_lost))
+                closed.add_done_callback(partial(self._lost, transport, on_lost))
 
-
-def _lost(on_lost: Callable[[], None], closed: asyncio.Future[None]) -> None:
-    if not closed.cancelled():
-        closed.exception()  # looked at, or asyncio would log a reset as an error that nobody looked at
-    on_lost()
+    def _lost(self, transport: asyncio.Transport, on_lost: Callable[[], None], closed: asyncio.Future[None]) -> None:
+        """The socket of ``transport`` is closed; that says nothing of the one that has taken its place, if it has."""
+        if not closed.cancelled():
+            closed.exception()  # looked at, or asyncio would log a reset as an error that nobody looked at
+        if transport is self.transport:
+            on_lost()
 
 
 @dataclass(frozen=True)

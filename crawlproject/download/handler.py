@@ -140,8 +140,8 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             self._budget.hold(response, request.meta[SHARE])
         finally:  # also after a failure, before the next request on this connection has its turn
             share = request.meta.pop(SHARE, None)
-            if share is not None and not share.finished:
-                share.close()
+            if share is not None:
+                share.end()
             if TIMING in request.meta:
                 self._ask_scheduler("request_ended", server_key(request.url), CLOCK(), timing.fetch_time)
         return response
@@ -154,10 +154,12 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         keep, local = bool(self._ask_scheduler("has_session", key)), self._local_address(request)
         async with self._pool.use(key, keep=keep, local_address=local) as connection:
             await self._wait_politely(request)
-            share = request.meta[SHARE] = self._budget.share()
+            share = request.meta[SHARE] = self._budget.share(
+                awaited=self._ask_scheduler("handed_out", request) is False
+            )
             try:
                 await self._budget.wait(share)
-                connection.check()
+                await connection.check()
                 timing.started = CLOCK()
                 async with (
                     asyncio.timeout(timeout) as deadline,

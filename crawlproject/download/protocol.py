@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import select
 import socket
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ from aiohttp.http_exceptions import HttpProcessingError
 from crawlproject.download.answer_repair import AnswerRepair, BrokenAnswerError, BrokenBodyError
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable
 
 
@@ -59,18 +59,29 @@ class AnswerProtocol(ResponseHandler):
         if read:
             super().data_received(read)
 
-    def close_if_readable(self) -> None:
-        """Close the idle connection if its socket holds data, or its end, that the event loop has not come to."""
-        sock = self.transport.get_extra_info("socket") if self.transport is not None else None
+    def is_readable(self) -> bool:
+        """Whether the socket of the idle connection holds data, or its end, that the event loop has not come to."""
+        sock = self._socket()
         if sock is None or self._answer is None or sock.fileno() < 0:
-            return
+            return False
         poll = select.poll()
         poll.register(sock.fileno(), select.POLLIN)
-        if poll.poll(0):
+        return bool(poll.poll(0))
+
+    async def close_readable(self) -> None:
+        """Close the connection, which ``is_readable``, and count what came; not what TLS itself says (its end)."""
+        sock = self._socket()
+        if sock is not None and self.transport is not None and self.transport.get_extra_info("ssl_object") is None:
             with sock.dup() as same:
                 if _holds_data(same):
                     self._on_unsolicited()
-            self._close()
+        else:
+            for _ in range(2):  # the loop reads and decrypts it, and calls ``data_received`` if there is any data
+                await asyncio.sleep(0)
+        self._close()
+
+    def _socket(self) -> Any:
+        return self.transport.get_extra_info("socket") if self.transport is not None else None
 
     def _unsolicited(self) -> None:
         self._on_unsolicited()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import path_of
@@ -38,12 +39,13 @@ def sift_in_steps(frontier: Frontier, server: Server, judge: Callable[[Entry], E
     Between the steps new URLs may be queued.  Those that are kept are queued again at the end, also of the generator,
     and stay in the store until then.
     """
-    left = deque(server.urls.drain(server.key))
-    frontier._urls -= len(left)
+    count = len(server.urls)
+    left = server.urls.take_all(server.key)
+    frontier._urls -= count
     frontier._servers.move(server)
     kept: deque[tuple[Entry, Entry]] = deque()
     try:
-        while left:
+        for _ in range(0, count, STEP):
             yield _judge(frontier, server, judge, left, kept)
         while kept:
             _put_back(frontier, server, kept, STEP)
@@ -57,13 +59,12 @@ def _judge(
     frontier: Frontier,
     server: Server,
     judge: Callable[[Entry], Entry | None],
-    left: deque[Entry],
+    left: Iterator[Entry],
     kept: deque[tuple[Entry, Entry]],
 ) -> int:
     """Judge the next ``STEP`` of those ``left``; how many were dropped."""
     dropped: list[Entry] = []
-    for _ in range(min(STEP, len(left))):
-        entry = left.popleft()
+    for entry in islice(left, STEP):
         judged = judge(entry)
         if judged is None:
             server.urls.acknowledge(entry, server.key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
@@ -48,7 +49,8 @@ class DuplicatesMiddleware:
         self._crawler = crawler
         self._stats = crawler.stats
         self._options = options
-        self._contents = ContentFile(None if directory is None else directory / FILE_NAME)
+        damaged = partial(crawler.stats.inc_value, "duplicates/damaged")
+        self._contents = ContentFile(None if directory is None else directory / FILE_NAME, damaged)
         self._near = NearDuplicates(options.near_pages, options.threshold) if options.near else None
 
     @classmethod

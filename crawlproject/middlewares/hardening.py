@@ -177,16 +177,12 @@ class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
         return self._in_turn(self._budget, request, response)
 
     async def _in_turn(self, budget: BodyBudget, request: Request, response: Response) -> Request | Response:
-        share = budget.resume(response)
-        try:
+        with budget.resumed(response) as share:
             await budget.wait(share)
             answer = await self._decompress(request, response)
             if isinstance(answer, Response):
                 share.grow(len(answer.body) - share.size)
                 budget.hold(answer, share)
-        finally:
-            if not share.finished:
-                share.close()
         return answer
 
     async def _decompress(self, request: Request, response: Response) -> Request | Response:

@@ -13,8 +13,10 @@ import tempfile
 from typing import IO, TYPE_CHECKING
 
 from crawlproject.content import ContentTable
+from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 logger = logging.getLogger(__name__)
@@ -30,11 +32,14 @@ class ContentFile:
 
     ``path`` None: in a temporary file, which ends with the process.  Every line is written at once, without a buffer of
     ours, so that killing the process loses none; it is not synced: what a power failure takes is met once more.  When
-    the disk refuses, further lines stay in memory.
+    the disk refuses, further lines stay in memory.  ``damaged`` is called for each line found that is none of ours, and
+    each time that one is looked at whose URL is damaged; the first of them is logged.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, damaged: Callable[[], None] = lambda: None) -> None:
         self._path = path
+        self._count_damaged = damaged
+        self._is_damaged = False
         self._table = ContentTable()
         self._end = 0
         self._file: IO[bytes] | None = None
@@ -71,12 +76,21 @@ class ContentFile:
         return file
 
     def _take(self, line: bytes, place: int) -> None:
+        digits = line[:_HASH_DIGITS]
         try:
-            key = int(line[:_HASH_DIGITS], 16)
+            key = int(digits, 16) if digits.isalnum() and line[_HASH_DIGITS : _HASH_DIGITS + 1] == b"\t" else 0
         except ValueError:
-            return  # damaged: that content is met once more
+            key = 0
         if key:
             self._table.first(key, place)
+        else:
+            self._damaged(place)
+
+    def _damaged(self, place: int) -> None:
+        self._count_damaged()
+        if not self._is_damaged:
+            self._is_damaged = True
+            logger.warning("%s: damaged at byte %d: such contents count as new", self._path, place)
 
     def __len__(self) -> int:
         return len(self._table)
@@ -118,7 +132,9 @@ class ContentFile:
         else:
             data = os.pread(self._file.fileno(), _MOST_LINE, place)
         try:
-            _, _, url = data.partition(b"\n")[0].split(b"\t", 2)
-            return url.decode("utf-8", "surrogatepass")
-        except ValueError:
+            url = data.partition(b"\n")[0].split(b"\t", 2)[2].decode("utf-8", "surrogatepass")
+            server_key(url)
+        except (ValueError, IndexError):
+            self._damaged(place)
             return None
+        return url

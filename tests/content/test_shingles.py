@@ -1,6 +1,7 @@
 """Words and their hashes: where a text is cut, and what a word's hash depends on."""
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given, settings
@@ -75,3 +76,13 @@ def test_plain_python_does_not_hold_up_the_crawl() -> None:
     """Whatever a text of the longest length judged is made of: below 0.25 s of CPU."""
     for text in ("x " * (LONGEST // 2), "".join(f"{number} " for number in range(50_000))[:LONGEST], "x" * LONGEST):
         assert cpu_seconds(lambda text=text: partial(plain_shingles.summary, text)) < 0.25  # type: ignore[misc]
+
+
+def test_hashes_are_spread_alike_by_both() -> None:
+    """With numpy and without: the same bits; neighbours differ in half of theirs, and no two become one."""
+    values = [0, 1, 2**63, 2**64 - 1, *range(1000, 3000)]
+    spread = [plain_shingles.mixed(value) for value in values]
+    assert shingles.mixed(np.array(values, np.uint64)).tolist() == spread
+    assert len(set(spread)) == len(values)
+    differing = [(one ^ other).bit_count() for one, other in pairwise(spread[4:])]
+    assert 31 < sum(differing) / len(differing) < 33

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from scrapy import Request, Spider
 
+from crawlproject.download import body_budget
 from crawlproject.links import Links
 
 if TYPE_CHECKING:
@@ -90,3 +91,29 @@ class PagesSpider(Spider):
     def parse(self, response: Response) -> Iterator[dict[str, Any]]:
         """An answer."""
         yield {"url": response.url, "size": len(response.body)}
+
+
+class HoldingSpider(PagesSpider):
+    """Asks for ``pages``; every other callback raises, the rest wait for another page of the server.
+
+    The budget of bodies lets nothing go on just because time has gone by.
+    """
+
+    name = "holding"
+
+    async def start(self) -> AsyncIterator[Request]:
+        """All requests."""
+        body_budget.GRACE = 10_000.0
+        for number, url in enumerate(self.pages.split(",")):
+            yield Request(url, self.parse_failing if number % 2 else self.parse_waiting)
+
+    async def parse_waiting(self, response: Response) -> AsyncIterator[dict[str, Any]]:
+        """An answer, which is held meanwhile."""
+        engine = self.crawler.engine
+        assert engine is not None
+        await engine.download_async(Request(response.urljoin("/small")))
+        yield {"size": len(response.body)}
+
+    def parse_failing(self, response: Response) -> None:
+        """An answer."""
+        raise ValueError("no")

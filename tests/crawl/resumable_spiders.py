@@ -22,15 +22,19 @@ from crawlproject.links import Links
 from crawlproject.spiders.web import WebSpider
 
 
-class TaggingSpider(Spider):
-    """Ordinary requests with everything on them; stops itself in the first run, after its first page."""
-
-    name = "tagging"
+class SiteSpider(Spider):
+    """Crawls ``site``; where ``stop`` is given it ends before all is done."""
 
     def __init__(self, site: str, stop: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.site = site
         self.stop = stop
+
+
+class TaggingSpider(SiteSpider):
+    """Ordinary requests with everything on them; stops itself in the first run, after its first page."""
+
+    name = "tagging"
 
     async def start(self) -> AsyncIterator[Any]:
         yield Request(self.site, callback=self.parse_home, dont_filter=False)
@@ -110,15 +114,10 @@ class Kind(Enum):
     BOOK = 1
 
 
-class ValuesSpider(Spider):
+class ValuesSpider(SiteSpider):
     """A listing whose products travel to their pages in ``cb_kwargs``; ends in its first run after the listing."""
 
     name = "values"
-
-    def __init__(self, site: str, stop: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.site = site
-        self.stop = stop
 
     async def start(self) -> AsyncIterator[Any]:
         if self.stop:
@@ -141,16 +140,11 @@ class ValuesSpider(Spider):
         yield {"url": response.url, "values": repr((values, response.meta["tags"]))}
 
 
-class LocksSpider(Spider):
+class LocksSpider(SiteSpider):
     """Requests that nobody can store, two deep, beside ones that are; ends after the page ``stop``, killed at once
     where it begins with a minus."""
 
     name = "locks"
-
-    def __init__(self, site: str, stop: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.site = site
-        self.stop = stop
 
     async def start(self) -> AsyncIterator[Any]:
         yield Request(self.site)

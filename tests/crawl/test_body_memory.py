@@ -65,6 +65,21 @@ def test_all_come_whole(result: Crawl) -> None:
     assert result.stat("finish_reason") == "finished"
 
 
+def test_callbacks_hold_nobody_up() -> None:
+    """Some raise, some wait for another download, each with a page that alone is above the bound.
+
+    The spider has them wait for ever where nothing but the time that goes by would release them.
+    """
+    sites = {str(number): {"/": sized(2)} for number in range(8)}
+    settings = {**IMPOLITE, "DOWNLOAD_MAX_ACTIVE_SIZE": 1 << 20, "ROBOTSTXT_OBEY": False}
+    with running(sites) as roots:
+        done = crawl("tests.crawl.odd_spiders.HoldingSpider", settings=settings, pages=",".join(roots.values()))
+    assert [item["size"] for item in done.items] == [2 << 20] * 4
+    assert done.stat("spider_exceptions/ValueError") == 4
+    assert done.stat("downloader/bodies_paused") > 0
+    assert done.stat("finish_reason") == "finished"
+
+
 def test_memory_is_bounded(result: Crawl) -> None:
     """By the peak of the crawl's own process; without the bound it is 700 MB and more."""
     assert result.stat("downloader/bodies_paused") > 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 import threading
 from typing import Any
 
@@ -13,8 +15,9 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.discovery import page_reading
 from crawlproject.discovery.page_reading import LargePageMiddleware, read_page
+from crawlproject.download.body_budget import Share, crawl_budget
 from crawlproject.middlewares.page_types import BY_TYPE
-from crawlproject.off_loop import LARGE
+from crawlproject.off_loop import LARGE, _thread
 
 
 @pytest.mark.parametrize("status", [200, 203])
@@ -42,3 +45,88 @@ def test_a_large_page_is_parsed_once_off_the_loop(
     assert (read_page(answer, with_text=is_text_wanted).text is None) is not is_text_wanted
     assert len(threads) == 1
     assert threads[0] != threading.main_thread().name
+
+
+def large_page(body: bytes) -> tuple[Request, HtmlResponse]:
+    """A page and what was asked for."""
+    request = Request("http://a.example/", meta={BY_TYPE: True})
+    headers = {"Content-Type": "text/html; charset=utf-8"}
+    return request, HtmlResponse(request.url, 200, headers, body, request=request)
+
+
+def test_a_large_page_counts_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its body, its text and the text taken of it, until the response is released; while it is decoded, two more."""
+    crawler = get_crawler()
+    budget = crawl_budget(crawler)
+    middleware = LargePageMiddleware.from_crawler(crawler)
+    totals: list[int] = []
+    grow = Share.grow
+
+    def growing(share: Share, size: int) -> bool:
+        may_go_on = grow(share, size)
+        totals.append(budget.total)
+        return may_go_on
+
+    monkeypatch.setattr(Share, "grow", growing)
+
+    async def process() -> HtmlResponse:
+        request, page = large_page(b"<p>" + "w\u00f6rd ".encode() * LARGE)
+        share = budget.share()
+        share.grow(len(page.body))
+        budget.hold(page, share)
+        answer = await middleware.process_response(request, page)
+        assert isinstance(answer, HtmlResponse)
+        return answer
+
+    answer = asyncio.run(process())
+    size = len(answer.body)
+    taken = read_page(answer, with_text=True)
+    parts = sys.getsizeof(answer.text), sys.getsizeof(taken.text)
+    assert totals == [size, 3 * size, size + parts[0], size + sum(parts)]
+    assert budget.total == totals[-1]
+    del answer, taken
+    _thread().submit(int).result()  # what it did last, it no longer holds
+    gc.collect()
+    assert budget.total == 0
+    budget.close()
+
+
+def test_a_page_that_cannot_be_read_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decoding failed: the share is given back."""
+
+    def fail(response: HtmlResponse) -> bool:
+        raise MemoryError
+
+    crawler = get_crawler()
+    monkeypatch.setattr(page_reading, "_decode", fail)
+    middleware = LargePageMiddleware.from_crawler(crawler)
+    with pytest.raises(MemoryError):
+        asyncio.run(middleware.process_response(*large_page(b"x" * 2 * LARGE)))
+    assert crawl_budget(crawler).total == 0
+
+
+@pytest.mark.parametrize(
+    ("limit", "body", "characters"),
+    [
+        ("MAX_CHARACTERS", "x" * 3 * LARGE, 2 * LARGE),
+        ("MAX_DECODED", "x" * 3 * LARGE, 2 * LARGE),
+        ("MAX_DECODED", "\u4e00" * 2 * LARGE, LARGE),
+        ("MAX_UNDECODED", "", 2 * LARGE),
+    ],
+)
+def test_a_text_beyond_the_bounds_is_cut(
+    monkeypatch: pytest.MonkeyPatch, limit: str, body: str, characters: int
+) -> None:
+    """Between two pieces, each of 64 kB; once counted.  Below the bound nothing is."""
+    data = body.encode() or b"\xff" * 3 * LARGE
+    for bound, is_cut in ((2 * LARGE, True), (4 * LARGE, False)):
+        crawler = get_crawler()
+        assert crawler.stats is not None
+        monkeypatch.setattr(page_reading, limit, bound)
+        middleware = LargePageMiddleware.from_crawler(crawler)
+        answer = asyncio.run(middleware.process_response(*large_page(data)))
+        assert isinstance(answer, HtmlResponse)
+        whole = data.decode("utf-8", "replace")
+        assert whole.startswith(answer.text)
+        assert len(answer.text) == (pytest.approx(characters, abs=1) if is_cut else len(whole))
+        assert crawler.stats.get_value("charset/garbage", 0) == is_cut

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import pytest
+from scrapy import signals
 from scrapy.http import Request, Response
+from scrapy.utils.test import get_crawler
+from twisted.python.failure import Failure
 
 from crawlproject.download import body_budget
-from crawlproject.download.body_budget import BodyBudget, Share
+from crawlproject.download.body_budget import BodyBudget, Share, crawl_budget
 
 LIMIT = 1_000_000
 
@@ -118,12 +123,26 @@ def test_decompressed_body_takes_the_place_of_the_other() -> None:
     async def case(counts: Counts) -> None:
         packed, unpacked = Response("http://example.com/"), Response("http://example.com/")
         counts.budget.hold(packed, grown(counts.budget, 100_000))
-        share = counts.budget.resume(packed)
-        share.grow(800_000)
-        counts.budget.hold(unpacked, share)
+        with counts.budget.resumed(packed) as share:
+            share.grow(800_000)
+            counts.budget.hold(unpacked, share)
         del packed
         assert counts.budget.total == 900_000
         del unpacked
+        assert counts.budget.total == 0
+
+    run(case)
+
+
+def test_body_that_fails_to_become_another_is_given_back() -> None:
+    """Decompressing raised: nothing of it counts any more."""
+
+    async def case(counts: Counts) -> None:
+        packed = Response("http://example.com/")
+        counts.budget.hold(packed, grown(counts.budget, 100_000))
+        with suppress(OSError), counts.budget.resumed(packed) as share:
+            share.grow(800_000)
+            raise OSError("broken")
         assert counts.budget.total == 0
 
     run(case)
@@ -140,6 +159,69 @@ def test_something_goes_on_though_finished_bodies_are_held(monkeypatch: pytest.M
         assert response is not None
 
     assert run(case).given_up == 0
+
+
+def test_awaited_body_does_not_wait_for_what_callbacks_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is waited for by one of them; but another awaited one that is held comes before it."""
+    monkeypatch.setattr(body_budget, "GRACE", 1000.0)
+
+    async def case(counts: Counts) -> None:
+        page = Response("http://example.com/")
+        counts.budget.hold(page, grown(counts.budget, 2 * LIMIT))
+        ordinary = asyncio.ensure_future(counts.budget.wait(grown(counts.budget, 1)))
+        first, second = (counts.budget.share(awaited=True) for _ in range(2))
+        await counts.budget.wait(first)
+        waiting = asyncio.ensure_future(counts.budget.wait(second))
+        first.grow(LIMIT)
+        answer = Response("http://example.com/answer")
+        counts.budget.hold(answer, first)
+        await settled()
+        assert not waiting.done()
+        del answer
+        await waiting
+        assert not ordinary.done()
+        second.close()
+        del page
+        await ordinary
+
+    run(case)
+
+
+def test_body_of_a_callback_that_raised_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though the traceback of its error is part of a cycle, as it is in Scrapy."""
+    monkeypatch.setattr(body_budget, "GRACE", 1000.0)
+    crawler = get_crawler(settings_dict={"DOWNLOAD_MAX_ACTIVE_SIZE": LIMIT})
+
+    def callback(response: Response) -> None:
+        raise ValueError("first")
+
+    def process(response: Response) -> None:
+        try:
+            callback(response)
+        except ValueError as error:
+            kept = RuntimeError("second")
+            kept.__context__ = error
+            raise kept from None
+
+    async def case(counts: Counts) -> None:
+        budget = crawl_budget(crawler)
+        response = Response("http://example.com/")
+        budget.hold(response, grown(budget, 2 * LIMIT))
+        try:
+            process(response)
+        except RuntimeError:
+            failure = Failure()  # type: ignore[no-untyped-call]
+        crawler.signals.send_catch_log(signals.spider_error, failure=failure, response=response, spider=None)
+        del failure, response
+        await budget.wait(grown(budget, 1))
+        assert budget.total == 1
+        budget.close()
+
+    gc.disable()
+    try:
+        run(case)
+    finally:
+        gc.enable()
 
 
 def test_slow_body_does_not_hold_up_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from crawlproject.frontier.learning.prior import (
     FIRST_WEIGHT,
     Observed,
     Population,
+    Prior,
 )
 
 times = st.floats(0.001, 30)
@@ -83,3 +84,9 @@ def test_new_servers_take_what_others_taught() -> None:
         )
     frontier.check()
     assert frontier.server("http://b.example").estimates.response_time < before / 2
+
+
+def test_first_expectations_are_those_given() -> None:
+    """Means in seconds: what lies between servers, and between the requests of one, is in them."""
+    for connect, response in ((0.05, 0.2), (1.0, 3.0)):
+        assert Prior(connect, response).unmet == pytest.approx((connect, response))

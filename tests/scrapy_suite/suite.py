@@ -57,8 +57,10 @@ class Outcome:
 
     passed: frozenset[str]
     failed: frozenset[str]
-    #: Of pytest.
+    #: Of pytest, of all its runs.
     output: str
+    #: Of those that passed: failed the first time.
+    passed_again: frozenset[str] = frozenset()
 
 
 def prepared(folder: Path) -> Path:
@@ -103,7 +105,9 @@ def run(source: Path, folder: Path, *tests: str) -> Outcome:
     if not first.failed:
         return first
     again = _pytest(folder, needed, "--last-failed", *paths)
-    return Outcome(first.passed | again.passed, first.failed - again.passed, again.output)
+    passed_again = first.failed & again.passed
+    output = f"{first.output}\n{again.output}"
+    return Outcome(first.passed | again.passed, first.failed - again.passed, output, passed_again)
 
 
 def _pytest(folder: Path, needed: Path, *arguments: str) -> Outcome:

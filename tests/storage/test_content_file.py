@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from crawlproject.storage.content_file import HEADER, ContentFile
 
-CONTENTS = st.lists(st.tuples(st.integers(1, 9), st.text(st.characters(exclude_characters="\n\t"), max_size=9)))
+URLS = st.text(st.characters(exclude_characters="\n\t"), max_size=9).map("http://a.example/".__add__)
+CONTENTS = st.lists(st.tuples(st.integers(1, 9), URLS))
 
 
 @pytest.fixture
@@ -92,6 +93,36 @@ def test_damaged_lines_cost_their_contents(path: Path) -> None:
     file = opened(path)
     assert file.first(7, "x", 0) == "http://a.example/"
     assert file.first(8, "x", 0) is None
+
+
+@pytest.mark.parametrize("url", [b"http://[", b"nothing", b"http://a.example:x/", b"http://\xff\xff/", b""])
+def test_a_damaged_url_costs_a_count_and_a_line_in_the_log(
+    path: Path, caplog: pytest.LogCaptureFixture, url: bytes
+) -> None:
+    """Nothing is raised, nothing taken for a copy of that."""
+    path.parent.mkdir()
+    path.write_bytes(HEADER + b"%016x\t1\t%b\n" % (7, url))
+    counted: list[None] = []
+    file = ContentFile(path, damaged=lambda: counted.append(None))
+    OPENED.append(file)
+    file.open()
+    assert [file.first(7, "http://b.example/", 0) for _ in range(2)] == [None, None]
+    assert len(counted) == 2
+    assert len([record for record in caplog.records if "damaged at byte" in record.message]) == 1
+
+
+@pytest.mark.parametrize("line", [b"-00000000000000f\t1\thttp://a.example/\n", b"f" * 99 + b"\n", b"\n", b"\xff\t\n"])
+def test_a_damaged_hash_is_counted_at_opening(path: Path, line: bytes) -> None:
+    """A sign in front of a number, too, which Python would read."""
+    path.parent.mkdir()
+    path.write_bytes(HEADER + line + b"%016x\t1\thttp://a.example/\n" % 7)
+    counted: list[None] = []
+    file = ContentFile(path, damaged=lambda: counted.append(None))
+    OPENED.append(file)
+    file.open()
+    assert len(counted) == 1
+    assert len(file) == 1
+    assert file.first(7, "x", 0) == "http://a.example/"
 
 
 def test_a_full_disk_costs_a_line_in_the_log(path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.server import Server
@@ -63,6 +63,10 @@ class ServerUrls(Protocol):
 
     def drain(self, prefix: str) -> list[Entry]:
         """Remove and return all entries, best first, as ``pop`` does."""
+        ...
+
+    def take_all(self, prefix: str) -> Iterator[Entry]:
+        """``drain``, but that entries are read as they are asked for; all of them are removed at once."""
         ...
 
     def check(self) -> None:

@@ -12,13 +12,17 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from copy import copy
 from itertools import islice
 from struct import Struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.entry import Entry, url_of
 from crawlproject.frontier.queues.best_rate import best_rate
 from crawlproject.frontier.queues.item_heap import Item, ItemHeap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 #: A URL in a queue: (order, path, depth, payload); its quality lies beside it.
 SortedItem = tuple[int, str, int, Any]
@@ -191,7 +195,13 @@ class UrlQueue:
 
     def drain(self, prefix: str) -> list[Entry]:
         """Remove and return all entries, best first. O(n log n)."""
-        return [self.pop(prefix) for _ in range(len(self))]
+        return list(self.take_all(prefix))
+
+    def take_all(self, prefix: str) -> Iterator[Entry]:
+        """See ``ServerUrls``. O(1), and O(log n) each."""
+        taken = copy(self)
+        self._top, self._losses, self._rest, self._marks = [], array("d"), None, None
+        return (taken.pop(prefix) for _ in range(len(taken)))
 
     def acknowledge(self, entry: Entry, prefix: str) -> None:
         """Nothing to do: what was popped is gone."""

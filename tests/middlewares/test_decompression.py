@@ -1,0 +1,47 @@
+"""Bodies are decompressed off the event loop; what cannot be is counted, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import traceback
+from collections.abc import Awaitable
+
+import pytest
+from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
+
+from crawlproject.download.body_budget import crawl_budget
+from crawlproject.middlewares.hardening import OffLoopCompressionMiddleware
+from crawlproject.off_loop import LARGE
+
+SIZE = 200 * LARGE
+
+
+@pytest.mark.parametrize(("layers", "encodings"), [(2, "gzip, gzip"), (1, "gzip")])
+def test_a_bomb_leaves_nothing_of_what_was_unpacked(layers: int, encodings: str) -> None:
+    """The error that says so has no frames of the decompressor, which hold up to the whole limit."""
+    crawler = get_crawler(settings_dict={"DOWNLOAD_MAXSIZE": SIZE // 2})
+    assert crawler.stats is not None
+    middleware = OffLoopCompressionMiddleware.from_crawler(crawler)
+    body = gzip.compress(bytes(SIZE), 9 if layers > 1 else 0)  # one layer is undone off the loop where it is large
+    for _ in range(layers - 1):
+        body = gzip.compress(body)
+    request = Request("http://a.example/")
+    answer = Response(request.url, headers={"Content-Encoding": encodings}, body=body)
+
+    async def process() -> None:
+        result = middleware.process_response(request, answer)
+        assert isinstance(result, Awaitable)
+        await result
+
+    with pytest.raises(IgnoreRequest) as raised:
+        asyncio.run(process())
+    cause = raised.value.__cause__
+    assert cause is not None
+    names = [frame.name for frame in traceback.extract_tb(cause.__traceback__)]
+    assert not [name for name in names if "gunzip" in name or "decode" in name], names
+    assert crawler.stats.get_value("httpcompression/too_large") == 1
+    assert crawl_budget(crawler).total == 0
