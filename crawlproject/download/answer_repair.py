@@ -24,7 +24,7 @@ _STATUS_LINE = re.compile(
 )
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _END = re.compile(rb"\r?\n\r?\n")
-_empty_lines = re.compile(rb"[\r\n]*+").match
+_empty_lines = re.compile(rb"[\r\n]++").match
 _chunk_size = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?", re.DOTALL).fullmatch
 _LENGTH = re.compile(rb"0*\d{1,18}")
 _NO_BODY = frozenset((204, 304))
@@ -116,7 +116,8 @@ class AnswerRepair:
     def _find_head(self, position: int) -> tuple[int, int, int] | None:
         """Where the next head begins and ends, and where the empty line behind it ends; None if it has not come yet,
         then what is before it is let go of."""
-        start = _empty_lines(self._head, position).end()
+        empty = _empty_lines(self._head, position)
+        start = position if empty is None else empty.end()
         end = _END.search(self._head, max(start, self._searched - 3))
         if (end.start() if end else len(self._head)) - start > MAX_HEAD:
             raise BrokenAnswerError(f"head of more than {MAX_HEAD} bytes")
