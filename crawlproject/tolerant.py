@@ -246,10 +246,11 @@ class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
         result: Request | Response = response
         if isinstance(response, HtmlResponse):
             start = response.text[:_REFRESH_WITHIN]
-            if "refresh" in start.lower():  # Scrapy looks for the base even where there is none
+            lower = start.lower()
+            if "refresh" in lower or "<base" in lower:  # Scrapy looks at the base even where there is no refresh
                 long_host = _long_host(start)
                 if long_host is not None:
-                    return _malformed(self, response, long_host[0])
+                    return _malformed(self, response, long_host[0]) if "refresh" in lower else response
                 result = _tolerate(self, super().process_response, request, response)
         times = request.meta.get(AT_ITSELF, 0)
         if not isinstance(result, Request) or not _leads_to_itself(result, request):
