@@ -15,7 +15,7 @@ from zlib import crc32
 from crawlproject.urls.extract import SEPARATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
     from collections.abc import Set as AbstractSet
 
 #: 32-bit hashes; odd for a number, even for all else.
@@ -61,8 +61,7 @@ DATE_WORDS = frozenset(word.encode() for word in _DATE_WORDS.split())
 # ASCII punctuation and control characters part words; the separator stays.
 _PARTS = bytes(32 if byte < 128 and byte != ord(SEPARATOR) and not chr(byte).isalnum() else byte for byte in range(256))
 _DIGITS = b"0123456789"
-_NO_WORDS = -1  # no mark
-#: Pieces up to so many bytes are remembered, since a site's pages share most of theirs: some 4 MB.
+#: Pieces with digits up to so many bytes are remembered, since a site's pages share most of theirs: some 4 MB.
 _SHORT_PIECE = 64
 _KNOWN_PIECES = 4096
 # Possessive, and begun only where a word begins: linear.
@@ -75,45 +74,39 @@ _picture = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|bmp|avif)\Z", re.IGNORECASE)
 def page_marks(url: str, title: str | None, text: str, media: Iterable[str] = ()) -> Marks:
     """The marks of the page at ``url``. ``text``: its elements parted by ``SEPARATOR``; ``media``: of embedded files.
 
-    O(length), of at most ``MAX_TEXT`` characters: 0.12 ms for 1,000 words.
+    O(length), of at most ``MAX_TEXT`` characters: 0.12 ms for 1,000 words, and 1 us for each piece.
     """
     data = f"{title or ''}{SEPARATOR}{text}"[:MAX_TEXT].lower().encode("utf-8", "surrogatepass")
     address = url[url.find("/", 8) :].lower().encode("utf-8", "surrogatepass")
-    own_words, _, own_numbers = _read(address.translate(_PARTS))
+    own_words, own_numbers = _read(address.translate(_PARTS))
+    ignored = DATE_WORDS | own_words
     found = {_mark(name) for name in map(_file, media) if name}
     numbers: set[bytes] = set()
     for piece in set(data.split(SEPARATOR.encode())):
-        words, mark, some = _read_short(piece) if len(piece) <= _SHORT_PIECE else _read(piece)
-        numbers.update(some)
-        found.add(mark if words.isdisjoint(own_words) else _mark_of_words(words - own_words))
-    found.discard(_NO_WORDS)
+        if len(piece.translate(None, _DIGITS)) == len(piece):
+            words = set(piece.translate(_PARTS).split())
+        else:
+            known, some = _read_short(piece) if len(piece) <= _SHORT_PIECE else _read(piece)
+            words = set(known)
+            numbers.update(some)
+        words -= ignored
+        if words:
+            found.add(sum(map(crc32, words)) & 0xFFFFFFFE)
     numbers.difference_update(own_numbers)
     found.update(crc32(number) | 1 for number in numbers if _says_something(number))
     return frozenset(found if len(found) <= MAX_MARKS else sorted(found)[:MAX_MARKS])
 
 
-#: A piece of text: its words without dates, their mark, and its numbers.
-_Piece: TypeAlias = "tuple[AbstractSet[bytes], int, Collection[bytes]]"
-
-
-def _read(piece: bytes) -> _Piece:
-    """What a ``piece`` of text in small letters shows. O(length)."""
+def _read(piece: bytes) -> tuple[AbstractSet[bytes], list[bytes]]:
+    """The words of a ``piece`` of text in small letters, without those with digits, and its numbers. O(length)."""
     words = set(piece.translate(_PARTS).split())
-    numbers: list[bytes] = []
-    if len(piece.translate(None, _DIGITS)) < len(piece):
-        numbers = _numbers(piece)
-        odd = [word for word in words if not word.isalpha()]  # letters beyond ASCII part words here, too
-        words.difference_update(odd)
-        words.update(_with_digits.sub(b" ", b" ".join(odd)).split())
-    words -= DATE_WORDS
-    return words, _mark_of_words(words), numbers
+    odd = [word for word in words if not word.isalpha()]  # letters beyond ASCII part words here, too
+    words.difference_update(odd)
+    words.update(_with_digits.sub(b" ", b" ".join(odd)).split())
+    return words, _numbers(piece)
 
 
 _read_short = lru_cache(_KNOWN_PIECES)(_read)
-
-
-def _mark_of_words(words: AbstractSet[bytes]) -> int:
-    return sum(map(crc32, words)) & 0xFFFFFFFE if words else _NO_WORDS
 
 
 def _says_something(number: bytes) -> bool:

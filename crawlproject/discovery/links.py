@@ -165,8 +165,9 @@ class LinkIntake:
     ) -> tuple[list[str], set[str]]:
         """Those of ``urls``, the canonical ``hrefs``, that are followed; those among them that end like files."""
         of_files = self._seed_filter_of_files if reason_to_skip is self._seed_filter else self._filter_of_files
-        is_full = self.limits.refuses if self.limits else None
-        refuses = guarded.refuses if guarded is not None and guarded.refuses_some else None
+        judges = [("guard", guarded.refuses)] if guarded is not None and guarded.refuses_some else []
+        if self.limits:
+            judges.append((PAGE_LIMIT, self.limits.refuses))
         wanted: list[str] = []
         file_like: set[str] = set()
         for href, url in zip(hrefs, urls, strict=True):
@@ -177,10 +178,8 @@ class LinkIntake:
             if reason == "extension" and self.files is not None and not self.files.is_skipped(url):
                 reason = of_files(url)
                 file_like.add(url)
-            if reason is None and refuses is not None and refuses(url):
-                reason = "guard"
-            if reason is None and is_full is not None and is_full(url):
-                reason = PAGE_LIMIT
+            if reason is None and judges:
+                reason = next((name for name, refuses in judges if refuses(url)), None)
             if reason is not None:
                 counts[f"skipped/{reason}"] += 1
             else:

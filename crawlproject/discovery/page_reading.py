@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 #: Media types that are read.
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_HTML_OR_NONE = HTML_TYPES | {""}
 
 #: Python's codecs that ``charset=`` can name and that decode no text; punycode takes quadratic time, too.
 _NO_CHARSETS = frozenset(("base64", "bz2", "hex", "idna", "punycode", "quopri", "rot-13", "undefined", "uu", "zlib"))
@@ -65,7 +66,7 @@ def media_type(response: Response) -> str:
 
 def is_html(response: Response) -> bool:
     """Whether it is text and says nothing else than that it is HTML."""
-    return isinstance(response, TextResponse) and media_type(response) in HTML_TYPES | {""}
+    return isinstance(response, TextResponse) and media_type(response) in _HTML_OR_NONE
 
 
 def read_page(response: TextResponse, *, with_text: bool = False) -> PageLinks:

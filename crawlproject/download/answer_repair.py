@@ -24,9 +24,16 @@ _STATUS_LINE = re.compile(
 )
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _END = re.compile(rb"\r?\n\r?\n")
+_empty_lines = re.compile(rb"[\r\n]++").match
 _chunk_size = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?", re.DOTALL).fullmatch
 _LENGTH = re.compile(rb"0*\d{1,18}")
 _NO_BODY = frozenset((204, 304))
+
+# A head that needs no repair: at most one line says where the body ends.
+_TEXT = rb"(?![ \t\r\n])[^\r\n\0]++(?<![ \t])"
+_OTHERS = rb"(?:\r\n(?!(?i:content-length|transfer-encoding)[: \t])[!#$%&'*+.^_`|~0-9A-Za-z-]++: ?+" + _TEXT + rb")*+"
+_END_OF_BODY = rb"(?:\r\n(?:(?i:content-length): ?+(\d{1,18})|(?i:transfer-encoding): ?+(chunked)))"
+_clean = re.compile(rb"HTTP/1\.1 ([2-5]\d\d) " + _TEXT + _OTHERS + rb"(?:" + _END_OF_BODY + _OTHERS + rb")?+").fullmatch
 
 
 class BrokenAnswerError(ValueError):
@@ -76,46 +83,50 @@ class AnswerRepair:
 
         Raises BrokenAnswerError, or BrokenBodyError with what may be read nevertheless.
         """
-        written = b""
+        heads: list[bytes] = []
         if self._body is None:
             self._head += data
-            written, data = self._read_heads()
+            heads, data = self._read_heads()
             if self._body is None:
-                return written
+                return b"".join(heads)
         try:
             body, surplus = self._body.feed(data)
         except BrokenBodyError as error:
-            raise BrokenBodyError(written + error.before) from None
+            raise BrokenBodyError(b"".join((*heads, error.before))) from None
         self.surplus = self.surplus or surplus
-        return written + body
+        return b"".join((*heads, body)) if heads else body
 
-    def _read_heads(self) -> tuple[bytes, bytes]:
-        """Those that have come, written again, and what came behind the last one's end."""
-        written = b""
-        while (raw := self._take_head()) is not None:
-            head = read_head(raw)
-            written += head.raw
+    def _read_heads(self) -> tuple[list[bytes], bytes]:
+        """Those that have come, written again, and what came behind the last one's end. O(bytes that have come)."""
+        heads: list[bytes] = []
+        position = 0
+        while self._body is None:
+            found = self._find_head(position)
+            if found is None:
+                return heads, b""
+            start, end, position = found
+            head = read_head(bytes(self._head[start:end]))
+            heads.append(head.raw)
             if head.status >= 200 or head.status == 101:
                 self.contradicts = head.contradicts
                 self._body = self._body_of(head)
-                rest, self._head = bytes(self._head), bytearray()
-                return written, rest
-        return written, b""
+        rest, self._head = bytes(memoryview(self._head)[position:]), bytearray()
+        return heads, rest
 
-    def _take_head(self) -> bytes | None:
-        """The next head, without the empty line at its end; None if it has not come yet."""
-        if not self._searched:  # empty lines before it
-            del self._head[: len(self._head) - len(self._head.lstrip(b"\r\n"))]
-        end = _END.search(self._head, max(0, self._searched - 3))
-        if (end.start() if end else len(self._head)) > MAX_HEAD:
+    def _find_head(self, position: int) -> tuple[int, int, int] | None:
+        """Where the next head begins and ends, and where the empty line behind it ends; None if it has not come yet,
+        then what is before it is let go of."""
+        empty = _empty_lines(self._head, position)
+        start = position if empty is None else empty.end()
+        end = _END.search(self._head, max(start, self._searched - 3))
+        if (end.start() if end else len(self._head)) - start > MAX_HEAD:
             raise BrokenAnswerError(f"head of more than {MAX_HEAD} bytes")
         if end is None:
+            del self._head[:start]
             self._searched = len(self._head)
             return None
-        raw = bytes(self._head[: end.start()])
-        del self._head[: end.end()]
         self._searched = 0
-        return raw
+        return start, end.start(), end.end()
 
     def _body_of(self, head: Head) -> _Sized | _Chunked | _UntilClose:
         if self._no_body or head.status in _NO_BODY:
@@ -206,7 +217,14 @@ def _chunk(pieces: list[bytes]) -> bytes:
 
 
 def read_head(raw: bytes) -> Head:
-    """The head ``raw`` (without its empty line), written again. O(len(raw)). Raises BrokenAnswerError."""
+    """The head ``raw`` (without its empty line), written again where it must be. O(len(raw)): 5-20 us.
+
+    Raises BrokenAnswerError.
+    """
+    clean = _clean(raw)
+    if clean is not None and int(clean[1]) not in _NO_BODY and raw.count(b"\n") <= MAX_HEADERS:
+        length = None if clean[2] is None else int(clean[2])
+        return Head(raw + b"\r\n\r\n", int(clean[1]), length, clean[3] is not None, False)
     status_line, *lines = raw.split(b"\n")
     status = _STATUS_LINE.fullmatch(status_line.rstrip(b"\r"))
     if status is None:

@@ -197,8 +197,9 @@ class ServerTable:
         """See ``Frontier.record``; the server must then be moved."""
         self.queue.tick(measurement.now)
         server = self.meet(measurement.server_key)
-        server.learn(measurement, self.expectations.prior, self._politeness_of(server))
-        self.foresee(server)
+        politeness = self._politeness_of(server)
+        server.learn(measurement, self.expectations.prior, politeness)
+        server.set_limit(politeness, self._max_batch)
         return server
 
     def rest(self, key: str, now: float, fetch_time: float) -> None:

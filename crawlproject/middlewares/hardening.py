@@ -208,6 +208,8 @@ class TolerantRedirectMiddleware(RedirectMiddleware):
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
         """Follow a redirect; one to the page itself with a cookie that will be sent, too, as often as a refresh."""
+        if b"Location" not in response.headers:
+            return response
         location = (response.headers.get(b"Location") or b"").decode("utf-8", "replace")
         if is_too_long(location):
             return _malformed(self, response, location)
@@ -237,12 +239,15 @@ class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
         A server whose pages refresh in vain has them kept at once.  Where a request has ``dont_filter`` of its own,
         all is as by Scrapy's.
         """
+        result: Request | Response = response
         if isinstance(response, HtmlResponse):
             start = response.text[:_REFRESH_WITHIN]
-            long_host = _long_host(start)
-            if long_host is not None:  # Scrapy looks at the base even where there is no refresh
-                return _malformed(self, response, long_host[0]) if "refresh" in start.lower() else response
-        result = _tolerate(self, super().process_response, request, response)
+            lower = start.lower()
+            if "refresh" in lower or "<base" in lower:  # Scrapy looks at the base even where there is no refresh
+                long_host = _long_host(start)
+                if long_host is not None:
+                    return _malformed(self, response, long_host[0]) if "refresh" in lower else response
+                result = _tolerate(self, super().process_response, request, response)
         times = request.meta.get(AT_ITSELF, 0)
         if not isinstance(result, Request) or not _leads_to_itself(result, request):
             if times:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from crawlproject.download.answer_repair import (
     MAX_HEAD,
+    MAX_HEADERS,
     AnswerRepair,
     BrokenAnswerError,
     BrokenBodyError,
@@ -127,6 +130,59 @@ HOSTILE = {
 def test_hostile_answers_cost_little(name: str, step: int) -> None:
     """256 kB, what one step of the event loop reads, take less than 0.25 s of CPU, also in small packets."""
     assert cpu_seconds(lambda: lambda: repaired(HOSTILE[name], step)) < 0.25
+
+
+def test_many_interim_answers_cost_as_much_each_as_few() -> None:
+    """What has come is not copied again for each of them."""
+    interim = b"HTTP/1.1 100 Continue\r\n\r\n"
+    few, many = (cpu_seconds(lambda: lambda: repaired(interim * times, 1 << 30)) for times in (10_000, 80_000))  # noqa: B023
+    assert few < 0.25
+    assert many < 16 * few
+
+
+CLEAN = (
+    b"HTTP/1.1 200 OK",
+    b"HTTP/1.1 404 Not Found\r\nA:b\r\nContent-Length: 5\r\nC: d e",
+    b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nA: \xe9\x01",
+    b"HTTP/1.1 200 OK\r\nContent-Lengths: 5\r\nX-Transfer-Encoding: gzip",
+)
+
+
+@pytest.mark.parametrize("raw", CLEAN)
+def test_clean_heads_stay_as_they_are(raw: bytes) -> None:
+    """To the byte; and they say what they say when something else in them is repaired."""
+    head = read_head(raw)
+    assert head.raw == raw + b"\r\n\r\n"
+    assert head[1:] == read_head(raw + b"\r\nnonsense")[1:]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"HTTP/1.1 200",
+        b"HTTP/1.1 200  OK",
+        b"HTTP/1.1 2000 OK",
+        b"HTTP/1.1 204 No Content\r\nContent-Length: 5",
+        b"HTTP/1.1 100 Continue\r\nContent-Length: 5",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked",
+        b"HTTP/1.1 200 OK\r\nContent-Length : 5",
+        b"HTTP/1.1 200 OK\r\nContent-Length: +5",
+        b"HTTP/1.1 200 OK\r\nA: b\n",
+        b"HTTP/1.1 200 OK\r\nA: b\r\n c",
+        b"HTTP/1.1 200 OK\r\nA: b\0",
+        b"HTTP/1.1 200 OK\r\nA: b\rc",
+        b"HTTP/1.1 200 OK\r\nA:  b ",
+        b"HTTP/1.1 200 OK\r\nA b: c",
+        b"HTTP/1.1 200 OK" + b"\r\na: b" * (MAX_HEADERS + 1),
+    ],
+)
+def test_no_other_head_counts_as_clean(raw: bytes) -> None:
+    """Whatever has two readings is written again, or refused."""
+    with suppress(BrokenAnswerError):
+        assert read_head(raw).raw != raw + b"\r\n\r\n"
 
 
 def test_length_of_a_head_is_bounded() -> None:
