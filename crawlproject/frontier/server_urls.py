@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.server import Server
@@ -61,8 +61,8 @@ class ServerUrls(Protocol):
         """An entry that ``pop`` returned has been dealt with, or was pushed again: remove it from the store."""
         ...
 
-    def drain(self, prefix: str) -> list[Entry]:
-        """Remove and return all entries, best first, as ``pop`` does."""
+    def drain(self, prefix: str) -> Iterator[Entry]:
+        """Remove all entries, as ``pop`` does; they come best first, each made when it is asked for."""
         ...
 
     def check(self) -> None:

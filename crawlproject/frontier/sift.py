@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
@@ -38,13 +39,14 @@ def sift_in_steps(frontier: Frontier, server: Server, judge: Callable[[Entry], E
     Between the steps new URLs may be queued.  Those that are kept are queued again at the end, also of the generator,
     and stay in the store until then.
     """
-    left = deque(server.urls.drain(server.key))
-    frontier._urls -= len(left)
+    steps = -(-len(server.urls) // STEP)
+    frontier._urls -= len(server.urls)
+    left = server.urls.drain(server.key)
     frontier._servers.move(server)
     kept: deque[tuple[Entry, Entry]] = deque()
     try:
-        while left:
-            yield _judge(frontier, server, judge, left, kept)
+        for _ in range(steps):
+            yield _judge(frontier, server, judge, islice(left, STEP), kept)
         while kept:
             _put_back(frontier, server, kept, STEP)
             yield 0
@@ -57,13 +59,12 @@ def _judge(
     frontier: Frontier,
     server: Server,
     judge: Callable[[Entry], Entry | None],
-    left: deque[Entry],
+    entries: Iterable[Entry],
     kept: deque[tuple[Entry, Entry]],
 ) -> int:
-    """Judge the next ``STEP`` of those ``left``; how many were dropped."""
+    """Judge ``entries`` of ``server``; how many were dropped."""
     dropped: list[Entry] = []
-    for _ in range(min(STEP, len(left))):
-        entry = left.popleft()
+    for entry in entries:
         judged = judge(entry)
         if judged is None:
             server.urls.acknowledge(entry, server.key)

@@ -29,6 +29,8 @@ from crawlproject.frontier.place import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from crawlproject.frontier.server_urls import UrlRows
 
 #: How many places the head keeps beyond the window when it is refilled, or cut because twice as many are beyond it.
@@ -168,15 +170,16 @@ class StoredUrlQueue:
             self._insert(place)
         return raised
 
-    def drain(self, prefix: str) -> list[Entry]:
-        """See ``ServerUrls``. O(n log n): all places are read at once, not a few for each ``pop``."""
+    def drain(self, prefix: str) -> Iterator[Entry]:
+        """See ``ServerUrls``. O(n log n): all places are read at once, not a few for each ``pop``; a row with its
+        entry. A row that the store lost raises LookupError then."""
         found = self._of.rows.after(self.number, b"", self._length + len(self._leased))
         places = sorted(place for place in (*found, *self._volatile) if place not in self._leased)
         if len(places) != self._length:
             raise LookupError(f"the store has lost URLs of the server number {self.number}")
         self._head, self._length = b"", 0
         self._leased = self._leased.union(places) if places else self._leased
-        return [self._entry(place, prefix)._replace(place=place) for place in places]
+        return (self._entry(place, prefix)._replace(place=place) for place in places)
 
     # For the store
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier
 from crawlproject.frontier.sift import STEP, set_guarded, sift, sift_in_steps
+from crawlproject.frontier.stored_queue import StoredUrlQueue
+from crawlproject.frontier.url_queue import UrlQueue
 from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
 
 A, B = "http://a.example", "http://b.example"
@@ -123,6 +126,27 @@ def test_long_queue_is_gone_through_in_steps(opened: Callable[[], Frontier]) -> 
     frontier.check()
     urls = [url for url, _ in fetch_all(opened())]
     assert sorted(urls) == sorted([f"{A}/new", *(f"{A}/{n}" for n in range(1, count, 2))])
+
+
+def test_a_step_reads_no_more_than_it_judges(opened: Callable[[], Frontier], monkeypatch: pytest.MonkeyPatch) -> None:
+    """To read all of 60,000 URLs with the first step took the event loop 0.3 s."""
+    frontier = opened()
+    frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(5 * STEP)])
+    server = frontier.server(A)
+    assert server is not None
+    read = [0]
+    for queue, name in ((UrlQueue, "best"), (StoredUrlQueue, "_entry")):
+
+        def counted(*args: Any, made: Callable[..., Entry] = getattr(queue, name)) -> Entry:
+            read[0] += 1
+            return made(*args)
+
+        monkeypatch.setattr(queue, name, counted)
+    steps = sift_in_steps(frontier, server, lambda entry: None)
+    assert next(steps) == STEP
+    assert STEP <= read[0] <= STEP + 10
+    assert sum(steps) == 4 * STEP
+    assert len(server.urls) == 0
 
 
 def test_sifting_that_is_broken_off_loses_nothing(opened: Callable[[], Frontier]) -> None:
