@@ -135,13 +135,16 @@ def test_a_step_reads_no_more_than_it_judges(opened: Callable[[], Frontier], mon
     server = frontier.server(A)
     assert server is not None
     read = [0]
-    for queue, name in ((UrlQueue, "best"), (StoredUrlQueue, "_entry")):
 
-        def counted(*args: Any, made: Callable[..., Entry] = getattr(queue, name)) -> Entry:
+    def counting(made: Callable[..., Entry]) -> Callable[..., Entry]:
+        def counted(*args: Any) -> Entry:
             read[0] += 1
             return made(*args)
 
-        monkeypatch.setattr(queue, name, counted)
+        return counted
+
+    monkeypatch.setattr(UrlQueue, "best", counting(UrlQueue.best))
+    monkeypatch.setattr(StoredUrlQueue, "_entry", counting(StoredUrlQueue._entry))
     steps = sift_in_steps(frontier, server, lambda entry: None)
     assert next(steps) == STEP
     assert STEP <= read[0] <= STEP + 10
