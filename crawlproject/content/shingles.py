@@ -44,7 +44,7 @@ def summary(text: str) -> tuple[int, bytes, int]:
     count, total = 0, 0
     before = np.zeros(0, np.uint64)  # the last words, with which shingles begin that go on in the next piece
     for piece in pieces(text):
-        words = np.concatenate((before, _piece_hashes(piece)))
+        words: Hashes = np.concatenate((before, _piece_hashes(piece).astype(np.uint64)))
         hashes = shingle_hashes(words)
         np.minimum.at(least, (hashes >> np.uint64(BIN_SHIFT)).astype(np.intp), hashes)
         count, total = count + len(hashes), total + int(hashes.sum())

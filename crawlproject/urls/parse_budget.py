@@ -23,6 +23,7 @@ MAX_NODES = 1_000_000  # elements, texts and attributes; a manual in one page of
 MAX_TREE = 200_000  # of them in one tree: 80 to 230 bytes each, attributes most
 MAX_NODES_PER_CHARACTER = 3  # above the first MAX_NODES / 10: more are made by what is opened again and again
 MAX_BYTES = 9_000_000  # of UTF-8: a manual in one page has 8.4 million; each takes up to 9 bytes on its way
+NUL_BYTES = 9  # that a NUL counts for: the parser puts three in its place, and takes 36 on the way
 MAX_NAMES = 40_000  # different ones of elements and attributes: 0.3 s, quadratic; 333,000 took 71 s
 MAX_ATTRIBUTES = 1_000  # of one tag: 2 ms
 _FEW_TAGS = isqrt(2 * MAX_STEPS)  # were they all nested, they would still be in the budget
@@ -92,13 +93,13 @@ def affordable_length(text: str) -> int:
 
 
 def _length_by_bytes(text: str) -> int:
-    """How many characters have MAX_BYTES in UTF-8. NUL counts three: the parser replaces it."""
-    if 4 * len(text) <= MAX_BYTES:
+    """How many characters have MAX_BYTES in UTF-8, a NUL counted as NUL_BYTES."""
+    if NUL_BYTES * len(text) <= MAX_BYTES:
         return len(text)
     size = 0
     for start in range(0, len(text), _PIECE):
         piece = text[start : start + _PIECE]
-        size += len(piece.encode("utf-8", "surrogatepass")) + 2 * piece.count("\0")
+        size += len(piece.encode("utf-8", "surrogatepass")) + (NUL_BYTES - 1) * piece.count("\0")
         if size > MAX_BYTES:
             return start
     return len(text)
