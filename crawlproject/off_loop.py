@@ -52,14 +52,14 @@ def _trim() -> None:
     """
     global _trimmed
     now = time.monotonic()
-    if now - _trimmed < TRIM_INTERVAL or (trim := _malloc_trim()) is None:
+    if now - _trimmed < TRIM_INTERVAL or (trim := _of_glibc("malloc_trim")) is None:
         return
     trim(0)
     _trimmed = time.monotonic()
 
 
 # Parameters of glibc's mallopt (malloc.h).
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 
 #: Bytes from which on memory is a mapping of its own, which goes back to the system when it is freed: glibc's default,
 #: which glibc raises up to 32 MB as soon as something that large has been freed.
@@ -73,17 +73,14 @@ def return_freed_memory() -> None:
     One heap for all threads, and mappings for large buffers: with bodies and trees of many megabytes, the process held
     100 MB that it had freed.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    mallopt = _of_glibc("mallopt")
     if mallopt is None or any(name.startswith("MALLOC_") for name in os.environ):
         return
-    for parameter, value in (
-        (_M_ARENA_MAX, 1),
-        (_M_MMAP_THRESHOLD, _MAPPED_FROM),
-        (_M_TRIM_THRESHOLD, _MAPPED_FROM),
-    ):
-        mallopt(parameter, value)
+    mallopt(_M_ARENA_MAX, 1)
+    mallopt(_M_MMAP_THRESHOLD, _MAPPED_FROM)  # a fixed one: from then on glibc leaves that of trimming alone, too
 
 
-@lru_cache(maxsize=1)
-def _malloc_trim() -> Callable[[int], int] | None:
-    return getattr(ctypes.CDLL(None), "malloc_trim", None)
+@lru_cache(maxsize=2)
+def _of_glibc(name: str) -> Callable[..., int] | None:
+    """A function of the C library; None where it has none of this name."""
+    return getattr(ctypes.CDLL(None), name, None)

@@ -18,6 +18,7 @@ _MIX = tuple(map(np.uint64, plain_shingles.MIX))
 _SHIFTS = tuple(map(np.uint64, plain_shingles.SHIFTS))
 _FACTORS = tuple(map(np.uint64, plain_shingles.FACTORS))
 _EMPTY = np.uint64(2**64 - 1)
+_MASK_64 = (1 << 64) - 1
 
 
 def mixed(hashes: Hashes) -> Hashes:
@@ -38,15 +39,27 @@ _INVERSE_POWERS = _powers(INVERSE_BASE)
 
 
 def summary(text: str) -> tuple[int, bytes, int]:
-    """As ``plain_shingles.summary``. O(length)."""
-    hashes = shingle_hashes(word_hashes(text))
-    return len(hashes), bins_of(hashes), int(hashes.sum())
+    """As ``plain_shingles.summary``. O(length), piece by piece: some 2 MB beside the text's bytes."""
+    least = np.full(BINS, _EMPTY)
+    count, total = 0, 0
+    before = np.zeros(0, np.uint64)  # the last words, with which shingles begin that go on in the next piece
+    for piece in pieces(text):
+        words: Hashes = np.concatenate((before, _piece_hashes(piece).astype(np.uint64)))
+        hashes = shingle_hashes(words)
+        np.minimum.at(least, (hashes >> np.uint64(BIN_SHIFT)).astype(np.intp), hashes)
+        count, total = count + len(hashes), total + int(hashes.sum())
+        before = words[1 - WORDS :]
+    return count, _bins_of(least), total & _MASK_64
 
 
 def bins_of(hashes: Hashes) -> bytes:
     """The bins of a page with these shingles: 256 numbers of 16 bits. O(n)."""
     least = np.full(BINS, _EMPTY)
     np.minimum.at(least, (hashes >> np.uint64(BIN_SHIFT)).astype(np.intp), hashes)
+    return _bins_of(least)
+
+
+def _bins_of(least: Hashes) -> bytes:
     bins = least.astype(np.uint16) | np.uint16(1)
     bins[least == _EMPTY] = 0
     return bins.tobytes()

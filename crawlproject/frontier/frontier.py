@@ -315,7 +315,7 @@ class Frontier:
 
     def _drop_urls(self, server: Server) -> None:
         self._urls -= len(server.urls)
-        dropped = server.urls.drain(server.key)
+        dropped = list(server.urls.drain(server.key))
         self._expectations.sitemaps.dropped(dropped)
         self._dropped += dropped
         self._servers.move(server)

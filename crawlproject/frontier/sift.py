@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from crawlproject.frontier.entry import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
@@ -39,14 +39,14 @@ def sift_in_steps(frontier: Frontier, server: Server, judge: Callable[[Entry], E
     Between the steps new URLs may be queued.  Those that are kept are queued again at the end, also of the generator,
     and stay in the store until then.
     """
-    count = len(server.urls)
-    left = server.urls.take_all(server.key)
-    frontier._urls -= count
+    steps = -(-len(server.urls) // STEP)
+    frontier._urls -= len(server.urls)
+    left = server.urls.drain(server.key)
     frontier._servers.move(server)
     kept: deque[tuple[Entry, Entry]] = deque()
     try:
-        for _ in range(0, count, STEP):
-            yield _judge(frontier, server, judge, left, kept)
+        for _ in range(steps):
+            yield _judge(frontier, server, judge, islice(left, STEP), kept)
         while kept:
             _put_back(frontier, server, kept, STEP)
             yield 0
@@ -59,12 +59,12 @@ def _judge(
     frontier: Frontier,
     server: Server,
     judge: Callable[[Entry], Entry | None],
-    left: Iterator[Entry],
+    entries: Iterable[Entry],
     kept: deque[tuple[Entry, Entry]],
 ) -> int:
-    """Judge the next ``STEP`` of those ``left``; how many were dropped."""
+    """Judge ``entries`` of ``server``; how many were dropped."""
     dropped: list[Entry] = []
-    for entry in islice(left, STEP):
+    for entry in entries:
         judged = judge(entry)
         if judged is None:
             server.urls.acknowledge(entry, server.key)

@@ -151,7 +151,11 @@ class TolerantCompressionMiddleware(HttpCompressionMiddleware):
             raise OSError(f"more than {MAX_ENCODINGS} encodings")
         decoded = self._decoded
         if decoded is None:
-            return super()._handle_encoding(body, content_encoding, max_size)
+            try:
+                return super()._handle_encoding(body, content_encoding, max_size)
+            except (*_BROKEN, _DecompressionMaxSizeExceeded) as error:
+                failed = error.with_traceback(None)  # its frames hold what was unpacked, as long as a body may be
+            raise failed
         if isinstance(decoded, Exception):
             raise decoded
         return decoded, to_keep
@@ -195,7 +199,7 @@ class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
                 decode = partial(HttpCompressionMiddleware._handle_encoding, self)  # nothing in it is shared
                 decoded, _ = await off_loop(decode, response.body, encodings, max_size)
             except (*_BROKEN, _DecompressionMaxSizeExceeded) as error:
-                decoded = error.with_traceback(None)  # its frames hold what was unpacked, as long as a body may be
+                decoded = error.with_traceback(None)  # as in _handle_encoding
         self._decoded = decoded
         try:
             return super().process_response(request, response)

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from crawlproject.urls.canonical import MAX_REFERENCE, resolve
-from crawlproject.urls.parse_budget import affordable_length
+from crawlproject.urls.parse_budget import affordable_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from crawlproject.urls.parse_budget import Part
 
 MAX_LINKS = 50_000  # of one page; an index of real documentation has 28,062
 MAX_HREF_CHARS = 4_000_000  # of all of them
@@ -72,63 +75,100 @@ def extract(
     ``<meta name=...>`` may address this crawler besides "robots"; what any of them forbids is forbidden.
     O(length); 0.2 ms for 19 kB with 40 links, its text (*with_text*) 0.05 ms more; 2 s at most, whatever the body.
     """
-    hrefs: dict[str, str] = {}
-    head: list[LexborNode] = []
-    nofollow_count = truncated = chars = 0
-    parser, cut = _parse(body)
-    for node in parser.css(_SELECTOR):
-        if node.tag not in _LINK_TAGS:
-            head.append(node)
-        elif len(hrefs) >= max_links or chars > MAX_HREF_CHARS:
-            truncated += 1
-        else:
-            attributes = node.attributes
-            if "rel" in attributes and "nofollow" in _tokens((attributes["rel"] or "").lower()):
-                nofollow_count += 1
-                continue
-            href = _href(attributes)
-            link = href.partition("#")[0][: MAX_REFERENCE + 1]  # enough to see that it is too long
-            if link not in hrefs:
-                hrefs[link] = href if len(href) <= MAX_REFERENCE else link
-                chars += len(link)
-    base = _base(head, url)
-    robots = _robots(head, {"robots", *(name.lower() for name in robot_names)})
-    title, canonical = _title(head), _canonical(head, base)  # before the text is taken, which changes the document
-    text, media = _text(parser) if with_text else (None, ())
-    return PageLinks(
-        hrefs=list(hrefs.values()),
-        base=base,
-        title=title,
-        canonical=canonical,
-        nofollow=not robots.isdisjoint(("nofollow", "none")),
-        noindex=not robots.isdisjoint(("noindex", "none")),
-        nofollow_count=nofollow_count,
-        truncated=truncated,
-        cut=cut,
-        text=text,
-        media=media,
-        pictures=_pictures(parser) if with_text else "",
-    )
-
-
-def _parse(body: str | bytes) -> tuple[LexborHTMLParser, int]:
-    """The document, and how much of it was left out."""
+    found = _Found(max_links, {"robots", *(name.lower() for name in robot_names)}, with_text=with_text)
     text = body if isinstance(body, str) else body.decode("latin-1")  # to count in, one character a byte
-    length = affordable_length(text)
-    parser = LexborHTMLParser(body[:length], options=_OPTIONS, encoding=isinstance(body, bytes))
-    return parser, len(body) - length
+    parts = affordable_parts(text)
+    if isinstance(body, bytes):  # only its start tells the encoding
+        found.read(LexborHTMLParser(body[: parts[-1].end], options=_OPTIONS, encoding=True))
+    else:
+        for part in parts:
+            found.read(_tree(text, part))
+    return found.in_page(url, len(body) - parts[-1].end)
 
 
-def _text(parser: LexborHTMLParser) -> tuple[str, tuple[str, ...]]:
+def _tree(text: str, part: Part) -> LexborHTMLParser:
+    return LexborHTMLParser(part.within + text[part.start : part.end], options=_OPTIONS, encoding=False)
+
+
+class _Found:
+    """What is found in a document, tree by tree."""
+
+    def __init__(self, max_links: int, robot_names: set[str], *, with_text: bool) -> None:
+        self._max_links = max_links
+        self._robot_names = robot_names
+        self._hrefs: dict[str, str] = {}
+        self._nofollow_count = self._truncated = self._chars = 0
+        self._bases: list[str] = []
+        self._canonicals: list[str] = []
+        self._titles: list[str | None] = []
+        self._robots: set[str] = set()
+        self._texts: list[str] | None = [] if with_text else None
+        self._media: list[str] = []
+        self._pictures: list[str] = []
+
+    def read(self, parser: LexborHTMLParser) -> None:
+        """Take in the next part."""
+        head: list[LexborNode] = []
+        for node in parser.css(_SELECTOR):
+            if node.tag in _LINK_TAGS:
+                self._read_link(node)
+            else:
+                head.append(node)
+        self._bases += _bases(head)
+        self._canonicals += _canonicals(head)
+        self._titles += _titles(head)  # before the text is taken, which changes the document
+        self._robots |= _robots(head, self._robot_names)
+        if self._texts is not None:
+            text, media = _text(parser)
+            self._texts.append(text)
+            self._media += media[: MAX_LINKS - len(self._media)]
+            self._pictures += _pictures(parser)[: MAX_PICTURES - len(self._pictures)]
+
+    def _read_link(self, node: LexborNode) -> None:
+        if len(self._hrefs) >= self._max_links or self._chars > MAX_HREF_CHARS:
+            self._truncated += 1
+            return
+        attributes = node.attributes
+        if "rel" in attributes and "nofollow" in _tokens((attributes["rel"] or "").lower()):
+            self._nofollow_count += 1
+            return
+        href = _href(attributes)
+        link = href.partition("#")[0][: MAX_REFERENCE + 1]  # enough to see that it is too long
+        if link not in self._hrefs:
+            self._hrefs[link] = href if len(href) <= MAX_REFERENCE else link
+            self._chars += len(link)
+
+    def in_page(self, url: str, cut: int) -> PageLinks:
+        """All of it, in the page at ``url``."""
+        base = (resolve(self._bases[0], url) if self._bases else None) or url
+        canonical = self._canonicals[0] if self._canonicals else ""
+        texts = self._texts
+        return PageLinks(
+            hrefs=list(self._hrefs.values()),
+            base=base,
+            title=self._titles[0] if self._titles else None,
+            canonical=resolve(canonical, base) if canonical else None,
+            nofollow=not self._robots.isdisjoint(("nofollow", "none")),
+            noindex=not self._robots.isdisjoint(("noindex", "none")),
+            nofollow_count=self._nofollow_count,
+            truncated=self._truncated,
+            cut=cut,
+            text=None if texts is None else SEPARATOR.join(filter(None, texts))[:MAX_TEXT],
+            media=tuple(self._media),
+            pictures=" ".join(self._pictures),
+        )
+
+
+def _text(parser: LexborHTMLParser) -> tuple[str, list[str]]:
     """The text of the body, without scripts and styles, which are taken out of the document, and its media."""
     if parser.body is None:
-        return "", ()
+        return "", []
     found = parser.css(_TEXT_SELECTOR)
     media = [name for node in found if node.tag not in _INVISIBLE for name in _media(node)]
     for node in reversed(found):  # in drawings one may stand in another: the inner one first
         if node.tag in _INVISIBLE:
             node.decompose()
-    return parser.body.text(separator=SEPARATOR)[:MAX_TEXT], tuple(media[:MAX_LINKS])
+    return parser.body.text(separator=SEPARATOR)[:MAX_TEXT], media
 
 
 def _media(node: LexborNode) -> list[str]:
@@ -140,11 +180,10 @@ def _media(node: LexborNode) -> list[str]:
     return [name for name in names if name]
 
 
-def _pictures(parser: LexborHTMLParser) -> str:
+def _pictures(parser: LexborHTMLParser) -> list[str]:
     """File names of the first images, in order; those whose bytes are in the page left out."""
     sources = ((node.attributes.get("src") or "").strip() for node in parser.css("img[src]")[:MAX_PICTURES])
-    names = [_file_name(source)[:MAX_PICTURE_NAME] for source in sources if not source.startswith("data:")]
-    return " ".join(names)
+    return [_file_name(source)[:MAX_PICTURE_NAME] for source in sources if not source.startswith("data:")]
 
 
 def _file_name(source: str) -> str:
@@ -158,22 +197,16 @@ def _href(attributes: dict[str, str | None]) -> str:
     return (attributes.get("href") or attributes.get("xlink:href") or "").strip(_HTML_WHITESPACE)
 
 
-def _base(head: list[LexborNode], url: str) -> str:
-    """The document's base URL: of the first base element, where that is http(s), else the page's own."""
-    for node in head:
-        if node.tag == "base":
-            return resolve(_href(node.attributes), url) or url
-    return url
+def _bases(head: list[LexborNode]) -> list[str]:
+    """What the first base element gives as the document's base; it holds where it is http(s)."""
+    return [_href(node.attributes) for node in head if node.tag == "base"][:1]
 
 
-def _canonical(head: list[LexborNode], base: str) -> str | None:
-    for node in head:
-        if node.tag == "link":
-            attributes = node.attributes
-            if "canonical" in _tokens((attributes.get("rel") or "").lower()):
-                href = _href(attributes)
-                return resolve(href, base) if href else None
-    return None
+def _canonicals(head: list[LexborNode]) -> list[str]:
+    """The first link of the page to its own URL, "" where it has no ``href``."""
+    links = (node.attributes for node in head if node.tag == "link")
+    own = (_href(link) for link in links if "canonical" in _tokens((link.get("rel") or "").lower()))
+    return list(islice(own, 1))
 
 
 def _robots(head: list[LexborNode], names: set[str]) -> set[str]:
@@ -187,12 +220,10 @@ def _robots(head: list[LexborNode], names: set[str]) -> set[str]:
     return directives
 
 
-def _title(head: list[LexborNode]) -> str | None:
-    """The text of the first title element outside of drawings, white space collapsed; None if missing or blank."""
-    for node in head:
-        if node.tag == "title" and not _is_in_svg(node):
-            return " ".join(node.text()[: 100 * MAX_TITLE].split())[:MAX_TITLE] or None
-    return None
+def _titles(head: list[LexborNode]) -> list[str | None]:
+    """The text of the first title element outside of drawings, white space collapsed; None if blank."""
+    first = next((node for node in head if node.tag == "title" and not _is_in_svg(node)), None)
+    return [] if first is None else [" ".join(first.text()[: 100 * MAX_TITLE].split())[:MAX_TITLE] or None]
 
 
 def _is_in_svg(node: LexborNode) -> bool:

@@ -4,7 +4,7 @@ The HTML standard has quadratic corners: most tags walk the stack of open elemen
 its tag already has, and formatting elements left open are opened again inside each block that follows.  100,000 nested
 ``<div>`` (500 kB) kept the parser busy for 38 s, one tag with 100,000 attributes for 54 s, and 5,000 times
 ``<i id=N><p>`` (75 kB) took 4.5 GB.  Browsers flatten such trees; here the document is cut where its cost leaves the
-budget.
+budget.  A document of very many nodes is parsed in parts, so that only one of their trees takes memory at a time.
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ import re
 from collections import Counter
 from itertools import islice
 from math import isqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_STEPS = 150_000_000  # walked stack entries: 0.8-1.1 s; an index of real documentation needs 60 million
-MAX_NODES = 1_000_000  # elements, texts and attributes: 180 bytes each; a manual in one page of 8 MB has 760,000
+MAX_NODES = 1_000_000  # elements, texts and attributes; a manual in one page of 8 MB has 760,000
+MAX_TREE = 200_000  # of them in one tree: 80 to 230 bytes each, attributes most
 MAX_NODES_PER_CHARACTER = 3  # above the first MAX_NODES / 10: more are made by what is opened again and again
 MAX_BYTES = 9_000_000  # of UTF-8: a manual in one page has 8.4 million; each takes up to 9 bytes on its way
+NUL_BYTES = 9  # that a NUL counts for: the parser puts three in its place, and takes 36 on the way
 MAX_NAMES = 40_000  # different ones of elements and attributes: 0.3 s, quadratic; 333,000 took 71 s
 MAX_ATTRIBUTES = 1_000  # of one tag: 2 ms
 _FEW_TAGS = isqrt(2 * MAX_STEPS)  # were they all nested, they would still be in the budget
-_FEW_NODES = isqrt(MAX_NODES)  # tags: the same, were each opened again at each
+_FEW_NODES = isqrt(MAX_TREE)  # tags: they make one tree, were each opened again at each
 _SHORT_TAG = 4 * MAX_ATTRIBUTES  # characters: "a b c" needs 2 an attribute, but distinct names need more
-_SHORT_TEXT = 2 * MAX_NODES  # characters: too few for so many attributes
+_SHORT_TEXT = 2 * MAX_TREE  # characters: too few for so many attributes
 _NO_MORE_NAMES = 5 * MAX_NAMES  # characters: too few for so many names
 _PIECE = 1 << 16  # characters looked at in one go
 
@@ -61,26 +63,43 @@ _formatting = re.compile(
 ).finditer
 
 
-def affordable_length(text: str) -> int:
-    """How many characters of *text* to parse: nearly always all of them.
+class Part(NamedTuple):
+    """Characters of a document from ``start`` to ``end``, to be parsed by themselves behind the tags ``within``."""
 
+    start: int
+    end: int
+    within: str = ""
+
+
+def affordable_parts(text: str) -> list[Part]:
+    """What of *text* to parse: nearly always all of it, in one part.
+
+    No tag, comment or script is split; elements that were open before a part are not, but for a table or a drawing.
     O(length): 10 us for a page of 19 kB, 8 ms for one with more than 10,000 tags, at most some 0.7 s.
     """
     text = text[: _length_by_bytes(text)]
-    length = _length_by_tree(text) if _may_be_costly(text) else len(text)
+    parts = _parts_by_tree(text) if _may_be_costly(text) else [Part(0, len(text))]
+    length = parts[-1].end
     if length > _NO_MORE_NAMES and _may_have_many_names(text):
         length = _length_by_names(text, length)
-    return _length_by_attributes(text, length)
+    length = _length_by_attributes(text, length)
+    kept = [part for part in parts if part.start < length] or parts[:1]
+    return [*kept[:-1], kept[-1]._replace(end=length)]
+
+
+def affordable_length(text: str) -> int:
+    """How many characters of *text* to parse."""
+    return affordable_parts(text)[-1].end
 
 
 def _length_by_bytes(text: str) -> int:
-    """How many characters have MAX_BYTES in UTF-8. NUL counts three: the parser replaces it."""
-    if 4 * len(text) <= MAX_BYTES:
+    """How many characters have MAX_BYTES in UTF-8, a NUL counted as NUL_BYTES."""
+    if NUL_BYTES * len(text) <= MAX_BYTES:
         return len(text)
     size = 0
     for start in range(0, len(text), _PIECE):
         piece = text[start : start + _PIECE]
-        size += len(piece.encode("utf-8", "surrogatepass")) + 2 * piece.count("\0")
+        size += len(piece.encode("utf-8", "surrogatepass")) + (NUL_BYTES - 1) * piece.count("\0")
         if size > MAX_BYTES:
             return start
     return len(text)
@@ -120,7 +139,7 @@ def _may_be_costly(text: str) -> bool:
         opened += -1 if tag[1] else 1
         opened = max(0, opened)
         most = max(most, opened)
-    return 2 * tags * (1 + most) > _max_nodes(text)
+    return 2 * tags * (1 + most) > min(MAX_TREE, _max_nodes(text))
 
 
 def _max_nodes(text: str) -> int:
@@ -162,8 +181,8 @@ def _count_attributes(text: str, start: int, end: int) -> int | None:
     return None if count > MAX_ATTRIBUTES else count
 
 
-def _length_by_tree(text: str) -> int:
-    """Where walking the stack reaches MAX_STEPS, or the tree MAX_NODES.
+def _parts_by_tree(text: str) -> list[Part]:
+    """What ends where walking the stack reaches MAX_STEPS, or the nodes MAX_NODES; each part makes MAX_TREE of them.
 
     An estimate from above: where an end tag closes several elements, the others are still counted as open, and
     formatting elements left open as opened again at each tag.
@@ -171,8 +190,9 @@ def _length_by_tree(text: str) -> int:
     opened: Counter[str] = Counter()
     formatting: dict[str, list[str]] = {}
     depth = steps = nodes = reopened = 0
-    max_nodes = _max_nodes(text)
-    in_foreign_content = False
+    max_nodes, max_part = _max_nodes(text), MAX_TREE
+    parts = [Part(0, len(text))]
+    foreign = ""  # the drawing or formula that it is in
     for tag in _tags(text):
         name = (tag["name"] or "").lower()
         is_end = tag["close"] == "/"
@@ -180,23 +200,33 @@ def _length_by_tree(text: str) -> int:
         attributes = 0 if is_end or end <= start + 1 else _count_attributes(text, start, end)
         attributes = MAX_ATTRIBUTES if attributes is None else attributes
         steps += depth + attributes * attributes // 4
-        nodes += _nodes(name, reopened, is_end=is_end) + attributes
+        added = _nodes(name, reopened, is_end=is_end) + attributes
+        nodes += added
         if steps > MAX_STEPS or nodes > max_nodes:
-            return tag.start()
+            return _ended(parts, tag.start())
+        if nodes > max_part:
+            max_part = nodes - added + MAX_TREE
+            within = ("<table><td>" if opened["table"] else "") + (f"<{foreign}>" if foreign else "")
+            parts = [*_ended(parts, tag.start()), Part(tag.start(), len(text), within)]
         if name in _FORMATTING:
             reopened += _change(formatting.setdefault(name, []), tag["rest"], is_end=is_end)
         if not name or name in _NEVER_NESTED:
             continue
         if name in ("svg", "math"):
-            in_foreign_content = not is_end
+            foreign = "" if is_end else name
         if is_end:
             if opened[name]:
                 opened[name] -= 1
                 depth -= _LEVELS.get(name, 1)
-        elif not (in_foreign_content and tag["rest"].endswith("/")):
+        elif not (foreign and tag["rest"].endswith("/")):
             opened[name] += 1
             depth += _LEVELS.get(name, 1)
-    return len(text)
+    return parts
+
+
+def _ended(parts: list[Part], end: int) -> list[Part]:
+    """``parts``, of which the last one ends at ``end``."""
+    return [*parts[:-1], parts[-1]._replace(end=end)]
 
 
 def _nodes(name: str, reopened: int, *, is_end: bool) -> int:

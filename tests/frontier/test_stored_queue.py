@@ -195,7 +195,7 @@ def test_all_urls_are_read_at_once() -> None:
         queue.push(Entry(url(number)), path_of(url(number), SERVER), number)
     handed_out = queue.pop(SERVER)
     rows.reads = 0
-    drained = queue.drain(SERVER)
+    drained = list(queue.drain(SERVER))
     assert rows.reads == 1
     assert [entry.url for entry in drained] == [url(number) for number in range(1, 1000)]
     assert (len(queue), queue.stored) == (0, 1000)

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.urls import extract
+from crawlproject.urls import extract, resolve
+from crawlproject.urls.extract import MAX_PICTURES, SEPARATOR
+from crawlproject.urls.parse_budget import affordable_parts
 
 from .conftest import PROPERTY
 
@@ -113,6 +115,27 @@ def test_links_of_a_nofollow_page_are_left_to_the_caller():
     """The page's own nofollow is a flag; that of a link leaves it out and is counted."""
     page = extract("<meta name=robots content=nofollow><a href=a><a href=b rel=nofollow>", URL)
     assert (page.hrefs, page.nofollow, page.nofollow_count) == (["a"], True, 1)
+
+
+def test_parts_of_a_large_page_are_read_as_one():
+    """Links, text and files of all parts, in order; the head is that of the first."""
+    row = "<tr><td>cell <a href='l#'>link #</a><td><img src='p#.png' alt='picture #'>"
+    rows = "".join(row.replace("#", str(number)) for number in range(40_000))
+    html = (
+        "<title>first</title><base href=/b/><link rel=canonical href=own><meta name=robots content=noindex>"
+        f"<table>{rows}</table><title>last</title><base href=/c/><link rel=canonical href=other>"
+        "<meta name=robots content=nofollow><a href=l1>again</a><p>end"
+    )
+    assert len(affordable_parts(html)) > 1
+    page = extract(html, URL, with_text=True)
+    assert page.hrefs == [f"l{number}" for number in range(40_000)]
+    assert (page.title, page.base, page.canonical) == ("first", resolve("/b/", URL), resolve("/b/own", URL))
+    assert (page.nofollow, page.noindex, page.cut) == (True, True, 0)
+    words = [word for number in range(40_000) for word in ("cell", "link", str(number))]
+    assert page.text.replace(SEPARATOR, " ").split() == [*words, "last", "again", "end"]
+    assert page.pictures.split()[:2] == ["p0.png", "p1.png"]
+    assert len(page.pictures.split()) == MAX_PICTURES
+    assert page.media[:2] == ("p0.png", "picture 0")
 
 
 def test_too_many_links_are_counted():

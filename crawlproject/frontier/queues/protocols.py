@@ -61,12 +61,8 @@ class ServerUrls(Protocol):
         """An entry that ``pop`` returned has been dealt with, or was pushed again: remove it from the store."""
         ...
 
-    def drain(self, prefix: str) -> list[Entry]:
-        """Remove and return all entries, best first, as ``pop`` does."""
-        ...
-
-    def take_all(self, prefix: str) -> Iterator[Entry]:
-        """``drain``, but that entries are read as they are asked for; all of them are removed at once."""
+    def drain(self, prefix: str) -> Iterator[Entry]:
+        """Remove all entries, as ``pop`` does; they come best first, each made when it is asked for."""
         ...
 
     def check(self) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from copy import copy
 from itertools import islice
 from struct import Struct
 from typing import TYPE_CHECKING, Any
@@ -193,15 +192,12 @@ class UrlQueue:
         order, path, depth, payload = self._top[0]
         return Entry(url_of(path, prefix), -self._losses[0], -(order >> PRIORITY_SHIFT), depth, payload)
 
-    def drain(self, prefix: str) -> list[Entry]:
-        """Remove and return all entries, best first. O(n log n)."""
-        return list(self.take_all(prefix))
-
-    def take_all(self, prefix: str) -> Iterator[Entry]:
-        """See ``ServerUrls``. O(1), and O(log n) each."""
-        taken = copy(self)
+    def drain(self, prefix: str) -> Iterator[Entry]:
+        """See ``ServerUrls``. O(1), and O(log n) for each entry."""
+        drained = UrlQueue(by_quality=self._by_quality, window=self._window)
+        drained._top, drained._losses, drained._rest = self._top, self._losses, self._rest
         self._top, self._losses, self._rest, self._marks = [], array("d"), None, None
-        return (taken.pop(prefix) for _ in range(len(taken)))
+        return (drained.pop(prefix) for _ in range(len(drained)))
 
     def acknowledge(self, entry: Entry, prefix: str) -> None:
         """Nothing to do: what was popped is gone."""
