@@ -163,26 +163,3 @@ def test_sifting_that_is_broken_off_loses_nothing(opened: Callable[[], Frontier]
     steps.close()
     frontier.check()
     assert len(fetch_all(opened())) == 2 * STEP
-
-
-@pytest.mark.parametrize("opened", ["disk"], indirect=True)
-def test_a_step_reads_what_it_judges(opened: Callable[[], Frontier], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The queue is empty at once, its rows are read as they are judged: 100,000 of them take 0.6 s."""
-    frontier = opened()
-    frontier.push([Entry(f"{A}/{number}", 1.0) for number in range(2 * STEP + 1)])
-    server = frontier.server(A)
-    assert server is not None
-    reads = 0
-    row = StoredUrlQueue._row
-
-    def counted(queue: StoredUrlQueue, place: bytes) -> tuple[str, int, Any]:
-        nonlocal reads
-        reads += 1
-        return row(queue, place)
-
-    monkeypatch.setattr(StoredUrlQueue, "_row", counted)
-    steps = sift_in_steps(frontier, server, lambda _: None)
-    assert next(steps) == reads == STEP
-    assert len(server.urls) == len(frontier) == 0
-    assert list(steps) == [STEP, 1]
-    assert reads == 2 * STEP + 1
