@@ -23,19 +23,12 @@ from crawlproject.middlewares.hardening import (
     TolerantRedirectMiddleware,
 )
 from crawlproject.middlewares.robots import RobotsMiddleware
-from crawlproject.monitor import MonitorOptions
-from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware, counts_failures
-from crawlproject.options.all_settings import check_names
-from crawlproject.options.duplicates import DuplicateOptions
-from crawlproject.options.frontier import FrontierOptions
-from crawlproject.options.limits import LimitOptions
-from crawlproject.options.network import NetworkOptions
+from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware
+from crawlproject.options.all_settings import FAMILIES, check_names
+from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.presets import apply_preset
-from crawlproject.options.repository import repository_options
-from crawlproject.options.robots import RobotsOptions
-from crawlproject.options.seen import SeenOptions
+from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.start_errors import starting
-from crawlproject.options.traps import TrapOptions
 
 if TYPE_CHECKING:
     from typing import Self
@@ -94,13 +87,13 @@ class FrontierAddon:
     Raises ValueError at start for a wrong setting, or one that is a misspelling of one of ours.
     """
 
-    def __init__(self, spider: object = None) -> None:
-        self._spider = spider
+    def __init__(self, crawler: Crawler | None = None) -> None:
+        self._crawler = crawler
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Built by Scrapy."""
-        return cls(crawler.spider or crawler.spidercls)
+        return cls(crawler)
 
     @starting()
     def update_settings(self, settings: BaseSettings) -> None:
@@ -108,19 +101,14 @@ class FrontierAddon:
         check_names(settings)
         apply_preset(settings)
         _check_job_dir(settings)
-        FrontierOptions.from_settings(settings)
-        NetworkOptions.from_settings(settings)
-        SeenOptions.from_settings(settings)
-        RobotsOptions.from_settings(settings)
-        MonitorOptions.from_settings(settings)
-        DuplicateOptions.from_settings(settings)
-        has_repository = repository_options(settings) is not None
-        TrapOptions.from_settings(settings)
-        LimitOptions.from_settings(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits
             self._take_over_limits(settings)
+        options: dict[type, Any] = {
+            family: family.of(self._crawler) if self._crawler else family.from_settings(settings) for family in FAMILIES
+        }
+        has_repository = options[RepositorySettings].directory is not None
         # Scrapy's handler of ftp connects to whatever a name, or the server's answer to PASV, means at that moment.
         for scheme, handler in (("http", HANDLER), ("https", HANDLER), ("ftp", None)):
             _set_in(settings, "DOWNLOAD_HANDLERS", scheme, handler)
@@ -132,7 +120,7 @@ class FrontierAddon:
             for path, order in components.items():
                 settings.setdefault_in_component_priority_dict(name, load_object(path), order)
         self._replace(settings)
-        if counts_failures(settings):
+        if options[MonitorOptions].counts_failures:
             _count_failures(settings)
 
     @staticmethod
@@ -153,8 +141,9 @@ class FrontierAddon:
         settings.set("DOWNLOADER", "crawlproject.download.downloader.FrontierDownloader", priority="addon")
         delay = settings.getfloat("DOWNLOAD_DELAY")
         priority = settings.getpriority("DOWNLOAD_DELAY") or 0
-        if hasattr(self._spider, "download_delay") and priority < SETTINGS_PRIORITIES["spider"]:
-            delay = float(self._spider.download_delay)  # what Scrapy sets DOWNLOAD_DELAY to, later
+        spider: Any = self._crawler and (self._crawler.spider or self._crawler.spidercls)
+        if hasattr(spider, "download_delay") and priority < SETTINGS_PRIORITIES["spider"]:
+            delay = float(spider.download_delay)  # what Scrapy sets DOWNLOAD_DELAY to, later
         if delay > 0:
             settings.set("FRONTIER_REQUEST_DELAY", delay, priority="addon")
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.request import RequestFingerprinter
 
+from crawlproject.options.links import LinkOptions
 from crawlproject.options.seen import SeenOptions
 from crawlproject.seen import bytes_fingerprint, server_part, url_fingerprint, url_key
 from crawlproject.storage.seen_file import FILE_NAME, SeenFile
-from crawlproject.urls import Canonicalizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,19 +20,13 @@ if TYPE_CHECKING:
 
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
     from scrapy.utils.request import RequestFingerprinterProtocol
 
     from crawlproject.seen import ExactStore
+    from crawlproject.urls import Canonicalizer
 
 logger = logging.getLogger(__name__)
-
-
-def canonicalizer_from_settings(settings: BaseSettings) -> Canonicalizer:
-    """The project's canonical form of URLs: ``URL_DROP_PARAMETERS`` lists the parameters to remove."""
-    drop = settings.getlist("URL_DROP_PARAMETERS") if settings.get("URL_DROP_PARAMETERS") is not None else None
-    return Canonicalizer() if drop is None else Canonicalizer(drop)
 
 
 #: Keys that a Bloom filter is filled with at a time.
@@ -64,12 +58,12 @@ class SeenDupeFilter(BaseDupeFilter):
         canonicalizer: Canonicalizer,
         fingerprinter: RequestFingerprinterProtocol,
         stats: StatsCollector,
-        options: SeenOptions | None = None,
+        options: SeenOptions,
         *,
         debug: bool = False,
     ) -> None:
         self.canonicalizer = canonicalizer
-        self._options = options or SeenOptions()
+        self._options = options
         self.seen = self._options.in_memory()
         self._file = None if self._options.directory is None else SeenFile(self._options.directory / FILE_NAME)
         self._record: ExactStore | None = None  # keeps what a Bloom filter has met
@@ -89,10 +83,10 @@ class SeenDupeFilter(BaseDupeFilter):
         assert crawler.request_fingerprinter is not None
         assert crawler.stats is not None
         return cls(
-            canonicalizer_from_settings(crawler.settings),
+            LinkOptions.of(crawler).canonicalizer,
             crawler.request_fingerprinter,
             crawler.stats,
-            SeenOptions.from_settings(crawler.settings),
+            SeenOptions.of(crawler),
             debug=crawler.settings.getbool("DUPEFILTER_DEBUG"),
         )
 

@@ -12,7 +12,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from crawlproject.backends.backend import backend_from_options
 from crawlproject.discovery.discovery import Discovery
-from crawlproject.discovery.links import link_filter_from_settings
+from crawlproject.discovery.links import link_filter
 from crawlproject.discovery.page_limits import PAGE_LIMIT, PageLimits
 from crawlproject.discovery.sitemaps import CALLBACK
 from crawlproject.discovery.trap_guard import Around, TrapGuard
@@ -26,6 +26,7 @@ from crawlproject.options.start_errors import starting
 from crawlproject.requests.entries import GIVEN_UP, KEEP, UNSENT, RequestEntries
 from crawlproject.requests.link_request import link_failed
 from crawlproject.signals import connection_lost, session_closed
+from crawlproject.storage import StoreError
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
@@ -78,24 +79,24 @@ class FrontierScheduler(BaseScheduler):
         self._prepare_intake()
 
     @classmethod
-    @starting()
+    @starting(StoreError)
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Reads the settings ``FRONTIER_*``, opens the backend.
 
         Raises ValueError where a setting is wrong, StoreError where the backend's directory cannot be used.
         """
-        return cls(crawler, FrontierOptions.from_settings(crawler.settings))
+        return cls(crawler, FrontierOptions.of(crawler))
 
     # Scrapy's interface
 
     def _prepare_intake(self) -> None:
         """What links go through; here and not in ``open``, after which Scrapy cannot end a failed start cleanly."""
         around = Around(self._frontier, self._seen, self._backend, self._stats)
-        self._guard = TrapGuard.from_settings(self._crawler.settings, around)
-        link_filter = link_filter_from_settings(self._crawler.settings, self._crawler.spider)
-        self._discovery = Discovery(self._crawler, around, link_filter, self._options.quality, self._queued)
+        self._guard = TrapGuard.from_crawler(self._crawler, around)
+        rules = link_filter(self._crawler)
+        self._discovery = Discovery(self._crawler, around, rules, self._options.quality, self._queued)
         self._discovery.guard_by(self._guard)
-        limits = LimitOptions.from_settings(self._crawler.settings)
+        limits = LimitOptions.of(self._crawler)
         self._limits = PageLimits(self._frontier, limits.max_pages_per_server, limits.max_pages_per_domain)
         self._discovery.limit_by(self._limits)
 

@@ -20,7 +20,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from crawlproject.options.network import DEFAULTS
+from crawlproject.options.all_settings import DEFAULTS
 from testbed.dns import Name, Zone, running_name_server
 from testbed.web import Web, WebSpec, running_web
 

@@ -18,7 +18,7 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)  # until there is something to clea
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from crawlproject.options.frontier import DEFAULTS
+from crawlproject.options.all_settings import DEFAULTS
 from testbed.web import (
     PolitenessRule,
     WebSpec,

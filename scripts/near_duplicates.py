@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crawlproject.content import NearDuplicates, PageSketch
 from crawlproject.content.shingles import jaccard, shingle_hashes, word_hashes
-from crawlproject.options.duplicates import DEFAULTS
+from crawlproject.options.all_settings import DEFAULTS
 from crawlproject.seen import bytes_fingerprint
 from crawlproject.urls import PageLinks, extract
 

@@ -9,9 +9,10 @@ import time
 from typing import Any
 
 import pytest
+from scrapy.settings import Settings
 
 import crawlproject
-from crawlproject.middlewares.page_types import DEFAULT_TYPES, _pattern
+from crawlproject.options.links import LinkOptions
 from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS, DropRules
 
 #: Length of the shorter input, and how many times as long the longer one is.
@@ -73,7 +74,7 @@ def patterns() -> dict[tuple[re.Pattern[Any], str], str]:
     rules = DropRules.compile((*DEFAULT_DROP_PARAMS, "sid=<id>", ";sid=<id>", "x_*", ";x_*"))
     found[rules.path_params, "finditer"] = "DropRules.path_params"
     found[rules.hint, "finditer"] = "DropRules.hint"
-    found[re.compile("|".join(map(_pattern, DEFAULT_TYPES)), re.IGNORECASE), "fullmatch"] = "PageTypes"
+    found[LinkOptions.from_settings(Settings()).types, "fullmatch"] = "PageTypes"
     return found
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy import signals
 
-from crawlproject.dupefilter import canonicalizer_from_settings
 from crawlproject.frontier import Entry
 from crawlproject.frontier.entry import path_of, url_of
+from crawlproject.options.links import LinkOptions
 from crawlproject.requests.codec import REQUEST
 from crawlproject.requests.link_request import link_failed
 from crawlproject.storage import DiskFetchedPages, FetchedPage
@@ -110,7 +110,7 @@ class Recrawl:
         self._codec = codec
         self._pages = DiskFetchedPages(store)
         self._answers: dict[Request, Answer] = {}
-        self._canonical = canonicalizer_from_settings(crawler.settings).canonical
+        self._canonical = LinkOptions.of(crawler).canonicalizer.canonical
         crawler.signals.connect(self._not_taken, signals.spider_error)
         crawler.signals.connect(self._not_taken, signals.item_error)
 

@@ -44,13 +44,13 @@ class Command(parse.Command):
 
 def _requests(links: Links, spider: Spider) -> Iterator[Request]:
     """The links that the frontier would queue, but for what it knows of their servers and has met before."""
-    from crawlproject.discovery.links import link_filter_from_settings
-    from crawlproject.dupefilter import canonicalizer_from_settings
+    from crawlproject.discovery.links import link_filter
+    from crawlproject.options.links import LinkOptions
 
     assert links.response is not None
     encoding = getattr(links.response, "encoding", "utf-8")
-    canonicalizer = canonicalizer_from_settings(spider.settings)
-    reason_to_skip = link_filter_from_settings(spider.settings, spider).reason
+    canonicalizer = LinkOptions.of(spider.crawler).canonicalizer
+    reason_to_skip = link_filter(spider.crawler).reason
     urls = canonicalizer.batch(links.hrefs, links.base or links.response.url, encoding)
     for url in dict.fromkeys(urls):
         if url is not None and reason_to_skip(url) is None:

@@ -63,6 +63,8 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Do it; UsageError where the arguments are wrong, exit code 1 where there is nothing to be had."""
+        from crawlproject.options.repository import RepositorySettings
+
         assert self.settings is not None
         with command_needs_extra("repository", "repository"):
             from crawlproject.repository import PageIndex, RepositoryError, reindex
@@ -72,8 +74,11 @@ class Command(ScrapyCommand):
             raise UsageError(f"expected {', '.join(ACTIONS)}, got {action or 'nothing'}", print_help=False)
         if len(rest) < ACTIONS[action] or len(rest) > ACTIONS[action] + 1:
             raise UsageError(f"{action}: expected {'a URL and ' * ACTIONS[action]}a directory", print_help=False)
-        names = (*rest[ACTIONS[action] :], opts.dir, self.settings.get("REPOSITORY_DIR"))
-        directory = next(filter(None, names), None)
+        try:
+            configured = RepositorySettings.from_settings(self.settings).directory
+        except ValueError as error:
+            raise UsageError(str(error), print_help=False) from error
+        directory = next(filter(None, (*rest[ACTIONS[action] :], opts.dir, configured)), None)
         if directory is None:
             raise UsageError("which directory? name it, or set REPOSITORY_DIR", print_help=False)
         try:

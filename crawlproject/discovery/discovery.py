@@ -9,6 +9,7 @@ from crawlproject.discovery.crawl_delays import CrawlDelays
 from crawlproject.discovery.links import STEP, LinkIntake
 from crawlproject.discovery.sitemaps import SitemapIntake
 from crawlproject.discovery.skipped_files import SkippedFiles
+from crawlproject.options.links import LinkOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,9 +41,10 @@ class Discovery:
         self._frontier, seen, self._backend, stats = around
         self._queued = queued
         assert crawler.spider is not None
-        self._intake = LinkIntake(seen, link_filter, quality, stats, crawler.settings)
-        self.files = self._intake.files = SkippedFiles(self._frontier, stats, crawler.settings)
-        self._sitemaps = SitemapIntake(seen, link_filter.without_patterns(), stats, crawler.settings, crawler.spider)
+        options = LinkOptions.of(crawler)
+        self._intake = LinkIntake(seen, link_filter, quality, stats, options)
+        self.files = self._intake.files = SkippedFiles(self._frontier, stats, options)
+        self._sitemaps = SitemapIntake(seen, link_filter.without_patterns(), stats, options, crawler.spider)
         self._crawl_delays = CrawlDelays(self._frontier, stats, crawler.settings)
 
     def guard_by(self, guard: TrapGuard | None) -> None:

@@ -13,6 +13,7 @@ from crawlproject.frontier import Entry
 from crawlproject.frontier.quality import link_gains
 from crawlproject.links import DUPLICATE_OF, SKIP_LINKS
 from crawlproject.options.limits import LimitOptions
+from crawlproject.options.links import LinkOptions
 from crawlproject.storage.link_file import LinkRecord
 from crawlproject.urls import LinkFilter, server_key, why_none
 from crawlproject.urls.known_urls import remembering
@@ -20,8 +21,8 @@ from crawlproject.urls.known_urls import remembering
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.discovery.page_limits import PageLimits
@@ -76,7 +77,7 @@ class LinkIntake:
         link_filter: LinkFilter,
         quality: Quality,
         stats: StatsCollector,
-        settings: BaseSettings,
+        options: LinkOptions,
     ) -> None:
         self.guard: TrapGuard | None = None  # who judges links by the pages they stand on
         self.limits: PageLimits | None = None
@@ -88,8 +89,8 @@ class LinkIntake:
         self._filter_of_files, self._seed_filter_of_files = of_files.reason, of_files.without_patterns().reason
         self._quality = quality
         self._stats = stats
-        self._depth_limit = settings.getint("DEPTH_LIMIT")
-        self._record = LinkRecord.from_settings(settings, stats)
+        self._depth_limit = options.max_depth
+        self._record = None if options.record is None else LinkRecord(options.record, stats)
 
     def find(self, links: Links, payload: Any = None) -> Found:
         """The new ones among ``links``, with ``payload``, and what they add to others."""
@@ -219,19 +220,22 @@ def is_read(response: Response) -> bool:
     return SKIP_LINKS not in response.meta and is_html(response)
 
 
-def link_filter_from_settings(settings: BaseSettings, spider: object) -> LinkFilter:
-    """The rules of following: ``LINKS_SKIP_EXTENSIONS``, ``LINKS_INCLUDE``, ``LINKS_EXCLUDE``, ``FRONTIER_DENY_FILE``,
-    ``URLLENGTH_LIMIT`` and the spider's ``allowed`` (domains, ports as well) or ``allowed_domains``."""
-    limits = LimitOptions.from_settings(settings)
-    options: dict[str, object] = {"denied": limits.denied, "include": limits.include, "exclude": limits.exclude}
-    if settings.get("LINKS_SKIP_EXTENSIONS") is not None:
-        options["extensions"] = frozenset(settings.getlist("LINKS_SKIP_EXTENSIONS"))
-    if settings.getint("URLLENGTH_LIMIT") > 0:
-        options["max_length"] = settings.getint("URLLENGTH_LIMIT")
-    name = next((name for name in ("allowed", "allowed_domains") if getattr(spider, name, None)), None)
+def link_filter(crawler: Crawler) -> LinkFilter:
+    """Which links are followed: by ``LinkOptions``, ``FRONTIER_DENY_FILE``, ``URLLENGTH_LIMIT`` and the spider's
+    ``allowed`` (domains, ports as well) or ``allowed_domains``. Raises ValueError."""
+    links = LinkOptions.of(crawler)
+    rules = LinkFilter(
+        denied=LimitOptions.of(crawler).denied,
+        include=links.include,
+        exclude=links.exclude,
+        extensions=links.skip_extensions,
+    )
+    if links.max_length:
+        rules = replace(rules, max_length=links.max_length)
+    name = next((name for name in ("allowed", "allowed_domains") if getattr(crawler.spider, name, None)), None)
+    if name is None:
+        return rules
     try:
-        if name is not None:
-            options["allowed"] = frozenset(getattr(spider, name))
-        return LinkFilter(**options)  # type: ignore[arg-type]
+        return replace(rules, allowed=frozenset(getattr(crawler.spider, name)))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error

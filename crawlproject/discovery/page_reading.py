@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from scrapy.settings import BaseSettings
 
     from crawlproject.download.body_budget import Share
 
@@ -77,12 +76,12 @@ def read_page(response: TextResponse, *, with_text: bool = False) -> PageLinks:
     return page
 
 
-def wants_text(settings: BaseSettings) -> bool:
+def wants_text(crawler: Crawler) -> bool:
     """Whether anybody looks at the text of pages: the search for near-duplicates, or the guard of traps.
 
     Then the text is taken when a page is read for its links, or it would be parsed twice.
     """
-    return DuplicateOptions.from_settings(settings).near or TrapOptions.from_settings(settings).is_guarded
+    return DuplicateOptions.of(crawler).near or TrapOptions.of(crawler).is_guarded
 
 
 class LargePageMiddleware:
@@ -99,7 +98,7 @@ class LargePageMiddleware:
         self._stats = crawler.stats
         self._budget = crawl_budget(crawler)
         return_freed_memory()
-        self._with_text = wants_text(crawler.settings)
+        self._with_text = wants_text(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

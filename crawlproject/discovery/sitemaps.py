@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from scrapy import Request, Spider
-    from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.links import Links
+    from crawlproject.options.links import LinkOptions
     from crawlproject.urls import LinkFilter
 
 #: Name of the callback of spiders that read sitemaps.
@@ -45,14 +45,14 @@ class SitemapIntake:
         seen: SeenDupeFilter,
         link_filter: LinkFilter,
         stats: StatsCollector,
-        settings: BaseSettings,
+        options: LinkOptions,
         spider: Spider,
     ) -> None:
         self._seen = seen
         self._filter = replace(link_filter, extensions=frozenset())  # .gz and .txt are as good as .xml
         self._stats = stats
         self._callback: Callable[..., Any] | None = None
-        if settings.getbool("LINKS_SITEMAPS"):
+        if options.sitemaps:
             self._callback = getattr(spider, CALLBACK, None)
         self._counts: Counter[str] = Counter()  # by server
 

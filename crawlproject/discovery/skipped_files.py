@@ -8,16 +8,14 @@ from cachetools import LRUCache
 
 from crawlproject.discovery.page_reading import HTML_TYPES, media_type
 from crawlproject.frontier.learning.file_kinds import PAGES, FileKinds, extension_of, kind_of
-from crawlproject.options.links import DEFAULTS
-from crawlproject.options.values import SettingValues
-from crawlproject.urls import NON_TEXT_EXTENSIONS, server_key
+from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
     from scrapy.http import Response
-    from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.frontier import Frontier
+    from crawlproject.options.links import LinkOptions
 
 #: Servers that must have answered an extension with files, and none with a page, before one answer is enough elsewhere.
 AGREEING_SERVERS = 3
@@ -39,14 +37,11 @@ class SkippedFiles:
     Stats: ``frontier/links/dropped/extension`` (links that waited), ``frontier/links/probed/extension``.
     """
 
-    def __init__(self, frontier: Frontier, stats: StatsCollector, settings: BaseSettings) -> None:
+    def __init__(self, frontier: Frontier, stats: StatsCollector, options: LinkOptions) -> None:
         self._frontier = frontier
         self._stats = stats
-        self._needed = SettingValues(settings, DEFAULTS).count("LINKS_SKIP_AFTER", least=0)
-        chosen = settings.get("LINKS_SKIP_EXTENSIONS")
-        self._extensions = (
-            NON_TEXT_EXTENSIONS if chosen is None else frozenset(settings.getlist("LINKS_SKIP_EXTENSIONS"))
-        )
+        self._needed = options.skip_after
+        self._extensions = options.skip_extensions
         # (server, kind) -> links queued to learn from, in this run.
         self._probed: LRUCache[tuple[str, str], int] = LRUCache(PROBES_REMEMBERED)
         # Extension -> servers where a kind of it turned out to be files, up to AGREEING_SERVERS of them.

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.backends.backend import MemoryBackend
@@ -84,10 +84,10 @@ class TrapGuard:
                 self._rules[server.key] = server.guard.visit_ids.rules()
 
     @classmethod
-    def from_settings(cls, settings: BaseSettings, around: Around) -> Self | None:
-        """Settings: ``GUARD_*``; None where there is to be none. Raises ValueError for a wrong one."""
-        warn_of_removed(settings)
-        options = TrapOptions.from_settings(settings)
+    def from_crawler(cls, crawler: Crawler, around: Around) -> Self | None:
+        """None without ``GUARD_ENABLED``. Raises ValueError for a wrong setting."""
+        warn_of_removed(crawler.settings)
+        options = TrapOptions.of(crawler)
         return cls(around, options) if options.is_guarded else None
 
     def page(

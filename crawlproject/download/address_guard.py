@@ -10,7 +10,7 @@ addresses that carry another one.
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy.exceptions import IgnoreRequest
@@ -20,8 +20,9 @@ from crawlproject.urls import host_of, server_key
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from crawlproject.options.network import Network
+
 Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
 
 #: Kind -> networks; the first that holds an address says its kind.
 _REFUSED = {

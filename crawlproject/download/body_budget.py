@@ -268,7 +268,7 @@ def crawl_budget(crawler: Crawler) -> BodyBudget:
     if budget is None:
         assert crawler.stats is not None
         count = crawler.stats.inc_value
-        limit = NetworkOptions.from_settings(crawler.settings).max_active_size
+        limit = NetworkOptions.of(crawler).max_active_size
         budget = _budgets[crawler] = BodyBudget(
             limit,
             lambda: count("downloader/bodies_paused"),

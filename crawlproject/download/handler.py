@@ -35,6 +35,7 @@ from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.resolver import close_resolver, crawl_resolver
 from crawlproject.download.timing import CLOCK, TimedResponse, Timing
 from crawlproject.engine import engine_of
+from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.network import NetworkOptions
 from crawlproject.urls.server_key import server_key
 
@@ -77,23 +78,20 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
     def __init__(self, crawler: Crawler) -> None:
         BaseStreamingDownloadHandler.__init__(self, crawler)  # not the pool of AiohttpDownloadHandler
         self._ssl_context: ssl.SSLContext = _make_ssl_context(crawler.settings)
-        self._connect_timeout = crawler.settings.getfloat("FRONTIER_CONNECT_TIMEOUT", 10.0)
-        options = NetworkOptions.from_settings(crawler.settings)
+        sessions = FrontierOptions.of(crawler)
+        self._connect_timeout = sessions.connect_timeout
+        options = NetworkOptions.of(crawler)
         self._guard = AddressGuard(options.allowed_networks)
         self._resolver = crawl_resolver(crawler)
         self._budget = crawl_budget(crawler)
         self._prefetch = DnsPrefetch(self._resolver, partial(self._ask_scheduler, "upcoming_servers"), options.prefetch)
         self._pool = ConnectionPool(
-            max(1, crawler.settings.getint("FRONTIER_MAX_SESSIONS", 64)) + self._max_parked(crawler),
+            sessions.max_sessions + sessions.max_parked,
             Opening(self._ssl_context, self._resolver, self._guard, self._unsolicited),
             on_lost=self._lost,
         )
         crawler.signals.connect(self._session_closed, signals.session_closed)
         crawler.signals.connect(self._load, signals.load_asked)
-
-    @staticmethod
-    def _max_parked(crawler: Crawler) -> int:
-        return max(0, crawler.settings.getint("FRONTIER_MAX_PARKED", 0))
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)

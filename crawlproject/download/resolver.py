@@ -166,6 +166,6 @@ def crawl_resolver(crawler: Crawler) -> CachingResolver:
     resolver = _resolvers.get(crawler)
     if resolver is None:
         assert crawler.stats is not None
-        options = NetworkOptions.from_settings(crawler.settings)
+        options = NetworkOptions.of(crawler)
         resolver = _resolvers[crawler] = CachingResolver(options, crawler.stats)
     return resolver

@@ -52,8 +52,8 @@ class AdmissionMiddleware(CrawlerMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._guard = AddressGuard(NetworkOptions.from_settings(crawler.settings).allowed_networks)
-        denied = LimitOptions.from_settings(crawler.settings).denied
+        self._guard = AddressGuard(NetworkOptions.of(crawler).allowed_networks)
+        denied = LimitOptions.of(crawler).denied
         self._denied = LinkFilter(denied=denied, schemes=_ANY_SCHEME) if denied else None
         self._refused: LRUCache[str, bool] = LRUCache(REFUSALS_REMEMBERED)
 

@@ -28,6 +28,7 @@ from crawlproject.frontier import Measurement, retry_after_seconds
 from crawlproject.links import SKIP_LINKS, Links
 from crawlproject.middlewares.page_types import BY_TYPE
 from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.network import NetworkOptions
 from crawlproject.requests.codec import ORIGIN
 from crawlproject.requests.entries import UNSENT
 from crawlproject.requests.failure_words import in_words
@@ -100,7 +101,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if not crawler.settings.getbool("SERVER_TIMING_ENABLED", True):
+        if not NetworkOptions.of(crawler).measures_servers:
             raise NotConfigured
         super().__init__(crawler)
 
@@ -211,7 +212,7 @@ class OriginMiddleware(CrawlerMiddleware):
     """Notes in each request what page it comes from (spider middleware, last of all): see ``unstored``."""
 
     def __init__(self, crawler: Crawler) -> None:
-        if FrontierOptions.from_settings(crawler.settings).backend != "disk":
+        if FrontierOptions.of(crawler).backend != "disk":
             raise NotConfigured
         super().__init__(crawler)
 

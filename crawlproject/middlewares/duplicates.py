@@ -56,10 +56,10 @@ class DuplicatesMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Raises NotConfigured where nothing is to be looked for, ValueError for a wrong setting."""
-        options = DuplicateOptions.from_settings(crawler.settings)
+        options = DuplicateOptions.of(crawler)
         if not (options.exact or options.near):
             raise NotConfigured
-        frontier = FrontierOptions.from_settings(crawler.settings)
+        frontier = FrontierOptions.of(crawler)
         middleware = cls(crawler, options, frontier.directory if frontier.backend == "disk" else None)
         crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, signals.spider_closed)

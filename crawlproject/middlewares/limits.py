@@ -33,7 +33,7 @@ class LimitsMiddleware(CrawlerMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._limits = LimitOptions.from_settings(crawler.settings)
+        self._limits = LimitOptions.of(crawler)
         self._pages = 0
         self._bytes = 0
         self._is_closing = False

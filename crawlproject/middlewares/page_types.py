@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured, StopDownload
 
 from crawlproject.discovery.sitemaps import CALLBACK
+from crawlproject.options.links import LinkOptions
 from crawlproject.options.start_errors import starting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import re
     from typing import Self
 
     from scrapy import Request, Spider
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 #: ``Request.meta``: its body is read only where it is of one of ``LINKS_TYPES``; links have it, requests may.
 BY_TYPE = "links_types"
 
-#: Text, and what is text by another name: HTML, XML and what is written in it, JSON.
-DEFAULT_TYPES = ("text/*", "application/xhtml+xml", "application/xml", "*/*+xml", "application/json", "*/*+json")
-
-_type = re.compile(r"[a-z0-9!#$&^_.+-]+|\*", re.IGNORECASE).fullmatch
-
 
 class PageTypes:
     """An extension that stops the download of other types when their headers have come.
@@ -36,16 +31,16 @@ class PageTypes:
     Setting: ``LINKS_TYPES``.  Stats: ``frontier/links/stopped/content_type``.
     """
 
-    def __init__(self, types: Iterable[str], stats: StatsCollector) -> None:
-        self._is_read = re.compile("|".join(map(_pattern, types)), re.IGNORECASE).fullmatch
+    def __init__(self, types: re.Pattern[str], stats: StatsCollector) -> None:
+        self._is_read = types.fullmatch
         self._stats = stats
 
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Built by Scrapy. Raises NotConfigured where all types are read, ValueError for what is no type."""
-        types = crawler.settings.getlist("LINKS_TYPES", list(DEFAULT_TYPES))
-        if not types or "*/*" in types:
+        types = LinkOptions.of(crawler).types
+        if types is None:
             raise NotConfigured
         assert crawler.stats is not None
         extension = cls(types, crawler.stats)
@@ -61,11 +56,3 @@ class PageTypes:
         if media_type and self._is_read(media_type) is None:
             self._stats.inc_value("frontier/links/stopped/content_type")
             raise StopDownload(fail=False)
-
-
-def _pattern(media_type: str) -> str:
-    """``text/*`` or ``*/*+xml`` as a regular expression."""
-    parts = media_type.strip().split("/")
-    if len(parts) != 2 or not all(_type(part.removeprefix("*")) or part == "*" for part in parts):
-        raise ValueError(f"LINKS_TYPES={media_type!r}: must be media types as text/html, text/* or */*+xml")
-    return re.escape(media_type.strip()).replace(r"\*", "[^/]*")

@@ -32,7 +32,7 @@ class RecrawlMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Built by Scrapy; not for a frontier in memory, which remembers no pages to fetch again."""
-        if FrontierOptions.from_settings(crawler.settings).backend != "disk":
+        if FrontierOptions.of(crawler).backend != "disk":
             raise NotConfigured
         return cls(crawler)
 

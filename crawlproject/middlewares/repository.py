@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import logging
 import re
+import socket
 import time
 from http.client import responses
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import scrapy
 from scrapy import signals
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import call_later, is_asyncio_available
 
+import crawlproject
 from crawlproject.download.handler import TIMING
 from crawlproject.download.timing import CLOCK, Timing
 from crawlproject.engine import engine_of
-from crawlproject.options.repository import repository_options
+from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.start_errors import starting
-from crawlproject.repository import Capture, Measured, Repository, RepositoryError
+from crawlproject.repository import COMPRESSIONS, Capture, Measured, Repository, RepositoryError, RepositoryOptions
 from crawlproject.requests.entries import KEEP
 from crawlproject.urls import server_key
 
@@ -33,7 +37,6 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import CallLaterResult
 
     from crawlproject.download.timing import Exchange
-    from crawlproject.repository import RepositoryOptions
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +83,7 @@ class RepositoryMiddleware:
     @starting(RepositoryError)
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Opens the repository. Raises RepositoryError where it cannot be written, ValueError for a wrong setting."""
-        options = repository_options(crawler.settings, crawler.spider.name if crawler.spider else "")
+        options = repository_options(crawler)
         if options is None:
             raise NotConfigured
         if not is_asyncio_available():
@@ -136,6 +139,31 @@ class RepositoryMiddleware:
         except OSError as error:
             self._stats.inc_value("repository/failures")
             logger.error("The last file of the repository is left for the next crawl to finish: %s", error)
+
+
+def repository_options(crawler: Crawler) -> RepositoryOptions | None:
+    """How the repository is written; None without ``REPOSITORY_DIR``."""
+    chosen = RepositorySettings.of(crawler)
+    if chosen.directory is None:
+        return None
+    name = crawler.spider.name if crawler.spider else ""
+    own = f"crawlproject/{crawlproject.__version__}"
+    return RepositoryOptions(
+        directory=chosen.directory,
+        compression=COMPRESSIONS[chosen.compression],
+        file_size=chosen.file_size,
+        prefix=chosen.prefix or re.sub(r"[^A-Za-z0-9_]+", "_", name) or "crawl",
+        info={
+            "software": f"{own} Scrapy/{scrapy.__version__} FastWARC/{version('fastwarc')}",
+            "format": "WARC File Format 1.1",
+            "conformsTo": "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
+            "operator": chosen.operator,
+            "robots": "classic" if crawler.settings.getbool("ROBOTSTXT_OBEY") else "ignore",
+            "http-header-user-agent": crawler.settings["USER_AGENT"],
+            "hostname": socket.gethostname(),
+            "isPartOf": name,
+        },
+    )
 
 
 def _capture(request: Request, response: Response, sent: float) -> Capture:

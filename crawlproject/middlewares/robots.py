@@ -91,7 +91,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)  # raises NotConfigured without ROBOTSTXT_OBEY
-        self._options = RobotsOptions.from_settings(crawler.settings)
+        self._options = RobotsOptions.of(crawler)
         self._copies: TLRUCache[str, Copy] = TLRUCache(
             self._options.cache_size, lambda _key, copy, now: now + copy.lifetime, CLOCK, lambda copy: copy.size
         )

@@ -7,6 +7,5 @@ LoopLag, stats, signals.load_asked --> LoadMonitor --> stats monitor/*, log --> 
 
 from crawlproject.monitor.load import LoadMonitor
 from crawlproject.monitor.throttle import Throttle
-from crawlproject.options.monitor import MonitorOptions
 
-__all__ = ["LoadMonitor", "MonitorOptions", "Throttle"]
+__all__ = ["LoadMonitor", "Throttle"]

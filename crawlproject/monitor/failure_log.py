@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from scrapy.logformatter import LogFormatter
 from scrapy.spidermiddlewares.httperror import HttpError, HttpErrorMiddleware
 
-from crawlproject.options.values import SettingValues
 from crawlproject.requests.link_request import FETCH_FAILURES
 
 if TYPE_CHECKING:
@@ -18,17 +17,9 @@ if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.http import Response
     from scrapy.logformatter import LogFormatterResult
-    from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
 logger = logging.getLogger(__name__)
-
-SETTING = "FRONTIER_LOG_FAILURES"
-
-#: Lines are what Scrapy does; this project's settings and its spider ``web`` choose counts.
-DEFAULTS: dict[str, Any] = {SETTING: "lines"}
-
-CHOICES = ("lines", "counts")
 
 #: Beginnings of the names of stats, and what stands before the rest of the name in the line of counts.
 COUNTED = {
@@ -71,11 +62,6 @@ class CountingHttpErrorMiddleware(HttpErrorMiddleware):
         level = logging.DEBUG if response.meta.get("depth") else logging.WARNING
         logger.log(level, "Not fetched: %s: status %d", response.request, response.status)
         return ()
-
-
-def counts_failures(settings: BaseSettings) -> bool:
-    """What the setting says. Raises ValueError."""
-    return SettingValues(settings, DEFAULTS).choice(SETTING, CHOICES) == "counts"
 
 
 def failure_counts(stats: Mapping[str, Any], counted: Mapping[str, str] = MappingProxyType(COUNTED)) -> str:

@@ -80,9 +80,10 @@ class LoadMonitor:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Reads the settings ``MONITOR_*`` and ``METRICS_*``; raises ValueError where one is wrong."""
-        if not crawler.settings.getbool("MONITOR_ENABLED", True):
+        options = MonitorOptions.of(crawler)
+        if not options.enabled:
             raise NotConfigured
-        return cls(crawler, MonitorOptions.from_settings(crawler.settings))
+        return cls(crawler, options)
 
     def _opened(self) -> None:
         scheduler = frontier_scheduler(self._crawler)

@@ -1,6 +1,8 @@
-"""The settings of this project: declared, checked and parsed once per crawl; passed on as values.
+"""The settings of this project: declared, checked and parsed here, once per crawl; passed on as values.
 
-One module for each family of settings, with its table of defaults and a frozen dataclass of parsed values;
-``all_settings.py`` joins the tables. Nothing outside this package reads a setting of this project by its name. No
-behaviour lives here.
+One module for each family of settings, with a frozen dataclass of its parsed values.  Its ``read`` declares each
+setting in one place: name, default (with the reason beside it) and check.  ``FrontierOptions.of(crawler)`` gives the
+values of a crawl.  ``values.py`` has what the families share; ``all_settings.py`` lists them, with all defaults.
+
+No other package reads a setting of this project by its name.  The behaviour that settings choose lives elsewhere.
 """

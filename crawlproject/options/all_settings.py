@@ -1,4 +1,4 @@
-"""Every setting of this project with its default, from the tables beside the code that reads them; and typos."""
+"""All families of settings, their defaults, and the check for misspelt names."""
 
 from __future__ import annotations
 
@@ -8,60 +8,65 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import default_settings
 
-from crawlproject.monitor import failure_log
-from crawlproject.options import (
-    duplicates,
-    frontier,
-    limits,
-    links,
-    monitor,
-    network,
-    presets,
-    repository,
-    robots,
-    seen,
-    traps,
-)
+from crawlproject.options.duplicates import DuplicateOptions
+from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.limits import LimitOptions
+from crawlproject.options.links import LinkOptions
+from crawlproject.options.monitor import MonitorOptions
+from crawlproject.options.network import NetworkOptions
+from crawlproject.options.presets import PresetOptions
+from crawlproject.options.repository import RepositorySettings
+from crawlproject.options.robots import RobotsOptions
+from crawlproject.options.seen import SeenOptions
+from crawlproject.options.traps import REMOVED, TrapOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scrapy.settings import BaseSettings
 
+    from crawlproject.options.values import Options
+
 logger = logging.getLogger(__name__)
 
-#: Setting -> default; docs/settings.md and docs/limits.md list them.
+FAMILIES: tuple[type[Options], ...] = (
+    FrontierOptions,
+    PresetOptions,
+    LimitOptions,
+    NetworkOptions,
+    RobotsOptions,
+    LinkOptions,
+    TrapOptions,
+    DuplicateOptions,
+    SeenOptions,
+    MonitorOptions,
+    RepositorySettings,
+)
+
+#: Set by the add-on itself; settings of earlier versions.
+OTHERS = frozenset(("FRONTIER_REQUEST_DELAY", *REMOVED))
+
+#: Setting of this project -> default; docs/settings.md and docs/limits.md list them.
 DEFAULTS: dict[str, Any] = {
-    **frontier.DEFAULTS,
-    **presets.DEFAULTS,
-    **limits.DEFAULTS,
-    **network.DEFAULTS,
-    **robots.DEFAULTS,
-    **links.DEFAULTS,
-    **traps.DEFAULTS,
-    **duplicates.DEFAULTS,
-    **seen.DEFAULTS,
-    **monitor.DEFAULTS,
-    **failure_log.DEFAULTS,
-    **repository.DEFAULTS,
+    name: default
+    for family in FAMILIES
+    for name, default in family.defaults().items()
+    if name not in OTHERS and not hasattr(default_settings, name)
 }
 
-#: What the add-on sets for itself, and settings of earlier versions, of which is said elsewhere that they are gone.
-OTHERS = frozenset(("FRONTIER_REQUEST_DELAY", *traps.REMOVED))
-
-#: How names of settings begin that are this project's, or Scrapy's.
+#: Beginnings of the names of this project's settings; some of Scrapy's begin so, too.
 PREFIXES = tuple(sorted({name.partition("_")[0] + "_" for name in DEFAULTS}))
 
-#: Least similarity of a misspelt name with the right one: where its beginning is ours, and where it is not.
+#: Least similarity of a misspelt name to the right one: with one of our beginnings, and without.
 _SIMILAR, _VERY_SIMILAR = 0.8, 0.9
-#: And of what stands behind that beginning.
+#: And of the rest of the name.
 _SIMILAR_END = 0.7
 
 
 def check_names(settings: BaseSettings) -> None:
-    """Raise ValueError for a setting that is a misspelling of one of ours, warn of others that nothing reads.
+    """Raise ValueError for a misspelling of one of our settings, log a warning for others that nothing reads.
 
-    A name that begins like ours and resembles none may be the project's own; so may one that begins otherwise.
+    A name with one of our beginnings that resembles none may be the project's own; so may one with another beginning.
     """
     for name in sorted(map(str, settings)):
         if name in DEFAULTS or name in OTHERS or name in vars(default_settings):
@@ -77,11 +82,11 @@ def check_names(settings: BaseSettings) -> None:
 
 
 def _ends_alike(name: str, meant: str) -> bool:
-    """Whether two names are alike behind their prefixes, as REPOSITORY_URL and REPOSITORY_DIR are not."""
+    """Whether two names are alike after their prefixes. REPOSITORY_URL and REPOSITORY_DIR are not."""
     end, right = name.partition("_")[2], meant.partition("_")[2]
     return end.startswith(right) or closest(end, [right], _SIMILAR_END) is not None
 
 
 def closest(name: str, names: Iterable[str], similarity: float = 0.6) -> str | None:
-    """That of ``names`` which ``name`` most probably is a misspelling of; None: of none."""
+    """The one of ``names`` that ``name`` most probably misspells, or None."""
     return next(iter(get_close_matches(name, list(names), 1, similarity)), None)

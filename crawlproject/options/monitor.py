@@ -1,58 +1,56 @@
-"""The settings ``MONITOR_*`` and ``METRICS_*``: read here and nowhere else, checked once, passed on as values."""
+"""The settings ``MONITOR_*`` and ``METRICS_*``, and what the log says of failed pages (docs/monitoring.md)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from crawlproject.options.values import SettingValues
+from crawlproject.options.values import Options
 
 if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
+    from typing import Self
 
-DEFAULTS: dict[str, Any] = {
-    "MONITOR_ENABLED": True,
-    # Long enough for a mean, short enough to act before time-outs strike: two bad ones in a row lower the limit.
-    "MONITOR_INTERVAL": 5.0,
-    # A full-speed crawl of a web on loopback, whose CPU is at 100%, lags by 0.1 s (docs/monitoring.md).
-    "MONITOR_MAX_LAG": 1.0,
-    "MONITOR_MAX_MEMORY": 0,
-    "METRICS_PORT": 0,
-    "METRICS_HOST": "127.0.0.1",
-}
+    from crawlproject.options.values import Reader
 
 
 @dataclass(frozen=True)
-class MonitorOptions:
-    """How the load is watched, checked."""
+class MonitorOptions(Options):
+    """How the load is measured and reported."""
 
-    #: Seconds between two looks.
-    interval: float = 5.0
-    #: Mean lag of the event loop (seconds) above which fewer sessions are opened; 0 = whatever it is.
-    max_lag: float = 1.0
-    #: Bytes of memory above which fewer sessions are opened; 0 = however many.
-    max_memory: int = 0
-    #: Seconds between two lines in the log; 0 = none (Scrapy's ``LOGSTATS_INTERVAL``).
-    log_interval: float = 60.0
+    enabled: bool
+    #: Seconds between two measurements.
+    interval: float
+    #: Mean lag of the event loop (seconds) above which fewer sessions are opened; 0 = no limit.
+    max_lag: float
+    #: Bytes of memory above which fewer sessions are opened; 0 = no limit.
+    max_memory: int
+    #: Seconds between two lines in the log; 0 = none.
+    log_interval: float
     #: Where Prometheus finds the metrics; port 0 = nowhere.
-    metrics_host: str = "127.0.0.1"
-    metrics_port: int = 0
+    metrics_host: str
+    metrics_port: int
+    #: Whether failed pages are counted in the log by kind, instead of a line for each.
+    counts_failures: bool
 
     @classmethod
-    def from_settings(cls, settings: BaseSettings) -> MonitorOptions:
-        """Read and check; raises ValueError naming setting and value."""
-        values = SettingValues(settings, DEFAULTS)
-        interval = values.number("MONITOR_INTERVAL")
+    def read(cls, reader: Reader) -> Self:
+        """See ``Options``."""
+        # Long enough for a mean, short enough to act before time-outs: two bad intervals in a row lower the limit.
+        interval = reader.number("MONITOR_INTERVAL", 5.0)
         if not interval:
-            raise ValueError(f"MONITOR_INTERVAL={values.value('MONITOR_INTERVAL')!r}: must be above 0")
-        port = values.count("METRICS_PORT", least=0)
+            raise reader.wrong("MONITOR_INTERVAL", "above 0")
+        port = reader.count("METRICS_PORT", 0)
         if port > 65_535:
-            raise ValueError(f"METRICS_PORT={values.value('METRICS_PORT')!r}: must be a port, at most 65535")
+            raise reader.wrong("METRICS_PORT", "a port, at most 65535")
         return cls(
+            enabled=reader.switch("MONITOR_ENABLED", True),
             interval=interval,
-            max_lag=values.number("MONITOR_MAX_LAG"),
-            max_memory=values.count("MONITOR_MAX_MEMORY", least=0) * 1024 * 1024,
-            log_interval=settings.getfloat("LOGSTATS_INTERVAL"),
-            metrics_host=str(values.value("METRICS_HOST")),
+            # A full-speed crawl of a web on loopback, with its CPU at 100%, lags by 0.1 s (docs/monitoring.md).
+            max_lag=reader.number("MONITOR_MAX_LAG", 1.0),
+            max_memory=reader.count("MONITOR_MAX_MEMORY", 0) * 1024 * 1024,
+            log_interval=reader.number("LOGSTATS_INTERVAL", 60.0),
+            metrics_host=str(reader.value("METRICS_HOST", "127.0.0.1")),
             metrics_port=port,
+            # Lines are what Scrapy does; this project's settings and its spider ``web`` choose counts.
+            counts_failures=reader.choice("FRONTIER_LOG_FAILURES", "lines", ("lines", "counts")) == "counts",
         )

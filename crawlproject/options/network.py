@@ -1,47 +1,27 @@
-"""The settings ``FRONTIER_DNS_*``, ``ALLOWED_NETWORKS``, ``DOWNLOAD_MAX_ACTIVE_SIZE``, and Scrapy's own on DNS.
-
-Read here, checked once.
-"""
+"""The settings of DNS look-ups, addresses, and the measurement of servers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING, Any
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import TYPE_CHECKING
 
-from crawlproject.options.values import SettingValues
+from crawlproject.options.values import Options
 
 if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
+    from typing import Self
 
-    from crawlproject.download.address_guard import Network
+    from crawlproject.options.values import Reader
 
-DEFAULTS: dict[str, Any] = {
-    # Those of the system: they are near, and its owner chose them.
-    "FRONTIER_DNS_SERVERS": None,
-    # A first packet lost is sent again after 2 s, and then again; a live name answers in 0.1 s or less.
-    "FRONTIER_DNS_TIMEOUT": 10.0,
-    # Content networks say 20-60 s to move load about in a minute; their addresses go on answering.
-    "FRONTIER_DNS_MIN_TTL": 300.0,
-    # A server that moved is found within a day whatever its old answer said.
-    "FRONTIER_DNS_MAX_TTL": 86_400.0,
-    # The back-off leaves a server whose name failed alone, too (5, 10, 20, ... s): then the name is asked for again.
-    "FRONTIER_DNS_FAILURE_TTL": 30.0,
-    # Servers looked up before their sessions open: some seconds' worth of sessions at 64 of them.
-    "FRONTIER_DNS_PREFETCH": 256,
-    "ALLOWED_NETWORKS": [],
-    # A quarter of a megabyte for each of 64 sessions: 13 times the mean page. With one body above it
-    # (DOWNLOAD_MAXSIZE), its text and the process itself (110 MB) less than 300 MB, whatever servers send.
-    "DOWNLOAD_MAX_ACTIVE_SIZE": 16 * 1024 * 1024,
-}
+Network = IPv4Network | IPv6Network
 
-#: Names in the cache; Scrapy's default (10,000) is for few sites. About 600 bytes each.
+#: Names in the cache, about 600 bytes each; Scrapy's default (10,000) is for crawls of few sites.
 CACHE_SIZE = 100_000
 
 
 @dataclass(frozen=True)
-class NetworkOptions:
-    """How names become addresses, and which may be contacted, checked. Times in seconds."""
+class NetworkOptions(Options):
+    """How names become addresses, and which may be contacted. Times in seconds."""
 
     #: (address, port) of each name server; empty: the system's.
     dns_servers: tuple[tuple[str, int], ...]
@@ -54,46 +34,53 @@ class NetworkOptions:
     #: Servers looked up ahead; 0: none.
     prefetch: int
     allowed_networks: tuple[Network, ...]
-    #: Bytes of all bodies under way together above which reading waits.
+    #: Bytes of all bodies being received above which reading pauses.
     max_active_size: int
+    #: Whether the times and failures of servers are measured.
+    measures_servers: bool
 
     @classmethod
-    def from_settings(cls, settings: BaseSettings) -> NetworkOptions:
-        """Read and check; raises ValueError naming setting and value."""
-        reader = _Reader(settings, DEFAULTS)
-        reader.ordered("FRONTIER_DNS_MIN_TTL", "FRONTIER_DNS_MAX_TTL")
-        cache_size = reader.cache_size()
-        return cls(
-            dns_servers=tuple(_server(entry) for entry in reader.strings("FRONTIER_DNS_SERVERS")),
-            dns_timeout=reader.timeout(),
-            min_ttl=reader.number("FRONTIER_DNS_MIN_TTL"),
-            max_ttl=reader.number("FRONTIER_DNS_MAX_TTL"),
-            failure_ttl=reader.number("FRONTIER_DNS_FAILURE_TTL"),
+    def read(cls, reader: Reader) -> Self:
+        """See ``Options``."""
+        cache_size = _cache_size(reader)
+        prefetch = reader.count("FRONTIER_DNS_PREFETCH", 256)  # some seconds' worth of sessions at 64 of them
+        options = cls(
+            # By default those of the system: they are near, and its owner chose them.
+            dns_servers=tuple(map(_server, reader.strings("FRONTIER_DNS_SERVERS"))),
+            dns_timeout=_timeout(reader),
+            # Content networks give 20-60 s to move load within a minute; their addresses go on answering.
+            min_ttl=reader.number("FRONTIER_DNS_MIN_TTL", 300.0),
+            # A server that moved is found within a day, whatever its old answer said.
+            max_ttl=reader.number("FRONTIER_DNS_MAX_TTL", 86_400.0),
+            # The back-off, too, leaves a server whose name failed alone (5, 10, 20, ... s), then asks again.
+            failure_ttl=reader.number("FRONTIER_DNS_FAILURE_TTL", 30.0),
             cache_size=cache_size,
-            prefetch=reader.count("FRONTIER_DNS_PREFETCH", least=0) if cache_size else 0,
-            allowed_networks=tuple(_network(entry) for entry in reader.strings("ALLOWED_NETWORKS")),
-            max_active_size=reader.count("DOWNLOAD_MAX_ACTIVE_SIZE", least=1),
+            prefetch=prefetch if cache_size else 0,
+            allowed_networks=tuple(map(_network, reader.strings("ALLOWED_NETWORKS", []))),
+            # A quarter of a megabyte for each of 64 sessions: 13 times the mean page. With one body above it
+            # (DOWNLOAD_MAXSIZE), its text and the process itself (110 MB) less than 300 MB, whatever servers send.
+            max_active_size=reader.count("DOWNLOAD_MAX_ACTIVE_SIZE", 16 * 1024 * 1024, least=1),
+            measures_servers=reader.switch("SERVER_TIMING_ENABLED", True),
         )
+        reader.check_order("FRONTIER_DNS_MIN_TTL", "FRONTIER_DNS_MAX_TTL")
+        return options
 
 
-class _Reader(SettingValues):
-    """What besides single values these settings are."""
+def _timeout(reader: Reader) -> float:
+    """Ours, else Scrapy's if the project sets it (its default, 60, is for the system's resolver)."""
+    # A lost first packet is sent again after 2 s, and then once more; a live name answers within 0.1 s.
+    name, timeout = "FRONTIER_DNS_TIMEOUT", reader.number("FRONTIER_DNS_TIMEOUT", 10.0)
+    if reader.is_set("DNS_TIMEOUT") and not reader.is_set(name):
+        name, timeout = "DNS_TIMEOUT", reader.number("DNS_TIMEOUT", 60)
+    if not timeout:
+        raise reader.wrong(name, "above 0")
+    return timeout
 
-    def timeout(self) -> float:
-        """Ours, else Scrapy's where the project has set it (its own default, 60, is for the system's resolver)."""
-        by_project = (self._settings.getpriority("DNS_TIMEOUT") or 0) > 0
-        name = "DNS_TIMEOUT" if by_project and self._settings.get("FRONTIER_DNS_TIMEOUT") is None else None
-        name = name or "FRONTIER_DNS_TIMEOUT"
-        if self.number(name) == 0:
-            raise ValueError(f"{name}={self.value(name)!r}: must be above 0")
-        return self.number(name)
 
-    def cache_size(self) -> int:
-        """Scrapy's ``DNSCACHE_SIZE`` where the project has set it; 0 without ``DNSCACHE_ENABLED``."""
-        if not self._settings.getbool("DNSCACHE_ENABLED", True):
-            return 0
-        by_project = (self._settings.getpriority("DNSCACHE_SIZE") or 0) > 0
-        return self.count("DNSCACHE_SIZE", least=0) if by_project else CACHE_SIZE
+def _cache_size(reader: Reader) -> int:
+    """Scrapy's ``DNSCACHE_SIZE`` if the project sets it; 0 without ``DNSCACHE_ENABLED``."""
+    size = reader.count("DNSCACHE_SIZE", CACHE_SIZE) if reader.is_set("DNSCACHE_SIZE") else CACHE_SIZE
+    return size if reader.switch("DNSCACHE_ENABLED", True) else 0
 
 
 def _server(entry: str) -> tuple[str, int]:

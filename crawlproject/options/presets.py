@@ -1,19 +1,22 @@
-"""``FRONTIER_PRESET``: bundles of politeness settings by name; whatever else sets one of them wins."""
+"""``FRONTIER_PRESET``: bundles of politeness settings by name; settings made anywhere else win over them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from crawlproject.options.values import SettingValues
+from crawlproject.options.values import Options
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from scrapy.settings import BaseSettings
 
-DEFAULTS: dict[str, Any] = {"FRONTIER_PRESET": "polite"}
+    from crawlproject.options.values import Reader
 
 PRESETS: dict[str, dict[str, Any]] = {
-    # One connection per registered domain, open for at most an eleventh of the time (Mercator's factor), a request per
-    # 5 s at most after each session of 20, and servers in trouble are left alone for minutes.
+    # One connection per registered domain, open for at most an eleventh of the time (Mercator's factor); at least 5 s
+    # between sessions of at most 20 requests; failing servers are left alone for minutes.
     "gentle": {
         "FRONTIER_POLITENESS_GROUP": "domain",
         "FRONTIER_DELAY_FACTOR": 10.0,
@@ -26,7 +29,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     # The defaults.
     "polite": {},
-    # A server of one's own: one connection, never idle. robots.txt and its Crawl-delay still hold.
+    # For one's own server: one connection, never idle. robots.txt and its Crawl-delay still hold.
     "own-site": {
         "FRONTIER_DELAY_FACTOR": 0.0,
         "FRONTIER_MIN_DELAY": 0.0,
@@ -36,8 +39,19 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
+@dataclass(frozen=True)
+class PresetOptions(Options):
+    """The preset chosen."""
+
+    settings: dict[str, Any]
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        """See ``Options``."""
+        return cls(PRESETS[reader.choice("FRONTIER_PRESET", "polite", tuple(PRESETS))])
+
+
 def apply_preset(settings: BaseSettings) -> None:
-    """Set what the preset says, below whatever project, spider and command line set. Raises ValueError."""
-    name = SettingValues(settings, DEFAULTS).choice("FRONTIER_PRESET", tuple(PRESETS))
-    for setting, value in PRESETS[name].items():
+    """Set the preset's settings, below those of project, spider and command line. Raises ValueError."""
+    for setting, value in PresetOptions.from_settings(settings).settings.items():
         settings.set(setting, value, priority="addon")

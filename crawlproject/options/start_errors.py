@@ -1,8 +1,8 @@
-"""What is wrong at the start is said in one line of the log, without a traceback; the exit code is Scrapy's (1).
+"""Logs an error at the start in one line, without a traceback; the exit code is Scrapy's (1).
 
-An exception raised at the start ends ``Crawler.crawl``; nobody catches it, so asyncio (or Twisted) logs it with its
-traceback, and Scrapy takes it for the exit code.  Here only that record is rewritten: callers of ``crawl`` still get
-the exception.
+An exception raised at the start ends ``Crawler.crawl``.  Nobody catches it, so asyncio (or Twisted) logs it with its
+traceback, and Scrapy sets the exit code.  Only that log record is rewritten: callers of ``crawl`` still get the
+exception.
 """
 
 from __future__ import annotations
@@ -11,36 +11,34 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from crawlproject.storage import StoreError
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: What components raise for settings, arguments, files and directories that cannot be used.
-EXPECTED = (ValueError, OSError, StoreError)
+#: Raised by components for settings, arguments, files and directories that cannot be used.
+EXPECTED = (ValueError, OSError)
 
-#: Who logs an exception that nobody caught.
+#: Loggers of exceptions that nobody caught.
 REPORTERS = ("asyncio", "twisted")
 
 #: Longest message, characters.
 MAX_MESSAGE = 1000
 
 #: Attributes of an exception: raised at the start; logged already.
-_AT_START, _TOLD = "crawlproject_at_start", "crawlproject_told"
+_AT_START, _LOGGED = "crawlproject_at_start", "crawlproject_logged"
 
-#: Exceptions that are looked at, from one to the one that it was raised for.
+#: Exceptions examined along a chain of causes.
 _MAX_CHAIN = 10
 
 
 @contextmanager
 def starting(*others: type[Exception]) -> Iterator[None]:
-    """Have ``EXPECTED`` exceptions, and ``others``, raised within logged in one line, if nobody catches them.
+    """Log ``EXPECTED`` exceptions, and ``others``, raised within in one line, if nobody catches them.
 
     Also a decorator.
     """
     expected: tuple[type[Exception], ...] = (*EXPECTED, *others)
     for name in REPORTERS:
-        logging.getLogger(name).addFilter(_one_line)  # which is added once
+        logging.getLogger(name).addFilter(_one_line)  # added only once
     try:
         yield
     except expected as error:
@@ -58,9 +56,9 @@ def _one_line(record: logging.LogRecord) -> bool:
     error = _start_error(record.exc_info[1]) if record.exc_info else None
     if error is None:
         return True
-    if getattr(error, _TOLD, False):
+    if getattr(error, _LOGGED, False):
         return False
-    setattr(error, _TOLD, True)
+    setattr(error, _LOGGED, True)
     record.levelno, record.levelname = logging.ERROR, "ERROR"
     record.msg, record.args = "Cannot start: %s", (in_one_line(error),)
     record.exc_info = record.exc_text = None

@@ -1,14 +1,23 @@
-"""Settings by name, checked: what is wrong is said with setting, value and choices."""
+"""How settings are read: one ``Reader`` with a method for each kind of value, one base class for parsed settings.
+
+A family of settings is a frozen dataclass derived from ``Options``.  Its ``read`` has one line for each setting: field,
+name, default and check.  Everything else follows from it: the table of defaults, the check at the start, the values.
+"""
 
 from __future__ import annotations
 
 import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from scrapy.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
+    from typing import Self
 
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
 #: Seconds of the units of ages.
@@ -16,80 +25,161 @@ UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def age_seconds(name: str, value: Any) -> float:
-    """An age in seconds: a number of them, or one with its unit, as ``90s``, ``30m``, ``12h``, ``7d``.
+    """An age in seconds: a number of them, or one with its unit, such as ``90s``, ``30m``, ``12h``, ``7d``.
 
     Raises ValueError naming ``name`` for anything else.
     """
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smhd]?)", str(value).strip())
     if match is None or isinstance(value, bool):
-        raise ValueError(f"{name}={value!r}: must be an age as 7d, 12h, 30m, 90s, or a number of seconds")
+        raise ValueError(f"{name}={value!r}: must be an age such as 7d, 12h, 30m, 90s, or a number of seconds")
     return float(match[1]) * UNITS[match[2]]
 
 
-class SettingValues:
-    """Reads ``settings``, and ``defaults`` where they say nothing. Methods raise ValueError for a wrong value."""
+class Reader:
+    """Reads settings by name. Each method takes the default, and raises ValueError for a wrong value.
 
-    def __init__(self, settings: BaseSettings, defaults: Mapping[str, Any]) -> None:
+    The message names the setting, its value and what is allowed.
+    """
+
+    def __init__(self, settings: BaseSettings) -> None:
         self._settings = settings
-        self._defaults = defaults
+        #: Setting -> default, of the settings read so far; Scrapy's own are among them.
+        self.defaults: dict[str, Any] = {}
+        self._read: dict[str, str] = {}
 
-    def value(self, name: str) -> Any:
-        """As it is; 0.0 where there is neither a value nor a default."""
+    def has_changed(self) -> bool:
+        """Whether a setting was changed after it was read. O(settings read)."""
+        return any(self._state(name) != state for name, state in self._read.items())
+
+    def _state(self, name: str) -> str:
+        return repr((self._settings.get(name), self._settings.getpriority(name)))  # notices lists changed in place, too
+
+    def value(self, name: str, default: Any = None) -> Any:
+        """Unchecked; None counts as not set."""
+        self.defaults[name] = default
+        self._read[name] = self._state(name)
         value = self._settings.get(name)
-        return self._defaults.get(name, 0.0) if value is None else value
+        return default if value is None else value
 
-    def choice(self, name: str, choices: tuple[str, ...]) -> str:
+    def is_set(self, name: str) -> bool:
+        """Whether the project sets ``name``, which may have a default in Scrapy."""
+        self._read[name] = self._state(name)
+        return self._settings.get(name) is not None and (self._settings.getpriority(name) or 0) > 0
+
+    def wrong(self, name: str, allowed: str) -> ValueError:
+        """The error to raise for the value of a setting."""
+        return ValueError(f"{name}={self.value(name, self.defaults[name])!r}: must be {allowed}")
+
+    def check_order(self, low: str, high: str) -> None:
+        """Raise ValueError if the first of two numbers, read before, is above the second."""
+        least, most = (self.value(name, self.defaults[name]) for name in (low, high))
+        if float(least) > float(most):
+            raise ValueError(f"{low}={least!r}: must not be above {high}={most!r}")
+
+    def choice(self, name: str, default: str | None, choices: tuple[str, ...]) -> str:
         """One of ``choices``."""
-        value = self.value(name)
+        value = self.value(name, default)
         if value not in choices:
-            raise ValueError(f"{name}={value!r}: must be one of {', '.join(choices)}")
+            raise self.wrong(name, f"one of {', '.join(choices)}")
         return str(value)
 
-    def switch(self, name: str) -> bool:
-        """On or off, as Scrapy reads it."""
-        value = self.value(name)
-        spelling = str(value).strip().lower()
+    def switch(self, name: str, default: bool) -> bool:
+        """True or False, also as text or 1 and 0."""
+        spelling = str(self.value(name, default)).strip().lower()
         if spelling not in ("true", "1", "false", "0"):
-            raise ValueError(f"{name}={value!r}: must be True or False")
+            raise self.wrong(name, "True or False")
         return spelling in ("true", "1")
 
-    def number(self, name: str) -> float:
+    def number(self, name: str, default: float) -> float:
         """Any finite number >= 0."""
-        value = self.value(name)
         try:
-            number = float(value)
+            number = float(self.value(name, default))
         except (TypeError, ValueError):
             number = -1.0
         if not (isfinite(number) and number >= 0):
-            raise ValueError(f"{name}={value!r}: must be a number >= 0")
+            raise self.wrong(name, "a number >= 0")
         return number
 
-    def count(self, name: str, *, least: int) -> int:
+    def share(self, name: str, default: float) -> float:
+        """A number from 0 to 1."""
+        share = self.number(name, default)
+        if share > 1:
+            raise self.wrong(name, "between 0 and 1")
+        return share
+
+    def positive_share(self, name: str, default: float) -> float:
+        """A number above 0, up to 1."""
+        share = self.number(name, default)
+        if not 0 < share <= 1:
+            raise self.wrong(name, "above 0 and at most 1")
+        return share
+
+    def count(self, name: str, default: int | None, least: int = 0) -> int:
         """A whole number >= ``least``."""
-        value = self.value(name)
+        value = self.value(name, default)
         try:
             number = int(value)
         except (TypeError, ValueError, OverflowError):
             number = least - 1
         if number < least or (isinstance(value, float) and value != number):
-            raise ValueError(f"{name}={value!r}: must be a whole number >= {least}")
+            raise self.wrong(name, f"a whole number >= {least}")
         return number
 
-    def strings(self, name: str) -> list[str]:
-        """A list of strings, or one string with commas between them."""
-        value = self.value(name)
+    def strings(self, name: str, default: Any = None, *, unset: Iterable[str] = ()) -> tuple[str, ...]:
+        """A list of strings, or one string with commas; ``unset`` where neither a value nor a default is given."""
+        value = self.value(name, default)
+        if value is None:
+            return tuple(unset)
         if isinstance(value, str):
             value = value.split(",")
-        if not isinstance(value, (list, tuple, set, frozenset, type(None))):
-            raise ValueError(f"{name}={value!r}: must be a list, or a string with commas between its entries")
-        return [str(entry).strip() for entry in value or () if str(entry).strip()]
+        if not isinstance(value, (list, tuple, set, frozenset)):
+            raise self.wrong(name, "a list, or a string with commas between its entries")
+        return tuple(entry for each in value if (entry := str(each).strip()))
 
-    def ordered(self, low: str, high: str) -> None:
-        """Two numbers, the first not above the second."""
-        if self.number(low) > self.number(high):
-            raise ValueError(f"{low}={self.value(low)!r}: must not be above {high}={self.value(high)!r}")
+    def mapping(self, name: str) -> dict[str, Any]:
+        """A dict, also as JSON."""
+        self.value(name, {})
+        return self._settings.getdict(name)
 
     def age(self, name: str) -> float | None:
-        """An age in seconds (``age_seconds``), None where there is none."""
+        """An age in seconds (``age_seconds``); None if not set."""
         value = self.value(name)
         return None if value is None or value == "" else age_seconds(name, value)
+
+
+class Options:
+    """A family of settings, parsed and checked. Subclasses are frozen dataclasses."""
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        """Read every setting of the family, whatever the others say. Raises ValueError for a wrong value."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_settings(cls, settings: BaseSettings) -> Self:
+        """Without a crawler: parsed at each call. Raises ValueError for a wrong value."""
+        return cls.read(Reader(settings))
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Self:
+        """The options of a crawl: parsed at the first call, and again only if a setting has changed since then.
+
+        Settings may change until Scrapy freezes them: by the spider, by its ``from_crawler``, by add-ons.
+        Raises ValueError for a wrong value.
+        """
+        parsed = _parsed.setdefault(crawler, {})
+        if cls not in parsed or parsed[cls][0].has_changed():
+            reader = Reader(crawler.settings)
+            parsed[cls] = reader, cls.read(reader)
+        options: Self = parsed[cls][1]
+        return options
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Setting -> default, of all settings that the family reads; those of Scrapy are among them."""
+        reader = Reader(Settings())
+        cls.read(reader)
+        return reader.defaults
+
+
+_parsed: WeakKeyDictionary[Crawler, dict[type[Options], tuple[Reader, Any]]] = WeakKeyDictionary()

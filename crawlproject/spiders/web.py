@@ -105,8 +105,8 @@ class WebSpider(Spider):
         """Set the limits. Raises ValueError for a wrong argument, or a file of seeds that cannot be used."""
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.settings.setdict(spider.limits, priority="spider")
-        spider.max_pages = LimitOptions.from_settings(crawler.settings).max_pages
-        spider.with_text = wants_text(crawler.settings)
+        spider.max_pages = LimitOptions.of(crawler).max_pages
+        spider.with_text = wants_text(crawler)
         crawler.signals.connect(spider._end_without_pages, signals.spider_idle)
         return spider
 

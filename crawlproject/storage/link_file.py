@@ -5,16 +5,12 @@ from __future__ import annotations
 import gzip
 import logging
 from contextlib import suppress
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
-
-from scrapy.utils.job import job_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Self
+    from pathlib import Path
 
-    from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
 logger = logging.getLogger(__name__)
@@ -26,8 +22,8 @@ PAGES_PER_FLUSH = 100
 class LinkRecord:
     """Lines ``URL<TAB>link<TAB>link...``, one for each page whose links came as ``Links``; URLs are canonical.
 
-    ``LINKS_FILE`` names the file (``.gz``: compressed), within JOBDIR where that is set; a resumed crawl appends.
-    A disk that is full costs the record, not the crawl.
+    Compressed if the file is named ``.gz``; a resumed crawl appends.
+    A disk that is full costs the record, not the crawl.  Raises ValueError if the file cannot be opened.
     """
 
     def __init__(self, path: Path, stats: StatsCollector) -> None:
@@ -38,12 +34,6 @@ class LinkRecord:
             self._file = _open(path)
         except OSError as error:
             raise ValueError(f"LINKS_FILE={str(path)!r}: {error}") from error
-
-    @classmethod
-    def from_settings(cls, settings: BaseSettings, stats: StatsCollector) -> Self | None:
-        """The record that ``LINKS_FILE`` asks for; ValueError if it cannot be written."""
-        name = settings.get("LINKS_FILE")
-        return cls(Path(job_dir(settings) or "", name), stats) if name else None
 
     def add(self, page: str, links: Iterable[str]) -> None:
         """Write a page's line. O(its length)."""

@@ -16,6 +16,7 @@ from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Frontier, Politeness
 from crawlproject.frontier.quality import QUALITIES
 from crawlproject.links import Links
+from crawlproject.options.links import LinkOptions
 from crawlproject.urls import LinkFilter, UrlPatterns
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ PAGE = "http://a.example/page"
 def intake(quality: str = "in-links", **settings: Any) -> LinkIntake:
     crawler = get_crawler(settings_dict=settings)
     seen = SeenDupeFilter.from_crawler(crawler)
-    return LinkIntake(seen, LinkFilter(), QUALITIES[quality](), crawler.stats, crawler.settings)
+    return LinkIntake(seen, LinkFilter(), QUALITIES[quality](), crawler.stats, LinkOptions.of(crawler))
 
 
 def links(*hrefs: str, page: str = PAGE, **kwargs: Any) -> Links:
@@ -113,8 +114,8 @@ def test_a_seed_that_ends_like_a_file_is_judged_by_no_pattern() -> None:
     crawler = get_crawler()
     patterns = LinkFilter(include=UrlPatterns(["/docs/"]))
     seen = SeenDupeFilter.from_crawler(crawler)
-    sut = LinkIntake(seen, patterns, QUALITIES["in-links"](), crawler.stats, crawler.settings)
-    sut.files = SkippedFiles(Frontier(BestPrefix(), Politeness()), crawler.stats, crawler.settings)
+    sut = LinkIntake(seen, patterns, QUALITIES["in-links"](), crawler.stats, LinkOptions.of(crawler))
+    sut.files = SkippedFiles(Frontier(BestPrefix(), Politeness()), crawler.stats, LinkOptions.of(crawler))
     assert [entry.url for entry in sut.find(Links(None, ["http://a.example/a.pdf"])).entries] == [
         "http://a.example/a.pdf"
     ]

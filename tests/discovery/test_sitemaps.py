@@ -14,6 +14,7 @@ from crawlproject.discovery.sitemaps import SitemapIntake
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.links import Links
 from crawlproject.middlewares.hardening import CappedRobotParser
+from crawlproject.options.links import LinkOptions
 from crawlproject.urls import LinkFilter
 
 PAGE = Request("http://a.example/page", meta={"depth": 3})
@@ -29,7 +30,7 @@ class SitemapReading(Spider):
 def intake(spider: type[Spider] = SitemapReading, *, wanted: bool = True, **rules: Any) -> SitemapIntake:
     crawler = get_crawler(spider, {"LINKS_SITEMAPS": wanted})
     seen = SeenDupeFilter.from_crawler(crawler)
-    sut = SitemapIntake(seen, LinkFilter(**rules), crawler.stats, crawler.settings, spider())
+    sut = SitemapIntake(seen, LinkFilter(**rules), crawler.stats, LinkOptions.of(crawler), spider())
     sut.stats = crawler.stats
     return sut
 

@@ -11,12 +11,13 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.discovery.skipped_files import PROBED, PROBES_REMEMBERED, WAITING, SkippedFiles
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
+from crawlproject.options.links import LinkOptions
 
 
 def files_over(frontier: Frontier, **settings: Any) -> SkippedFiles:
     stats = get_crawler().stats
     assert stats is not None
-    return SkippedFiles(frontier, stats, Settings(settings))
+    return SkippedFiles(frontier, stats, LinkOptions.from_settings(Settings(settings)))
 
 
 def answered(files: SkippedFiles, url: str, media: str = "image/png") -> None:

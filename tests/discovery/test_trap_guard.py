@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from crawlproject.backends.backend import DiskBackend, MemoryBackend
@@ -23,7 +22,7 @@ SITE = "http://a.example"
 def guard_over(frontier: Frontier) -> tuple[TrapGuard, Any]:
     crawler = get_crawler()
     around = Around(frontier, SeenDupeFilter.from_crawler(crawler), MemoryBackend(), crawler.stats)
-    guard = TrapGuard.from_settings(Settings(), around)
+    guard = TrapGuard.from_crawler(get_crawler(), around)
     assert guard is not None
     return guard, crawler.stats
 
@@ -62,7 +61,7 @@ def test_pages_that_are_fetched_again_stay_when_their_pattern_is_dropped(tmp_pat
     crawler = get_crawler()
     backend = DiskBackend(crawler, FrontierOptions.from_settings(crawler.settings), tmp_path)
     around = Around(frontier, SeenDupeFilter.from_crawler(crawler), backend, crawler.stats)
-    guard = TrapGuard.from_settings(Settings(), around)
+    guard = TrapGuard.from_crawler(get_crawler(), around)
     assert guard is not None
     page = guard._guard.page(f"{SITE}/2020/02/01", frozenset)
     assert page is not None

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from crawlproject.monitor import MonitorOptions, Throttle
+from crawlproject.monitor import Throttle
+from crawlproject.options.monitor import MonitorOptions
 
 ADDONS = {"crawlproject.addon.FrontierAddon": 300}
 
@@ -86,7 +89,8 @@ def test_settings_are_read() -> None:
     """Memory in megabytes."""
     settings = {"MONITOR_MAX_MEMORY": "100", "METRICS_PORT": "9100", "MONITOR_MAX_LAG": "0.5"}
     options = MonitorOptions.from_settings(get_crawler(settings_dict=settings).settings)
-    assert options == MonitorOptions(max_memory=100 * 2**20, metrics_port=9100, max_lag=0.5)
+    defaults = MonitorOptions.from_settings(Settings())
+    assert options == replace(defaults, max_memory=100 * 2**20, metrics_port=9100, max_lag=0.5)
 
 
 def test_none_is_off() -> None:

@@ -3,14 +3,16 @@
 import pytest
 from scrapy.settings import Settings
 
-from crawlproject.options.duplicates import DEFAULTS, DuplicateOptions
+from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.frontier import FrontierOptions
 
 
-def test_defaults_are_those_of_the_class() -> None:
+def test_without_settings_the_defaults_hold() -> None:
     """Without settings all is on."""
-    assert DuplicateOptions.from_settings(Settings()) == DuplicateOptions()
-    assert set(DEFAULTS.values()) == set(vars(DuplicateOptions()).values())
+    expected = DuplicateOptions(
+        exact=True, near=True, follow="near", threshold=0.95, near_pages=65_536, mirror_factor=0.1
+    )
+    assert DuplicateOptions.from_settings(Settings()) == expected
 
 
 def test_settings_are_read_as_text_too() -> None:

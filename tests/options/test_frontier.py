@@ -9,12 +9,13 @@ from scrapy.settings import Settings
 
 from crawlproject.frontier import BestPrefix, CapacityBased, Politeness
 from crawlproject.frontier.quality import DepthQuality, ScoredQuality
-from crawlproject.options.frontier import DEFAULTS, FrontierOptions
+from crawlproject.options.frontier import FrontierOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NUMBERS = [name for name, value in DEFAULTS.items() if isinstance(value, float)] + ["FRONTIER_REQUEST_DELAY"]
+DEFAULTS = FrontierOptions.defaults()
+NUMBERS = [name for name, value in DEFAULTS.items() if isinstance(value, float)]
 COUNTS = [name for name, value in DEFAULTS.items() if type(value) is int]
 
 

@@ -8,7 +8,9 @@ import pytest
 from scrapy.settings import Settings
 
 from crawlproject.addon import FrontierAddon
-from crawlproject.options.network import CACHE_SIZE, DEFAULTS, NetworkOptions
+from crawlproject.options.network import CACHE_SIZE, NetworkOptions
+
+DEFAULTS = NetworkOptions.defaults()
 
 
 def options(**settings: object) -> NetworkOptions:

@@ -1,21 +1,30 @@
 """Wrong settings ``REPOSITORY_*`` are refused at start, by name; without ``REPOSITORY_DIR`` nothing is written."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from scrapy import Spider
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from crawlproject.addon import FrontierAddon
-from crawlproject.middlewares.repository import RepositoryMiddleware
-from crawlproject.options.repository import repository_options
+from crawlproject.middlewares.repository import RepositoryMiddleware, repository_options
+
+
+def crawler_of(spider: str, settings: dict[str, Any]) -> Crawler:
+    """A crawler with a spider of that name."""
+    crawler = get_crawler(settings_dict=settings)
+    crawler.spider = Spider(spider)
+    return crawler
 
 
 def test_it_is_off_without_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a file nor a middleware."""
     monkeypatch.chdir(tmp_path)
-    assert repository_options(Settings()) is None
+    assert repository_options(get_crawler()) is None
     with pytest.raises(NotConfigured):
         RepositoryMiddleware.from_crawler(get_crawler())
     assert list(tmp_path.iterdir()) == []
@@ -25,11 +34,11 @@ def test_settings_are_read_as_text_too(tmp_path: Path) -> None:
     """The command line gives every value as text; a relative directory lies in JOBDIR, an absolute one not."""
     job = str(tmp_path / "job")
     given = {"REPOSITORY_DIR": "pages", "REPOSITORY_FILE_SIZE": "5000", "REPOSITORY_COMPRESSION": "zstd", "JOBDIR": job}
-    options = repository_options(Settings(given), "my spider/1")
+    options = repository_options(crawler_of("my spider/1", given))
     assert options is not None
     assert options.directory == tmp_path / "job" / "pages"
     assert (options.file_size, options.compression.name, options.prefix) == (5000, "zstd", "my_spider_1")
-    options = repository_options(Settings({**given, "REPOSITORY_DIR": str(tmp_path / "own")}))
+    options = repository_options(crawler_of("web", {**given, "REPOSITORY_DIR": str(tmp_path / "own")}))
     assert options is not None
     assert options.directory == tmp_path / "own"
 
@@ -37,7 +46,7 @@ def test_settings_are_read_as_text_too(tmp_path: Path) -> None:
 def test_each_file_says_who_crawled_and_how() -> None:
     """What goes into the warcinfo record."""
     settings = {"REPOSITORY_DIR": "x", "REPOSITORY_OPERATOR": "Ann <ann@a.example>", "USER_AGENT": "bot/1"}
-    options = repository_options(Settings({**settings, "ROBOTSTXT_OBEY": True}), "web")
+    options = repository_options(crawler_of("web", {**settings, "ROBOTSTXT_OBEY": True}))
     assert options is not None
     assert options.info["operator"] == "Ann <ann@a.example>"
     assert options.info["http-header-user-agent"] == "bot/1"

@@ -17,6 +17,7 @@ from crawlproject.frontier.guard.judge import Guard, GuardedPage
 from crawlproject.frontier.guard.watched_patterns import GuardLimits
 from crawlproject.frontier.sift import set_guarded
 from crawlproject.frontier.snapshot import SERVER_ATTRIBUTES
+from crawlproject.options.links import LinkOptions
 from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
 
 A, B, NEW = (f"http://{name}.example" for name in ("a", "b", "new"))
@@ -131,7 +132,7 @@ def files(frontier: Frontier, media: str, count: int = 3) -> None:
 
 def skipped(frontier: Frontier) -> SkippedFiles:
     """As a run makes it at its start."""
-    return SkippedFiles(frontier, get_crawler().stats, Settings())
+    return SkippedFiles(frontier, get_crawler().stats, LinkOptions.from_settings(Settings()))
 
 
 Learn = Callable[[Frontier], Any]
