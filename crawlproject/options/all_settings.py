@@ -14,7 +14,7 @@ from crawlproject.options.limits import LimitOptions
 from crawlproject.options.links import LinkOptions
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.network import NetworkOptions
-from crawlproject.options.presets import PresetOptions
+from crawlproject.options.presets import POLITE
 from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.options.seen import SeenOptions
@@ -31,7 +31,6 @@ logger = logging.getLogger(__name__)
 
 FAMILIES: tuple[type[Options], ...] = (
     FrontierOptions,
-    PresetOptions,
     LimitOptions,
     NetworkOptions,
     RobotsOptions,
@@ -47,7 +46,7 @@ FAMILIES: tuple[type[Options], ...] = (
 OTHERS = frozenset(("FRONTIER_REQUEST_DELAY", *REMOVED))
 
 #: Setting of this project -> default; docs/settings.md and docs/limits.md list them.
-DEFAULTS: dict[str, Any] = {
+DEFAULTS: dict[str, Any] = {"FRONTIER_PRESET": POLITE} | {
     name: default
     for family in FAMILIES
     for name, default in family.defaults().items()

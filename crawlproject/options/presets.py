@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from crawlproject.options.values import Options
+from crawlproject.options.values import Reader
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy.settings import BaseSettings
 
-    from crawlproject.options.values import Reader
+#: The default: the settings' own defaults.
+POLITE = "polite"
 
 PRESETS: dict[str, dict[str, Any]] = {
     # One connection per registered domain, open for at most an eleventh of the time (Mercator's factor); at least 5 s
@@ -27,8 +25,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "FRONTIER_MAX_BACKOFF": 1800.0,
         "FRONTIER_MAX_FAILURES": 5,
     },
-    # The defaults.
-    "polite": {},
+    POLITE: {},
     # For one's own server: one connection, never idle. robots.txt and its Crawl-delay still hold.
     "own-site": {
         "FRONTIER_DELAY_FACTOR": 0.0,
@@ -39,19 +36,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class PresetOptions(Options):
-    """The preset chosen."""
-
-    settings: dict[str, Any]
-
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        """See ``Options``."""
-        return cls(PRESETS[reader.choice("FRONTIER_PRESET", "polite", tuple(PRESETS))])
-
-
 def apply_preset(settings: BaseSettings) -> None:
     """Set the preset's settings, below those of project, spider and command line. Raises ValueError."""
-    for setting, value in PresetOptions.from_settings(settings).settings.items():
+    preset = Reader(settings).choice("FRONTIER_PRESET", POLITE, tuple(PRESETS))
+    for setting, value in PRESETS[preset].items():
         settings.set(setting, value, priority="addon")

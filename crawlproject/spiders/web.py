@@ -89,7 +89,7 @@ class WebSpider(Spider):
         self._check_arguments(kwargs)
         super().__init__(**kwargs)
         self.limits = {LIMITS[name][0]: LIMITS[name][1](name, value) for name, value in limits.items()}
-        self.max_pages = self.limits.get("FRONTIER_MAX_PAGES", 0)
+        self.max_pages = 0  # no limit
         self.seeds = seeds
         self._seed_lines = seed_lines(seeds)
         self.with_body = body.lower() not in ("", "0", "false", "no")
