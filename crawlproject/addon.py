@@ -29,6 +29,7 @@ from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.presets import apply_preset
 from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.start_errors import starting
+from crawlproject.options.values import Reader
 
 if TYPE_CHECKING:
     from typing import Self
@@ -139,7 +140,7 @@ class FrontierAddon:
         settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
         settings.set("CONCURRENT_REQUESTS_PER_DOMAIN", NO_LIMIT, priority="addon")  # of servers that share a host
         settings.set("DOWNLOADER", "crawlproject.download.downloader.FrontierDownloader", priority="addon")
-        delay = settings.getfloat("DOWNLOAD_DELAY")
+        delay = Reader(settings).number("DOWNLOAD_DELAY", 0.0)
         priority = settings.getpriority("DOWNLOAD_DELAY") or 0
         spider: Any = self._crawler and (self._crawler.spider or self._crawler.spidercls)
         if hasattr(spider, "download_delay") and priority < SETTINGS_PRIORITIES["spider"]:
@@ -161,8 +162,8 @@ def _check_job_dir(settings: BaseSettings) -> None:
     """Raises ValueError where JOBDIR cannot be used."""
     try:
         path = job_dir(settings)
-    except OSError as error:
-        raise ValueError(f"JOBDIR={settings['JOBDIR']!r}: {error.strerror}") from error
+    except (OSError, TypeError) as error:
+        raise ValueError(f"JOBDIR={settings['JOBDIR']!r}: {getattr(error, 'strerror', error)}") from error
     if path and not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
         raise ValueError(f"JOBDIR={path!r}: must be a directory that can be written to")
 

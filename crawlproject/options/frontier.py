@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from scrapy.settings import BaseSettings
@@ -17,6 +16,7 @@ from crawlproject.urls import domain_of_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from typing import Self
 
 PolitenessGroup = Literal["server", "domain", "ip"]
@@ -116,7 +116,7 @@ def _politeness(reader: Reader, parking_time: float) -> Politeness:
 def _host_delays(reader: Reader) -> dict[str, float]:
     """The delays that ``DOWNLOAD_SLOTS`` gives to hosts (or to slots named in ``meta``, which are no hosts)."""
     delays = {}
-    for host, slot in reader.mapping("DOWNLOAD_SLOTS").items():
+    for host, slot in reader.mappings("DOWNLOAD_SLOTS").items():
         if "delay" in slot:
             try:
                 delays[str(host)] = Reader(BaseSettings(slot)).number("delay", 0.0)
@@ -127,10 +127,8 @@ def _host_delays(reader: Reader) -> dict[str, float]:
 
 def _directory(reader: Reader) -> Path | None:
     """``FRONTIER_DIR``, else a directory in ``JOBDIR``."""
-    own, job = reader.value("FRONTIER_DIR"), reader.value("JOBDIR")
-    if own:
-        return Path(own)
-    return Path(job, "frontier") if job else None
+    own, job = reader.path("FRONTIER_DIR"), reader.path("JOBDIR")
+    return own or (job / "frontier" if job else None)
 
 
 def _backend(reader: Reader, directory: Path | None) -> str:
@@ -155,7 +153,7 @@ def _policy(reader: Reader) -> type[Policy]:
 
 
 def _quality(reader: Reader) -> Quality:
-    path = reader.value("FRONTIER_QUALITY_FILE")
+    path = reader.path("FRONTIER_QUALITY_FILE")
     # The best of those learned during the crawl, on synthetic webs and a real one (docs/results.md). Requests that a
     # spider yields one by one all have the same, so Scrapy's priority orders them.
     value = reader.value("FRONTIER_QUALITY", "in-links")
@@ -188,11 +186,11 @@ def _make(name: str, loaded: Any) -> Any:
         raise ValueError(f"{name}={loaded!r}: must be a class that takes no arguments ({error})") from error
 
 
-def _scores(path: Any) -> ScoredQuality:
-    if not path:
+def _scores(path: Path | None) -> ScoredQuality:
+    if path is None:
         raise ValueError("FRONTIER_QUALITY='scores': FRONTIER_QUALITY_FILE must name a file of URL<TAB>score lines")
     try:
-        with Path(path).open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8") as lines:
             return ScoredQuality.from_lines(lines)
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise ValueError(f"FRONTIER_QUALITY_FILE={path!r}: {error}") from error
+        raise ValueError(f"FRONTIER_QUALITY_FILE={str(path)!r}: {error}") from error

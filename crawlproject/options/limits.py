@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crawlproject.options.values import Options
 from crawlproject.urls import LinkFilter
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Self
 
     from crawlproject.options.values import Reader
@@ -31,7 +31,7 @@ class LimitOptions(Options):
         """See ``Options``."""
         # No limits by default: the operator ends a broad crawl.
         return cls(
-            denied=_denied(reader.value("FRONTIER_DENY_FILE")),
+            denied=_denied(reader.path("FRONTIER_DENY_FILE")),
             max_pages=reader.count("FRONTIER_MAX_PAGES", 0),
             max_pages_per_server=reader.count("FRONTIER_MAX_PAGES_PER_SERVER", 0),
             max_pages_per_domain=reader.count("FRONTIER_MAX_PAGES_PER_DOMAIN", 0),
@@ -39,15 +39,15 @@ class LimitOptions(Options):
         )
 
 
-def _denied(path: Any) -> frozenset[str]:
+def _denied(path: Path | None) -> frozenset[str]:
     """The hosts and domains in a file, one per line; ``#`` starts a comment."""
-    if not path:
+    if path is None:
         return frozenset()
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
         denied = frozenset(entry for line in lines if (entry := line.partition("#")[0].strip()))
         LinkFilter(denied=denied)  # raises ValueError for an entry that is no domain
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ValueError(f"FRONTIER_DENY_FILE={path!r}: {reason}") from error
+        raise ValueError(f"FRONTIER_DENY_FILE={str(path)!r}: {reason}") from error
     return denied

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawlproject.options.values import Options
 from crawlproject.urls import DEFAULT_DROP_PARAMS, NON_TEXT_EXTENSIONS, Canonicalizer, UrlPatterns
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Self
 
     from crawlproject.options.values import Reader
@@ -48,7 +48,6 @@ class LinkOptions(Options):
     @classmethod
     def read(cls, reader: Reader) -> Self:
         """See ``Options``."""
-        record, job = reader.value("LINKS_FILE"), reader.value("JOBDIR")
         return cls(
             include=_patterns(reader, "LINKS_INCLUDE"),
             exclude=_patterns(reader, "LINKS_EXCLUDE"),
@@ -60,24 +59,26 @@ class LinkOptions(Options):
             # Off: one file may list 50,000 pages of a server of which nothing else is known.
             sitemaps=reader.switch("LINKS_SITEMAPS", False),
             # Off: the record takes as much space as the pages' links.
-            record=Path(job or "", record) if record else None,
+            record=reader.path_in_job("LINKS_FILE"),
             max_depth=reader.count("DEPTH_LIMIT", 0),
             max_length=reader.count("URLLENGTH_LIMIT", 0),
         )
 
 
 def _patterns(reader: Reader, name: str) -> UrlPatterns:
+    patterns = reader.strings(name, [])
     try:
-        return UrlPatterns(reader.strings(name, []))
+        return UrlPatterns(patterns)
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
+        raise ValueError(f"{name}={error}") from error
 
 
 def _canonicalizer(reader: Reader) -> Canonicalizer:
+    parameters = reader.strings("URL_DROP_PARAMETERS", unset=DEFAULT_DROP_PARAMS)
     try:
-        return Canonicalizer(reader.strings("URL_DROP_PARAMETERS", unset=DEFAULT_DROP_PARAMS))
+        return Canonicalizer(parameters)
     except ValueError as error:
-        raise ValueError(f"URL_DROP_PARAMETERS: {error}") from error
+        raise ValueError(f"URL_DROP_PARAMETERS={error}") from error
 
 
 def _types(types: tuple[str, ...]) -> re.Pattern[str] | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawlproject.extras import needs_extra
 from crawlproject.options.values import Options
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Self
 
     from crawlproject.options.values import Reader
@@ -42,9 +42,9 @@ class RepositorySettings(Options):
         if prefix is not None and not (isinstance(prefix, str) and _is_prefix(prefix)):
             raise reader.wrong("REPOSITORY_PREFIX", "letters, digits, '_', '.' and '-', no '.' or '-' first")
         # Off: a crawl for items does not need it, and it takes the pages' size on disk.
-        directory, job = reader.value("REPOSITORY_DIR"), reader.value("JOBDIR")
+        directory = reader.path_in_job("REPOSITORY_DIR")
         options = cls(
-            directory=Path(job or "", directory) if directory else None,
+            directory=directory,
             # Every tool reads gzip, and with ISA-L it is the faster one; zstd saves 2% of the space.
             compression=reader.choice("REPOSITORY_COMPRESSION", "gzip", COMPRESSION_NAMES),
             # As archives do: files large enough to be few, small enough to be copied (WARC 1.1, annex C).
@@ -53,6 +53,6 @@ class RepositorySettings(Options):
             operator=reader.value("REPOSITORY_OPERATOR"),
         )
         if directory:
-            with needs_extra(f"REPOSITORY_DIR={directory!r}", "repository"):
+            with needs_extra(f"REPOSITORY_DIR={str(directory)!r}", "repository"):
                 import crawlproject.repository  # noqa: F401
         return options

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from crawlproject.options.values import Options
 from crawlproject.seen import (
@@ -21,6 +20,7 @@ from crawlproject.seen import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from typing import Self
 
     from crawlproject.options.values import Reader
@@ -61,8 +61,7 @@ class SeenOptions(Options):
             raise reader.wrong("SEEN_BLOOM_ERROR", "above 0 and below 1")
         # 2^16: above the paper's critical point of about 50,000, from which a larger cache gains little.
         size = reader.count("SEEN_CACHE_SIZE", 65_536)
-        path = reader.value("SEEN_CACHE_URLS")
-        directory = reader.value("JOBDIR")
+        path = reader.path("SEEN_CACHE_URLS")
         return cls(
             kind=kind,
             cache_policy=policy,
@@ -70,7 +69,7 @@ class SeenOptions(Options):
             cache_urls=_urls(path, size) if policy == "static" else (),
             bloom_error=error,
             bloom_capacity=_capacity(reader, kind),
-            directory=Path(directory) if directory else None,
+            directory=reader.path("JOBDIR"),
         )
 
     def in_memory(self) -> SeenUrls:
@@ -102,15 +101,15 @@ def _capacity(reader: Reader, kind: Kind) -> int:
     return reader.count("SEEN_BLOOM_CAPACITY", None, least=1 if kind == "bloom" else 0)
 
 
-def _urls(path: Any, count: int) -> tuple[str, ...]:
+def _urls(path: Path | None, count: int) -> tuple[str, ...]:
     """The first ``count`` lines of a file of URLs."""
-    if not path:
+    if path is None:
         raise ValueError("SEEN_CACHE_POLICY='static': SEEN_CACHE_URLS must name a file with a URL per line")
     try:
-        with Path(path).open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8") as lines:
             urls = tuple(islice(filter(None, map(str.strip, lines)), count))
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"SEEN_CACHE_URLS={path!r}: {error}") from error
+        raise ValueError(f"SEEN_CACHE_URLS={str(path)!r}: {error}") from error
     if count and not urls:
-        raise ValueError(f"SEEN_CACHE_URLS={path!r}: has no URL")
+        raise ValueError(f"SEEN_CACHE_URLS={str(path)!r}: has no URL")
     return urls

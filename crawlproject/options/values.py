@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scrapy.settings import Settings
+from scrapy.settings import BaseSettings, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
     from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
 
 #: Seconds of the units of ages.
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -52,13 +52,17 @@ class Reader:
         return any(self._state(name) != state for name, state in self._read.items())
 
     def _state(self, name: str) -> str:
-        return repr((self._settings.get(name), self._settings.getpriority(name)))  # notices lists changed in place, too
+        return repr((self._get(name), self._settings.getpriority(name)))  # shows what was changed in place, too
+
+    def _get(self, name: str) -> Any:
+        value = self._settings.get(name)
+        return dict(value) if isinstance(value, BaseSettings) else value  # as which Scrapy stores some dicts
 
     def value(self, name: str, default: Any = None) -> Any:
         """Unchecked; None counts as not set."""
         self.defaults[name] = default
         self._read[name] = self._state(name)
-        value = self._settings.get(name)
+        value = self._get(name)
         return default if value is None else value
 
     def is_set(self, name: str) -> bool:
@@ -136,10 +140,24 @@ class Reader:
             raise self.wrong(name, "a list, or a string with commas between its entries")
         return tuple(entry for each in value if (entry := str(each).strip()))
 
-    def mapping(self, name: str) -> dict[str, Any]:
-        """A dict, also as JSON."""
-        self.value(name, {})
-        return self._settings.getdict(name)
+    def path(self, name: str) -> Path | None:
+        """A path; None if not set, or empty."""
+        value = self.value(name)
+        if value is not None and not isinstance(value, (str, Path)):
+            raise self.wrong(name, "a path")
+        return Path(value) if value else None
+
+    def path_in_job(self, name: str) -> Path | None:
+        """A path; a relative one is taken within ``JOBDIR``, if that is set."""
+        path, job = self.path(name), self.path("JOBDIR")
+        return job / path if job and path else path
+
+    def mappings(self, name: str) -> dict[str, dict[str, Any]]:
+        """A dict of dicts; Scrapy reads JSON for it, too."""
+        value: dict[str, dict[str, Any]] = self.value(name, {})
+        if not all(isinstance(entry, dict) for entry in value.values()):
+            raise self.wrong(name, "a dict of dicts")
+        return value
 
     def age(self, name: str) -> float | None:
         """An age in seconds (``age_seconds``); None if not set."""

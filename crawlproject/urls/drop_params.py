@@ -74,7 +74,7 @@ class DropRules:
         for entry in entries:
             match = _ENTRY.fullmatch(entry)
             if match is None:
-                raise ValueError(f"drop_params: cannot read {entry!r}; write name, prefix*, name=<id> or ;name")
+                raise ValueError(f"{entry!r}: must be name, prefix*, name=<id> or ;name")
             mark, name, kind = match[1], match[2].lower(), match[3]
             starts.add(f"{name}=" if kind == "=<id>" else name)
             if mark:

@@ -32,7 +32,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     ),
     "unlike any argument": ([*SEED, "-a", "xyz=3"], "xyz='3': unknown argument of the spider web; there are seeds, "),
     "domain": ([*SEED, "-a", "allowed=a b"], "allowed: not a domain, domain:port or IP address: 'a b'"),
-    "pattern": ([*SEED, "-a", "include=docs"], "LINKS_INCLUDE: 'docs': a pattern begins with"),
+    "pattern": ([*SEED, "-a", "include=docs"], "LINKS_INCLUDE='docs': a pattern begins with"),
     "deny file": ([*SEED, "-a", "deny=no.txt"], "FRONTIER_DENY_FILE='no.txt': No such file or directory"),
     "recrawl": ([*SEED, "-a", "recrawl=often"], "recrawl='often': must be an age"),
     "setting": ([*SEED, "-s", "FRONTIER_MAX_SESSIONS=0"], "FRONTIER_MAX_SESSIONS='0': must be a whole number >= 1"),

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from scrapy import Spider
 from scrapy.crawler import Crawler
+from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
+from crawlproject.addon import FrontierAddon
 from crawlproject.options.all_settings import DEFAULTS, FAMILIES, OTHERS
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.links import LinkOptions
@@ -48,6 +50,8 @@ def test_options_follow_settings_that_change_before_the_crawl() -> None:
     assert NetworkOptions.of(crawler).dns_timeout == 10
     crawler.settings.set("DNS_TIMEOUT", crawler.settings["DNS_TIMEOUT"], priority="project")
     assert NetworkOptions.of(crawler).dns_timeout == 60
+    crawler.settings["DOWNLOAD_SLOTS"]["a.example"] = {"delay": 7}
+    assert FrontierOptions.of(crawler).politeness.host_delays == {"a.example": 7}
     assert LinkOptions.of(crawler).max_depth == 0
     crawler.settings.set("DEPTH_LIMIT", 3)
     assert LinkOptions.of(crawler).max_depth == 3
@@ -91,10 +95,41 @@ def test_wrong_age_is_refused(value: object) -> None:
         age_seconds("recrawl", value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        *[(name, "perhaps", "True or False") for name, default in DEFAULTS.items() if isinstance(default, bool)],
+        *[(name, -1, "a whole number >= ") for name, default in DEFAULTS.items() if type(default) is int],
+        *[(name, "soon", "a number >= 0") for name, default in DEFAULTS.items() if isinstance(default, float)],
+        *[(name, 5, "a path") for name in DEFAULTS if name.endswith(("_FILE", "_DIR", "_CACHE_URLS"))],
+        ("FRONTIER_LOG_FAILURES", "all", "one of lines, counts"),
+        ("LINKS_TYPES", "html", "media types such as text/html, text/* or */*+xml"),
+        ("LINKS_SKIP_EXTENSIONS", 5, "a list, or a string with commas between its entries"),
+        ("URL_DROP_PARAMETERS", "a b", "name, prefix*, name=<id> or ;name"),
+        ("GUARD_RELEASED", 5, "a list, or a string with commas between its entries"),
+        ("JOBDIR", 5, None),
+        ("DEPTH_LIMIT", -1, "a whole number >= 0"),
+        ("URLLENGTH_LIMIT", "x", "a whole number >= 0"),
+        ("LOGSTATS_INTERVAL", "x", "a number >= 0"),
+        ("DNSCACHE_ENABLED", "x", "True or False"),
+        ("DOWNLOAD_DELAY", "x", "a number >= 0"),
+        ("DOWNLOAD_SLOTS", {"a.example": 5}, "a dict of dicts"),
+    ],
+)
+def test_addon_refuses_every_wrong_value(name: str, value: object, allowed: str | None) -> None:
+    """In one line with setting, value and what is allowed; Scrapy's own settings that we read among them."""
+    with pytest.raises(ValueError, match=rf"^{name}=") as error:
+        FrontierAddon().update_settings(Settings({name: value}))
+    message = str(error.value)
+    assert message.startswith(f"{name}={value!r}: ")
+    assert "\n" not in message
+    assert allowed is None or f": must be {allowed}" in message
+
+
 #: Who has names of settings in its code though it reads none.
 WRITERS = {
     "spiders/web.py": "sets them from the spider's arguments, as a user would with -s",
-    "addon.py": "sets FRONTIER_REQUEST_DELAY from DOWNLOAD_DELAY",
+    "addon.py": "sets FRONTIER_REQUEST_DELAY from Scrapy's DOWNLOAD_DELAY, which it reads",
 }
 
 
@@ -112,7 +147,7 @@ def test_settings_are_read_by_name_only_in_options() -> None:
         if named:
             found[str(place)] = named
     assert found.keys() == WRITERS.keys(), found
-    assert found["addon.py"] == {"FRONTIER_REQUEST_DELAY"}
+    assert found["addon.py"] == {"FRONTIER_REQUEST_DELAY", "Reader"}
     assert found["spiders/web.py"] <= set(DEFAULTS)
 
 
