@@ -1,4 +1,4 @@
-"""``ADDONS = {"crawlproject.addon.FrontierAddon": 300}``: everything on, in any Scrapy project."""
+"""``ADDONS = {"crawlproject.addon.FrontierAddon": 300}`` enables everything, in any Scrapy project."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ EXTENSIONS = {"crawlproject.monitor.LoadMonitor": 0, "crawlproject.middlewares.p
 
 
 class FrontierAddon:
-    """Switches on scheduler, dupefilter, download handler and middlewares, where the project has not chosen its own.
+    """Enables scheduler, dupefilter, download handler and middlewares, unless the project has chosen others.
 
-    Raises ValueError at start for a wrong setting, or one that is a misspelling of one of ours.
+    Checks all settings: raises ValueError at the start for a wrong value or a misspelt name.
     """
 
     def __init__(self, crawler: Crawler | None = None) -> None:
@@ -104,13 +104,13 @@ class FrontierAddon:
         _check_job_dir(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
-        if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # else the project's own goes by Scrapy's limits
+        if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # any other keeps to Scrapy's limits
             self._take_over_limits(settings)
         options: dict[type, Any] = {
             family: family.of(self._crawler) if self._crawler else family.from_settings(settings) for family in FAMILIES
         }
         has_repository = options[RepositorySettings].directory is not None
-        # Scrapy's handler of ftp connects to whatever a name, or the server's answer to PASV, means at that moment.
+        # Scrapy's ftp handler connects to any address that a name, or the server's answer to PASV, gives.
         for scheme, handler in (("http", HANDLER), ("https", HANDLER), ("ftp", None)):
             _set_in(settings, "DOWNLOAD_HANDLERS", scheme, handler)
         for name, components in (
@@ -131,11 +131,11 @@ class FrontierAddon:
             if old in chosen and chosen[old] is None:
                 continue  # switched off
             for name in ("DOWNLOADER_MIDDLEWARES_BASE", "DOWNLOADER_MIDDLEWARES"):
-                with suppress(KeyError):  # it stands in the other, or nowhere
+                with suppress(KeyError):  # it is in the other, or in neither
                     settings.replace_in_component_priority_dict(name, old, new)
 
     def _take_over_limits(self, settings: BaseSettings) -> None:
-        """Leave limits to the frontier: in the downloader a delay would hold a connection while it waits."""
+        """Leave limits to the frontier: a delay in the downloader would occupy a connection while it waits."""
         # The frontier hands out at most one request per server and FRONTIER_MAX_SESSIONS in all.
         settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
         settings.set("CONCURRENT_REQUESTS_PER_DOMAIN", NO_LIMIT, priority="addon")  # of servers that share a host
@@ -150,16 +150,16 @@ class FrontierAddon:
 
 
 def _count_failures(settings: BaseSettings) -> None:
-    """``FRONTIER_LOG_FAILURES = "counts"``, where the project has chosen nothing else."""
+    """``FRONTIER_LOG_FAILURES = "counts"``, unless the project has chosen other components."""
     settings.set("RETRY_GIVE_UP_LOG_LEVEL", "DEBUG", priority="addon")
     settings.set("LOG_FORMATTER", "crawlproject.monitor.failure_log.CountingLogFormatter", priority="addon")
     for name in ("SPIDER_MIDDLEWARES_BASE", "SPIDER_MIDDLEWARES"):
-        with suppress(KeyError):  # it stands in the other, or nowhere
+        with suppress(KeyError):  # it is in the other, or in neither
             settings.replace_in_component_priority_dict(name, HttpErrorMiddleware, CountingHttpErrorMiddleware)
 
 
 def _check_job_dir(settings: BaseSettings) -> None:
-    """Raises ValueError where JOBDIR cannot be used."""
+    """Raise ValueError if JOBDIR cannot be used."""
     try:
         path = job_dir(settings)
     except (OSError, TypeError) as error:
@@ -169,7 +169,7 @@ def _check_job_dir(settings: BaseSettings) -> None:
 
 
 def _set_in(settings: BaseSettings, name: str, key: str, value: Any) -> None:
-    """Set one key of a setting that is a dict, unless the project has it (also as None)."""
+    """Set one key of a setting that is a dict, unless the project sets it (even to None)."""
     chosen = settings.getdict(name)
     if key not in chosen:
         settings.set(name, {**chosen, key: value}, priority=settings.getpriority(name) or 0)

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import Literal, Self, cast, get_args
 
-from crawlproject.options.values import Options
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from crawlproject.options.values import Reader
+from crawlproject.options.values import Options, Reader
 
 Follow = Literal["none", "near", "all"]
 

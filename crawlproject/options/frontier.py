@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
@@ -17,7 +17,6 @@ from crawlproject.urls import domain_of_server
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from typing import Self
 
 PolitenessGroup = Literal["server", "domain", "ip"]
 

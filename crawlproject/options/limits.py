@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from crawlproject.options.values import Options
+from crawlproject.options.values import Options, Reader
 from crawlproject.urls import LinkFilter
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Self
-
-    from crawlproject.options.values import Reader
 
 
 @dataclass(frozen=True)

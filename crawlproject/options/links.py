@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from crawlproject.options.values import Options
+from crawlproject.options.values import Options, Reader
 from crawlproject.urls import DEFAULT_DROP_PARAMS, NON_TEXT_EXTENSIONS, Canonicalizer, UrlPatterns
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Self
-
-    from crawlproject.options.values import Reader
 
 #: Text, and formats that are text: HTML, XML and its derivatives, JSON.
 DEFAULT_TYPES = ("text/*", "application/xhtml+xml", "application/xml", "*/*+xml", "application/json", "*/*+json")

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Self
 
-from crawlproject.options.values import Options
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from crawlproject.options.values import Reader
+from crawlproject.options.values import Options, Reader
 
 
 @dataclass(frozen=True)

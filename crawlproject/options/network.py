@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING
+from typing import Self
 
-from crawlproject.options.values import Options
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from crawlproject.options.values import Reader
+from crawlproject.options.values import Options, Reader
 
 Network = IPv4Network | IPv6Network
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from crawlproject.extras import needs_extra
-from crawlproject.options.values import Options
+from crawlproject.options.values import Options, Reader
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Self
 
-    from crawlproject.options.values import Reader
 
 COMPRESSION_NAMES = ("gzip", "zstd")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, Self, cast, get_args
 
-from crawlproject.options.values import Options
+from crawlproject.options.values import Options, Reader
 from crawlproject.seen import (
     BloomSeenSet,
     ClockCache,
@@ -21,9 +21,7 @@ from crawlproject.seen import (
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from typing import Self
 
-    from crawlproject.options.values import Reader
     from crawlproject.seen import ExactStore, SeenUrls, UrlCache
 
 Kind = Literal["exact", "bloom"]

@@ -5,19 +5,16 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from crawlproject.frontier.guard.watched_patterns import GuardLimits
-from crawlproject.options.values import Options
+from crawlproject.options.values import Options, Reader
 from crawlproject.urls import host_of
 from crawlproject.urls.traps import MAX_PARAMETERS, MAX_SEGMENTS, TrapRules
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy.settings import BaseSettings
 
-    from crawlproject.options.values import Reader
 
 #: Settings of earlier versions -> why they were removed.
 REMOVED = {
