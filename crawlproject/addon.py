@@ -16,14 +16,7 @@ from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
-from crawlproject.middlewares.hardening import (
-    OffLoopCompressionMiddleware,
-    TolerantCookiesMiddleware,
-    TolerantMetaRefreshMiddleware,
-    TolerantRedirectMiddleware,
-)
-from crawlproject.middlewares.robots import RobotsMiddleware
-from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware
+from crawlproject.engine import download_delay_of
 from crawlproject.options.all_settings import FAMILIES, check_names
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.presets import apply_preset
@@ -45,12 +38,12 @@ HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
 DOWNLOADER_MIDDLEWARES = {
     "crawlproject.middlewares.limits.LimitsMiddleware": 80,  # outermost: what a page is in the end
     "crawlproject.middlewares.admission.AdmissionMiddleware": 90,  # before RobotsMiddleware (100)
-    "crawlproject.middlewares.base.PolitenessMiddleware": 110,  # after it
+    "crawlproject.middlewares.politeness.PolitenessMiddleware": 110,  # after it
     # between HttpCompressionMiddleware and MetaRefreshMiddleware
-    "crawlproject.discovery.page_reading.LargePageMiddleware": 585,
+    "crawlproject.middlewares.large_pages.LargePageMiddleware": 585,
     # inside HttpCacheMiddleware (900), which has its own conditions
     "crawlproject.middlewares.recrawl.RecrawlMiddleware": 950,
-    "crawlproject.middlewares.base.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900): real answers only
+    "crawlproject.middlewares.timing.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900): real answers only
 }
 
 #: Only with REPOSITORY_DIR: it imports the extra "repository".
@@ -61,25 +54,28 @@ REPOSITORY_MIDDLEWARE = {
 COMPONENTS = {
     "SCHEDULER": "crawlproject.scheduler.FrontierScheduler",
     "DUPEFILTER_CLASS": "crawlproject.dupefilter.SeenDupeFilter",
-    "ROBOTSTXT_PARSER": "crawlproject.middlewares.hardening.CappedRobotParser",
+    "ROBOTSTXT_PARSER": "crawlproject.middlewares.robots_parser.CappedRobotParser",
 }
 
 #: Scrapy's own -> ours, where the project still has Scrapy's.
 REPLACED = {
-    CookiesMiddleware: TolerantCookiesMiddleware,
-    HttpCompressionMiddleware: OffLoopCompressionMiddleware,
-    RedirectMiddleware: TolerantRedirectMiddleware,
-    MetaRefreshMiddleware: TolerantMetaRefreshMiddleware,
-    RobotsTxtMiddleware: RobotsMiddleware,
+    CookiesMiddleware: "crawlproject.middlewares.cookies.TolerantCookiesMiddleware",
+    HttpCompressionMiddleware: "crawlproject.middlewares.compression.OffLoopCompressionMiddleware",
+    RedirectMiddleware: "crawlproject.middlewares.redirects.TolerantRedirectMiddleware",
+    MetaRefreshMiddleware: "crawlproject.middlewares.redirects.TolerantMetaRefreshMiddleware",
+    RobotsTxtMiddleware: "crawlproject.middlewares.robots.RobotsMiddleware",
 }
+
+#: Replaces Scrapy's ``HttpErrorMiddleware`` with ``FRONTIER_LOG_FAILURES = "counts"``.
+COUNTING = "crawlproject.monitor.failure_log.CountingHttpErrorMiddleware"
 
 SPIDER_MIDDLEWARES = {
-    "crawlproject.middlewares.base.OriginMiddleware": 0,  # after all that make or replace requests
+    "crawlproject.middlewares.links.OriginMiddleware": 0,  # after all that make or replace requests
     "crawlproject.middlewares.duplicates.DuplicatesMiddleware": 100,  # after HttpErrorMiddleware (50)
-    "crawlproject.middlewares.base.LinksMiddleware": 950,  # before all that look at requests
+    "crawlproject.middlewares.links.LinksMiddleware": 950,  # before all that look at requests
 }
 
-EXTENSIONS = {"crawlproject.monitor.LoadMonitor": 0, "crawlproject.middlewares.page_types.PageTypes": 0}
+EXTENSIONS = {"crawlproject.monitor.load.LoadMonitor": 0, "crawlproject.middlewares.page_types.PageTypes": 0}
 
 
 class FrontierAddon:
@@ -132,7 +128,7 @@ class FrontierAddon:
                 continue  # switched off
             for name in ("DOWNLOADER_MIDDLEWARES_BASE", "DOWNLOADER_MIDDLEWARES"):
                 with suppress(KeyError):  # it is in the other, or in neither
-                    settings.replace_in_component_priority_dict(name, old, new)
+                    settings.replace_in_component_priority_dict(name, old, load_object(new))
 
     def _take_over_limits(self, settings: BaseSettings) -> None:
         """Leave limits to the frontier: a delay in the downloader would occupy a connection while it waits."""
@@ -142,9 +138,9 @@ class FrontierAddon:
         settings.set("DOWNLOADER", "crawlproject.download.downloader.FrontierDownloader", priority="addon")
         delay = Reader(settings).number("DOWNLOAD_DELAY", 0.0)
         priority = settings.getpriority("DOWNLOAD_DELAY") or 0
-        spider: Any = self._crawler and (self._crawler.spider or self._crawler.spidercls)
-        if hasattr(spider, "download_delay") and priority < SETTINGS_PRIORITIES["spider"]:
-            delay = float(spider.download_delay)  # what Scrapy sets DOWNLOAD_DELAY to, later
+        of_spider = download_delay_of(self._crawler and (self._crawler.spider or self._crawler.spidercls))
+        if of_spider is not None and priority < SETTINGS_PRIORITIES["spider"]:
+            delay = of_spider  # what Scrapy sets DOWNLOAD_DELAY to, later
         if delay > 0:
             settings.set("FRONTIER_REQUEST_DELAY", delay, priority="addon")
 
@@ -155,7 +151,7 @@ def _count_failures(settings: BaseSettings) -> None:
     settings.set("LOG_FORMATTER", "crawlproject.monitor.failure_log.CountingLogFormatter", priority="addon")
     for name in ("SPIDER_MIDDLEWARES_BASE", "SPIDER_MIDDLEWARES"):
         with suppress(KeyError):  # it is in the other, or in neither
-            settings.replace_in_component_priority_dict(name, HttpErrorMiddleware, CountingHttpErrorMiddleware)
+            settings.replace_in_component_priority_dict(name, HttpErrorMiddleware, load_object(COUNTING))
 
 
 def _check_job_dir(settings: BaseSettings) -> None:

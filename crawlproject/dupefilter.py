@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.request import RequestFingerprinter
 
+from crawlproject.engine import stats_of
 from crawlproject.options.links import LinkOptions
 from crawlproject.options.seen import SeenOptions
-from crawlproject.seen import bytes_fingerprint, server_part, url_fingerprint, url_key
+from crawlproject.seen.fingerprint import bytes_fingerprint, server_part, url_fingerprint, url_key
 from crawlproject.storage.seen_file import FILE_NAME, SeenFile
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
     from scrapy.utils.request import RequestFingerprinterProtocol
 
-    from crawlproject.seen import ExactStore
-    from crawlproject.urls import Canonicalizer
+    from crawlproject.seen.seen_set import ExactStore
+    from crawlproject.urls.canonical import Canonicalizer
 
 logger = logging.getLogger(__name__)
 
@@ -81,11 +82,10 @@ class SeenDupeFilter(BaseDupeFilter):
         """Settings: ``SEEN_*``, ``JOBDIR``, ``URL_DROP_PARAMETERS``, ``DUPEFILTER_DEBUG``,
         ``REQUEST_FINGERPRINTER_CLASS``."""
         assert crawler.request_fingerprinter is not None
-        assert crawler.stats is not None
         return cls(
             LinkOptions.of(crawler).canonicalizer,
             crawler.request_fingerprinter,
-            crawler.stats,
+            stats_of(crawler),
             SeenOptions.of(crawler),
             debug=crawler.settings.getbool("DUPEFILTER_DEBUG"),
         )
@@ -178,8 +178,7 @@ class SeenDupeFilter(BaseDupeFilter):
             more = "" if self._debug else " - no more duplicates will be shown (see DUPEFILTER_DEBUG to show all)"
             logger.debug("Filtered duplicate request: %s%s", request, more, extra={"spider": spider})
             self._logged = True
-        assert spider.crawler.stats is not None
-        spider.crawler.stats.inc_value("dupefilter/filtered")
+        self._stats.inc_value("dupefilter/filtered")
 
     def _is_same_page(self, one: str, other: str) -> bool:
         canonical = self.canonicalizer.canonical(one)

@@ -1,6 +1,7 @@
-"""Wakes Scrapy's engine when the next request may start, so that nothing polls and nothing waits for its heartbeat.
+"""What Scrapy has no public, or no typed, way to say: all private names of its engine stand in this module.
 
-All that is private to the engine and yet needed is used in this module.
+And the alarm that wakes the engine when the next request may start, so that nothing polls and nothing waits for its
+heartbeat.
 """
 
 from __future__ import annotations
@@ -8,24 +9,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import deferred_from_coro
 
-from crawlproject.download.timing import CLOCK
+from crawlproject.clock import CLOCK
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from collections.abc import Set as AbstractSet
 
     from scrapy import Request
     from scrapy.core.engine import ExecutionEngine
+    from scrapy.core.scheduler import BaseScheduler
     from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
     from scrapy.utils.asyncio import CallLaterResult
 
 
-def engine_of(crawler: Crawler) -> ExecutionEngine | None:
-    """The engine; None before the crawl starts.
+def stats_of(crawler: Crawler) -> StatsCollector:
+    """Its stats, which every crawler has before it builds its components."""
+    assert crawler.stats is not None
+    return crawler.stats
 
-    ``Crawler.engine`` raises RuntimeError then, and Scrapy has no public way to ask.
-    """
+
+def engine_of(crawler: Crawler) -> ExecutionEngine | None:
+    """The engine; None before the crawl starts: ``Crawler.engine`` raises RuntimeError then."""
     return crawler._engine
+
+
+def scheduler_of(crawler: Crawler) -> BaseScheduler | None:
+    """The scheduler in use; None before the spider is opened."""
+    engine = engine_of(crawler)
+    return engine.scheduler if engine is not None else None
 
 
 def unfinished_requests(crawler: Crawler) -> AbstractSet[Request]:
@@ -36,6 +50,32 @@ def unfinished_requests(crawler: Crawler) -> AbstractSet[Request]:
     engine = engine_of(crawler)
     slot = engine._slot if engine is not None else None
     return slot.inprogress if slot is not None else set()
+
+
+def active_downloads(crawler: Crawler) -> AbstractSet[Request]:
+    """Requests that the downloader, with its middlewares, is not through with."""
+    engine = engine_of(crawler)
+    return engine.downloader.active if engine is not None else set()
+
+
+def end_crawl(crawler: Crawler, reason: str) -> bool:
+    """Close the spider; False if none is open."""
+    engine = engine_of(crawler)
+    if engine is None or engine.spider is None:
+        return False
+    deferred_from_coro(engine.close_spider_async(reason=reason))
+    return True
+
+
+def download_delay_of(spider: object) -> float | None:
+    """The attribute ``download_delay`` of a spider, or of its class, which wins over the setting."""
+    return None if (delay := getattr(spider, "download_delay", None)) is None else float(delay)
+
+
+def handled_statuses(crawler: Crawler) -> set[int]:
+    """Statuses that go to callbacks: the spider's ``handle_httpstatus_list``, else ``HTTPERROR_ALLOWED_CODES``."""
+    allowed: Iterable[int | str] = crawler.settings.getlist("HTTPERROR_ALLOWED_CODES")
+    return set(map(int, getattr(crawler.spider, "handle_httpstatus_list", allowed)))
 
 
 class EngineAlarm:

@@ -11,13 +11,6 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-#: ``response.meta``: the links of this copy are dropped (``DUPLICATES_FOLLOW``).
-SKIP_LINKS = "skip_links"
-
-#: ``response.meta``: URL of the first page with the same bytes, and of the first with nearly the same text.
-DUPLICATE_OF = "duplicate_of"
-NEAR_DUPLICATE_OF = "near_duplicate_of"
-
 #: What links were found on: a page (or nowhere: seeds), a sitemap, an index of sitemaps.
 Kind: TypeAlias = Literal["page", "sitemap", "sitemap index"]
 
@@ -43,3 +36,8 @@ class Links:
     quality: float | None = None
     #: Of a sitemap only pages of its own server count, of an index only sitemaps of its own.
     kind: Kind = "page"
+
+
+def sitemap_callback(spider: object) -> Callable[..., Any] | None:
+    """The spider's method ``parse_sitemap``, which takes sitemaps; None where it has none."""
+    return getattr(spider, "parse_sitemap", None)

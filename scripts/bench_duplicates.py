@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from crawlproject.content import NearDuplicates, PageSketch
-from crawlproject.middlewares.base import duplicates
+from crawlproject.middlewares import duplicates
 from crawlproject.seen import bytes_fingerprint
 from crawlproject.storage.content_file import ContentFile
 from crawlproject.urls import extract

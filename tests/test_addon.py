@@ -21,17 +21,15 @@ from scrapy.utils.python import global_object_name
 from scrapy.utils.test import get_crawler
 
 from crawlproject.addon import FrontierAddon
+from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.handler import FrontierDownloadHandler
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine import EngineAlarm, engine_of, unfinished_requests
 from crawlproject.middlewares.admission import AdmissionMiddleware
-from crawlproject.middlewares.base import (
-    LinksMiddleware,
-    PolitenessMiddleware,
-    ServerTimingMiddleware,
-    frontier_scheduler,
-)
-from crawlproject.monitor import LoadMonitor
+from crawlproject.middlewares.links import LinksMiddleware
+from crawlproject.middlewares.politeness import PolitenessMiddleware
+from crawlproject.middlewares.timing import ServerTimingMiddleware
+from crawlproject.monitor.load import LoadMonitor
 from crawlproject.options.all_settings import check_names
 from crawlproject.scheduler import FrontierScheduler
 
@@ -123,7 +121,7 @@ def test_ftp_is_off_unless_the_project_switches_it_on() -> None:
     assert with_addon({})["DOWNLOAD_HANDLERS"]["ftp"] is None
 
 
-@pytest.mark.parametrize("key", ["crawlproject.middlewares.base.PolitenessMiddleware", PolitenessMiddleware])
+@pytest.mark.parametrize("key", ["crawlproject.middlewares.politeness.PolitenessMiddleware", PolitenessMiddleware])
 @pytest.mark.parametrize("order", [42, None])
 def test_middleware_orders_of_the_project_win(key: Any, order: int | None, caplog: pytest.LogCaptureFixture) -> None:
     """By path or by class, also None to switch one off, and none is there twice."""
@@ -245,7 +243,7 @@ def test_before_the_crawl_there_is_no_engine() -> None:
     """Scrapy's ``crawler.engine`` raises then; the components of this project answer."""
     crawler = get_crawler(settings_dict={"ADDONS": ADDONS})
     assert engine_of(crawler) is None
-    assert frontier_scheduler(crawler) is None
+    assert frontier_of(crawler) is None
     assert not unfinished_requests(crawler)
     EngineAlarm(crawler).ring()
 

@@ -1,12 +1,43 @@
-"""The core stays pure: who may import whom."""
+"""The order of rooms: who may import whom. The core stays pure."""
+
+from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "crawlproject"
+
+#: Rooms from the lowest level to the highest: an import goes from a higher level to a lower one, or stays in its room.
+#: Rooms of one level do not import each other.  What Scrapy loads by its path (scheduler, middlewares, handlers,
+#: backends) nobody imports.  Imports in functions, and those for types only, count as all others.
+LEVELS = (
+    ("crawlproject", "clock", "items", "links", "requests.meta", "signals"),  # names, and what spiders yield
+    ("urls",),
+    ("seen",),
+    ("content",),
+    ("frontier",),
+    ("repository", "simulation", "storage"),
+    ("engine", "options"),
+    ("crawl_frontier",),  # what may be asked of the scheduler
+    ("download",),
+    ("requests",),
+    ("dupefilter",),
+    ("backends",),
+    ("discovery",),
+    ("middlewares", "monitor", "scheduler"),
+    ("spiders",),
+    ("addon", "commands", "settings"),
+)
+
+#: Modules of a chain of imports, at most.
+MAX_CHAIN = 10
+
+Graph = Mapping[str, frozenset[str]]
+
 CORE = {
     "urls": {"urls"},
     "seen": {"seen", "urls"},
@@ -36,6 +67,98 @@ def imports(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             yield node.module or ""
+
+
+def module_name(path: Path) -> str:
+    """``frontier.server``; of ``__init__`` the folder, ``crawlproject`` at the root."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__") or "crawlproject"
+
+
+@cache
+def graph() -> Graph:
+    """Module -> modules that it imports."""
+    paths = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+    return {name: frozenset(_imported(path, paths)) - {name} for name, path in paths.items()}
+
+
+def _imported(path: Path, modules: Mapping[str, Path]) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):  # of a module, or of names in one
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if name.split(".")[0] == "crawlproject":
+                short = name.removeprefix("crawlproject.")
+                yield short if short in modules else short.rpartition(".")[0] or "crawlproject"
+
+
+def level(module: str) -> int:
+    """Its room's: the longest name of a room that its name begins with."""
+    rooms = {room: number for number, level in enumerate(LEVELS) for room in level}
+    parts = module.split(".")
+    names = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    return next(rooms[name] for name in names if name in rooms)
+
+
+def room(module: str) -> str:
+    """Its folder, or itself; ``requests.meta`` is by itself."""
+    return module if module in LEVELS[0] else module.partition(".")[0]
+
+
+def upward(modules: Graph) -> list[str]:
+    """Imports that do not go down."""
+    return [
+        f"{one} (level {level(one)}) imports {other} (level {level(other)})"
+        for one, imported in modules.items()
+        for other in sorted(imported)
+        if room(one) != room(other) and level(one) <= level(other)
+    ]
+
+
+def longest_chain(modules: Graph) -> list[str]:
+    """Modules of which each imports the next. Raises AssertionError, with the circle, where there is one."""
+    known: dict[str, list[str]] = {}
+
+    def chain(name: str, above: tuple[str, ...]) -> list[str]:
+        assert name not in above, f"circle: {' -> '.join((*above[above.index(name) :], name))}"
+        if name not in known:
+            chains = [chain(other, (*above, name)) for other in sorted(modules[name])]
+            known[name] = [name, *max(chains, key=len, default=[])]
+        return known[name]
+
+    return max((chain(name, ()) for name in modules), key=len)
+
+
+def test_imports_go_down() -> None:
+    """From each room to lower ones."""
+    assert upward(graph()) == []
+
+
+def test_imports_go_no_circles_and_no_long_ways() -> None:
+    """A change in a module is felt above it, and only there."""
+    chain = longest_chain(graph())
+    assert len(chain) <= MAX_CHAIN, f"{len(chain)} modules: {' -> '.join(chain)}"
+
+
+def test_what_is_forbidden_is_found() -> None:
+    """The checks of this file, on graphs that break their rules."""
+    up = {"frontier.server": frozenset({"storage.disk"}), "storage.disk": frozenset({"simulation.web"})}
+    assert [line.partition(" ")[0] for line in upward(up)] == ["frontier.server", "storage.disk"]
+    assert upward({"download.handler": frozenset({"requests.meta"})}) == []
+    with pytest.raises(AssertionError, match="circle: a -> b -> c -> a"):
+        longest_chain({"a": frozenset("b"), "b": frozenset("c"), "c": frozenset("a")})
+    assert longest_chain({"a": frozenset("bc"), "b": frozenset("c"), "c": frozenset()}) == ["a", "b", "c"]
+    assert "frontier.entry" in graph()["frontier.frontier"]
+
+
+def test_each_room_is_in_the_order() -> None:
+    """And nothing else is: what is gone, goes."""
+    rooms = {name for level in LEVELS for name in level}
+    assert {room(module) for module in graph()} == rooms
 
 
 CORE_FILES = [path for layer in CORE for path in sorted((PACKAGE / layer).rglob("*.py"))]

@@ -215,7 +215,9 @@ def test_commands_import_little() -> None:
     shown = "print(*sorted(name for name in sys.modules if name.startswith('crawlproject.')))"
     program = f"import sys, {', '.join(commands)}\n{shown}"
     imported = run(sys.executable, "-c", program).stdout.split()
-    assert imported == sorted(["crawlproject.commands", *commands, "crawlproject.extras"])
+    assert imported == sorted(
+        ["crawlproject.commands", *commands, "crawlproject.options", "crawlproject.options.extras"]
+    )
 
 
 @pytest.mark.long

@@ -11,16 +11,18 @@ from __future__ import annotations
 import logging
 import time
 from struct import Struct
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from scrapy import signals
 
-from crawlproject.frontier import Entry
-from crawlproject.frontier.entry import path_of, url_of
+from crawlproject.engine import stats_of
+from crawlproject.frontier.entry import Entry, path_of, url_of
 from crawlproject.options.links import LinkOptions
+from crawlproject.requests.answers import GONE, REDIRECTS, UNCHANGED
 from crawlproject.requests.codec import REQUEST
 from crawlproject.requests.link_request import link_failed
-from crawlproject.storage import DiskFetchedPages, FetchedPage
+from crawlproject.requests.meta import FETCHED_BEFORE, RECRAWL, REPLACED
+from crawlproject.storage.fetched import DiskFetchedPages, FetchedPage
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
@@ -28,24 +30,15 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlproject.frontier import Frontier
+    from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.server import Server
     from crawlproject.requests.codec import RequestCodec
-    from crawlproject.storage import DiskFrontierStore, DiskStore
+    from crawlproject.storage.disk import DiskStore
 
 logger = logging.getLogger(__name__)
 
 #: First byte of the payload of an entry that is fetched again; its mark follows, then the payload it had before.
 AGAIN = b"a"
-
-#: ``Request.meta`` of such a request, its mark: what is known of the page, and for a while the two below.
-RECRAWL = "frontier_recrawl"
-#: In a mark: its validators are in the request's headers.
-SENT = "sent"
-#: In a mark: another entry, of a retry, is queued in its place.
-REPLACED = "replaced"
-
-#: ``Request.meta`` of such a request once its page has come: what the page shows was seen by an earlier run.
-FETCHED_BEFORE = "frontier_fetched_before"
 
 #: Keys of ``meta`` that tell how one fetch went, not how to fetch the page.
 PASSING = (
@@ -57,11 +50,6 @@ PASSING = (
     RECRAWL,
     FETCHED_BEFORE,
 )
-
-REDIRECTS = frozenset((301, 302, 303, 307, 308))
-#: Answers that say that there is no such page.
-GONE = frozenset((404, 410))
-UNCHANGED = 304
 
 #: Pages put back between two commits.
 CHUNK = 10_000
@@ -95,6 +83,19 @@ def unpack_again(payload: bytes) -> tuple[dict[str, Any], bytes | None]:
     return mark, payload[end:] or None
 
 
+class Servers(Protocol):
+    """The servers by their numbers in the store."""
+
+    def server(self, number: int) -> Server | None:
+        """The server of a number; None where there is none."""
+
+    def number(self, key: str) -> int | None:
+        """The number of the server ``key``; None where it is not stored."""
+
+    def changed(self, server: Server) -> None:
+        """It is to be written with the next commit."""
+
+
 class Recrawl:
     """Keeps the pages fetched, and puts them back.
 
@@ -102,9 +103,8 @@ class Recrawl:
     ``recrawl/redirected``, ``recrawl/gone`` (404, 410: forgotten), ``recrawl/failed`` (remembered as before).
     """
 
-    def __init__(self, crawler: Crawler, store: DiskStore, servers: DiskFrontierStore, codec: RequestCodec) -> None:
-        assert crawler.stats is not None
-        self._stats = crawler.stats
+    def __init__(self, crawler: Crawler, store: DiskStore, servers: Servers, codec: RequestCodec) -> None:
+        self._stats = stats_of(crawler)
         self._store = store
         self._servers = servers
         self._codec = codec

@@ -71,7 +71,7 @@ class Command(ScrapyCommand):
         from crawlproject.commands.frontier_report import FrontierReport
         from crawlproject.options.frontier import FrontierOptions
         from crawlproject.options.presets import apply_preset
-        from crawlproject.storage import StoreError
+        from crawlproject.storage.errors import StoreError
 
         if len(args) != 1:
             raise UsageError("exactly one directory is needed: the crawl's JOBDIR or FRONTIER_DIR")

@@ -7,18 +7,23 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
-from crawlproject.frontier import Frontier, ServerState, StoredUrlQueue
 from crawlproject.frontier.entry import url_of
+from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.queues.sort_key import decode_place, decode_row
+from crawlproject.frontier.server import ServerState
 from crawlproject.monitor.waiting import rest_reason
-from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.frontier_state import DiskFrontierStore
+from crawlproject.storage.seen import DiskSeenStore
 from crawlproject.urls import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from crawlproject.frontier import Policy, Server
+    from crawlproject.frontier.policy import Policy
+    from crawlproject.frontier.queues.stored_queue import StoredUrlQueue
+    from crawlproject.frontier.server import Server
     from crawlproject.options.frontier import FrontierOptions
 
 

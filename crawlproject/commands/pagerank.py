@@ -11,7 +11,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.utils.log import configure_logging
 
-from crawlproject.extras import command_needs_extra
+from crawlproject.options.extras import command_needs_extra
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

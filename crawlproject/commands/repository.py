@@ -12,7 +12,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.utils.log import configure_logging
 
-from crawlproject.extras import command_needs_extra, install_command
+from crawlproject.options.extras import command_needs_extra, install_command
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

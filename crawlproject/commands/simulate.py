@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawlproject.extras import command_needs_extra
+from crawlproject.options.extras import command_needs_extra
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace, _ArgumentGroup
     from collections.abc import Iterator
 
-    from crawlproject.simulation.experiment import Experiment, WebSpec
+    from crawlproject.simulation.trial import Experiment, WebSpec
 
 SYNTHETIC_WEBS = ("work", "tail")
 SEEDS = 5  # of a synthetic web
@@ -73,7 +73,7 @@ class Command(ScrapyCommand):
 
 
 def _add_experiment(group: _ArgumentGroup) -> None:
-    from crawlproject.frontier import POLICIES
+    from crawlproject.frontier.policy import POLICIES
     from crawlproject.simulation.experiment import COLLECTED, ESTIMATES
 
     names = ", ".join(POLICIES)
@@ -113,11 +113,10 @@ def _add_crawl(group: _ArgumentGroup) -> None:
 
 
 def _experiment(opts: Namespace) -> Experiment:
-    from crawlproject.frontier import Politeness
     from crawlproject.frontier.dispatch import LINGER
-    from crawlproject.frontier.politeness import PARKING_TIME
-    from crawlproject.simulation.crawl import CrawlOptions
-    from crawlproject.simulation.experiment import Experiment, Knowledge
+    from crawlproject.frontier.politeness import PARKING_TIME, Politeness
+    from crawlproject.simulation.record import CrawlOptions
+    from crawlproject.simulation.trial import Experiment, Knowledge
 
     if opts.error and opts.estimate != "known":
         raise UsageError(f"--error {opts.error:g}: for --estimate known only", print_help=False)
@@ -171,7 +170,7 @@ def _qualities(value: str, web: WebSpec) -> tuple[str, ...]:
 def _webs(opts: Namespace) -> tuple[WebSpec, ...]:
     """A web for each seed; a graph is loaded, so that a wrong one is told before anything is run."""
     from crawlproject.simulation.experiment import web_of
-    from crawlproject.simulation.graph_web import GraphSpec
+    from crawlproject.simulation.graph import GraphSpec
     from crawlproject.simulation.synthetic import SyntheticSpec
 
     seeds = range(opts.seed, opts.seed + opts.webs)

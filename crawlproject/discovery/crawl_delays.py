@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
-    from crawlproject.frontier import Frontier
+    from crawlproject.frontier.frontier import Frontier
 
 
 class CrawlDelays:

@@ -6,10 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from crawlproject.discovery.crawl_delays import CrawlDelays
-from crawlproject.discovery.links import STEP, LinkIntake
-from crawlproject.discovery.sitemaps import SitemapIntake
+from crawlproject.discovery.links import STEP, LinkIntake, link_filter
+from crawlproject.discovery.page_limits import PageLimits
+from crawlproject.discovery.sitemaps import NamesSitemaps, SitemapIntake
 from crawlproject.discovery.skipped_files import SkippedFiles
+from crawlproject.engine import stats_of
+from crawlproject.links import sitemap_callback
 from crawlproject.options.links import LinkOptions
+from crawlproject.requests.link_request import link_failed
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,41 +24,48 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.robotstxt import RobotParser
 
-    from crawlproject.discovery.page_limits import PageLimits
-    from crawlproject.discovery.trap_guard import Around, TrapGuard
-    from crawlproject.frontier import Entry
+    from crawlproject.backends.protocol import Backend
+    from crawlproject.discovery.links import LinkGuard
+    from crawlproject.dupefilter import SeenDupeFilter
+    from crawlproject.frontier.entry import Entry
+    from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
-    from crawlproject.urls import LinkFilter
 
 
 class Discovery:
-    """Queues what is new. ``queued`` is told how many URLs each time, and one of them."""
+    """Queues what is new."""
+
+    #: Told how many URLs were queued, each time, and one of them. Set by the scheduler.
+    queued: Callable[[int, Entry], None]
 
     def __init__(
         self,
         crawler: Crawler,
-        around: Around,
-        link_filter: LinkFilter,
         quality: Quality,
-        queued: Callable[[int, Entry], None],
+        frontier: Frontier,
+        seen: SeenDupeFilter,
+        backend: Backend,
     ) -> None:
-        self._frontier, seen, self._backend, stats = around
-        self._queued = queued
         assert crawler.spider is not None
-        options = LinkOptions.of(crawler)
-        self._intake = LinkIntake(seen, link_filter, quality, stats, options)
-        self.files = self._intake.files = SkippedFiles(self._frontier, stats, options)
-        self._sitemaps = SitemapIntake(seen, link_filter.without_patterns(), stats, options, crawler.spider)
-        self._crawl_delays = CrawlDelays(self._frontier, stats, crawler.settings)
+        options, spider, stats = LinkOptions.of(crawler), crawler.spider, stats_of(crawler)
+        self._spider = spider
+        self._frontier = frontier
+        self._backend = backend
+        self._guard: LinkGuard | None = None
+        self._limits = PageLimits.from_crawler(crawler, frontier)
+        self._files = SkippedFiles(frontier, stats, options)
+        rules = link_filter(crawler)
+        self._links = LinkIntake(seen, rules, quality, stats, options)
+        self._links.limits, self._links.files = self._limits, self._files
+        self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider)
+        self._crawl_delays = CrawlDelays(frontier, stats, crawler.settings)
 
-    def guard_by(self, guard: TrapGuard | None) -> None:
-        """Have links judged by ``guard``."""
-        self._intake.guard = guard
+    def guard_by(self, guard: LinkGuard | None) -> None:
+        """Have links judged."""
+        self._guard = self._links.guard = guard
 
-    def limit_by(self, limits: PageLimits) -> None:
-        """Have links of full servers refused."""
-        self._intake.limits = limits
+    # told by middlewares, see ``PageIntake``
 
     def push_links(self, links: Links) -> Iterator[None]:
         """A page's or sitemap's links, in steps of 0.1 s at most; between them the event loop may have its turn.
@@ -69,28 +81,56 @@ class Discovery:
         for start in range(0, max(1, len(links.hrefs)), STEP):
             yield from self._push(self._sitemaps.own(replace(links, hrefs=links.hrefs[start : start + STEP])))
 
+    def page_fetched(self, key: str) -> None:
+        """A page of the server ``key`` has come."""
+        self._limits.fetched(key)
+
+    def learn_content(self, key: str, url: str, *, copy: bool) -> None:
+        """The page at ``url``, of the server ``key``, was read; ``copy``: its content was met before."""
+        self._frontier.learn_content(key, copy=copy)
+        if self._guard is not None:
+            self._guard.learn_content(key, url, copy=copy)
+
+    # told by the scheduler
+
+    def meet_server(self, request: Request) -> None:
+        """``request`` is about to be queued. Raises ValueError where it has no server."""
+        self._limits.meet(server_key(request.url))
+
+    def led_back(self, request: Request) -> None:
+        """``request`` was met before: if it is a redirect, what was asked for shows nothing new."""
+        if self._guard is not None and "redirect_urls" in request.meta:
+            self._guard.led_back(request)
+
+    def is_file(self, request: Request) -> bool:
+        """Whether it is of a link that waited for what its server has turned out to answer with files."""
+        if request.errback is not link_failed or request.callback == sitemap_callback(self._spider):
+            return False
+        return self._files.is_dropped(request.url)
+
+    def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
+        """A robots.txt file's Crawl-delay and sitemaps."""
+        self._crawl_delays.robots_parsed(robotparser, request)
+        if isinstance(robotparser, NamesSitemaps):
+            self._push_sitemaps(self._sitemaps.of_robots(robotparser.sitemaps, request))
+
+    def answered(self, response: Response) -> None:
+        """An answer of any server: its type is learned from."""
+        self._files.learn(response)
+
+    def close(self) -> None:
+        """The crawl ends."""
+        self._links.close()
+
     def _push(self, links: Links) -> Iterator[None]:
-        for found in self._intake.find_in_steps(links, self._backend.pack_callback(links.callback)):
+        for found in self._links.find_in_steps(links, self._backend.pack_callback(links.callback)):
             if found is not None:
                 entries = self._backend.hold(found.entries, links.response)
                 self._frontier.push(entries, found.found_on, from_sitemap=links.kind == "sitemap")
                 self._frontier.raise_quality(found.raised)
                 if entries:
-                    self._queued(len(entries), entries[0])
+                    self.queued(len(entries), entries[0])
             yield
-
-    def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
-        """A robots.txt file's Crawl-delay and sitemaps."""
-        self._crawl_delays.robots_parsed(robotparser, request)
-        self._push_sitemaps(self._sitemaps.of_robots(getattr(robotparser, "sitemaps", ()), request))
-
-    def answered(self, response: Response) -> None:
-        """An answer of any server: its type is learned from."""
-        self.files.learn(response)
-
-    def close(self) -> None:
-        """The crawl ends."""
-        self._intake.close()
 
     def _push_sitemaps(self, found: list[Entry], index: Response | None = None) -> None:
         packed = [entry._replace(payload=self._backend.pack_callback(entry.payload)) for entry in found]
@@ -98,4 +138,4 @@ class Discovery:
         for entry in entries:
             self._frontier.push_sitemap(entry)
         if entries:
-            self._queued(len(entries), entries[0])
+            self.queued(len(entries), entries[0])

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from crawlproject.discovery.page_limits import PAGE_LIMIT
 from crawlproject.discovery.page_reading import is_html
-from crawlproject.frontier import Entry
+from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.quality import link_gains
-from crawlproject.links import DUPLICATE_OF, SKIP_LINKS
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.links import LinkOptions
+from crawlproject.requests.meta import DUPLICATE_OF, PAGE_LIMIT, QUALITY, SKIP_LINKS
 from crawlproject.storage.link_file import LinkRecord
 from crawlproject.urls import LinkFilter, server_key, why_none
 from crawlproject.urls.known_urls import remembering
@@ -21,13 +20,11 @@ from crawlproject.urls.known_urls import remembering
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
-    from crawlproject.discovery.page_limits import PageLimits
-    from crawlproject.discovery.skipped_files import SkippedFiles
-    from crawlproject.discovery.trap_guard import TrapGuard
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.guard.judge import GuardedPage
     from crawlproject.frontier.quality import Quality
@@ -36,6 +33,47 @@ if TYPE_CHECKING:
 #: Links looked at before the event loop has its turn: 0.1 s, if all are new. The guard judges each so many by
 #: themselves, as if they stood on a page of their own.
 STEP = 5_000
+
+
+class LinkGuard(Protocol):
+    """Judges links by the pages that they stand on."""
+
+    def page(
+        self, url: str, response: Response, links: list[str | None]
+    ) -> tuple[GuardedPage | None, list[str | None]]:
+        """The page at ``url``, to be asked about its links (None: all are followed), and its canonical ``links``."""
+
+    def judge(self, page: GuardedPage, entries: list[Entry]) -> list[Entry]:
+        """Which of the page's links met for the first time are to be queued."""
+
+    def work(self) -> Iterator[None]:
+        """Do what is left to do, in steps of 0.1 s."""
+
+    def led_back(self, request: Request) -> None:
+        """A redirect, ``request``, leads to a page met before."""
+
+    def learn_content(self, key: str, url: str | None, *, copy: bool) -> None:
+        """A page of the server ``key`` was read, and the frontier told."""
+
+
+class ServerLimits(Protocol):
+    """Knows which servers have given all the pages that they may."""
+
+    def __bool__(self) -> bool:
+        """Whether there is any limit."""
+
+    def refuses(self, url: str) -> bool:
+        """Whether the canonical ``url`` is of a full server or domain."""
+
+
+class FileJudge(Protocol):
+    """Judges links that end like files."""
+
+    def is_skipped(self, url: str) -> bool:
+        """Whether the link to the canonical ``url`` is not followed."""
+
+    def factor(self, url: str) -> float:
+        """What becomes of the quality of a link that is."""
 
 
 class Found(NamedTuple):
@@ -79,10 +117,10 @@ class LinkIntake:
         stats: StatsCollector,
         options: LinkOptions,
     ) -> None:
-        self.guard: TrapGuard | None = None  # who judges links by the pages they stand on
-        self.limits: PageLimits | None = None
+        self.guard: LinkGuard | None = None
+        self.limits: ServerLimits | None = None
         self._seen = seen
-        self.files: SkippedFiles | None = None  # who judges links that end like files
+        self.files: FileJudge | None = None
         self._filter = remembering(link_filter.reason)
         self._seed_filter = link_filter.without_patterns().reason
         of_files = replace(link_filter, extensions=frozenset())
@@ -211,7 +249,7 @@ class LinkIntake:
         if links.quality is not None or DUPLICATE_OF in links.response.meta:  # a copy adds nothing to its first
             return _Source(server_key(page), 0.0, 0.0)
         return _Source(
-            server_key(page), *link_gains(self._quality, links.response.meta.get("quality", 1.0), len(distinct))
+            server_key(page), *link_gains(self._quality, links.response.meta.get(QUALITY, 1.0), len(distinct))
         )
 
 

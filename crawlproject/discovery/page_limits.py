@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from crawlproject.options.limits import LimitOptions
 from crawlproject.urls import domain_of_server, server_key
 
 if TYPE_CHECKING:
-    from crawlproject.frontier import Frontier
+    from typing import Self
 
-#: The stat of URLs and the reason of requests that a limit keeps from being fetched.
-PAGE_LIMIT = "page_limit"
+    from scrapy.crawler import Crawler
+
+    from crawlproject.frontier.frontier import Frontier
 
 
 class PageLimits:
@@ -35,6 +37,12 @@ class PageLimits:
                 frontier.fill(server.key)
         for server in list(frontier.servers()):
             self.meet(server.key)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, frontier: Frontier) -> Self:
+        """Settings: ``FRONTIER_MAX_PAGES_PER_SERVER``, ``FRONTIER_MAX_PAGES_PER_DOMAIN``."""
+        limits = LimitOptions.of(crawler)
+        return cls(frontier, limits.max_pages_per_server, limits.max_pages_per_domain)
 
     def __bool__(self) -> bool:
         return bool(self._per_server or self._per_domain)

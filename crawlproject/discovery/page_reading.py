@@ -1,71 +1,30 @@
-"""Pages as HTML, read once: whoever looks at a page's markup first pays for parsing it.
-
-A large page is decoded and parsed off the event loop, before anybody asks: a hostile one takes seconds.
-"""
+"""Pages as HTML, read once: whoever looks at a page's markup first pays for parsing it."""
 
 from __future__ import annotations
 
-import codecs
-import sys
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy.http import TextResponse
-from w3lib.encoding import read_bom
 
-from crawlproject.download.body_budget import crawl_budget
-from crawlproject.middlewares.page_types import BY_TYPE
-from crawlproject.off_loop import LARGE, off_loop, return_freed_memory
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.traps import TrapOptions
-from crawlproject.urls import PageLinks, extract
+from crawlproject.requests.answers import HTML_TYPES, media_type
+from crawlproject.urls.extract import PageLinks, extract
 
 if TYPE_CHECKING:
-    from typing import Self
-
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlproject.download.body_budget import Share
-
-#: Media types that are read.
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+#: Media types of HTML, and none, which may be HTML.
 _HTML_OR_NONE = HTML_TYPES | {""}
-
-#: Python's codecs that ``charset=`` can name and that decode no text; punycode takes quadratic time, too.
-_NO_CHARSETS = frozenset(("base64", "bz2", "hex", "idna", "punycode", "quopri", "rot-13", "undefined", "uu", "zlib"))
-
-#: Encodings whose mark tells the order of bytes; where it is missing, the high one comes first.
-_WITH_MARK = ("utf-16", "utf-32")
-
-#: Bytes decoded in one go: 18 ms, if none of them is a character.
-_PIECE = 1 << 16
-
-#: Bytes that are no character, of one page: it is garbage, and the rest is left out. 0.3 s.
-MAX_UNDECODED = 1_000_000
-
-#: Characters of one page's text, and bytes that it takes: the longest real one has 8.4 million, up to 4 bytes each.
-MAX_CHARACTERS, MAX_DECODED = 12_000_000, 36_000_000
-
-#: What a large page takes while it is decoded: bytes for each of the body, all pieces and the whole text.
-_DECODING = 2
-
-#: Bytes of a large page from which its encoding is guessed, where nothing declares it.
-_SAMPLE = 1 << 19
 
 _read: WeakKeyDictionary[Response, PageLinks] = WeakKeyDictionary()
 
 
-def media_type(response: Response) -> str:
-    """The type in the ``Content-Type`` header, lower case, without parameters; "" where there is none."""
-    content_type = (response.headers.get(b"Content-Type") or b"").decode("latin-1")
-    return content_type.partition(";")[0].strip().lower()
-
-
 def is_html(response: Response) -> bool:
     """Whether it is text and says nothing else than that it is HTML."""
-    return isinstance(response, TextResponse) and media_type(response) in _HTML_OR_NONE
+    return isinstance(response, TextResponse) and media_type(response.headers) in _HTML_OR_NONE
 
 
 def read_page(response: TextResponse, *, with_text: bool = False) -> PageLinks:
@@ -82,98 +41,3 @@ def wants_text(crawler: Crawler) -> bool:
     Then the text is taken when a page is read for its links, or it would be parsed twice.
     """
     return DuplicateOptions.of(crawler).near or TrapOptions.of(crawler).is_guarded
-
-
-class LargePageMiddleware:
-    """Decodes and parses large HTML pages off the event loop (downloader, after decompression).
-
-    Reads as UTF-8 what declares one of Python's codecs that is no charset, large or not.
-    What it takes counts in the budget of bodies, so that large ones are decoded one at a time.
-    Stats: ``charset/not_text``, ``charset/garbage`` (pages cut after ``MAX_UNDECODED`` bytes that are no characters,
-    ``MAX_CHARACTERS``, or ``MAX_DECODED`` bytes of text).
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        assert crawler.stats is not None
-        self._stats = crawler.stats
-        self._budget = crawl_budget(crawler)
-        return_freed_memory()
-        self._with_text = wants_text(crawler)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Built by Scrapy."""
-        return cls(crawler)
-
-    async def process_response(self, request: Request, response: Response) -> Response:
-        """Give it another encoding where it must have one; read it where it is large."""
-        if not isinstance(response, TextResponse):
-            return response
-        is_text = response._declared_encoding() not in _NO_CHARSETS
-        is_large = len(response.body) > LARGE and is_html(response)
-        if is_text and not is_large:
-            return response
-        with self._budget.resumed(response) as share:
-            if not is_text:
-                self._stats.inc_value("charset/not_text")
-                response = response.replace(encoding="utf-8")
-            if is_large:
-                await self._budget.wait(share)
-                await self._read(request, response, share)
-            self._budget.hold(response, share)
-        return response
-
-    async def _read(self, request: Request, response: TextResponse, share: Share) -> None:
-        before = share.size
-        share.grow(_DECODING * min(len(response.body), MAX_DECODED))
-        is_whole = await off_loop(_decode, response)
-        share.grow(before + sys.getsizeof(response.text) - share.size)
-        if not is_whole:
-            self._stats.inc_value("charset/garbage")
-        if 200 <= response.status < 300 and (self._with_text or request.meta.get(BY_TYPE)):
-            page = await off_loop(read_page, response, with_text=self._with_text)
-            share.grow(sys.getsizeof(page.text))
-
-
-def _decode(response: TextResponse) -> bool:
-    """Have ``response.text`` ready, as Scrapy would make it, but that an encoding nobody declared is guessed from the
-    first bytes.  False: it is garbage, and cut.  O(length); never holds the interpreter for longer than 20 ms."""
-    body = response.body
-    encoding = response._declared_encoding() or _guess(response)
-    mark_encoding, mark = read_bom(body)
-    start = len(mark) if mark is not None and mark_encoding == encoding else 0
-    codec = f"{encoding}-be" if encoding in _WITH_MARK and not start else encoding  # as Scrapy has it
-    decoder = codecs.getincrementaldecoder(codec)("replace")
-    pieces: list[str] = []
-    undecoded = characters = 0
-    width = 1  # bytes of a character
-    while start < len(body) and undecoded < MAX_UNDECODED:
-        end = start + _PIECE
-        piece = decoder.decode(body[start:end], end >= len(body))
-        undecoded += piece.count("\ufffd")
-        characters += len(piece)
-        width = max(width, _width(piece))
-        if characters > MAX_CHARACTERS or characters * width > MAX_DECODED:
-            break
-        pieces.append(piece)
-        start = end
-    response._cached_benc = encoding
-    response._cached_ubody = "".join(pieces)
-    return start >= len(body)
-
-
-def _width(text: str) -> int:
-    """Bytes that each of its characters takes: 1, 2 or 4. O(length)."""
-    return (sys.getsizeof(text * 2) - sys.getsizeof(text)) // len(text) if text else 1
-
-
-def _guess(response: TextResponse) -> str:
-    """The encoding of a page that declares none."""
-    body = response.body
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        for start in range(0, len(body), _PIECE):
-            decoder.decode(body[start : start + _PIECE], start + _PIECE >= len(body))
-    except UnicodeError:
-        return response._auto_detect_fun(body[:_SAMPLE]) or response._DEFAULT_ENCODING
-    return response._DEFAULT_ENCODING if body.isascii() else "utf-8"

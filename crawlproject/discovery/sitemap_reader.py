@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap
 
+from crawlproject.download.off_loop import LARGE, off_loop
+from crawlproject.engine import stats_of
 from crawlproject.links import Links
-from crawlproject.off_loop import LARGE, off_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlproject.links import Kind
+from crawlproject.links import Kind
 
 logger = logging.getLogger(__name__)
 
@@ -42,16 +43,16 @@ async def sitemap_links(response: Response, crawler: Crawler, index_callback: Ca
     ``index_callback`` parses the sitemaps of an index: the callback itself.
     Stats: ``frontier/sitemaps/fetched``, ``frontier/sitemaps/malformed``.
     """
-    assert crawler.stats is not None
+    stats = stats_of(crawler)
     limit = min(MAX_BYTES, crawler.settings.getint("DOWNLOAD_MAXSIZE") or MAX_BYTES)
-    crawler.stats.inc_value("frontier/sitemaps/fetched")
+    stats.inc_value("frontier/sitemaps/fetched")
     try:
         if len(response.body) > LARGE or gzip_magic_number(response):
             kind, urls = await off_loop(read_sitemap, response, limit)
         else:
             kind, urls = read_sitemap(response, limit)
     except (ValueError, OSError, EOFError) as error:
-        crawler.stats.inc_value("frontier/sitemaps/malformed")
+        stats.inc_value("frontier/sitemaps/malformed")
         logger.warning("Sitemap ignored: %s: %s", response, error)
         kind, urls = "sitemap", []
     return Links(response, urls, kind=kind, callback=index_callback if kind == "sitemap index" else None)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier import Entry
+from crawlproject.frontier.entry import Entry
+from crawlproject.links import sitemap_callback
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
@@ -21,14 +23,20 @@ if TYPE_CHECKING:
     from crawlproject.options.links import LinkOptions
     from crawlproject.urls import LinkFilter
 
-#: Name of the callback of spiders that read sitemaps.
-CALLBACK = "parse_sitemap"
-
 #: Sitemaps of a server that are fetched: an index may lead to another and another.
 MAX_PER_SERVER = 1000
 
 #: Sitemaps that one file may name; what comes after them is not looked at.
 MAX_LISTED = 5 * MAX_PER_SERVER
+
+
+class NamesSitemaps(ABC):
+    """A parsed robots.txt that knows its sitemaps, of which Scrapy's do not tell."""
+
+    @property
+    @abstractmethod
+    def sitemaps(self) -> Iterable[str]:
+        """Those that the file names, as they stand there."""
 
 
 class SitemapIntake:
@@ -53,7 +61,7 @@ class SitemapIntake:
         self._stats = stats
         self._callback: Callable[..., Any] | None = None
         if options.sitemaps:
-            self._callback = getattr(spider, CALLBACK, None)
+            self._callback = sitemap_callback(spider)
         self._counts: Counter[str] = Counter()  # by server
 
     def of_robots(self, sitemaps: Iterable[str], page: Request) -> list[Entry]:

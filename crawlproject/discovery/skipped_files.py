@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
 
-from crawlproject.discovery.page_reading import HTML_TYPES, media_type
 from crawlproject.frontier.learning.file_kinds import PAGES, FileKinds, extension_of, kind_of
-from crawlproject.urls import server_key
+from crawlproject.requests.answers import HTML_TYPES, media_type
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
-    from crawlproject.frontier import Frontier
+    from crawlproject.frontier.frontier import Frontier
     from crawlproject.options.links import LinkOptions
 
 #: Servers that must have answered an extension with files, and none with a page, before one answer is enough elsewhere.
@@ -90,7 +90,7 @@ class SkippedFiles:
             return
         if extension_of(url) not in self._extensions:
             return
-        server, media = self._frontier.server(server_key(url)), media_type(response)
+        server, media = self._frontier.server(server_key(url)), media_type(response.headers)
         if server is None or not media:
             return
         kinds = server.file_kinds = server.file_kinds or FileKinds()

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scrapy.http import TextResponse
 
-from crawlproject.backends.recrawl import FETCHED_BEFORE
 from crawlproject.content.page_marks import MAX_TEXT, page_marks
 from crawlproject.discovery.page_reading import is_html, read_page
+from crawlproject.engine import stats_of
 from crawlproject.frontier.guard.judge import REASONS, Guard, GuardedPage, demoted, is_dropped
-from crawlproject.frontier.guard.visit_ids import without
 from crawlproject.frontier.guard.watched_patterns import is_doubted
 from crawlproject.frontier.sift import STEP, set_guarded, sift, sift_in_steps
-from crawlproject.links import DUPLICATE_OF, NEAR_DUPLICATE_OF
 from crawlproject.options.traps import TrapOptions, warn_of_removed
+from crawlproject.requests.meta import DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF
 from crawlproject.urls import server_key
+from crawlproject.urls.drop_params import DropRules
 from crawlproject.urls.extract import SEPARATOR
 
 if TYPE_CHECKING:
@@ -29,22 +29,14 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
-    from crawlproject.backends.backend import MemoryBackend
+    from crawlproject.backends.protocol import Backend
     from crawlproject.dupefilter import SeenDupeFilter
-    from crawlproject.frontier import Entry, Frontier, Server
+    from crawlproject.frontier.entry import Entry
+    from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.guard.watched_patterns import Marks
-    from crawlproject.urls.drop_params import DropRules
+    from crawlproject.frontier.server import Server
 
 logger = logging.getLogger(__name__)
-
-
-class Around(NamedTuple):
-    """What the guard works on."""
-
-    frontier: Frontier
-    seen: SeenDupeFilter
-    backend: MemoryBackend
-    stats: StatsCollector
 
 
 def _marks_of(response: Response) -> Marks:
@@ -69,9 +61,13 @@ class TrapGuard:
     (parameters found to be ids of visits), ``guard/merged`` (URLs that waited and were another one but for them).
     """
 
-    def __init__(self, around: Around, options: TrapOptions) -> None:
-        self._frontier, self._seen, self._backend, self._stats = around
-        frontier = around.frontier
+    def __init__(
+        self, frontier: Frontier, seen: SeenDupeFilter, backend: Backend, stats: StatsCollector, options: TrapOptions
+    ) -> None:
+        self._frontier = frontier
+        self._seen = seen
+        self._backend = backend
+        self._stats = stats
         self._guard = Guard(options.limits, frontier.server, options.is_released, options.rules)
         self._work: deque[tuple[Iterator[int], str]] = deque()
         self._rules: dict[str, DropRules] = {}  # by server, where ids of visits are known
@@ -81,14 +77,14 @@ class TrapGuard:
             if server.guarded and (options.is_released(server.key) or server.guarded not in REASONS):
                 set_guarded(frontier, server, "")
             elif server.guard is not None and server.guard.visit_ids.learned:
-                self._rules[server.key] = server.guard.visit_ids.rules()
+                self._rules[server.key] = DropRules.of_names(server.guard.visit_ids.learned)
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler, around: Around) -> Self | None:
+    def from_crawler(cls, crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter, backend: Backend) -> Self | None:
         """None without ``GUARD_ENABLED``. Raises ValueError for a wrong setting."""
         warn_of_removed(crawler.settings)
         options = TrapOptions.of(crawler)
-        return cls(around, options) if options.is_guarded else None
+        return cls(frontier, seen, backend, stats_of(crawler), options) if options.is_guarded else None
 
     def page(
         self, url: str, response: Response, links: list[str | None]
@@ -168,12 +164,12 @@ class TrapGuard:
         pages = page.observe(url, links)
         if not pages or server.guard is None:
             return
-        rules = self._rules[server.key] = server.guard.visit_ids.rules()
+        rules = self._rules[server.key] = DropRules.of_names(server.guard.visit_ids.learned)
         logger.info(
             "%s: %s is new on each visit, dropped from its URLs", server.key, server.guard.visit_ids.learned[-1]
         )
         self._stats.inc_value("guard/visit_ids")
-        self._seen.urls_are_new([without(rules, fetched) for fetched in pages])
+        self._seen.urls_are_new([rules.strip_url(fetched) for fetched in pages])
         self._sift(server, self._merge, "guard/merged")
 
     def _learn_redirect(self, meta: dict[str, Any], marks: Callable[[], Marks]) -> None:
@@ -206,4 +202,4 @@ class TrapGuard:
 
     def _without_visit_id(self, url: str) -> str:
         rules = self._rules.get(server_key(url)) if "=" in url else None
-        return url if rules is None else without(rules, url)
+        return url if rules is None else rules.strip_url(url)

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary, finalize
 
 from scrapy import signals
 
-from crawlproject.download.timing import CLOCK
-from crawlproject.engine import unfinished_requests
+from crawlproject.clock import CLOCK
+from crawlproject.engine import stats_of, unfinished_requests
 from crawlproject.options.network import NetworkOptions
 
 if TYPE_CHECKING:
@@ -266,8 +266,7 @@ def crawl_budget(crawler: Crawler) -> BodyBudget:
     """
     budget = _budgets.get(crawler)
     if budget is None:
-        assert crawler.stats is not None
-        count = crawler.stats.inc_value
+        count = stats_of(crawler).inc_value
         limit = NetworkOptions.of(crawler).max_active_size
         budget = _budgets[crawler] = BodyBudget(
             limit,

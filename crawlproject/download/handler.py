@@ -28,15 +28,18 @@ from scrapy.utils._download_handlers import normalize_bind_address
 from scrapy.utils.ssl import _make_ssl_context
 
 from crawlproject import signals
+from crawlproject.clock import CLOCK
+from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressGuard, AddressRefused
 from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.connection import ConnectionPool, Opening
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.resolver import close_resolver, crawl_resolver
-from crawlproject.download.timing import CLOCK, TimedResponse, Timing
-from crawlproject.engine import engine_of
+from crawlproject.download.timing import TimedResponse, Timing
+from crawlproject.engine import stats_of
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.network import NetworkOptions
+from crawlproject.requests.meta import LAST_OF_SESSION, SHARE, TIMING
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -53,15 +56,6 @@ if TYPE_CHECKING:
 #: Longest body (bytes) that is read although nobody wants it: at 650 kB/s (the median of real servers) as long as
 #: connecting takes.
 MAX_DRAINED = 1 << 16
-
-#: ``Request.meta``: the request is the last of its session, so the server is asked to close the connection.
-LAST_OF_SESSION = "frontier_last"
-
-#: ``Request.meta``, while it is under way: what its body takes of the ``BodyBudget``.
-SHARE = "frontier_share"
-
-#: ``Request.meta``: the ``Timing`` of the request, for ``ServerTimingMiddleware``.
-TIMING = "frontier_timing"
 
 
 class FrontierDownloadHandler(AiohttpDownloadHandler):
@@ -84,7 +78,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         self._guard = AddressGuard(options.allowed_networks)
         self._resolver = crawl_resolver(crawler)
         self._budget = crawl_budget(crawler)
-        self._prefetch = DnsPrefetch(self._resolver, partial(self._ask_scheduler, "upcoming_servers"), options.prefetch)
+        self._prefetch = DnsPrefetch(self._resolver, self._upcoming, options.prefetch)
         self._pool = ConnectionPool(
             sessions.max_sessions + sessions.max_parked,
             Opening(self._ssl_context, self._resolver, self._guard, self._unsolicited),
@@ -97,24 +91,22 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         self._pool.close(server_key)
 
     def _load(self) -> dict[str, int]:
-        resolver = getattr(self, "_resolver", None)
-        return {"connections": self._pool.open, "dns_lookups": getattr(resolver, "in_flight", 0)}
+        return {"connections": self._pool.open, "dns_lookups": self._resolver.in_flight}
 
     def _lost(self, server_key: str) -> None:
         self.crawler.signals.send_catch_log(signals.connection_lost, server_key=server_key)
 
     def _unsolicited(self) -> None:
-        assert self.crawler.stats is not None
-        self.crawler.stats.inc_value("downloader/unsolicited_data")
+        stats_of(self.crawler).inc_value("downloader/unsolicited_data")
 
-    def _ask_scheduler(self, question: str, *args: object) -> Any:
-        """What ``FrontierScheduler`` says; None where another scheduler is in use."""
-        answer = getattr(getattr(engine_of(self.crawler), "scheduler", None), question, None)
-        return answer(*args) if answer is not None else None
+    def _upcoming(self, count: int, until: float) -> list[str]:
+        frontier = frontier_of(self.crawler)
+        return frontier.frontier.upcoming(count, until) if frontier is not None else []
 
     async def _wait_politely(self, request: Request) -> None:
         """Requests that bypass the scheduler (media pipelines, ``engine.download_async``) wait for their turn here."""
-        wait = self._ask_scheduler("polite_wait", request)
+        frontier = frontier_of(self.crawler)
+        wait = frontier.polite_wait(request) if frontier is not None else 0.0
         if wait:
             await asyncio.sleep(wait)
 
@@ -140,8 +132,9 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             share = request.meta.pop(SHARE, None)
             if share is not None:
                 share.end()
-            if TIMING in request.meta:
-                self._ask_scheduler("request_ended", server_key(request.url), CLOCK(), timing.fetch_time)
+            frontier = frontier_of(self.crawler)
+            if TIMING in request.meta and frontier is not None:
+                frontier.request_ended(server_key(request.url), CLOCK(), timing.fetch_time)
         return response
 
     @asynccontextmanager
@@ -149,12 +142,12 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         key = server_key(request.url)
         timing: Timing = request.meta[TIMING]
         last = bool(request.meta.get(LAST_OF_SESSION))
-        keep, local = bool(self._ask_scheduler("has_session", key)), self._local_address(request)
+        frontier, local = frontier_of(self.crawler), self._local_address(request)
+        keep = frontier is not None and frontier.has_session(key)
         async with self._pool.use(key, keep=keep, local_address=local) as connection:
             await self._wait_politely(request)
-            share = request.meta[SHARE] = self._budget.share(
-                awaited=self._ask_scheduler("handed_out", request) is False
-            )
+            is_awaited = frontier is not None and not frontier.handed_out(request)
+            share = request.meta[SHARE] = self._budget.share(awaited=is_awaited)
             try:
                 await self._budget.wait(share)
                 await connection.check()
@@ -195,8 +188,8 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             return
         if response.content_length is not None and response.content_length <= MAX_DRAINED:
             await response.read()
-        else:
-            self._ask_scheduler("end_session", key)
+        elif (frontier := frontier_of(self.crawler)) is not None:
+            frontier.end_session(key)
 
     def _pace(self, share: Share, deadline: asyncio.Timeout, timing: Timing, size: int) -> Awaitable[None] | None:
         """A piece of ``size`` bytes has come: what to wait for before the next."""

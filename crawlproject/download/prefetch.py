@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from crawlproject.download.timing import CLOCK
+from crawlproject.clock import CLOCK
 from crawlproject.urls import host_of
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ HORIZON = 30.0
 class DnsPrefetch:
     """Asks ``upcoming(count, until)`` for the keys of the next ``count`` servers whenever connections are opened."""
 
-    def __init__(
-        self, resolver: CachingResolver, upcoming: Callable[[int, float], Iterable[str] | None], count: int
-    ) -> None:
+    def __init__(self, resolver: CachingResolver, upcoming: Callable[[int, float], Iterable[str]], count: int) -> None:
         self._resolver = resolver
         self._upcoming = upcoming
         self._count = count
@@ -48,7 +46,7 @@ class DnsPrefetch:
     def _look(self) -> None:
         self._timer = None
         until = CLOCK() + HORIZON
-        for key in self._upcoming(self._count, until) or ():
+        for key in self._upcoming(self._count, until):
             if key.startswith("http") and not self._resolver.prefetch(host_of(key), until):
                 self.soon()  # the rest later
                 return

@@ -10,8 +10,9 @@ from weakref import WeakKeyDictionary
 from aiohttp.abc import AbstractResolver, ResolveResult
 from cachetools import TLRUCache
 
+from crawlproject.clock import CLOCK
 from crawlproject.download.lookup import NameLookup, NameLookupError, is_address
-from crawlproject.download.timing import CLOCK
+from crawlproject.engine import stats_of
 from crawlproject.options.network import NetworkOptions
 
 if TYPE_CHECKING:
@@ -165,7 +166,6 @@ def crawl_resolver(crawler: Crawler) -> CachingResolver:
     """The resolver that all parts of a crawl share, to be had within the event loop."""
     resolver = _resolvers.get(crawler)
     if resolver is None:
-        assert crawler.stats is not None
         options = NetworkOptions.of(crawler)
-        resolver = _resolvers[crawler] = CachingResolver(options, crawler.stats)
+        resolver = _resolvers[crawler] = CachingResolver(options, stats_of(crawler))
     return resolver

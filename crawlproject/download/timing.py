@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import socket
 import struct
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
+
+from crawlproject.clock import CLOCK
 
 if TYPE_CHECKING:
     import asyncio
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from aiohttp.connector import Connection
-
-#: The clock of all measuring, in seconds: it never goes back.
-CLOCK = time.monotonic
 
 #: The first 24 counters of Linux's ``struct tcp_info``, behind 8 single bytes.
 _TCP_INFO = struct.Struct("8x24I")

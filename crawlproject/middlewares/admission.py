@@ -10,15 +10,16 @@ from cachetools import LRUCache
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
-from crawlproject.discovery.page_limits import PAGE_LIMIT
+from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressGuard, AddressRefused
 from crawlproject.download.lookup import NameLookupError
 from crawlproject.download.resolver import crawl_resolver
-from crawlproject.middlewares.base import CrawlerMiddleware, frontier_scheduler
+from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.network import NetworkOptions
-from crawlproject.requests.entries import GIVEN_UP, UNSENT
-from crawlproject.urls import LinkFilter, host_of, server_key
+from crawlproject.requests.meta import GIVEN_UP, PAGE_LIMIT, SERVER_GIVEN_UP, UNSENT
+from crawlproject.urls.link_filter import LinkFilter
+from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -28,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 #: Why a request fails without being sent, in words.
 _UNSENT = {
-    "server_given_up": "its server was given up: too many failures in a row "
+    SERVER_GIVEN_UP: "its server was given up: too many failures in a row "
     "(FRONTIER_MAX_FAILURES, ROBOTSTXT_MAX_FAILURES)",
     PAGE_LIMIT: "its server is full (FRONTIER_MAX_PAGES_PER_SERVER, FRONTIER_MAX_PAGES_PER_DOMAIN)",
 }
@@ -72,11 +73,11 @@ class AdmissionMiddleware(CrawlerMiddleware):
         self._guard.check_url(request.url)
         if request.url[:4].lower() == "ftp:":  # its handler resolves names by itself
             await self._check_name(request.url)
-        scheduler = frontier_scheduler(self._crawler)
-        if scheduler is None or not scheduler.groups_by_ip:
+        frontier = frontier_of(self._crawler)
+        if frontier is None or not frontier.by_ip:
             return None
         address = await self._address(host_of(key))
-        if address is None or scheduler.join_group(request, address):
+        if address is None or frontier.join_group(request, address):
             return None
         request.meta[UNSENT] = True
         return request
@@ -87,8 +88,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
             return
         with suppress(ValueError):  # no server in its URL: the download will say so
             if self._denied.denies(server_key(request.url)):
-                assert self._crawler.stats is not None
-                self._crawler.stats.inc_value("frontier/denied")
+                self._stats.inc_value("frontier/denied")
                 raise IgnoreRequest("its server is denied (FRONTIER_DENY_FILE)")
 
     async def _address(self, host: str) -> str | None:
@@ -111,8 +111,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
         """Count what was refused, here or in the download handler; a line for each server, an error for a seed's."""
         if not isinstance(exception, AddressRefused):
             return
-        assert self._crawler.stats is not None
-        self._crawler.stats.inc_value(f"guard/refused/{exception.kind}")
+        self._stats.inc_value(f"guard/refused/{exception.kind}")
         if exception.server not in self._refused:
             self._refused[exception.server] = True
             meta = request.meta

@@ -12,13 +12,14 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from crawlproject.content import IS_FAST, NearDuplicates, PageSketch
+from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.page_reading import is_html, read_page
-from crawlproject.extras import install_command
+from crawlproject.engine import stats_of
 from crawlproject.frontier.guard.copies import MIN_TIMES, is_circle
-from crawlproject.links import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS
-from crawlproject.middlewares.base import frontier_scheduler
 from crawlproject.options.duplicates import DuplicateOptions
+from crawlproject.options.extras import install_command
 from crawlproject.options.frontier import FrontierOptions
+from crawlproject.requests.meta import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS
 from crawlproject.seen import bytes_fingerprint
 from crawlproject.storage.content_file import FILE_NAME, ContentFile
 from crawlproject.urls import resolve, server_key
@@ -45,9 +46,8 @@ class DuplicatesMiddleware:
     """
 
     def __init__(self, crawler: Crawler, options: DuplicateOptions, directory: Path | None) -> None:
-        assert crawler.stats is not None
         self._crawler = crawler
-        self._stats = crawler.stats
+        self._stats = stats_of(crawler)
         self._options = options
         damaged = partial(crawler.stats.inc_value, "duplicates/damaged")
         self._contents = ContentFile(None if directory is None else directory / FILE_NAME, damaged)
@@ -122,8 +122,8 @@ class DuplicatesMiddleware:
         The links of all other copies are followed: relative ones may lead to pages that no other link leads to, and
         those that were met before cost a look at the seen-set.
         """
-        scheduler = frontier_scheduler(self._crawler)
-        if scheduler is None or scheduler.learn_copy(server_key(response.url), content) <= MIN_TIMES:
+        crawl = frontier_of(self._crawler)
+        if crawl is None or crawl.frontier.learn_copy(server_key(response.url), content) <= MIN_TIMES:
             return False
         page = read_page(response)
         deeper = islice((href for href in page.hrefs if "/" in href[1:]), MAX_LINKS)
@@ -132,19 +132,19 @@ class DuplicatesMiddleware:
     def _learn(self, url: str, first: str | None) -> None:
         """Count a page for its server and, where it is a copy, against it; report mirrors."""
         self._stats.inc_value("duplicates/pages")
-        scheduler = frontier_scheduler(self._crawler)
-        if scheduler is None:
+        crawl = frontier_of(self._crawler)
+        if crawl is None:
             return
         server = server_key(url)
-        scheduler.learn_content(server, copy=first is not None, url=url)
+        crawl.intake.learn_content(server, url, copy=first is not None)
         if first is None or server == server_key(first) or _path(url) != _path(first):
             return
-        mirror = scheduler.learn_shared(server, server_key(first))
+        mirror = crawl.frontier.learn_shared(server, server_key(first))
         if mirror is not None:
             self._stats.inc_value("duplicates/mirrors")
             other = server_key(first) if mirror == server else server
             logger.info("%s is a mirror of %s: its rank is lowered", mirror, other)
-            scheduler.demote(mirror, self._options.mirror_factor)
+            crawl.frontier.demote(mirror, self._options.mirror_factor)
 
 
 def _path(url: str) -> tuple[str, str]:

@@ -6,12 +6,14 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy import signals
-from scrapy.utils.defer import deferred_from_coro
 
-from crawlproject.discovery.sitemaps import CALLBACK
-from crawlproject.middlewares.base import CrawlerMiddleware, frontier_scheduler
+from crawlproject.crawl_frontier import frontier_of
+from crawlproject.engine import end_crawl
+from crawlproject.links import sitemap_callback
+from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.limits import LimitOptions
-from crawlproject.urls import server_key
+from crawlproject.requests.answers import UNCHANGED
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
-
-UNCHANGED = 304
 
 
 class LimitsMiddleware(CrawlerMiddleware):
@@ -42,18 +42,17 @@ class LimitsMiddleware(CrawlerMiddleware):
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Count it, if it is a page."""
-        scheduler = frontier_scheduler(self._crawler)
-        if scheduler is not None and scheduler.handed_out(request) and self._is_page(request, response):
+        frontier = frontier_of(self._crawler)
+        if frontier is not None and frontier.handed_out(request) and self._is_page(request, response):
             self._pages += 1
-            assert self._crawler.stats is not None
-            self._crawler.stats.inc_value("frontier/pages")
-            scheduler.page_fetched(server_key(request.url))
+            self._stats.inc_value("frontier/pages")
+            frontier.page_fetched(server_key(request.url))
             if self._pages >= self._limits.max_pages > 0:
                 self._close("closespider_pagecount", f"FRONTIER_MAX_PAGES={self._limits.max_pages}")
         return response
 
     def _is_page(self, request: Request, response: Response) -> bool:
-        is_sitemap = request.callback is not None and request.callback == getattr(self._crawler.spider, CALLBACK, None)
+        is_sitemap = request.callback is not None and request.callback == sitemap_callback(self._crawler.spider)
         return not is_sitemap and (200 <= response.status < 300 or response.status == UNCHANGED)
 
     def _bytes_received(self, data: bytes) -> None:
@@ -62,8 +61,6 @@ class LimitsMiddleware(CrawlerMiddleware):
             self._close("closespider_bytes", f"FRONTIER_MAX_BYTES={self._limits.max_bytes}")
 
     def _close(self, reason: str, limit: str) -> None:
-        engine = self._crawler.engine
-        if not self._is_closing and engine is not None and engine.spider is not None:
+        if not self._is_closing and end_crawl(self._crawler, reason):
             self._is_closing = True
             logger.info("The crawl ends: %s is reached", limit)
-            deferred_from_coro(engine.close_spider_async(reason=reason))

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import NotConfigured, StopDownload
 
-from crawlproject.discovery.sitemaps import CALLBACK
+from crawlproject.engine import stats_of
+from crawlproject.links import sitemap_callback
 from crawlproject.options.links import LinkOptions
 from crawlproject.options.start_errors import starting
+from crawlproject.requests.answers import media_type
+from crawlproject.requests.meta import BY_TYPE
 
 if TYPE_CHECKING:
     import re
@@ -19,9 +22,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Headers
     from scrapy.statscollectors import StatsCollector
-
-#: ``Request.meta``: its body is read only where it is of one of ``LINKS_TYPES``; links have it, requests may.
-BY_TYPE = "links_types"
 
 
 class PageTypes:
@@ -42,17 +42,15 @@ class PageTypes:
         types = LinkOptions.of(crawler).types
         if types is None:
             raise NotConfigured
-        assert crawler.stats is not None
-        extension = cls(types, crawler.stats)
+        extension = cls(types, stats_of(crawler))
         crawler.signals.connect(extension.headers_received, signals.headers_received)
         return extension
 
     def headers_received(self, headers: Headers, request: Request, spider: Spider) -> None:
         """Raises StopDownload, as Scrapy wants it."""
-        if not request.meta.get(BY_TYPE) or request.callback == getattr(spider, CALLBACK, None):
+        if not request.meta.get(BY_TYPE) or request.callback == sitemap_callback(spider):
             return
-        content_type = (headers.get(b"Content-Type") or b"").decode("latin-1")
-        media_type = content_type.partition(";")[0].strip()
-        if media_type and self._is_read(media_type) is None:
+        media = media_type(headers)
+        if media and self._is_read(media) is None:
             self._stats.inc_value("frontier/links/stopped/content_type")
             raise StopDownload(fail=False)

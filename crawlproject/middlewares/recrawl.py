@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import NotConfigured
 
-from crawlproject.backends.recrawl import FETCHED_BEFORE, RECRAWL, SENT, UNCHANGED
+from crawlproject.engine import handled_statuses
 from crawlproject.options.frontier import FrontierOptions
+from crawlproject.requests.answers import UNCHANGED
+from crawlproject.requests.meta import FETCHED_BEFORE, RECRAWL, SENT
 
 if TYPE_CHECKING:
     from typing import Self
@@ -73,9 +75,7 @@ class RecrawlMiddleware:
             return True
         if "handle_httpstatus_list" in request.meta:
             return UNCHANGED in request.meta["handle_httpstatus_list"]
-        allowed = settings.getlist("HTTPERROR_ALLOWED_CODES")
-        codes = getattr(self._crawler.spider, "handle_httpstatus_list", allowed)
-        return settings.getbool("HTTPERROR_ALLOW_ALL") or UNCHANGED in map(int, codes)
+        return settings.getbool("HTTPERROR_ALLOW_ALL") or UNCHANGED in handled_statuses(self._crawler)
 
 
 _NAMES = tuple(CONDITIONS.values())

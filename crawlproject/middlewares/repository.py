@@ -18,14 +18,14 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import call_later, is_asyncio_available
 
 import crawlproject
-from crawlproject.download.handler import TIMING
-from crawlproject.download.timing import CLOCK, Timing
-from crawlproject.engine import engine_of
+from crawlproject.clock import CLOCK
+from crawlproject.download.timing import Timing
+from crawlproject.engine import end_crawl, stats_of
 from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.start_errors import starting
 from crawlproject.repository import COMPRESSIONS, Capture, Measured, Repository, RepositoryError, RepositoryOptions
-from crawlproject.requests.entries import KEEP
-from crawlproject.urls import server_key
+from crawlproject.requests.meta import KEEP, QUALITY, SENT_AT, TIMING
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from crawlproject.download.timing import Exchange
 
 logger = logging.getLogger(__name__)
-
-#: ``Request.meta``: when it went to the downloader (seconds since 1970); without it nobody was asked.
-SENT = "repository_sent"
 
 #: Seconds between two commits of the index. What a crash leaves out is read from the WARC file.
 COMMIT_INTERVAL = 1.0
@@ -73,8 +70,7 @@ class RepositoryMiddleware:
 
     def __init__(self, crawler: Crawler, options: RepositoryOptions) -> None:
         self._crawler = crawler
-        assert crawler.stats is not None
-        self._stats = crawler.stats
+        self._stats = stats_of(crawler)
         self._repository = Repository(options, self._stats.inc_value)
         self._has_failed = False
         self._timer: CallLaterResult | None = None
@@ -96,15 +92,15 @@ class RepositoryMiddleware:
 
     def process_request(self, request: Request) -> None:
         """Note that it is sent now."""
-        request.meta[SENT] = time.time()
+        request.meta[SENT_AT] = time.time()
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Nothing came."""
-        request.meta.pop(SENT, None)
+        request.meta.pop(SENT_AT, None)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Write it, unless a cache or another middleware gave it."""
-        sent = request.meta.pop(SENT, None)
+        sent = request.meta.pop(SENT_AT, None)
         if sent is None or not request.url.startswith(("http:", "https:")):
             return response
         try:
@@ -118,11 +114,9 @@ class RepositoryMiddleware:
 
     def _failed(self, error: OSError) -> None:
         self._stats.inc_value("repository/failures")
-        engine = engine_of(self._crawler)
-        if not self._has_failed and engine is not None and engine.spider is not None:
+        if not self._has_failed and end_crawl(self._crawler, "repository_failed"):
             self._has_failed = True
             logger.critical("The repository cannot be written, the crawl ends: %s", error)
-            engine.close_spider(engine.spider, "repository_failed")
 
     def _opened(self) -> None:
         self._timer = call_later(COMMIT_INTERVAL, self._tick)
@@ -194,7 +188,7 @@ def _capture(request: Request, response: Response, sent: float) -> Capture:
 
 def _measured(request: Request, timing: Timing | None) -> Measured:
     meta = request.meta
-    quality, depth = meta.get("quality"), meta.get("depth", 0)
+    quality, depth = meta.get(QUALITY), meta.get("depth", 0)
     known = timing or Timing(fetch_time=meta.get("download_latency", 0.0))
     return Measured(
         server=server_key(request.url),

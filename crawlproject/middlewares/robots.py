@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import time
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin
@@ -18,14 +17,14 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler
 from w3lib.url import safe_url_string
 
-from crawlproject.download.timing import CLOCK
-from crawlproject.frontier import retry_after_seconds
-from crawlproject.middlewares.base import frontier_scheduler
-from crawlproject.middlewares.hardening import MAX_ROBOTS_TXT
+from crawlproject.clock import CLOCK
+from crawlproject.crawl_frontier import frontier_of
+from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT
 from crawlproject.options.robots import RobotsOptions
-from crawlproject.requests.entries import UNSENT
-from crawlproject.requests.failure_words import in_words
-from crawlproject.urls import server_key
+from crawlproject.requests.answers import REDIRECTS, retry_after
+from crawlproject.requests.failures import in_words
+from crawlproject.requests.meta import ROBOTS_RECEIVED, UNSENT
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -43,14 +42,10 @@ MIN_CACHE_TIME = 3600.0
 #: Bytes of rules that count as one copy.
 COPY_SIZE = 4096
 
-#: ``Request.meta`` of a request for a robots.txt: bytes that have come.
-_RECEIVED = "robotstxt_received"
-
 #: Failures of seeds' servers that are logged as warnings; those after them as of any server.
 MAX_SEEDS_TOLD = 100
 
 _MAX_AGE = re.compile(rb"max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
-_REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
 #: Seconds until a robots.txt is asked for again where there is no frontier that says when.
 _OTHER_SCHEDULERS_WAIT = 60.0
@@ -110,8 +105,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         except ValueError:  # no server in its URL: the download will say so
             return None
         except RobotsUnreachableError:
-            scheduler = frontier_scheduler(self.crawler)
-            if scheduler is None or not scheduler.handed_out(request):
+            frontier = frontier_of(self.crawler)
+            if frontier is None or not frontier.handed_out(request):
                 self._stats.inc_value("robotstxt/unsent")
                 raise
             request.meta[UNSENT] = True
@@ -148,7 +143,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._stats.inc_value("robotstxt/response_count")
         self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
         if response.status == 429 or response.status >= 500:
-            raise self._unreachable(key, page, f"status {response.status}", _retry_after(response))
+            raise self._unreachable(key, page, f"status {response.status}", retry_after(response.headers))
         copy = self.copy_of(response)
         other = server_key(response.url)
         if other != key and response.url == f"{other}/robots.txt" and other not in self._copies:
@@ -159,7 +154,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     async def _download(self, url: str, page: Request, key: str) -> Response:
         """The answer, at the end of its redirects; one that leads nowhere is the answer itself."""
         meta = {
-            _RECEIVED: 0,
+            ROBOTS_RECEIVED: 0,
             "dont_obey_robotstxt": True,
             "dont_redirect": True,  # followed here: REDIRECT_MAX_TIMES is about pages
             "dont_retry": True,  # tried again when the server has rested
@@ -204,10 +199,10 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         """Let the server rest, or give it up."""
         failures = self._outages[key].failures + 1 if key in self._outages else 1
         gives_up = failures >= self._options.max_failures > 0
-        scheduler = frontier_scheduler(self.crawler)
+        frontier = frontier_of(self.crawler)
         until = CLOCK() + _OTHER_SCHEDULERS_WAIT
-        if scheduler is not None:
-            until = scheduler.back_off(key, failures, retry_after, f"robots.txt: {reason}", give_up=gives_up)
+        if frontier is not None:
+            until = frontier.back_off(key, failures, retry_after, f"robots.txt: {reason}", give_up=gives_up)
         self._outages[key] = _Outage(failures, inf if gives_up else until)
         self._stats.inc_value("robotstxt/unreachable")
         if gives_up:
@@ -223,16 +218,16 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 
     def _stop_long(self, data: bytes, request: Request) -> None:
         """Have the rest of a robots.txt that is too long left unread."""
-        if _RECEIVED in request.meta:
-            request.meta[_RECEIVED] += len(data)
-            if request.meta[_RECEIVED] > MAX_ROBOTS_TXT:
+        if ROBOTS_RECEIVED in request.meta:
+            request.meta[ROBOTS_RECEIVED] += len(data)
+            if request.meta[ROBOTS_RECEIVED] > MAX_ROBOTS_TXT:
                 raise StopDownload(fail=False)
 
 
 def _redirect_target(response: Response) -> str | None:
     """Where the answer leads, if it is a redirect to a page."""
     location = response.headers.get(b"Location")
-    if response.status not in _REDIRECTS or not location:
+    if response.status not in REDIRECTS or not location:
         return None
     try:
         url = urljoin(response.url, safe_url_string(location))
@@ -240,8 +235,3 @@ def _redirect_target(response: Response) -> str | None:
     except ValueError:
         return None
     return url if url.startswith(("http:", "https:")) else None
-
-
-def _retry_after(response: Response) -> float | None:
-    value = response.headers.get(b"Retry-After")
-    return retry_after_seconds(value.decode("latin-1"), time.time()) if value else None

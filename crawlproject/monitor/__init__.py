@@ -2,10 +2,5 @@
 
 LoopLag, stats, signals.load_asked --> LoadMonitor --> stats monitor/*, log --> MetricsServer
                                            |
-                                       Throttle --> FrontierScheduler.limit_sessions
+                                       Throttle --> Dispatcher.max_sessions
 """
-
-from crawlproject.monitor.load import LoadMonitor
-from crawlproject.monitor.throttle import Throttle
-
-__all__ = ["LoadMonitor", "Throttle"]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.logformatter import LogFormatter
 from scrapy.spidermiddlewares.httperror import HttpError, HttpErrorMiddleware
 
-from crawlproject.requests.link_request import FETCH_FAILURES
+from crawlproject.engine import stats_of
+from crawlproject.requests.failures import FETCH_FAILURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,8 +56,7 @@ class CountingHttpErrorMiddleware(HttpErrorMiddleware):
         """Count as Scrapy does."""
         if not isinstance(exception, HttpError):
             return None
-        stats = self.crawler.stats
-        assert stats is not None
+        stats = stats_of(self.crawler)
         stats.inc_value("httperror/response_ignored_count")
         stats.inc_value(f"httperror/response_ignored_status_count/{response.status}")
         level = logging.DEBUG if response.meta.get("depth") else logging.WARNING

@@ -10,8 +10,9 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from crawlproject.download.timing import CLOCK
-from crawlproject.middlewares.base import frontier_scheduler
+from crawlproject.clock import CLOCK
+from crawlproject.crawl_frontier import frontier_of
+from crawlproject.engine import stats_of
 from crawlproject.monitor.failure_log import failure_counts
 from crawlproject.monitor.loop_lag import LoopLag
 from crawlproject.monitor.metrics import MetricsServer
@@ -55,9 +56,8 @@ class LoadMonitor:
     """
 
     def __init__(self, crawler: Crawler, options: MonitorOptions) -> None:
-        assert crawler.stats is not None
         self._crawler = crawler
-        self._stats = crawler.stats
+        self._stats = stats_of(crawler)
         self._options = options
         self._lag = LoopLag()
         self._process = psutil.Process()
@@ -71,7 +71,7 @@ class LoadMonitor:
         self._silent_until = 0.0
         self._metrics: MetricsServer | None = None
         if options.metrics_port:
-            self._metrics = MetricsServer(crawler.stats, options.metrics_host, options.metrics_port)
+            self._metrics = MetricsServer(self._stats, options.metrics_host, options.metrics_port)
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
         if self._metrics is not None:
@@ -86,11 +86,9 @@ class LoadMonitor:
         return cls(crawler, options)
 
     def _opened(self) -> None:
-        scheduler = frontier_scheduler(self._crawler)
-        if scheduler is not None:
-            self._throttle = Throttle(
-                scheduler.dispatcher.max_sessions, self._options.max_lag, self._options.max_memory
-            )
+        crawl = frontier_of(self._crawler)
+        if crawl is not None:
+            self._throttle = Throttle(crawl.dispatcher.max_sessions, self._options.max_lag, self._options.max_memory)
         self._last = CLOCK()
         self._lag.start()
         self._measure()
@@ -117,15 +115,15 @@ class LoadMonitor:
         self._measure()
         if self._options.log_interval:
             self._tell_waiting()
-        scheduler = frontier_scheduler(self._crawler)
+        crawl = frontier_of(self._crawler)
         throttle = self._throttle
-        if throttle is None or scheduler is None:
+        if throttle is None or crawl is None:
             return
         before = throttle.limit
         limit = throttle.look(self._load["lag"], int(self._load["memory"]))
         if limit == before:
             return
-        scheduler.dispatcher.max_sessions = limit
+        crawl.dispatcher.max_sessions = limit
         self._stats.set_value("monitor/session_limit", limit)
         self._stats.min_value("monitor/session_limit/lowest", limit)
         if limit < before:
@@ -166,11 +164,11 @@ class LoadMonitor:
         """What is open and queued; 0 each under another scheduler."""
         load: dict[str, float] = {"connections": 0, "dns_lookups": 0, "sessions": 0, "urls": 0}
         load |= {f"servers/{state}": 0 for state in STATES}
-        scheduler = frontier_scheduler(self._crawler)
-        if scheduler is not None:
-            counts = scheduler.dispatcher.frontier.counts()
-            load["sessions"] = scheduler.dispatcher.open_sessions
-            load["urls"] = len(scheduler)
+        crawl = frontier_of(self._crawler)
+        if crawl is not None:
+            counts = crawl.frontier.counts()
+            load["sessions"] = crawl.dispatcher.open_sessions
+            load["urls"] = len(crawl)
             load |= {f"servers/{state}": counts[state] for state in STATES}
         return load
 
@@ -187,12 +185,12 @@ class LoadMonitor:
 
     def _tell_waiting(self) -> None:
         """Say for whom a crawl waits that has had nothing under way at two looks in a row."""
-        scheduler = frontier_scheduler(self._crawler)
-        waits = scheduler is not None and scheduler.is_waiting
+        crawl = frontier_of(self._crawler)
+        waits = crawl is not None and crawl.is_waiting
         told, self._waited = self._waited, waits
-        if scheduler is None or not (told and waits) or CLOCK() < self._silent_until:
+        if crawl is None or not (told and waits) or CLOCK() < self._silent_until:
             return
         self._silent_until = CLOCK() + self._options.log_interval
-        words = waiting_words(scheduler.dispatcher, CLOCK())
+        words = waiting_words(crawl.dispatcher, CLOCK())
         if words:
             logger.info("Waiting: %s", words)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import call_later
 
-from crawlproject.download.timing import CLOCK
+from crawlproject.clock import CLOCK
 
 if TYPE_CHECKING:
     from scrapy.utils.asyncio import CallLaterResult

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from crawlproject.frontier import Dispatcher, Server
+    from crawlproject.frontier.dispatch import Dispatcher
+    from crawlproject.frontier.server import Server
 
 
 def waiting_words(dispatcher: Dispatcher, now: float) -> str:

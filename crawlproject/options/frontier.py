@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
-from crawlproject.frontier import POLICIES, Policy, Politeness
-from crawlproject.frontier.politeness import PARKING_TIME, Mode
+from crawlproject.frontier.policy import POLICIES, Policy
+from crawlproject.frontier.politeness import PARKING_TIME, Mode, Politeness
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
 from crawlproject.options.values import Options, Reader
 from crawlproject.urls import domain_of_server

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from crawlproject.extras import needs_extra
+from crawlproject.options.extras import needs_extra
 from crawlproject.options.values import Options, Reader
 
 if TYPE_CHECKING:

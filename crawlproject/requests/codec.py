@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from crawlproject.requests.link_request import link_failed
+from crawlproject.requests.meta import THIS_RUN
 from crawlproject.requests.value_codec import NotSerializableError, ValueCodec, project_modules
 
 if TYPE_CHECKING:
@@ -20,18 +21,12 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
 
-    from crawlproject.frontier import Entry
+    from crawlproject.frontier.entry import Entry
 
 LINK, REQUEST = b"c", b"r"
 
 #: Stands for the errback of links, which is no method of the spider.
 LINK_FAILED = "$link"
-
-#: ``Request.meta``: the number of the page under way that the request comes from (``unstored``).
-ORIGIN = "frontier_origin"
-
-#: Keys of ``meta`` that mean something to this run only.
-UNWRITTEN = frozenset((ORIGIN,))
 
 #: What a plain request has; not written.
 PLAIN: dict[str, Any] = {
@@ -71,7 +66,7 @@ class RequestCodec:
             if values[name] is not None:
                 values[name] = self._name(values[name])
         values["headers"] = dict(request.headers)
-        values["meta"] = {key: value for key, value in request.meta.items() if key not in UNWRITTEN}
+        values["meta"] = {key: value for key, value in request.meta.items() if key not in THIS_RUN}
         if type(request) is not Request:
             values["_class"] = f"{type(request).__module__}.{type(request).__qualname__}"
             _request_class(values["_class"])

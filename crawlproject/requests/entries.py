@@ -4,38 +4,35 @@ from __future__ import annotations
 
 import logging
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
-from crawlproject.download.handler import LAST_OF_SESSION
-from crawlproject.frontier import Entry
+from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.queues.sort_key import MAX_PRIORITY
+from crawlproject.requests.meta import LAST_OF_SESSION, QUALITY
 
 if TYPE_CHECKING:
     from scrapy import Request
-    from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
 
-    from crawlproject.backends.backend import MemoryBackend
-    from crawlproject.frontier import Start
     from crawlproject.frontier.quality import Quality
 
 logger = logging.getLogger(__name__)
 
-#: ``Request.meta``: set by a spider that has not taken a page (it has enough): with the disk backend the page stays
-#: queued for the next run.
-KEEP = "frontier_keep"
 
-#: ``Request.meta``: it fails without being sent, and why: ``server_given_up``, ``page_limit``.
-GIVEN_UP = "frontier_given_up"
+class Packing(Protocol):
+    """How a backend keeps a request besides its URL."""
 
-#: ``Request.meta``: it comes back unsent, because its server must be left alone for now.
-UNSENT = "frontier_unsent"
+    def pack(self, request: Request) -> Any:
+        """The payload of its entry."""
+
+    def unpack(self, entry: Entry) -> Request:
+        """The request of an entry; raises ValueError where it cannot be read."""
 
 
 class RequestEntries:
     """Converts both ways; O(size of the request)."""
 
-    def __init__(self, backend: MemoryBackend, quality: Quality, settings: BaseSettings, stats: StatsCollector) -> None:
+    def __init__(self, backend: Packing, quality: Quality, stats: StatsCollector) -> None:
         self._backend = backend
         self._quality = quality
         self._stats = stats
@@ -43,7 +40,7 @@ class RequestEntries:
     def entry(self, request: Request) -> Entry:
         """What the frontier is given for ``request``."""
         depth = request.meta.get("depth", 0)
-        quality = request.meta.get("quality")
+        quality = request.meta.get(QUALITY)
         if not (isinstance(quality, int | float) and isfinite(quality) and quality >= 0):  # or it means something else
             quality = self._quality.quality(request.url, depth)
         priority = max(-MAX_PRIORITY, min(MAX_PRIORITY, request.priority))
@@ -61,15 +58,14 @@ class RequestEntries:
             logger.error("Stored request cannot be read: %s: %s", entry.url, error)
             return None
 
-    def start(self, start: Start) -> Request | None:
-        """The request to send now; None where it cannot be read."""
-        entry = start.entry
+    def start(self, entry: Entry, *, is_last: bool) -> Request | None:
+        """The request to send now; None where it cannot be read. ``is_last``: of its session."""
         request = self.read(entry)
         if request is None:
             return None
         meta = request.meta
-        meta.setdefault("quality", entry.quality)
-        if start.is_last:
+        meta.setdefault(QUALITY, entry.quality)
+        if is_last:
             meta[LAST_OF_SESSION] = True
         else:
             meta.pop(LAST_OF_SESSION, None)  # as copied from the request it replaces

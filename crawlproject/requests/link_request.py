@@ -6,38 +6,16 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadCancelledError,
-    DownloadConnectionRefusedError,
-    DownloadFailedError,
-    DownloadTimeoutError,
-    IgnoreRequest,
-    ResponseDataLossError,
-    UnsupportedURLSchemeError,
-)
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawlproject.download.address_guard import AddressRefused
-from crawlproject.middlewares.page_types import BY_TYPE
-from crawlproject.requests.failure_words import in_words
+from crawlproject.requests.failures import FETCH_FAILURES, in_words
+from crawlproject.requests.meta import BY_TYPE, QUALITY
 
 if TYPE_CHECKING:
-    from crawlproject.frontier import Entry
+    from crawlproject.frontier.entry import Entry
 
 logger = logging.getLogger(__name__)
-
-#: What a fetch can end in besides a response.
-FETCH_FAILURES = (
-    DownloadTimeoutError,
-    DownloadConnectionRefusedError,
-    CannotResolveHostError,
-    DownloadFailedError,
-    ResponseDataLossError,
-    DownloadCancelledError,
-    UnsupportedURLSchemeError,
-    IgnoreRequest,
-)
 
 
 def link_request(entry: Entry) -> Request:
@@ -46,8 +24,13 @@ def link_request(entry: Entry) -> Request:
         entry.url,
         callback=entry.payload,
         errback=link_failed,
-        meta={"depth": entry.depth, "quality": entry.quality, "verbatim_url": True, BY_TYPE: True},
+        meta={"depth": entry.depth, QUALITY: entry.quality, "verbatim_url": True, BY_TYPE: True},
     )
+
+
+def request_of(entry: Entry) -> Request:
+    """The request of an entry whose payload is the request, or a link's callback."""
+    return entry.payload if isinstance(entry.payload, Request) else link_request(entry)
 
 
 def link_failed(failure: Any) -> None:

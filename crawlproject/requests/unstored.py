@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from crawlproject.requests.codec import ORIGIN
+from crawlproject.requests.meta import ORIGIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request
 
-    from crawlproject.frontier import Entry
+    from crawlproject.frontier.entry import Entry
 
 
 @dataclass(slots=True, eq=False)

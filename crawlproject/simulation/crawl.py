@@ -7,71 +7,29 @@ and the clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from crawlproject.frontier import Entry, Frontier, Measurement, Politeness
+from crawlproject.frontier.dispatch import Dispatcher
+from crawlproject.frontier.entry import Entry
+from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.quality import link_gains
-from crawlproject.simulation.slots import SlotDispatcher
+from crawlproject.frontier.session import Measurement
+from crawlproject.simulation.record import Crawl, CrawlOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from crawlproject.frontier import Policy, Session, Start
+    from crawlproject.frontier.dispatch import Start
+    from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.quality import Quality
-    from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb
-
-#: Politeness of a crawl that waits for nothing.
-NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
+    from crawlproject.frontier.session import Session
+    from crawlproject.simulation.web import SimulatedWeb
 
 UNKNOWN, QUEUED, TAKEN = range(3)
-
-
-@dataclass(frozen=True)
-class CrawlOptions:
-    """How to crawl; times in seconds."""
-
-    #: Connections at a time.
-    sessions: int = 64
-    politeness: Politeness = NO_WAIT
-    #: From the end of a response to when its links are known.
-    parse_delay: float = 0.0
-    #: What the crawler's one thread computes for each response, one response after another.
-    cpu_time: float = 0.0
-    parked: int = 0  # idle connections kept besides, where ``politeness`` has a ``parking_time``
-    #: How long a session without URLs waits for its last page's links.
-    linger: float = 0.0
-    #: Most requests of a session.
-    max_batch: int = 100
-    #: After how long a request to a dead server fails.
-    timeout: float = 15.0
-    #: Requests that would start later are not made.
-    until: float = inf
-
-
-@dataclass(frozen=True)
-class Crawl:
-    """What was fetched and when, in the order of the responses' ends; times in seconds."""
-
-    web: SimulatedWeb
-    pages: IntArray
-    #: When each page's request was sent, and when its response had come.
-    started: FloatArray
-    ended: FloatArray
-    connections: int
-    #: Requests that timed out.
-    failures: int
-    #: Share of all slots' time that connections were open, until the last page.
-    busy_share: float
-
-    @property
-    def full_time(self) -> float:
-        """When the last page had come."""
-        return float(self.ended[-1]) if len(self.ended) else 0.0
 
 
 def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions | None = None) -> Crawl:
@@ -80,6 +38,62 @@ def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: Crawl
     The same arguments always give the same crawl.  About 60 us of CPU a page.
     """
     return _Run(web, policy, quality, options or CrawlOptions()).run()
+
+
+class SlotDispatcher(Dispatcher):
+    """Closing takes time: a closed session keeps its server and its place among ``max_sessions`` for ``close_time`` s.
+
+    A parked one keeps its place among ``max_parked`` so long.  Call ``free_slots`` before ``next``.  What is decided,
+    and when, is the base class's business.
+    """
+
+    def __init__(
+        self, frontier: Frontier, max_sessions: int, close_time: Callable[[Session], float], linger: float
+    ) -> None:
+        super().__init__(frontier, max_sessions, linger)
+        self._close_time = close_time
+        self._closing: list[tuple[float, bool]] = []  # a heap of times, and whether it was parked
+        self._opened_at: dict[Session, float] = {}
+        self.busy = 0.0  # seconds of slots, from open to closed or parked, summed over those that are
+
+    def free_slots(self, now: float) -> None:
+        """Free the slots whose connection is closed by now. O(log sessions) each."""
+        while self._closing and self._closing[0][0] <= now:
+            if heappop(self._closing)[1]:
+                self.max_parked += 1
+            else:
+                self.max_sessions += 1
+
+    def first_free(self) -> float | None:
+        """When the next closing connection is closed; None if none is closing. O(1)."""
+        return self._closing[0][0] if self._closing else None
+
+    def opens(self, session: Session, now: float) -> None:
+        """The session's connection is opened, or used again, from now on."""
+        self._opened_at[session] = now
+
+    def _park(self, session: Session, now: float) -> None:
+        super()._park(session, now)
+        if session in self._opened_at:  # it was not closed
+            self.busy += now - self._opened_at.pop(session)
+
+    def _unpark(self, session: Session, now: float) -> None:
+        closed_at = self._closed_at(session, now)
+        super()._unpark(session, now)
+        self.max_parked -= 1
+        heappush(self._closing, (closed_at, True))
+
+    def _close(self, session: Session, now: float) -> None:
+        closed_at = self._closed_at(session, now)
+        super()._close(session, now)
+        self.max_sessions -= 1
+        heappush(self._closing, (closed_at, False))
+        self.busy += closed_at - self._opened_at.pop(session)
+
+    def _closed_at(self, session: Session, now: float) -> float:
+        closed_at = now + self._close_time(session)
+        session.server.ready_at = max(session.server.ready_at, closed_at)
+        return closed_at
 
 
 class _Asked(NamedTuple):

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from itertools import product
 from math import nan
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from crawlproject.frontier import POLICIES, Policy
+from crawlproject.frontier.policy import POLICIES, Policy
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
-from crawlproject.simulation.bound import Bound, bound_of
-from crawlproject.simulation.crawl import CrawlOptions, simulate
-from crawlproject.simulation.graph_web import GraphSpec
+from crawlproject.simulation.bound import bound_of
+from crawlproject.simulation.crawl import simulate
 from crawlproject.simulation.graph_web import build as build_graph_web
 from crawlproject.simulation.metrics import Outcome, Reference, Score, best_first, collectable_quality
 from crawlproject.simulation.pagerank import zipf
 from crawlproject.simulation.synthetic import SyntheticSpec
 from crawlproject.simulation.synthetic import build as build_synthetic
+from crawlproject.simulation.trial import Experiment, Ground, Knowledge, Trial, WebSpec
 from crawlproject.simulation.worth import KnownWorth
 
 if TYPE_CHECKING:
-    from crawlproject.simulation.web import FloatArray, SimulatedWeb
-
-WebSpec: TypeAlias = SyntheticSpec | GraphSpec
+    from crawlproject.simulation.record import CrawlOptions
+    from crawlproject.simulation.web import SimulatedWeb
 
 #: Qualities to collect; besides, ``scores:FILE``.
 COLLECTED = ("pagerank", "zipf", "uniform")
@@ -38,64 +37,6 @@ SCORES = "scores:"
 ESTIMATES = ("known", *(name for name in QUALITIES if name != "zipf"))
 #: Gives the unit of time.
 BREADTH_FIRST = "breadth-first"
-
-
-@dataclass(frozen=True)
-class Knowledge:
-    """What the crawler knows of the qualities."""
-
-    #: One of ``ESTIMATES``.
-    estimate: str = "known"
-    #: Of a known quality: spread (sigma) of its log-normal error, and the power to which it is then taken.
-    error: float = 0.0
-    power: float = 1.0
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """What to run: every policy meets the same webs under the same conditions."""
-
-    webs: tuple[WebSpec, ...]
-    qualities: tuple[str, ...] = ("pagerank",)
-    #: Names of ``POLICIES`` or paths of classes.
-    policies: tuple[str, ...] = tuple(POLICIES)
-    options: CrawlOptions = field(default_factory=CrawlOptions)
-    knowledge: Knowledge = field(default_factory=Knowledge)
-
-
-@dataclass(frozen=True)
-class Ground:
-    """A web with its quality, as far as crawls are judged by it; times in seconds."""
-
-    pages: int
-    servers: int
-    links: int
-    #: Pages that can be fetched, what they are worth in all, and what share of it the best of them hold.
-    collectable: int
-    total: float
-    best_first: FloatArray
-    #: The longest time that one server needs, and all of them one after another.
-    longest_chain: float
-    work: float
-    #: Of quality, and of pages (each worth 1).
-    bound: Bound
-    page_bound: Bound
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One policy's crawl of one web."""
-
-    web: WebSpec
-    quality: str
-    policy: str
-    outcome: Outcome
-    ground: Ground
-    reference: Reference
-    score: Score
-    #: Time to 80% of the quality, relative to breadth-first's and to capacity's (nan where that was not run).
-    t80_breadth_first: float
-    t80_capacity: float
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,22 @@ CANDIDATES = 16  # pages tried as a start, of each kind
 
 
 @dataclass(frozen=True)
+class GraphSpec:
+    """Which part of which graph, and what chance to draw times by; the graph does not depend on ``seed``."""
+
+    path: str
+    seed: int = 1
+    #: A name of ``TIME_MODELS``.
+    times: str = "synthetic"
+    #: Page numbers, or URLs where the file has them; where there are none, ``LinkGraph.best_start``.
+    starts: tuple[str, ...] = ()
+    #: Most pages of a server: the first that breadth-first discovers. None: all.
+    per_server: int | None = None
+    dead_share: float = 0.0
+    sitemap_share: float = 0.0
+
+
+@dataclass(frozen=True)
 class LinkGraph:
     """Pages 0..n-1 and their links, ``targets[indptr[p]:indptr[p + 1]]``: each once, in document order."""
 

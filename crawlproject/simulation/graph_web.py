@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from crawlproject.simulation.graph import LinkGraph, load
+from crawlproject.simulation.graph import GraphSpec, LinkGraph, load
 from crawlproject.simulation.pagerank import pagerank
 from crawlproject.simulation.times import (
     TIME_MODELS,
@@ -20,22 +19,6 @@ from crawlproject.simulation.times import (
     draw_speeds,
 )
 from crawlproject.simulation.web import SimulatedWeb
-
-
-@dataclass(frozen=True)
-class GraphSpec:
-    """Which part of which graph, and what chance to draw times by; the graph does not depend on ``seed``."""
-
-    path: str
-    seed: int = 1
-    #: A name of ``TIME_MODELS``.
-    times: str = "synthetic"
-    #: Page numbers, or URLs where the file has them; where there are none, ``LinkGraph.best_start``.
-    starts: tuple[str, ...] = ()
-    #: Most pages of a server: the first that breadth-first discovers. None: all.
-    per_server: int | None = None
-    dead_share: float = 0.0
-    sitemap_share: float = 0.0
 
 
 def build(spec: GraphSpec) -> SimulatedWeb:

@@ -13,7 +13,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from crawlproject.simulation.bound import Bound
-    from crawlproject.simulation.crawl import Crawl
+    from crawlproject.simulation.record import Crawl
     from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb
 
 BOUND_POINTS = 400  # at which the bound is evaluated; between them it is concave

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from crawlproject.simulation.experiment import Trial
+    from crawlproject.simulation.trial import Trial
     from crawlproject.simulation.web import FloatArray
 
 TIME_LABEL = "time, in full times of breadth-first"

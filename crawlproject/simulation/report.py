@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from crawlproject.simulation.graph_web import GraphSpec
+from crawlproject.simulation.graph import GraphSpec
 from crawlproject.simulation.metrics import SAMPLES, bound_shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from crawlproject.simulation.experiment import Trial, WebSpec
+    from crawlproject.simulation.trial import Trial, WebSpec
     from crawlproject.simulation.web import FloatArray
 
 Row: TypeAlias = dict[str, str | float]

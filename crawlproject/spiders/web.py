@@ -11,17 +11,19 @@ from scrapy import Spider, signals
 from scrapy.exceptions import CloseSpider
 from scrapy.http import TextResponse
 
-from crawlproject.discovery.page_reading import is_html, media_type, read_page, wants_text
+from crawlproject.crawl_frontier import frontier_of
+from crawlproject.discovery.page_reading import is_html, read_page, wants_text
 from crawlproject.discovery.sitemap_reader import sitemap_links
+from crawlproject.engine import stats_of
 from crawlproject.items import Page
-from crawlproject.links import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS, Links
-from crawlproject.middlewares.base import frontier_scheduler
+from crawlproject.links import Links
 from crawlproject.monitor.failure_log import COUNTED, failure_counts
 from crawlproject.options.all_settings import closest
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
-from crawlproject.requests.entries import KEEP
+from crawlproject.requests.answers import media_type
+from crawlproject.requests.meta import DUPLICATE_OF, KEEP, NEAR_DUPLICATE_OF, QUALITY, SKIP_LINKS
 from crawlproject.spiders.seed_list import seed_lines
 from crawlproject.urls import BadSeed, read_seeds, server_key
 
@@ -177,9 +179,9 @@ class WebSpider(Spider):
             url=response.url,
             status=response.status,
             depth=meta.get("depth", 0),
-            quality=meta.get("quality", 1.0),
+            quality=meta.get(QUALITY, 1.0),
             title=title,
-            content_type=media_type(response) or None,
+            content_type=media_type(response.headers) or None,
             last_modified=last_modified.decode("latin-1") if last_modified else None,
             length=_length(response),
             server=server_key(response.url),
@@ -208,14 +210,13 @@ class WebSpider(Spider):
 
     def _end_without_pages(self) -> None:
         """Nothing is left to fetch: raise CloseSpider where not one page was fetched, and none by an earlier run."""
-        stats = self.crawler.stats
-        assert stats is not None
+        stats = stats_of(self.crawler)
         if any(stats.get_value(name, 0) for name in ("frontier/pages", "frontier/resumed", "recrawl/queued")):
             return
         if stats.get_value("frontier/links/seen", 0) and not stats.get_value("frontier/links/new", 0):
             return
-        scheduler = frontier_scheduler(self.crawler)
-        servers = scheduler.dispatcher.frontier.servers() if scheduler is not None else ()
+        crawl = frontier_of(self.crawler)
+        servers = crawl.frontier.servers() if crawl is not None else ()
         failed = (f"{server.key}: {server.last_error}" for server in servers if server.last_error)
         reasons = [*islice(failed, MAX_REASONS)]
         counts = failure_counts(stats.get_stats(), {**COUNTED, "frontier/links/skipped/": "not followed, "})
@@ -223,8 +224,7 @@ class WebSpider(Spider):
         raise CloseSpider(NO_SEED_FETCHED)
 
     def _count(self, stat: str) -> None:
-        assert self.crawler.stats is not None
-        self.crawler.stats.inc_value(stat)
+        stats_of(self.crawler).inc_value(stat)
 
 
 def _hrefs(response: Response, found: PageLinks) -> list[str]:

@@ -14,7 +14,7 @@ from math import isfinite
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from crawlproject.frontier import QueueRows, StoredUrlQueue
+from crawlproject.frontier.queues.stored_queue import QueueRows, StoredUrlQueue
 from crawlproject.frontier.snapshot import frontier_state, restore_frontier, restore_server, server_state
 from crawlproject.storage.errors import StoreError
 from crawlproject.storage.urls import DiskUrlRows
@@ -22,7 +22,8 @@ from crawlproject.storage.urls import DiskUrlRows
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from crawlproject.frontier import Frontier, Server
+    from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.server import Server
     from crawlproject.storage.disk import DiskStore
     from crawlproject.storage.rocks import Batch
 

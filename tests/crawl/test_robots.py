@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crawlproject.middlewares.hardening import MAX_ROBOTS_TXT
+from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT
 from crawlproject.urls import host_of
 from tests.crawl.crawling import IMPOLITE, crawl
 from tests.crawl.differential import QUICK, Run, run, run_on

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
+from scrapy.crawler import Crawler
 from scrapy.utils.test import get_crawler
 
-from crawlproject.backends.backend import DiskBackend, MemoryBackend
+from crawlproject.backends.choice import open_backend
+from crawlproject.backends.protocol import Backend
 from crawlproject.backends.recrawl import pack_again
-from crawlproject.discovery.trap_guard import Around, TrapGuard
+from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
 from crawlproject.frontier.sift import set_guarded
 from crawlproject.options.frontier import FrontierOptions
+from crawlproject.spiders.web import WebSpider
 from crawlproject.storage import FetchedPage
 
 SITE = "http://a.example"
 
 
+def backend_of(crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter) -> Backend:
+    return open_backend(crawler, FrontierOptions.of(crawler), frontier, seen)
+
+
 def guard_over(frontier: Frontier) -> tuple[TrapGuard, Any]:
     crawler = get_crawler()
-    around = Around(frontier, SeenDupeFilter.from_crawler(crawler), MemoryBackend(), crawler.stats)
-    guard = TrapGuard.from_crawler(get_crawler(), around)
+    seen = SeenDupeFilter.from_crawler(crawler)
+    guard = TrapGuard.from_crawler(crawler, frontier, seen, backend_of(crawler, frontier, seen))
     assert guard is not None
     return guard, crawler.stats
 
@@ -55,13 +63,18 @@ def test_a_pattern_is_dropped_once_though_its_page_is_judged_in_steps() -> None:
 
 def test_pages_that_are_fetched_again_stay_when_their_pattern_is_dropped(tmp_path: Path) -> None:
     """They were read by an earlier run: a recrawl that dropped them would forget them."""
+    asyncio.run(_drop_a_pattern_of_pages_fetched_before(tmp_path))
+
+
+async def _drop_a_pattern_of_pages_fetched_before(tmp_path: Path) -> None:
     frontier = Frontier(BestPrefix(), Politeness())
+    crawler = get_crawler(WebSpider, {"FRONTIER_DIR": str(tmp_path)})
+    crawler.spider = WebSpider(seeds=SITE)
+    seen = SeenDupeFilter.from_crawler(crawler)
+    backend = backend_of(crawler, frontier, seen)
     again = pack_again(FetchedPage(fetched=1))
     frontier.push([Entry(f"{SITE}/2020/01/{day:02}", payload=again if day % 2 else None) for day in range(1, 9)])
-    crawler = get_crawler()
-    backend = DiskBackend(crawler, FrontierOptions.from_settings(crawler.settings), tmp_path)
-    around = Around(frontier, SeenDupeFilter.from_crawler(crawler), backend, crawler.stats)
-    guard = TrapGuard.from_crawler(get_crawler(), around)
+    guard = TrapGuard.from_crawler(crawler, frontier, seen, backend)
     assert guard is not None
     page = guard._guard.page(f"{SITE}/2020/02/01", frozenset)
     assert page is not None
@@ -69,3 +82,4 @@ def test_pages_that_are_fetched_again_stay_when_their_pattern_is_dropped(tmp_pat
     guard.judge(page, [])
     assert crawler.stats.get_value("guard/dropped") == 4
     assert sorted(entry.url[-1] for entry in frontier.server(SITE).urls.drain(SITE)) == ["1", "3", "5", "7"]
+    backend.close()

@@ -7,7 +7,7 @@ from scrapy import Request
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from crawlproject.middlewares.hardening import MAX_COOKIE, MAX_COOKIES, TolerantCookiesMiddleware
+from crawlproject.middlewares.cookies import MAX_COOKIE, MAX_COOKIES, TolerantCookiesMiddleware
 
 UNREADABLE = [
     "bad=1; max-age=-" + "9" * 4_000,

@@ -14,8 +14,8 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from crawlproject.download.body_budget import crawl_budget
-from crawlproject.middlewares.hardening import OffLoopCompressionMiddleware
-from crawlproject.off_loop import LARGE
+from crawlproject.download.off_loop import LARGE
+from crawlproject.middlewares.compression import OffLoopCompressionMiddleware
 
 SIZE = 200 * LARGE
 

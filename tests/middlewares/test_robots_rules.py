@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 from scrapy.utils.test import get_crawler
 
-from crawlproject.middlewares.hardening import MAX_ROBOTS_TXT, CappedRobotParser
+from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
 from crawlproject.urls.robots_rules import MAX_AGENTS, MAX_WILDCARDS
 from tests.cpu import cpu_seconds
 from tests.data import real, vector

@@ -24,7 +24,7 @@ from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Poli
 from crawlproject.frontier.server import MAX_ERROR
 from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware, CountingLogFormatter, failure_counts
 from crawlproject.monitor.waiting import waiting_words
-from crawlproject.requests.failure_words import MAX_WORDS, in_words
+from crawlproject.requests.failures import MAX_WORDS, in_words
 from crawlproject.spiders.web import WebSpider
 
 if TYPE_CHECKING:

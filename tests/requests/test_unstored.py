@@ -3,7 +3,7 @@
 from scrapy import Request
 
 from crawlproject.frontier import Entry
-from crawlproject.requests.codec import ORIGIN
+from crawlproject.requests.meta import ORIGIN
 from crawlproject.requests.unstored import PagesUnderWay, PageUnderWay
 
 URL = "http://a.example/"

@@ -12,8 +12,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from scrapy.utils.misc import load_object
+
 from crawlproject.addon import REPLACED
-from crawlproject.middlewares.hardening import OffLoopCompressionMiddleware
+from crawlproject.middlewares.compression import OffLoopCompressionMiddleware
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from scrapy.http import Request, Response
 
 for stock, ours in REPLACED.items():
-    setattr(sys.modules[stock.__module__], stock.__name__, ours)
+    setattr(sys.modules[stock.__module__], stock.__name__, load_object(ours))
 
 
 class Awaited(OffLoopCompressionMiddleware):

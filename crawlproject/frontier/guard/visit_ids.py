@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from crawlproject.urls.drop_params import DropRules
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -64,10 +62,6 @@ class VisitIds:
                 pages += self._judge(name, names[name], values, page)
         return pages
 
-    def rules(self) -> DropRules:
-        """What takes the ids learned out of a URL."""
-        return DropRules.compile([*self.learned, *(f";{name}" for name in self.learned)])
-
     def _judge(self, name: str, own: str, values: list[str], page: str) -> list[str]:
         if len(set(values)) > 1 or values[0] == own or not _looks_like_id(values[0]):
             self.cleared = [*self.cleared, name][-MAX_NAMES:]
@@ -83,9 +77,3 @@ class VisitIds:
             return []
         self.learned = [*self.learned, name]
         return list(self._suspects.pop(name).values())
-
-
-def without(rules: DropRules, url: str) -> str:
-    """The canonical ``url`` without what ``rules`` drop. O(length)."""
-    start = url.find("/", 8)
-    return url[:start] + rules.strip(url[start:])

@@ -1,4 +1,4 @@
-"""What went wrong with a request, in the words of a person."""
+"""How requests fail: kinds for stats, words for the log."""
 
 from __future__ import annotations
 
@@ -6,12 +6,34 @@ import ssl
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
-from scrapy.exceptions import DownloadTimeoutError
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    ResponseDataLossError,
+    UnsupportedURLSchemeError,
+)
 
 from crawlproject.download.lookup import NameLookupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+#: Failed downloads: exception -> (label in stats, whether the server could not be reached or did not answer).
+DOWNLOAD_FAILURES: dict[type[Exception], tuple[str, bool]] = {
+    DownloadTimeoutError: ("timeout", True),
+    DownloadConnectionRefusedError: ("refused", True),
+    CannotResolveHostError: ("dns", True),
+    DownloadFailedError: ("broken_response", True),
+    ResponseDataLossError: ("truncated_body", False),
+    DownloadCancelledError: ("too_large", False),
+}
+
+#: What a fetch can end in besides a response.
+FETCH_FAILURES = (*DOWNLOAD_FAILURES, UnsupportedURLSchemeError, IgnoreRequest)
 
 #: Longest description, characters: errors quote what servers send.
 MAX_WORDS = 200
@@ -26,6 +48,11 @@ _LOOKUPS = {
     "timeout": "its name servers do not answer",
     "malformed": "not a host name",
 }
+
+
+def failure_kind(error: Exception) -> tuple[str, bool]:
+    """The label and the verdict of ``DOWNLOAD_FAILURES``; another error says nothing about the server."""
+    return next((kind for of, kind in DOWNLOAD_FAILURES.items() if isinstance(error, of)), ("other", False))
 
 
 def in_words(error: BaseException) -> str:

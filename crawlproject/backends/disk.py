@@ -1,40 +1,42 @@
-"""Where the frontier lives: in memory, or in a directory that outlives the process. The scheduler knows only this."""
+"""The frontier in a directory that outlives the process."""
 
 from __future__ import annotations
 
 import logging
 import os
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
 from scrapy.utils.asyncio import call_later
-from scrapy.utils.defer import deferred_from_coro
 
 from crawlproject.backends.feeds import overwritten_feed
-from crawlproject.backends.recrawl import AGAIN, RECRAWL, REPLACED, Recrawl, unpack_again
-from crawlproject.download.timing import CLOCK
-from crawlproject.engine import engine_of, unfinished_requests
+from crawlproject.backends.protocol import Backend
+from crawlproject.backends.recrawl import AGAIN, Recrawl, unpack_again
+from crawlproject.clock import CLOCK
+from crawlproject.engine import end_crawl, stats_of, unfinished_requests
 from crawlproject.frontier.quality import LinkQuality
-from crawlproject.options.values import age_seconds
 from crawlproject.requests.codec import RequestCodec
-from crawlproject.requests.entries import KEEP
-from crawlproject.requests.link_request import link_request
+from crawlproject.requests.link_request import link_request, request_of
+from crawlproject.requests.meta import KEEP, RECRAWL, REPLACED
 from crawlproject.requests.unstored import PagesUnderWay, Unstored
 from crawlproject.requests.value_codec import NotSerializableError
-from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore, StoreError, StoreLabel
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.errors import StoreError
+from crawlproject.storage.frontier_state import DiskFrontierStore
+from crawlproject.storage.seen import DiskSeenStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.utils.asyncio import CallLaterResult
 
     from crawlproject.dupefilter import SeenDupeFilter
-    from crawlproject.frontier import Entry, Frontier
+    from crawlproject.frontier.entry import Entry
+    from crawlproject.frontier.frontier import Frontier
     from crawlproject.options.frontier import FrontierOptions
     from crawlproject.requests.unstored import PageUnderWay
 
@@ -50,59 +52,7 @@ _AT_THE_END = {
 }
 
 
-class MemoryBackend:
-    """Everything ends with the process; requests and callbacks are kept as they are."""
-
-    def open(self, frontier: Frontier, seen: SeenDupeFilter) -> None:
-        """Called once, before all else."""
-        seen.use_store(None)  # the queues do not outlive the run, so what was met must not either
-
-    def pack(self, request: Request) -> Any:
-        """What the frontier carries of ``request`` besides its URL."""
-        return request
-
-    def pack_callback(self, callback: Callable[..., Any] | None) -> Any:
-        """What it carries of a link."""
-        return callback
-
-    def hold(self, entries: list[Entry], response: Response | None) -> list[Entry]:
-        """``entries`` of links, or of sitemaps, of the page ``response``, as they are to be queued."""
-        return entries
-
-    def not_queued(self, entry: Entry, request: Request) -> Entry:
-        """``entry`` of ``request``, which the frontier does not take and which fails in its turn."""
-        return entry
-
-    def unpack(self, entry: Entry) -> Request:
-        """The request of an entry whose turn has come. Raises ValueError where it cannot be read."""
-        return entry.payload if isinstance(entry.payload, Request) else link_request(entry)
-
-    def is_link(self, entry: Entry) -> bool:
-        """Whether it came in ``Links``, so that nobody waits to hear of its failure."""
-        return not isinstance(entry.payload, Request)
-
-    def is_refetched(self, entry: Entry) -> bool:
-        """Whether its page was fetched by an earlier run, and is to be fetched again. O(1)."""
-        return False
-
-    def dropped(self, entry: Entry) -> None:
-        """``entry`` of a link will not be fetched, and no longer waits."""
-
-    def name_of(self, payload: Any) -> str:
-        """Where something with this payload waits: the label of ``scheduler/enqueued/…``."""
-        return "memory"
-
-    def handed_out(self, request: Request, entry: Entry) -> None:
-        """The engine has been given ``request``: its entry is dealt with when the engine is through with it."""
-
-    def given_back(self, request: Request) -> None:
-        """``request``, which the engine has been given, was not sent: its entry is queued again."""
-
-    def close(self) -> None:
-        """The crawl ends."""
-
-
-class DiskBackend(MemoryBackend):
+class DiskBackend(Backend):
     """URLs, servers and seen-set in a directory; a restart goes on where the last commit was.
 
     An entry stays stored until the engine is through with its request: page parsed, items through the pipelines,
@@ -115,31 +65,28 @@ class DiskBackend(MemoryBackend):
     store).
     """
 
-    def __init__(self, crawler: Crawler, options: FrontierOptions, directory: Path) -> None:
+    def __init__(self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> None:
+        """Open the store and fill frontier and seen-set. Raises StoreError; O(servers)."""
+        assert crawler.spider is not None
+        assert options.directory is not None
         self._crawler = crawler
         self._options = options
-        self._directory = directory
-        assert crawler.stats is not None
-        self._stats = crawler.stats
+        self._directory = options.directory
+        self._frontier = frontier
+        self._seen = seen
+        self._stats = stats_of(crawler)
         self._handed_out: dict[Request, PageUnderWay] = {}
         self._pages = PagesUnderWay(self._done)
         self._orphans = 0  # requests that are not stored, and that no page leads to
         self._reasons: set[str] = set()  # why requests were not stored, as logged
         self._timer: CallLaterResult | None = None
         self._has_failed = False
-
-    def open(self, frontier: Frontier, seen: SeenDupeFilter) -> None:
-        """Open the store and fill frontier and seen-set. Raises StoreError; O(servers)."""
-        spider = self._crawler.spider
-        assert spider is not None
-        order = "quality" if self._options.policy.by_quality else "arrival"
-        self._frontier = frontier
-        self._seen = seen
-        settings = self._crawler.settings
         self._codec = RequestCodec(
-            spider, [*settings.getlist("SPIDER_MODULES"), os.environ.get("SCRAPY_SETTINGS_MODULE", "")]
+            crawler.spider,
+            [*crawler.settings.getlist("SPIDER_MODULES"), os.environ.get("SCRAPY_SETTINGS_MODULE", "")],
         )
-        self._store = DiskStore(self._directory, StoreLabel(spider.name, order))
+        order = "quality" if options.policy.by_quality else "arrival"
+        self._store = DiskStore(self._directory, StoreLabel(crawler.spider.name, order))
         self._load(frontier, seen)
         self._set_timer()
 
@@ -193,7 +140,7 @@ class DiskBackend(MemoryBackend):
             return callback
 
     def hold(self, entries: list[Entry], response: Response | None) -> list[Entry]:
-        """See ``MemoryBackend``: have the page wait for links whose callback cannot be written."""
+        """See ``Backend``: have the page wait for links whose callback cannot be written."""
         if not entries or entries[0].payload is None or type(entries[0].payload) is bytes:
             return entries
         try:
@@ -204,7 +151,7 @@ class DiskBackend(MemoryBackend):
         return [entry._replace(payload=self._keep_in_memory(entry.payload, meta, entry.url)) for entry in entries]
 
     def not_queued(self, entry: Entry, request: Request) -> Entry:
-        """See ``MemoryBackend``: it is in no queue that is stored."""
+        """See ``Backend``: it is in no queue that is stored."""
         if isinstance(entry.payload, Unstored):
             return entry
         return entry._replace(payload=self._keep_request(request))
@@ -239,11 +186,11 @@ class DiskBackend(MemoryBackend):
             )
 
     def unpack(self, entry: Entry) -> Request:
-        """See ``MemoryBackend``."""
+        """See ``Backend``."""
         if isinstance(entry.payload, Unstored):
-            return super().unpack(entry._replace(payload=entry.payload.value))
+            return request_of(entry._replace(payload=entry.payload.value))
         if type(entry.payload) is not bytes:
-            return super().unpack(entry)
+            return request_of(entry)
         if entry.payload.startswith(AGAIN):
             mark, payload = unpack_again(entry.payload)
             request = self.unpack(entry._replace(payload=payload))
@@ -254,20 +201,22 @@ class DiskBackend(MemoryBackend):
         return self._codec.decode(entry)
 
     def is_link(self, entry: Entry) -> bool:
-        """See ``MemoryBackend``."""
+        """See ``Backend``."""
         payload = entry.payload
         if type(payload) is bytes and payload.startswith(AGAIN):
             payload = unpack_again(payload)[1]
         if isinstance(payload, Unstored):
             return not isinstance(payload.value, Request)
-        return payload is None or (RequestCodec.is_link(payload) if type(payload) is bytes else super().is_link(entry))
+        if payload is None:
+            return True
+        return RequestCodec.is_link(payload) if type(payload) is bytes else not isinstance(payload, Request)
 
     def is_refetched(self, entry: Entry) -> bool:
-        """See ``MemoryBackend``."""
+        """See ``Backend``."""
         return type(entry.payload) is bytes and entry.payload.startswith(AGAIN)
 
     def dropped(self, entry: Entry) -> None:
-        """See ``MemoryBackend``: the page that it comes from does not wait for it."""
+        """See ``Backend``: the page that it comes from does not wait for it."""
         if isinstance(entry.payload, Unstored):
             self._settle(entry.payload)
             self._pages.dropped(entry.payload)
@@ -277,12 +226,12 @@ class DiskBackend(MemoryBackend):
         return "disk" if payload is None or type(payload) is bytes else "memory"
 
     def handed_out(self, request: Request, entry: Entry) -> None:
-        """See ``MemoryBackend``."""
+        """See ``Backend``."""
         if entry.place is not None or isinstance(entry.payload, Unstored):
             self._handed_out[request] = self._pages.start(request, entry)
 
     def given_back(self, request: Request) -> None:
-        """See ``MemoryBackend``."""
+        """See ``Backend``."""
         page = self._handed_out.pop(request, None)
         if page is not None:
             self._pages.forget(page)
@@ -320,14 +269,9 @@ class DiskBackend(MemoryBackend):
                 self._has_failed = True
                 logger.critical("The frontier cannot be stored, the crawl ends: %s", error)
                 logger.critical("What was committed is safe in %s; start the crawl again to go on", self._directory)
-                self._stop()
+                end_crawl(self._crawler, "store_failed")
             return False
         return True
-
-    def _stop(self) -> None:
-        engine = engine_of(self._crawler)
-        if engine is not None and engine.spider is not None:
-            deferred_from_coro(engine.close_spider_async(reason="store_failed"))
 
     def _acknowledge(self) -> None:
         """Forget the entries whose requests the engine is through with. O(requests under way)."""
@@ -359,22 +303,3 @@ class DiskBackend(MemoryBackend):
     def _downloaded(self, request: Request, response: Response) -> None:
         if request in self._handed_out:
             self._recrawl.answered(request, response)
-
-
-def backend_from_options(crawler: Crawler, options: FrontierOptions) -> MemoryBackend:
-    """The backend that ``FRONTIER_BACKEND`` names.
-
-    Raises ValueError where the spider's argument ``recrawl`` is no age, or pages are to be fetched again and none are
-    remembered.
-    """
-    argument = getattr(crawler.spider, "recrawl", None)
-    if isinstance(argument, str | int | float):
-        options = replace(options, recrawl_age=age_seconds("recrawl", argument))
-    if options.backend == "disk":
-        assert options.directory is not None
-        return DiskBackend(crawler, options, options.directory)
-    if options.recrawl_age is not None:
-        raise ValueError(
-            "recrawl (FRONTIER_RECRAWL_AGE) needs FRONTIER_BACKEND='disk': JOBDIR or FRONTIER_DIR must name a directory"
-        )
-    return MemoryBackend()

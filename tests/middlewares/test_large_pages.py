@@ -14,10 +14,12 @@ from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
 from crawlproject.discovery import page_reading
-from crawlproject.discovery.page_reading import LargePageMiddleware, read_page
+from crawlproject.discovery.page_reading import read_page
 from crawlproject.download.body_budget import Share, crawl_budget
-from crawlproject.middlewares.page_types import BY_TYPE
-from crawlproject.off_loop import LARGE, _thread
+from crawlproject.download.off_loop import LARGE, _thread
+from crawlproject.middlewares import large_pages
+from crawlproject.middlewares.large_pages import LargePageMiddleware
+from crawlproject.requests.meta import BY_TYPE
 
 
 @pytest.mark.parametrize("status", [200, 203])
@@ -98,7 +100,7 @@ def test_a_page_that_cannot_be_read_counts_no_more(monkeypatch: pytest.MonkeyPat
         raise MemoryError
 
     crawler = get_crawler()
-    monkeypatch.setattr(page_reading, "_decode", fail)
+    monkeypatch.setattr(large_pages, "_decode", fail)
     middleware = LargePageMiddleware.from_crawler(crawler)
     with pytest.raises(MemoryError):
         asyncio.run(middleware.process_response(*large_page(b"x" * 2 * LARGE)))
@@ -122,7 +124,7 @@ def test_a_text_beyond_the_bounds_is_cut(
     for bound, is_cut in ((2 * LARGE, True), (4 * LARGE, False)):
         crawler = get_crawler()
         assert crawler.stats is not None
-        monkeypatch.setattr(page_reading, limit, bound)
+        monkeypatch.setattr(large_pages, limit, bound)
         middleware = LargePageMiddleware.from_crawler(crawler)
         answer = asyncio.run(middleware.process_response(*large_page(data)))
         assert isinstance(answer, HtmlResponse)

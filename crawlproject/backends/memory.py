@@ -1,0 +1,72 @@
+"""The frontier in memory: everything ends with the process; requests and callbacks are kept as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+
+from crawlproject.backends.protocol import Backend
+from crawlproject.requests.link_request import request_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from crawlproject.dupefilter import SeenDupeFilter
+    from crawlproject.frontier.entry import Entry
+    from crawlproject.frontier.frontier import Frontier
+    from crawlproject.options.frontier import FrontierOptions
+
+
+class MemoryBackend(Backend):
+    """Payloads are requests, or callbacks of links."""
+
+    def __init__(self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> None:
+        seen.use_store(None)  # the queues do not outlive the run, so what was met must not either
+
+    def pack(self, request: Request) -> Any:
+        """The request itself."""
+        return request
+
+    def pack_callback(self, callback: Callable[..., Any] | None) -> Any:
+        """The callback itself."""
+        return callback
+
+    def hold(self, entries: list[Entry], response: Response | None) -> list[Entry]:
+        """As they are."""
+        return entries
+
+    def not_queued(self, entry: Entry, request: Request) -> Entry:
+        """As it is."""
+        return entry
+
+    def unpack(self, entry: Entry) -> Request:
+        """See ``Backend``."""
+        return request_of(entry)
+
+    def is_link(self, entry: Entry) -> bool:
+        """See ``Backend``."""
+        return not isinstance(entry.payload, Request)
+
+    def is_refetched(self, entry: Entry) -> bool:
+        """Never."""
+        return False
+
+    def dropped(self, entry: Entry) -> None:
+        """Nothing is kept of it."""
+
+    def name_of(self, payload: Any) -> str:
+        """In memory."""
+        return "memory"
+
+    def handed_out(self, request: Request, entry: Entry) -> None:
+        """Nothing is kept of it."""
+
+    def given_back(self, request: Request) -> None:
+        """Nothing is kept of it."""
+
+    def close(self) -> None:
+        """Nothing to do."""

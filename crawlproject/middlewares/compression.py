@@ -1,0 +1,119 @@
+"""Bodies are decompressed off the event loop, within the memory for bodies; what cannot be is counted."""
+
+from __future__ import annotations
+
+import zlib
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Request, Response
+from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined]
+
+from crawlproject.download.body_budget import crawl_budget
+from crawlproject.download.off_loop import LARGE, off_loop
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+    from crawlproject.download.body_budget import BodyBudget
+
+#: What decompressors raise for garbage; the last one is for a ``Content-Encoding`` that is not ASCII.
+_BROKEN = (OSError, EOFError, zlib.error, brotli.error, zstd.ZstdError, UnicodeError)
+
+#: A body, or why there is none; None: not known.
+_Decoded: TypeAlias = "bytes | Exception | None"
+
+#: Encodings of one answer that are undone, as curl has it: each may take as long as a whole body.
+MAX_ENCODINGS = 5
+
+
+class TolerantCompressionMiddleware(HttpCompressionMiddleware):
+    """Counts what cannot be decompressed.
+
+    Stats: ``httpcompression/broken`` and ``httpcompression/too_large``, where the answer is ignored, and
+    ``httpcompression/truncated``, where what came is kept.
+    """
+
+    _decoded: _Decoded = None  # the body of the response being processed, where it was done before
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
+        """Decompress."""
+        is_gzip = response.headers.getlist(b"Content-Encoding") in ([b"gzip"], [b"x-gzip"])
+        try:
+            answer = super().process_response(request, response)
+        except _BROKEN as error:
+            self._count("broken")
+            raise IgnoreRequest(f"cannot decompress {response}: {error}") from error
+        except IgnoreRequest as error:
+            if isinstance(error.__cause__, _DecompressionMaxSizeExceeded):
+                self._count("too_large")
+            raise
+        if is_gzip and int.from_bytes(response.body[-4:], "little") != len(answer.body) & 0xFFFFFFFF:
+            self._count("truncated")  # RFC 1952 §2.3.1: the last 4 bytes are the length
+        return answer
+
+    def _handle_encoding(self, body: bytes, content_encoding: list[bytes], max_size: int) -> tuple[bytes, list[bytes]]:
+        to_decode, to_keep = self._split_encodings(content_encoding)
+        if len(to_decode) > MAX_ENCODINGS:
+            raise OSError(f"more than {MAX_ENCODINGS} encodings")
+        decoded = self._decoded
+        if decoded is None:
+            try:
+                return super()._handle_encoding(body, content_encoding, max_size)
+            except (*_BROKEN, _DecompressionMaxSizeExceeded) as error:
+                failed = error.with_traceback(None)  # its frames hold what was unpacked, as long as a body may be
+            raise failed
+        if isinstance(decoded, Exception):
+            raise decoded
+        return decoded, to_keep
+
+    def _count(self, what: str) -> None:
+        if self.stats is not None:  # built without a crawler
+            self.stats.inc_value(f"httpcompression/{what}")
+
+
+class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
+    """The same, when there is memory for it; what may take long is decompressed off the event loop."""
+
+    def __init__(self, stats: StatsCollector | None = None, *, crawler: Crawler | None = None) -> None:
+        super().__init__(stats, crawler=crawler)
+        self._budget = None if crawler is None else crawl_budget(crawler)
+
+    def process_response(  # type: ignore[override]
+        self, request: Request, response: Response
+    ) -> Request | Response | Awaitable[Request | Response]:
+        """Decompress; what comes out may be a thousand times as large as what came in."""
+        if self._budget is None or b"Content-Encoding" not in response.headers:
+            return super().process_response(request, response)
+        return self._in_turn(self._budget, request, response)
+
+    async def _in_turn(self, budget: BodyBudget, request: Request, response: Response) -> Request | Response:
+        with budget.resumed(response) as share:
+            await budget.wait(share)
+            answer = await self._decompress(request, response)
+            if isinstance(answer, Response):
+                share.grow(len(answer.body) - share.size)
+                budget.hold(answer, share)
+        return answer
+
+    async def _decompress(self, request: Request, response: Response) -> Request | Response:
+        encodings = response.headers.getlist(b"Content-Encoding")
+        decoded: _Decoded = None
+        layers = len(self._split_encodings(encodings)[0]) if request.method != "HEAD" else 0
+        if 1 < layers <= MAX_ENCODINGS or (layers == 1 and len(response.body) > LARGE):
+            max_size = request.meta.get("download_maxsize", self._max_size)
+            try:
+                decode = partial(HttpCompressionMiddleware._handle_encoding, self)  # nothing in it is shared
+                decoded, _ = await off_loop(decode, response.body, encodings, max_size)
+            except (*_BROKEN, _DecompressionMaxSizeExceeded) as error:
+                decoded = error.with_traceback(None)  # as in _handle_encoding
+        self._decoded = decoded
+        try:
+            return super().process_response(request, response)
+        finally:
+            self._decoded = None

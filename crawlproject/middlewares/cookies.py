@@ -1,0 +1,67 @@
+"""Scrapy's cookies, where a broken one would cost the page."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import defaultdict
+from functools import partial
+from typing import TYPE_CHECKING
+
+from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
+from scrapy.http import Response
+from scrapy.http.cookies import CookieJar
+
+from crawlproject.engine import stats_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from http.cookiejar import Cookie
+
+    from scrapy import Request
+
+#: ``Set-Cookie`` lines of an answer that are read, as many as browsers keep for a site, and bytes of one: browsers
+#: read 4,096 for name and value, and 1,024 for each attribute.
+MAX_COOKIES, MAX_COOKIE = 180, 8192
+
+#: Digits of a ``Max-Age`` that are read: 300 years.
+_MAX_AGE_DIGITS = 10
+_long_age = re.compile(rb"(;[ \t]{0,9}max-age[ \t]{0,9}=[ \t]{0,9})\d{%d,}" % (_MAX_AGE_DIGITS + 1), re.IGNORECASE).sub
+
+
+class TolerantCookieJar(CookieJar):
+    """Each cookie by itself: one that Python's module cannot read costs neither the others nor a traceback.
+
+    ``skipped`` is called for each.
+    """
+
+    def __init__(self, skipped: Callable[[], None]) -> None:
+        super().__init__()
+        self._skipped = skipped
+
+    def make_cookies(self, response: Response, request: Request) -> list[Cookie]:
+        """The cookies that ``response`` sets. O(length of its Set-Cookie lines)."""
+        cookies: list[Cookie] = []
+        for number, line in enumerate(response.headers.getlist(b"Set-Cookie")):
+            if number >= MAX_COOKIES or len(line) > MAX_COOKIE:
+                self._skipped()
+                continue
+            line = _long_age(rb"\g<1>" + b"9" * _MAX_AGE_DIGITS, line)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", UserWarning)  # "http.cookiejar bug!" and a traceback
+                try:
+                    cookies += super().make_cookies(Response(response.url, headers={"Set-Cookie": line}), request)
+                except UserWarning:
+                    self._skipped()
+        return cookies
+
+
+class TolerantCookiesMiddleware(CookiesMiddleware):
+    """Stat: ``cookies/skipped`` (too many of one answer, too long, or not readable)."""
+
+    def __init__(self, debug: bool = False) -> None:
+        super().__init__(debug)
+        self.jars = defaultdict(partial(TolerantCookieJar, self._skipped))
+
+    def _skipped(self) -> None:
+        stats_of(self.crawler).inc_value("cookies/skipped")

@@ -1,0 +1,84 @@
+"""``Links`` that spiders yield go to the frontier; requests remember the page that they come from."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.exceptions import NotConfigured
+
+from crawlproject.crawl_frontier import frontier_of
+from crawlproject.discovery.links import STEP
+from crawlproject.links import Links
+from crawlproject.middlewares.base import CrawlerMiddleware
+from crawlproject.options.frontier import FrontierOptions
+from crawlproject.requests.meta import ORIGIN, SKIP_LINKS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+
+class OriginMiddleware(CrawlerMiddleware):
+    """Notes in each request what page it comes from (spider middleware, last of all): see ``unstored``."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        if FrontierOptions.of(crawler).backend != "disk":
+            raise NotConfigured
+        super().__init__(crawler)
+
+    def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
+        """Pass on everything."""
+        for output in result:
+            yield _mark_origin(output, response)
+
+    async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Pass on everything."""
+        async for output in result:
+            yield _mark_origin(output, response)
+
+
+def _mark_origin(output: Any, response: Response) -> Any:
+    if isinstance(output, Request) and response.request is not None and ORIGIN in response.meta:
+        output.meta[ORIGIN] = response.meta[ORIGIN]
+    return output
+
+
+class LinksMiddleware(CrawlerMiddleware):
+    """Hands the ``Links`` that callbacks yield to the frontier (spider middleware, next to the spider).
+
+    Those of a copy whose links are not followed are dropped.  Stat: ``duplicates/links_dropped``.
+    """
+
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Pass on all but ``Links``: a spider's seeds."""
+        async for output in start:
+            if isinstance(output, Links):
+                await self._push(output)
+            else:
+                yield output
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Pass on all but ``Links``."""
+        async for output in result:
+            if isinstance(output, Links):
+                await self._push(output)
+            else:
+                yield output
+
+    async def _push(self, links: Links) -> None:
+        """Queue ``links``; where they are many, the event loop has its turn in between."""
+        frontier = frontier_of(self._crawler)
+        if frontier is None:
+            raise TypeError("Links need FrontierScheduler: ADDONS = {'crawlproject.addon.FrontierAddon': 300}")
+        if links.response is not None and links.response.meta.get(SKIP_LINKS):
+            if links.hrefs:
+                self._stats.inc_value("duplicates/links_dropped", len(links.hrefs))
+            links = replace(links, hrefs=())
+        for step, _ in enumerate(frontier.intake.push_links(links)):
+            if step or len(links.hrefs) > STEP:
+                await asyncio.sleep(0)

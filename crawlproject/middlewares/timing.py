@@ -1,0 +1,135 @@
+"""What a request took, for spiders and for the server's estimates."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import ServerDisconnectedError
+from scrapy.exceptions import NotConfigured
+
+from crawlproject.clock import CLOCK
+from crawlproject.crawl_frontier import frontier_of
+from crawlproject.frontier.session import Measurement
+from crawlproject.middlewares.base import CrawlerMiddleware
+from crawlproject.options.network import NetworkOptions
+from crawlproject.requests.answers import retry_after
+from crawlproject.requests.failures import failure_kind, in_words
+from crawlproject.requests.meta import BY_TYPE, LAST_OF_SESSION, TIMING
+from crawlproject.urls.server_key import server_key
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from crawlproject.download.timing import Timing
+
+logger = logging.getLogger(__name__)
+
+
+class ServerTimingMiddleware(CrawlerMiddleware):
+    """Puts what was measured into ``response.meta`` and into the server's estimates (downloader, innermost).
+
+    Keys of ``meta``: ``dns_time``, ``connect_time``, ``tls_time``, ``response_time`` (seconds, None where not
+    measured, as on a reused connection), ``connection_reused``, ``connection_requests``.
+    Stats: ``frontier/failures/<kind>``.  Setting: ``SERVER_TIMING_ENABLED``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        if not NetworkOptions.of(crawler).measures_servers:
+            raise NotConfigured
+        super().__init__(crawler)
+
+    def process_request(self, request: Request) -> None:
+        """Forget what was measured for the request that this one was copied from."""
+        request.meta.pop(TIMING, None)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Record an answer; those that middlewares gave (a cache) were not measured."""
+        timing: Timing | None = request.meta.pop(TIMING, None)
+        if timing is not None:
+            _write_meta(request.meta, timing)
+            if "dataloss" in response.flags:
+                self._count_failure("truncated_body")
+            self._record(_measure(request, timing, response))
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Record a failure."""
+        timing: Timing | None = request.meta.pop(TIMING, None)
+        if timing is None:
+            return
+        _write_meta(request.meta, timing)
+        label, failed = failure_kind(exception)
+        if timing.reused and isinstance(exception.__cause__, ServerDisconnectedError):
+            failed = False  # the server closed its idle connection at that very moment: nothing is wrong with it
+        self._count_failure(label)
+        words = in_words(exception)
+        if request.meta.get(BY_TYPE) and not request.meta.get("depth"):  # a link; of robots.txt says RobotsMiddleware
+            logger.info("Seed not fetched yet: %s: %s", request, words)
+        self._record(
+            Measurement(
+                server_key=server_key(request.url),
+                now=CLOCK(),
+                failed=failed,
+                connect_time=timing.connect_time,
+                response_time=timing.response_time,
+                fetch_time=timing.fetch_time,
+                connection_requests=max(1, timing.connection_requests),
+                server_closed=False,
+                error=words,
+            )
+        )
+
+    def _count_failure(self, label: str) -> None:
+        self._stats.inc_value(f"frontier/failures/{label}")
+
+    def _record(self, measurement: Measurement) -> None:
+        frontier = frontier_of(self._crawler)
+        if frontier is not None:
+            frontier.record(measurement)
+
+
+def _write_meta(meta: dict[str, Any], timing: Timing) -> None:
+    meta["dns_time"] = timing.dns_time
+    meta["connect_time"] = timing.connect_time
+    meta["tls_time"] = timing.tls_time
+    meta["response_time"] = timing.response_time
+    meta["connection_reused"] = timing.reused
+    meta["connection_requests"] = timing.connection_requests
+
+
+def _measure(request: Request, timing: Timing, response: Response) -> Measurement:
+    """What an answer told of its server."""
+    headers = response.headers
+    words = (headers.get(b"Connection") or b"").lower()
+    keep_alive = _keep_alive(headers.get(b"Keep-Alive") or b"")
+    old = response.protocol == "HTTP/1.0"
+    closes = b"close" in words or (old and b"keep-alive" not in words)
+    asked = bool(request.meta.get(LAST_OF_SESSION))
+    setup = timing.connect_time
+    return Measurement(
+        server_key=server_key(request.url),
+        now=CLOCK(),
+        status=response.status,
+        connect_time=setup + (timing.tls_time or 0.0) if setup is not None else None,
+        response_time=timing.response_time,
+        fetch_time=timing.fetch_time,
+        connection_requests=timing.connection_requests,
+        server_closed=closes and not asked,
+        requests_left=keep_alive.get("max"),
+        keep_alive_time=keep_alive.get("timeout"),
+        persistent=not (closes and not asked and timing.connection_requests == 1),
+        retry_after=retry_after(headers),
+    )
+
+
+def _keep_alive(value: bytes) -> dict[str, int]:
+    """The numbers of a ``Keep-Alive`` header: timeout (seconds), max (further requests)."""
+    numbers = {}
+    for part in value.split(b","):
+        name, _, number = part.strip().partition(b"=")
+        if number.isdigit() and len(number) < 10:
+            numbers[name.decode("latin-1").lower()] = int(number)
+    return numbers
