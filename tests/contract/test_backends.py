@@ -1,0 +1,227 @@
+"""What the scheduler asks of a backend, of each backend alike (``crawlproject.backends.protocol``).
+
+To have another one tested, add its settings to ``BACKENDS``, and its name to ``DURABLE`` if it outlives the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy import Request, Spider
+from scrapy.http import Response
+from scrapy.utils.request import RequestFingerprinter
+from scrapy.utils.test import get_crawler
+
+from crawlproject.backends import choice
+from crawlproject.backends.protocol import Backend
+from crawlproject.dupefilter import SeenDupeFilter
+from crawlproject.frontier.entry import Entry
+from crawlproject.frontier.frontier import Frontier
+from crawlproject.options.frontier import FrontierOptions
+from crawlproject.requests.link_request import link_failed
+from crawlproject.requests.meta import BY_TYPE, KEEP, QUALITY
+
+#: ``FRONTIER_BACKEND`` -> its settings; a path stands for a directory of the test.
+BACKENDS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "memory": lambda _: {},
+    "disk": lambda folder: {"FRONTIER_DIR": str(folder)},
+}
+DURABLE = ("disk",)
+
+URL = "http://a.example/"
+
+
+class ContractSpider(Spider):
+    name = "contract"
+
+    def parse_other(self, response: Response) -> None:
+        """A callback that is not the default one."""
+
+
+@dataclass
+class Opened:
+    """A backend with what it fills, in a crawler whose engine has not started."""
+
+    backend: Backend
+    frontier: Frontier
+    seen: SeenDupeFilter
+    spider: ContractSpider
+
+    def push(self, request: Request) -> None:
+        """As the scheduler does."""
+        self.frontier.push([Entry(request.url, 1.0, request.priority, 0, self.backend.pack(request))])
+
+    def push_link(self, url: str, callback: Callable[..., Any] | None = None) -> None:
+        """As the intake of links does."""
+        entry = Entry(url, 1.0, 0, 1, self.backend.pack_callback(callback))
+        self.frontier.push(self.backend.hold([entry], None))
+
+    def take(self) -> Entry:
+        """The next entry, whose server is left alone again at once."""
+        session = self.frontier.open_session(1e9)
+        assert session is not None
+        entry = self.frontier.next_url(session, 1e9)
+        assert entry is not None
+        self.frontier.close_session(session, 1e9)
+        return entry
+
+
+@dataclass
+class Place:
+    """Where a backend keeps what it keeps."""
+
+    name: str
+    folder: Path
+
+    @property
+    def is_durable(self) -> bool:
+        return self.name in DURABLE
+
+    @contextmanager
+    def open(self) -> Iterator[Opened]:
+        """A run: what the last one has kept is there."""
+        crawler = get_crawler(ContractSpider, {"FRONTIER_BACKEND": self.name, **BACKENDS[self.name](self.folder)})
+        crawler.spider = spider = ContractSpider()
+        crawler.request_fingerprinter = crawler.request_fingerprinter or RequestFingerprinter(crawler)
+        options = FrontierOptions.of(crawler)
+        frontier = Frontier(options.policy(), options.politeness)
+        seen = SeenDupeFilter.from_crawler(crawler)
+
+        async def start() -> Backend:
+            return choice.open_backend(crawler, options, frontier, seen)
+
+        async def stop() -> None:
+            backend.close()
+
+        with asyncio.Runner() as runner:  # timers need a loop, which runs while they are set
+            backend = runner.run(start())
+            yield Opened(backend, frontier, seen, spider)
+            runner.run(stop())
+
+
+@pytest.fixture(params=BACKENDS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return Place(request.param, tmp_path)
+
+
+def test_each_name_of_the_setting_has_its_class() -> None:
+    """And each class is tested here."""
+    assert choice.BACKENDS.keys() == BACKENDS.keys()
+
+
+def test_a_request_comes_back_as_it_was(place: Place) -> None:
+    """With all that a spider can give it."""
+    with place.open() as crawl:
+        request = Request(
+            f"{URL}?x=1",
+            callback=crawl.spider.parse_other,
+            method="POST",
+            headers={"X-One": ["1", "2"]},
+            body=b"\xff",
+            meta={"depth": 3, "tuple": (1, 2)},
+            priority=7,
+            dont_filter=True,
+            cb_kwargs={"name": "value"},
+        )
+        crawl.push(request)
+        entry = crawl.take()
+        assert not crawl.backend.is_link(entry)
+        assert not crawl.backend.is_refetched(entry)
+        found = crawl.backend.unpack(entry)
+        assert {name: getattr(found, name) for name in found.attributes} == {
+            name: getattr(request, name) for name in request.attributes
+        }
+
+
+@pytest.mark.parametrize("callback", [None, "parse_other"])
+def test_a_link_becomes_the_request_of_its_callback(place: Place, callback: str | None) -> None:
+    """With depth and quality of its entry; nobody waits for its failure."""
+    with place.open() as crawl:
+        method = None if callback is None else getattr(crawl.spider, callback)
+        crawl.push_link(URL, method)
+        entry = crawl.take()
+        assert crawl.backend.is_link(entry)
+        request = crawl.backend.unpack(entry)
+        assert (request.url, request.callback, request.errback) == (URL, method, link_failed)
+        assert request.meta == {"depth": 1, QUALITY: 1.0, "verbatim_url": True, BY_TYPE: True}
+
+
+def test_what_cannot_be_written_is_kept_all_the_same(place: Place) -> None:
+    """Objects in meta, callbacks that are no methods of the spider."""
+    thing, function = object(), lambda _: None
+    with place.open() as crawl:
+        crawl.push(Request(URL, meta={"thing": thing}))
+        entry = crawl.take()
+        assert crawl.backend.unpack(entry).meta["thing"] is thing
+        assert crawl.backend.name_of(entry.payload) == "memory"
+        crawl.push_link(f"{URL}link", function)
+        entry = crawl.take()
+        assert crawl.backend.is_link(entry)
+        assert crawl.backend.unpack(entry).callback is function
+        crawl.backend.dropped(entry)
+
+
+def test_a_request_without_a_server_is_kept_outside_of_the_queues(place: Place) -> None:
+    """It fails in its turn, in this run."""
+    with place.open() as crawl:
+        request = Request("data:,x")
+        entry = crawl.backend.not_queued(Entry(request.url, payload=crawl.backend.pack(request)), request)
+        assert crawl.backend.unpack(entry).url == request.url
+        crawl.backend.handed_out(crawl.backend.unpack(entry), entry)
+
+
+def test_what_waits_is_there_again(place: Place) -> None:
+    """In the next run of a durable backend: queues, and what was met; another begins anew."""
+    with place.open() as crawl:
+        assert crawl.seen.urls_are_new([URL, f"{URL}link"]) == [True, True]
+        crawl.push(Request(URL, callback=crawl.spider.parse_other))
+        crawl.push_link(f"{URL}link")
+    with place.open() as crawl:
+        assert len(crawl.frontier) == 2 * place.is_durable
+        assert crawl.seen.urls_are_new([URL, f"{URL}link"]) == [not place.is_durable] * 2
+        if place.is_durable:
+            found = [crawl.backend.unpack(crawl.take()) for _ in range(2)]
+            assert sorted(request.url for request in found) == [URL, f"{URL}link"]
+            assert {request.callback for request in found} == {None, crawl.spider.parse_other}
+
+
+@pytest.mark.parametrize("meta", [{}, {KEEP: True}])
+def test_what_the_engine_is_through_with_is_forgotten(place: Place, meta: dict[str, Any]) -> None:
+    """Unless its page was not taken: then it is queued in the next run. (No engine runs, so it is through with all.)"""
+    with place.open() as crawl:
+        crawl.push_link(URL)
+        entry = crawl.take()
+        request = crawl.backend.unpack(entry)
+        crawl.backend.handed_out(request, entry)
+        request.meta.update(meta)
+    with place.open() as crawl:
+        assert len(crawl.frontier) == (place.is_durable and bool(meta))
+
+
+def test_what_was_given_back_waits(place: Place) -> None:
+    """It was not sent, so the end of its request says nothing."""
+    with place.open() as crawl:
+        crawl.push_link(URL)
+        entry = crawl.take()
+        request = crawl.backend.unpack(entry)
+        crawl.backend.handed_out(request, entry)
+        crawl.backend.given_back(request)
+    with place.open() as crawl:
+        assert len(crawl.frontier) == place.is_durable
+
+
+def test_what_was_dropped_is_gone(place: Place) -> None:
+    """A link that will not be fetched, once the frontier has forgotten it."""
+    with place.open() as crawl:
+        crawl.push_link(URL)
+        entry = crawl.take()
+        crawl.frontier.acknowledge(entry)
+        crawl.backend.dropped(entry)
+    with place.open() as crawl:
+        assert len(crawl.frontier) == 0
