@@ -7,9 +7,10 @@ One way for the data::
                  +-------------------------------------------------------------------------------------------+
 
 The core is pure, without Scrapy, clock or sockets: ``frontier/``, ``urls/``, ``seen/``, ``content/`` and
-``simulation/``.  ``discovery/``, ``requests/``, ``middlewares/``, ``download/`` and ``scheduler.py`` join it to Scrapy;
-``backends/`` and ``storage/`` keep it on disk; ``repository/`` keeps what came over the network; ``options/`` has all
-settings; ``addon.py`` switches everything on.
+``simulation/``.  ``scheduler.py``, ``discovery/``, ``requests/``, ``middlewares/`` and ``download/`` join it to Scrapy,
+``crawl_frontier.py`` has what they ask the frontier; ``backends/`` and ``storage/`` keep it on disk; ``repository/``
+keeps what came over the network; ``options/`` has all settings; ``addon.py`` switches everything on.  Who may import
+whom: ``tests/test_layering.py``.
 """
 
 __version__ = "0.1.0"

@@ -23,6 +23,7 @@ from scrapy.http import JsonRequest
 from crawlproject.frontier import Entry
 from crawlproject.requests.codec import RequestCodec
 from crawlproject.requests.link_request import link_failed, link_request
+from crawlproject.requests.meta import THIS_RUN
 from crawlproject.requests.value_codec import MAX_DEPTH, NotSerializableError
 
 URL = "http://a.example/x"
@@ -172,6 +173,12 @@ def test_a_link_that_became_a_request_comes_back() -> None:
     """As when it is retried."""
     request = link_request(Entry(URL, 0.5, 0, 3, SPIDER.parse_item))
     assert same(round_trip(request), request)
+
+
+def test_keys_that_mean_something_to_one_run_are_not_written() -> None:
+    """Objects of the download handler, and the number of a page under way: a retry copies them."""
+    request = Request(URL, meta={**{key: object() for key in THIS_RUN}, "depth": 2})
+    assert round_trip(request).meta == {"depth": 2}
 
 
 @pytest.mark.parametrize(
