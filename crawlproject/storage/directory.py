@@ -2,7 +2,7 @@
 
 ``store.json`` is written when the store is made, or taken over from an older version::
 
-    {"kind": "crawlproject-frontier", "format": 4, "spider": "web", "order": "quality"}
+    {"kind": "crawlproject-frontier", "format": 5, "spider": "web", "order": "quality"}
 
 ``lock`` is locked (flock) by the process that writes, and holds its number.  The lock ends with the process.
 """
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 KIND = "crawlproject-frontier"
 #: Raised with every change after which older code could not read a store.  2: with the pages fetched.  3: a server's
 #: number of URLs in a table of its own, no places in its record.  4: with dates, items and the like in requests.
-FORMAT = 4
+#: 5: what was learned by keys of its own, with a version (``frontier.snapshot``).
+FORMAT = 5
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self
 
     from crawlproject.frontier.server import Server
+    from crawlproject.frontier.state import StateReader
 
 #: Copies of one content since a server last showed one not met in its run: from then on they may be a circle.
 MIN_TIMES = 20
@@ -33,20 +35,19 @@ class CopyRun:
     Memory: ``MAX_CONTENTS`` contents; the one met longest ago makes room.
     """
 
-    #: What is stored, see ``frontier.snapshot``.
-    KEPT = ("rows",)
-
     def __init__(self) -> None:
         self._times: dict[int, int] = {}  # by content, the one met longest ago first
 
-    @property
-    def rows(self) -> list[list[int]]:
+    def to_state(self) -> dict[str, Any]:
         """Content and times, as plain values."""
-        return [[content, times] for content, times in self._times.items()]
+        return {"times": [[content, times] for content, times in self._times.items()]}
 
-    @rows.setter
-    def rows(self, rows: list[list[int]]) -> None:
-        self._times = {int(content): int(times) for content, times in rows}
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        run = cls()
+        run._times = {int(content): int(times) for content, times in state.rows("times", 2)}
+        return run
 
     def add(self, content: int) -> int:
         """``content`` was shown once more; how often in a row of nothing but contents that the run has had.
@@ -67,21 +68,21 @@ class SharedPages:
     of each other.  Memory: ``MAX_OTHERS`` servers; the one with the fewest shared pages makes room.
     """
 
-    #: What is stored, see ``frontier.snapshot``.
-    KEPT = ("is_mirror", "rows")
-
     def __init__(self) -> None:
         self.is_mirror = False  # it was found to be one, and demoted
         self._pages: dict[str, int] = {}
 
-    @property
-    def rows(self) -> list[list[Any]]:
-        """Server and pages, as plain values."""
-        return [[server, pages] for server, pages in self._pages.items()]
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"is_mirror": self.is_mirror, "pages": self._pages}
 
-    @rows.setter
-    def rows(self, rows: list[list[Any]]) -> None:
-        self._pages = {str(server): int(pages) for server, pages in rows}
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        shared = cls()
+        shared.is_mirror = state.flag("is_mirror", default=False)
+        shared._pages = state.counts("pages")
+        return shared
 
     def add(self, first: str) -> None:
         """One more page is the same as in its place on the server ``first``. O(1), O(MAX_OTHERS) for a new server."""

@@ -7,12 +7,15 @@ leads anywhere (the id of a forum) keeps its value on its own pages, or has seve
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.urls.drop_params import DropRules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self
+
+    from crawlproject.frontier.state import StateReader
 
 #: Pages that must show the sign before it is believed.
 EVIDENCE = 2
@@ -37,15 +40,23 @@ def may_have_id(url: str) -> bool:
 class VisitIds:
     """What is known of one server's parameters."""
 
-    #: What is stored, see ``frontier.snapshot``.
-    KEPT = ("learned", "cleared")
-
     __slots__ = ("_suspects", "cleared", "learned")
 
     def __init__(self) -> None:
         self.learned: list[str] = []
         self.cleared: list[str] = []
         self._suspects: dict[str, dict[str, str]] = {}  # name -> id handed out -> page that did
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values; parameters that showed the sign once are not stored."""
+        return {"learned": self.learned, "cleared": self.cleared}
+
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        ids = cls()
+        ids.learned, ids.cleared = state.texts("learned"), state.texts("cleared")
+        return ids
 
     def observe(self, page: str, links: Iterable[str]) -> list[str]:
         """Learn from the canonical ``links`` of a page to its own server; pages that showed a sign now believed.

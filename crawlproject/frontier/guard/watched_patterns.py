@@ -7,13 +7,19 @@ pattern, and those that these lead to.
 
 from __future__ import annotations
 
+import sys
 from array import array
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 from crawlproject.frontier.guard.visit_ids import VisitIds
 from crawlproject.urls.pattern import is_of_dates, script_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from crawlproject.frontier.state import StateReader
 
 #: What a page shows: 32-bit hashes; odd for a number, even for text and pictures.
 Marks: TypeAlias = frozenset[int]
@@ -104,20 +110,27 @@ class Pattern:
     #: What its pages have shown.
     marks: array[int] = field(default_factory=lambda: _NO_MARKS, repr=False)
 
-    @property
-    def row(self) -> list[Any]:
-        """As it is stored: plain values; what its pages have shown only where that is being compared."""
+    def to_state(self) -> list[Any]:
+        """As plain values: name, the eight counts in the order of the fields, marks (base64, 4 bytes each).
+
+        Marks are stored only while pages repeat themselves.
+        """
         counts = [self.own, self.votes, self.listed, self.news, self.same, self.dry, self.pages, self.copies]
-        kept = self.marks.tobytes() if self.is_suspected else b""
-        return [self.name, *counts, b64encode(kept).decode()]
+        marks = _little_endian(self.marks).tobytes() if self.is_suspected else b""
+        return [self.name, *counts, b64encode(marks).decode()]
 
     @classmethod
-    def of(cls, row: list[Any]) -> Pattern:
-        """From what ``row`` gave. Raises ValueError, TypeError for something else."""
-        name, *counts, marks = row
-        own, votes, listed, news, same, dry, pages, copies = map(int, counts)
-        shown = array("I", b64decode(marks))
-        return cls(str(name), own, votes, listed, news, same, dry, pages, copies, shown)
+    def from_state(cls, row: object) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        try:
+            name, *counts, text = cast("list[Any]", row)
+            own, votes, listed, news, same, dry, pages, copies = counts
+            marks = array("I", b64decode(text, validate=True))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"not a pattern: {str(row)[:60]}: {error}") from error
+        if type(name) is not str or any(type(count) is not int or count < 0 for count in counts):
+            raise ValueError(f"not a pattern: {str(row)[:60]}: must be a name, eight counts and marks")
+        return cls(name, own, votes, listed, news, same, dry, pages, copies, _little_endian(marks))
 
     @property
     def is_suspected(self) -> bool:
@@ -190,9 +203,6 @@ class Pattern:
 class ServerGuard:
     """A server's patterns under watch, its ids of visits, and how many URLs of it were refused."""
 
-    #: What is stored, see ``frontier.snapshot``.
-    KEPT = ("refused", "listed", "shown", "spent", "visit_ids")
-
     __slots__ = ("listed", "patterns", "refused", "spent", "visit_ids")
 
     def __init__(self) -> None:
@@ -202,14 +212,27 @@ class ServerGuard:
         self.spent: list[str] = []  # patterns dropped
         self.visit_ids = VisitIds()
 
-    @property
-    def shown(self) -> list[list[Any]]:
-        """The patterns, as plain values."""
-        return [pattern.row for pattern in self.patterns.values()]
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "refused": self.refused,
+            "listed": self.listed,
+            "patterns": [pattern.to_state() for pattern in self.patterns.values()],
+            "dropped": self.spent,
+            "visit_ids": self.visit_ids.to_state(),
+        }
 
-    @shown.setter
-    def shown(self, rows: list[list[Any]]) -> None:
-        self.patterns = {pattern.name: pattern for pattern in map(Pattern.of, rows)}
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        guard = cls()
+        guard.refused, guard.listed = state.count("refused", 0), state.count("listed", 0)
+        guard.patterns = {pattern.name: pattern for pattern in map(Pattern.from_state, state.items("patterns"))}
+        guard.spent = state.texts("dropped")
+        visit_ids = state.part("visit_ids")
+        if visit_ids is not None:
+            guard.visit_ids = VisitIds.from_state(visit_ids)
+        return guard
 
     def watch(self, name: str) -> Pattern:
         """The pattern ``name``, watched from now on. O(1), O(MAX_PATTERNS) where another one makes room."""
@@ -237,3 +260,11 @@ class ServerGuard:
 
     def _suspicion(self, name: str) -> int:
         return self.patterns[name].own + 10 * self.patterns[name].copies
+
+
+def _little_endian(marks: array[int]) -> array[int]:
+    """``marks`` in the byte order of the store, or back; itself on most machines."""
+    if sys.byteorder == "big":
+        marks = marks[:]
+        marks.byteswap()
+    return marks

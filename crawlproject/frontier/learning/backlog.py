@@ -9,6 +9,11 @@ those of an address do, the waits of the others are not counted.)
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crawlproject.frontier.state import StateReader
+
 #: The mean quality of a server's URLs, as a share of the best. Between .15 and .6 there is little to choose.
 MEAN_TO_BEST = 0.3
 #: Weight of the past in the mean time between two URLs handed out.
@@ -18,13 +23,21 @@ DECAY = 0.99
 class Backlog:
     """The time until all that is queued has been handed out, at the pace of late."""
 
-    NOT_KEPT = ("_last",)  # on a clock of this run
-
     def __init__(self) -> None:
         self._gaps = 0.0  # seconds between two URLs, decayed sum
         self._weight = 0.0
         self._waiting = 0
-        self._last: float | None = None
+        self._last: float | None = None  # by a clock of this run
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"gap_sum": self._gaps, "gap_weight": self._weight, "waiting": self._waiting}
+
+    def restore(self, state: StateReader) -> None:
+        """Take over what ``to_state`` gave; raises ValueError for anything else."""
+        self._gaps = state.number("gap_sum", 0.0)
+        self._weight = state.number("gap_weight", 0.0, minimum=0.0)
+        self._waiting = state.count("waiting", 0)
 
     @property
     def time(self) -> float | None:

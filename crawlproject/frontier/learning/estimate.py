@@ -7,13 +7,16 @@ P(s,i) = ``pages``, T(s,i) = ``session_time``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.learning.prior import Observed
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from crawlproject.frontier.learning.prior import Prior
     from crawlproject.frontier.session import Measurement, Session
+    from crawlproject.frontier.state import StateReader
 
 SMOOTHING = 0.8  # Cao 2003, §4: weight α of the old value
 NEW_CONNECT_TIME = 0.1  # seconds, for a server never contacted
@@ -51,6 +54,35 @@ class Estimates:
         self.connects: Observed | None = None  # kept where a prior is learned
         self.responses: Observed | None = None
 
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        state: dict[str, Any] = {
+            "connect_time": self.connect_time,
+            "response_time": self.response_time,
+            "requests_per_connection": self.requests_per_connection,
+            "persistent": self.persistent,
+            "keep_alive_time": self.keep_alive_time,
+        }
+        if self.connects is not None:
+            state["connects"] = self.connects.to_state()
+        if self.responses is not None:
+            state["responses"] = self.responses.to_state()
+        return state
+
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        estimates = cls()
+        estimates.connect_time = state.number("connect_time", NEW_CONNECT_TIME, minimum=0.0)
+        estimates.response_time = state.number("response_time", NEW_RESPONSE_TIME, minimum=0.0)
+        estimates.requests_per_connection = state.count("requests_per_connection", NEW_REQUESTS_PER_CONNECTION)
+        estimates.persistent = state.flag("persistent", default=True)
+        estimates.keep_alive_time = state.number("keep_alive_time", NEW_KEEP_ALIVE_TIME, minimum=0.0)
+        connects, responses = state.part("connects"), state.part("responses")
+        estimates.connects = None if connects is None else Observed.from_state(connects)
+        estimates.responses = None if responses is None else Observed.from_state(responses)
+        return estimates
+
     def session_time(self, pages: int, wait: float = 0.0) -> float:
         """T(s,i): seconds to open a connection, fetch ``pages`` pages over it and close it.
 
@@ -65,7 +97,7 @@ class Estimates:
         Times are smoothed as in the paper, or weighed against all servers' where there is a ``prior``.
         """
         if prior is not None:
-            self._weigh(m, prior)
+            self._update_times(m, prior)
         else:
             if m.connect_time is not None:
                 self.connect_time = smooth(self.connect_time, m.connect_time)
@@ -84,7 +116,7 @@ class Estimates:
         elif session is not None and m.connect_time is not None:
             self.learn_close(session.carried, m.now - m.fetch_time - session.last_end)
 
-    def _weigh(self, m: Measurement, prior: Prior) -> None:
+    def _update_times(self, m: Measurement, prior: Prior) -> None:
         if m.connect_time is not None:
             self.connects = self.connects or Observed()
             prior.connect.observe(self.connects, m.connect_time)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.learning.backlog import Backlog
 from crawlproject.frontier.learning.estimate import NEW_CONNECT_TIME, NEW_RESPONSE_TIME
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.server import Server
+    from crawlproject.frontier.state import StateReader
 
 
 class Expectations:
@@ -26,6 +27,32 @@ class Expectations:
         self.look_ahead = LookAhead() if getattr(policy, "looks_ahead", False) else None
         self.sitemaps = Sitemaps(self.look_ahead)
         self.backlog = Backlog()
+        self._unused: dict[str, Any] = {}  # stored by a run whose policy asks for more
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values. O(1)."""
+        return self._unused | {key: part.to_state() for key, part in self._parts().items()}
+
+    def restore(self, state: StateReader) -> None:
+        """Take over what ``to_state`` gave; raises ValueError for anything else.
+
+        What this run's policy does not ask for is kept for the next run as it is.
+        """
+        parts = self._parts()
+        for key, part in parts.items():
+            stored = state.part(key)
+            if stored is not None:
+                part.restore(stored)
+        self._unused = {key: state.raw(key) for key in ("prior", "look_ahead") if key not in parts and state.raw(key)}
+
+    def _parts(self) -> dict[str, Prior | LookAhead | Sitemaps | Backlog]:
+        """What is learned, by its key in the state."""
+        parts: dict[str, Prior | LookAhead | Sitemaps | Backlog] = {"sitemaps": self.sitemaps, "backlog": self.backlog}
+        if self.prior is not None:
+            parts["prior"] = self.prior
+        if self.look_ahead is not None:
+            parts["look_ahead"] = self.look_ahead
+        return parts
 
     @property
     def are_learned(self) -> bool:

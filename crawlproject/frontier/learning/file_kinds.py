@@ -6,6 +6,14 @@ an extension below one directory.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import ItemsView
+    from typing import Self
+
+    from crawlproject.frontier.state import StateReader
+
 #: Kinds remembered of a server; URLs of any further ones are of one kind per extension, wherever they stand.
 MAX_KINDS = 64
 
@@ -53,20 +61,23 @@ def _directory(segment: str) -> str:
 class FileKinds:
     """Kind -> answers of one server that were no pages, ``PAGES`` from the first that was one."""
 
-    #: What is stored, see ``frontier.snapshot``.
-    KEPT = ("rows",)
-
     def __init__(self) -> None:
         self._answers: dict[str, int] = {}
 
-    @property
-    def rows(self) -> list[list[str | int]]:
-        """All, as plain values."""
-        return [[kind, answers] for kind, answers in self._answers.items()]
+    def to_state(self) -> dict[str, dict[str, int]]:
+        """As plain values."""
+        return {"answers": self._answers}
 
-    @rows.setter
-    def rows(self, rows: list[list[str | int]]) -> None:
-        self._answers = {str(kind): int(answers) for kind, answers in rows}
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        kinds = cls()
+        kinds._answers = state.counts("answers", minimum=PAGES)
+        return kinds
+
+    def items(self) -> ItemsView[str, int]:
+        """All kinds with their answers."""
+        return self._answers.items()
 
     def answers(self, kind: str) -> int:
         """How many answers of ``kind`` were no pages; ``PAGES``: one was. O(1)."""

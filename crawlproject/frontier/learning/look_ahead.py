@@ -12,10 +12,13 @@ O(1) per page and new URL.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from crawlproject.frontier.server import Server
+    from crawlproject.frontier.state import StateReader
 
 SERVER_DECAY = 0.97  # per page of the server
 BUCKET_DECAY = 0.995  # per page fetched of a server in the bucket
@@ -25,7 +28,7 @@ POPULATION_WEIGHT = 8.0  # K: pages that the mean over all servers weighs as man
 DRIFT = 1.1
 
 
-class Yield:
+class LinkYield:
     """New URLs found on one server's pages."""
 
     __slots__ = ("new", "pages", "visits")
@@ -35,11 +38,22 @@ class Yield:
         self.pages = 0.0  # decayed
         self.visits = 0  # pages, ever
 
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"new": self.new, "pages": self.pages, "visits": self.visits}
+
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        found = cls()
+        found.new = state.number("new", 0.0, minimum=0.0)
+        found.pages = state.number("pages", 0.0, minimum=0.0)
+        found.visits = state.count("visits", 0)
+        return found
+
 
 class LookAhead:
     """Learns what links bring, over all servers."""
-
-    NOT_KEPT = ("_of_unmet",)
 
     def __init__(self) -> None:
         self._buckets: list[list[float]] = []  # [new URLs, pages], decayed, by bit length of a server's visits
@@ -49,6 +63,25 @@ class LookAhead:
         self._last = 0.0  # g, when is_outdated last said so
         self._pages = 0  # since then
 
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "buckets": [list(bucket) for bucket in self._buckets],
+            "gain_sum": self._gain,
+            "gain_weight": self._weight,
+            "checked_gain": self._last,
+            "pages_since_check": self._pages,
+        }
+
+    def restore(self, state: StateReader) -> None:
+        """Take over what ``to_state`` gave; raises ValueError for anything else."""
+        self._buckets = [list(bucket) for bucket in state.rows("buckets", 2)]
+        self._gain = state.number("gain_sum", 0.0, minimum=0.0)
+        self._weight = state.number("gain_weight", 0.0, minimum=0.0)
+        self._last = state.number("checked_gain", 0.0, minimum=0.0)
+        self._pages = state.count("pages_since_check", 0)
+        self._of_unmet = None
+
     @property
     def gain(self) -> float:
         """g: what a new URL is worth beyond its time."""
@@ -56,7 +89,7 @@ class LookAhead:
 
     def learn_page(self, server: Server, new: int) -> None:
         """A page of ``server`` showed so many new URLs. O(1)."""
-        found = server.found = server.found or Yield()
+        found = server.found = server.found or LinkYield()
         bucket = found.visits.bit_length()
         while len(self._buckets) <= bucket:
             self._buckets.append([0.0, 0.0])
@@ -79,7 +112,7 @@ class LookAhead:
         self._weight = self._weight * GAIN_DECAY + 1.0
         return gain
 
-    def bonus(self, found: Yield | None) -> float:
+    def bonus(self, found: LinkYield | None) -> float:
         """a_s: what the links of a server's next page are expected to be worth. O(1)."""
         bucket, new, pages = 0, 0.0, 0.0
         if found is not None:

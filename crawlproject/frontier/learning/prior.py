@@ -13,6 +13,12 @@ All sums are running ones: O(1) per observation.
 from __future__ import annotations
 
 from math import exp, log, sqrt
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from crawlproject.frontier.state import StateReader
 
 #: Shortest time (seconds) told apart from nothing.
 LEAST_TIME = 1e-4
@@ -36,11 +42,20 @@ class Observed:
         self.n = 0
         self.total = 0.0
 
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"count": self.n, "log_sum": self.total}
+
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        observed = cls()
+        observed.n, observed.total = state.count("count", 0), state.number("log_sum", 0.0)
+        return observed
+
 
 class Population:
     """One kind of time (to connect, to answer) over all servers."""
-
-    NOT_KEPT = ("_moments", "_moments_until")
 
     def __init__(self, typical: float) -> None:
         self._first_mean = log(typical)
@@ -53,6 +68,29 @@ class Population:
         self._within = 0.0  # summed squares around the servers' own means
         self._moments = (0.0, 0.0, 0.0)
         self._moments_until = 0.0  # so many observations
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values; the moments follow from them."""
+        return {
+            "observations": self.observations,
+            "servers": self._servers,
+            "recent_mean": self._recent_mean,
+            "mean_sum": self._means,
+            "square_sum": self._squares,
+            "inverse_count_sum": self._inverse_counts,
+            "within_sum": self._within,
+        }
+
+    def restore(self, state: StateReader) -> None:
+        """Take over what ``to_state`` gave; raises ValueError for anything else."""
+        self.observations = state.count("observations", 0)
+        self._servers = state.count("servers", 0)
+        self._recent_mean = state.number("recent_mean", self._recent_mean)
+        self._means = state.number("mean_sum", 0.0)
+        self._squares = state.number("square_sum", 0.0)
+        self._inverse_counts = state.number("inverse_count_sum", 0.0)
+        self._within = state.number("within_sum", 0.0)
+        self._moments_until = 0.0
 
     def observe(self, observed: Observed, time: float) -> None:
         """Add one ``time`` (seconds) of the server that ``observed`` belongs to. O(1)."""
@@ -119,7 +157,26 @@ class Prior:
         self.response = Population(response_time / spread)
         #: Seconds that a server never met should take to connect and to answer.
         self.unmet = (self.connect.expected(None), self.response.expected(None))
-        self._next = 1.0
+        self._next = 1.0  # observations of response times at which ``unmet`` is checked next
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "connect": self.connect.to_state(),
+            "response": self.response.to_state(),
+            "unmet": list(self.unmet),
+            "next_check": self._next,
+        }
+
+    def restore(self, state: StateReader) -> None:
+        """Take over what ``to_state`` gave; raises ValueError for anything else."""
+        for key, population in (("connect", self.connect), ("response", self.response)):
+            part = state.part(key)
+            if part is not None:
+                population.restore(part)
+        connect, response = state.numbers("unmet", self.unmet)
+        self.unmet = connect, response
+        self._next = state.number("next_check", self._next)
 
     def is_outdated(self) -> bool:
         """Whether ``unmet`` has changed, which is now renewed. O(1)."""

@@ -12,7 +12,7 @@ O(sitemaps that wait).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.learning.look_ahead import DRIFT
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.learning.look_ahead import LookAhead
+    from crawlproject.frontier.state import StateReader
 
 PRIOR_URLS = 30.0  # new URLs that a sitemap is thought to bring before one was fetched
 PRIOR_WEIGHT = 2.0  # W: sitemaps that this thought weighs as many as
@@ -34,14 +35,21 @@ class Sitemaps:
     that they had.
     """
 
-    NOT_KEPT = ("_look_ahead", "_waiting", "_handed_out")
-
     def __init__(self, look_ahead: LookAhead | None) -> None:
         self._look_ahead = look_ahead
         self._gain = 0.0  # decayed sum
         self._weight = 0.0
         self._waiting: dict[str, float] = {}  # URL -> the quality it waits with
         self._handed_out: set[str] = set()
+
+    def to_state(self) -> dict[str, Any]:
+        """What sitemaps brought, as plain values; which of them wait is not stored."""
+        return {"gain_sum": self._gain, "gain_weight": self._weight}
+
+    def restore(self, state: StateReader) -> None:
+        """Take over what ``to_state`` gave; raises ValueError for anything else."""
+        self._gain = state.number("gain_sum", 0.0, minimum=0.0)
+        self._weight = state.number("gain_weight", 0.0, minimum=0.0)
 
     def __len__(self) -> int:
         """How many wait. O(1)."""
