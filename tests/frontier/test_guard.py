@@ -10,9 +10,9 @@ from crawlproject.content.page_marks import page_marks
 from crawlproject.frontier import Entry, Frontier, QualityFirst
 from crawlproject.frontier.guard.judge import DEMOTED, DEMOTION, Guard, demoted, is_dropped
 from crawlproject.frontier.guard.watched_patterns import (
-    LEAST_NUMBERS,
     MAX_MARKS,
     MAX_PATTERNS,
+    MIN_NUMBERS,
     GuardLimits,
     Marks,
     Pattern,
@@ -275,9 +275,9 @@ def test_a_few_numbers_are_no_news() -> None:
     """A counter, the time it took to make a page: new on each; a table of them is."""
     pattern = Pattern("/p/#", listed=1)
     assert pattern.shows_new(marks(2, 1))
-    few = range(3, 3 + 2 * (LEAST_NUMBERS - 1), 2)
+    few = range(3, 3 + 2 * (MIN_NUMBERS - 1), 2)
     assert not pattern.shows_new(marks(2, *few))
-    assert pattern.shows_new(marks(2, *range(101, 101 + 2 * LEAST_NUMBERS, 2)))
+    assert pattern.shows_new(marks(2, *range(101, 101 + 2 * MIN_NUMBERS, 2)))
 
 
 def test_doubted_urls_come_last_until_they_show_something() -> None:

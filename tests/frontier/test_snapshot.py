@@ -91,7 +91,7 @@ def file_kinds() -> FileKinds:
 
 
 def visit_ids() -> VisitIds:
-    return filled(VisitIds(), learned=["sid"], cleared=["tid"], derived=("_suspects",))
+    return filled(VisitIds(), learned=["sid"], cleared=["tid"], derived=("_candidates",))
 
 
 def pattern() -> Pattern:

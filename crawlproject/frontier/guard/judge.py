@@ -105,7 +105,7 @@ class Guard:
         limits, known = self.limits, server.guard
         if self.is_released(server.key):
             return ""
-        if server.pages >= limits.LEAST_SERVER_PAGES and 0 < limits.server_copies * server.pages <= server.copies:
+        if server.pages >= limits.MIN_SERVER_PAGES and 0 < limits.server_copies * server.pages <= server.copies:
             return COPIES
         if known is None or not 0 < limits.server_refused <= known.refused:
             return ""

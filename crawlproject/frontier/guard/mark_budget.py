@@ -31,7 +31,7 @@ class MarkBudget:
         #: How many times a pattern's marks were forgotten.
         self.forgotten = 0
         self._fresh: list[Pattern] = []  # the last page showed something new
-        self._suspected: list[Pattern] = []
+        self._repeating: list[Pattern] = []
         self._places: dict[int, tuple[list[Pattern], int, int]] = {}  # by identity: where it is, marks counted of it
 
     def keep(self, pattern: Pattern) -> None:
@@ -39,12 +39,12 @@ class MarkBudget:
         self._remove(pattern)
         size = len(pattern.marks) + PER_PATTERN
         if pattern.marks:
-            patterns = self._suspected if pattern.is_suspected else self._fresh
+            patterns = self._repeating if pattern.repeats_itself else self._fresh
             self._places[id(pattern)] = (patterns, len(patterns), size)
             patterns.append(pattern)
             self.held += size
         while self.held > self.most:
-            patterns = self._fresh or self._suspected
+            patterns = self._fresh or self._repeating
             self._forget(patterns[crc32(b"%d" % self.forgotten) % len(patterns)])
 
     def _forget(self, pattern: Pattern) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EVIDENCE = 2
 
 #: Links with the same other id that such a page must have.
-LEAST_LINKS = 2
+MIN_LINKS = 2
 
 #: Parameters remembered of a server, those under suspicion and those cleared of it.
 MAX_NAMES = 16
@@ -40,12 +40,12 @@ def may_have_id(url: str) -> bool:
 class VisitIds:
     """What is known of one server's parameters."""
 
-    __slots__ = ("_suspects", "cleared", "learned")
+    __slots__ = ("_candidates", "cleared", "learned")
 
     def __init__(self) -> None:
         self.learned: list[str] = []
         self.cleared: list[str] = []
-        self._suspects: dict[str, dict[str, str]] = {}  # name -> id handed out -> page that did
+        self._candidates: dict[str, dict[str, str]] = {}  # name -> id handed out -> page that did
 
     def to_state(self) -> dict[str, Any]:
         """As plain values; parameters that showed the sign once are not stored."""
@@ -82,18 +82,18 @@ class VisitIds:
     def _judge(self, name: str, own: str, values: list[str], page: str) -> list[str]:
         if len(set(values)) > 1 or values[0] == own or not _looks_like_id(values[0]):
             self.cleared = [*self.cleared, name][-MAX_NAMES:]
-            self._suspects.pop(name, None)
+            self._candidates.pop(name, None)
             return []
-        if len(values) < LEAST_LINKS:
+        if len(values) < MIN_LINKS:
             return []
-        pages = self._suspects.setdefault(name, {})
+        pages = self._candidates.setdefault(name, {})
         pages[values[0]] = page
         if len(pages) < EVIDENCE:
-            if len(self._suspects) > MAX_NAMES:
-                del self._suspects[next(iter(self._suspects))]
+            if len(self._candidates) > MAX_NAMES:
+                del self._candidates[next(iter(self._candidates))]
             return []
         self.learned = [*self.learned, name]
-        return list(self._suspects.pop(name).values())
+        return list(self._candidates.pop(name).values())
 
 
 def without(rules: DropRules, url: str) -> str:

@@ -29,7 +29,7 @@ MAX_PATTERNS = 64
 #: Marks remembered of a pattern; one that has more begins again with its newest page.
 MAX_MARKS = 4096
 #: Numbers that are new on a page before they say anything: counters and times of generation are new on each.
-LEAST_NUMBERS = 5
+MIN_NUMBERS = 5
 
 #: The marks of a pattern without any; never changed, as most patterns share it.
 _NO_MARKS = array("I")
@@ -71,8 +71,8 @@ class GuardLimits:
     #: Pages with something new after which doubted URLs come in their turn.
     CLEARED_FROM: ClassVar[int] = 3
     #: Pages before a share of copies says anything.
-    LEAST_PAGES: ClassVar[int] = 10
-    LEAST_SERVER_PAGES: ClassVar[int] = 50
+    MIN_PAGES: ClassVar[int] = 10
+    MIN_SERVER_PAGES: ClassVar[int] = 50
 
 
 def is_doubted(name: str | None) -> bool:
@@ -116,7 +116,7 @@ class Pattern:
         Marks are stored only while pages repeat themselves.
         """
         counts = [self.own, self.votes, self.listed, self.news, self.same, self.dry, self.pages, self.copies]
-        marks = _little_endian(self.marks).tobytes() if self.is_suspected else b""
+        marks = _little_endian(self.marks).tobytes() if self.repeats_itself else b""
         return [self.name, *counts, b64encode(marks).decode()]
 
     @classmethod
@@ -133,7 +133,7 @@ class Pattern:
         return cls(name, own, votes, listed, news, same, dry, pages, copies, _little_endian(marks))
 
     @property
-    def is_suspected(self) -> bool:
+    def repeats_itself(self) -> bool:
         """Whether its last page showed nothing new, by its text at least."""
         return self.same > 1 or self.dry > 1
 
@@ -153,7 +153,7 @@ class Pattern:
             else:
                 self.marks = self.marks + array("I", sorted(fresh))
         numbers = sum(mark & 1 for mark in fresh)
-        return not self.listed or len(fresh) > numbers or numbers >= LEAST_NUMBERS
+        return not self.listed or len(fresh) > numbers or numbers >= MIN_NUMBERS
 
     def count(self, *, own: int, is_new: bool, has_news: bool) -> None:
         """A page was judged: whether its text was new, whether it led to anything else that may be."""
@@ -188,7 +188,7 @@ class Pattern:
 
     def has_copies(self, share: float) -> bool:
         """Whether so large a part of its pages were copies."""
-        return share > 0 and self.pages >= GuardLimits.LEAST_PAGES and self.copies >= share * self.pages
+        return share > 0 and self.pages >= GuardLimits.MIN_PAGES and self.copies >= share * self.pages
 
     def _patience(self, limits: GuardLimits) -> int:
         if is_endless_by_nature(self.name):
@@ -239,7 +239,7 @@ class ServerGuard:
         pattern = self.patterns.get(name)
         if pattern is None:
             if len(self.patterns) >= MAX_PATTERNS:
-                del self.patterns[min(self.patterns, key=self._suspicion)]
+                del self.patterns[min(self.patterns, key=self._evidence)]
             pattern = self.patterns[name] = Pattern(name)
         return pattern
 
@@ -258,7 +258,7 @@ class ServerGuard:
         """Follow the pattern ``name`` again. O(1)."""
         self.spent = [each for each in self.spent if each != name]
 
-    def _suspicion(self, name: str) -> int:
+    def _evidence(self, name: str) -> int:
         return self.patterns[name].own + 10 * self.patterns[name].copies
 
 

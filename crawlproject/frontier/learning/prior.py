@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.state import StateReader
 
 #: Shortest time (seconds) told apart from nothing.
-LEAST_TIME = 1e-4
+MIN_TIME = 1e-4
 #: Until the servers say more: spreads as in crawl logs of archives.
 FIRST_VARIANCE_BETWEEN = 1.0
 FIRST_VARIANCE_WITHIN = 0.6
@@ -94,7 +94,7 @@ class Population:
 
     def observe(self, observed: Observed, time: float) -> None:
         """Add one ``time`` (seconds) of the server that ``observed`` belongs to. O(1)."""
-        x = log(max(time, LEAST_TIME))
+        x = log(max(time, MIN_TIME))
         n = observed.n
         if n:
             old = observed.total / n
