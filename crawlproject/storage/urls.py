@@ -109,7 +109,7 @@ class DiskUrlRows:
             recent.put(key, b"" if row is None else sort_key + row)
 
     def after(self, server: int, sort_key: bytes, count: int) -> list[bytes]:
-        """The first ``count`` sort keys behind ``sort_key``, in order. O(count), and O(n log n) in what is not committed."""
+        """The first ``count`` sort keys behind ``sort_key``, in order. O(count), O(n log n) in uncommitted ones."""
         changes = self._rows.get(server)
         if not changes:
             return list(islice((key for key, _ in self._stored(server, sort_key)), count))
