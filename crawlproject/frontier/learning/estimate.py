@@ -1,4 +1,4 @@
-"""What is known of a server's speed, and what a session on it should therefore take.
+"""Estimates a server's speed, and from it the time of a session.
 
 Symbols of the paper (Cao 2003, §4) beside our names: ConnectionTime(s,i) = ``connect_time``,
 ResponseTime(s,i) = ``response_time``, RequestsPerConnection(s,i) = ``requests_per_connection``,
@@ -23,8 +23,8 @@ NEW_CONNECT_TIME = 0.1  # seconds, for a server never contacted
 NEW_RESPONSE_TIME = 0.5  # seconds, likewise
 NEW_REQUESTS_PER_CONNECTION = 50  # Cao 2003, §4: for a new server
 PERSISTENT_SPEEDUP = 1.2  # Cao 2003, §4: p of servers that keep HTTP/1.1 connections open, else 1
-NEW_KEEP_ALIVE_TIME = 5.0  # seconds a server is thought to keep an idle connection (Apache's default)
-IDLE_CLOSE = 1.0  # seconds: a connection found closed after a shorter pause was closed by its number of requests
+NEW_KEEP_ALIVE_TIME = 5.0  # seconds that a server is assumed to keep an idle connection (Apache's default)
+IDLE_CLOSE = 1.0  # seconds: a connection closed after a shorter pause was closed because of its number of requests
 
 
 def smooth(old: float, measured: float) -> float:
@@ -51,7 +51,7 @@ class Estimates:
         self.requests_per_connection = NEW_REQUESTS_PER_CONNECTION
         self.persistent = True
         self.keep_alive_time = NEW_KEEP_ALIVE_TIME
-        self.connects: Observed | None = None  # kept where a prior is learned
+        self.connects: Observed | None = None  # if a prior is learned
         self.responses: Observed | None = None
 
     def to_state(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class Estimates:
         elif m.server_closed:
             self.requests_per_connection = m.connection_requests
         elif m.connection_requests > self.requests_per_connection:
-            self.requests_per_connection = m.connection_requests  # it carries more than was thought
+            self.requests_per_connection = m.connection_requests  # it carries more than assumed
         elif session is not None and m.connect_time is not None:
             self.learn_close(session.carried, m.now - m.fetch_time - session.last_end)
 
@@ -127,9 +127,9 @@ class Estimates:
             self.response_time = prior.response.expected(self.responses)
 
     def learn_close(self, carried: int, idle: float) -> None:
-        """A connection was closed without a word, after ``carried`` requests and ``idle`` seconds.
+        """A connection was closed unannounced, after ``carried`` requests and ``idle`` seconds.
 
-        It was for the number of requests if that came at once, else for the pause.
+        The reason is the number of requests if it was closed at once, else the pause.
         """
         if carried and idle < IDLE_CLOSE:
             self.requests_per_connection = carried

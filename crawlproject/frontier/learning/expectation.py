@@ -1,4 +1,4 @@
-"""What is expected of a server beyond its own measurements, kept up to date for policies that ask for it."""
+"""Predicts what a server's own measurements do not tell, for policies that use it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 class Expectations:
-    """The prior over all servers' times, what their pages' links and sitemaps bring, and how long all that waits will
-    take; as far as the policy asks.
+    """The prior of all servers' times, the gain of links and sitemaps, and the time to drain the queue.
+
+    The prior and the gain of links are learned only if the policy uses them.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -56,11 +57,11 @@ class Expectations:
 
     @property
     def are_learned(self) -> bool:
-        """Whether ranks change by what is learned over all servers."""
+        """Whether ranks depend on what is learned over all servers."""
         return self.prior is not None or self.look_ahead is not None
 
     def meet(self, server: Server) -> bool:
-        """Expect of a server never contacted what all others have taught; whether its times are others now. O(1)."""
+        """Predict the times of a server never contacted from all others; whether this changed them. O(1)."""
         self.update(server)
         estimates, prior = server.estimates, self.prior
         if prior is None or estimates.responses is not None or estimates.connects is not None:
@@ -70,23 +71,23 @@ class Expectations:
         return before != prior.unmet
 
     def update(self, server: Server) -> None:
-        """Look ahead afresh from ``server``, and how urgent it is. O(1)."""
+        """Set the bonus and the urgency of ``server``. O(1)."""
         if self.look_ahead is not None:
             server.bonus = self.look_ahead.bonus(server.found)
             server.urgency = self.backlog.urgency(server.away_wait, len(server.urls)) if server.away_wait else 1.0
 
     def handed_out(self, entry: Entry, now: float, waiting: int) -> None:
-        """``entry`` is to be fetched, ``waiting`` others are queued. O(1)."""
+        """``entry`` will be fetched; ``waiting`` others are queued. O(1)."""
         self.sitemaps.handed_out(entry)
         self.backlog.handed_out(now, waiting)
 
     def given_back(self, entry: Entry, waiting: int) -> None:
-        """``entry``, the last that was handed out, is queued again, ``waiting`` with it. O(1)."""
+        """``entry``, the last one handed out, is queued again; ``waiting`` are queued, including it. O(1)."""
         self.sitemaps.given_back(entry)
         self.backlog.given_back(waiting)
 
     def learn_source(self, server: Server, new: int, sitemap_gain: float | None) -> None:
-        """A page of ``server`` showed so many new URLs, or its sitemap URLs of so much gain. O(1)."""
+        """A page of ``server`` showed ``new`` new URLs, or a sitemap URLs of ``sitemap_gain``. O(1)."""
         if sitemap_gain is not None:
             self.sitemaps.learn(sitemap_gain)
         elif self.look_ahead is not None:
@@ -94,7 +95,7 @@ class Expectations:
         self.update(server)
 
     def is_outdated(self, servers: int) -> bool:
-        """Whether ``servers`` waiting ones, and sitemaps, should be ranked anew; amortised O(1) of them per page."""
+        """Whether the ``servers`` that wait, and sitemaps, must be ranked again; amortised O(1) of them per page."""
         prior_is = self.prior is not None and self.prior.is_outdated()
         waiting = servers + len(self.sitemaps)
         return (self.look_ahead is not None and self.look_ahead.is_outdated(waiting)) or prior_is

@@ -1,11 +1,11 @@
-"""What a page's links are expected to bring: a page is worth its quality, and the URLs that it makes known.
+"""Predicts the gain of a page's links: a page is worth its quality and the new URLs that it shows.
 
-The next page of server s is expected to show y_s new URLs, each of them worth g more than the time it takes (an
-option: a poor URL need not be fetched).  So each of its URLs is worth its quality plus ``a_s = y_s · g``.
+The next page of server s is expected to show y_s new URLs.  Each is worth g more than the time it takes (an option: a
+poor URL need not be fetched).  So each URL of s is worth its quality plus ``a_s = y_s · g``.
 
-    y_s = (Y_s + K·ȳ_b) / (N_s + K)    Y_s new URLs on N_s pages of s, both decayed; ȳ_b the mean over all servers of
-                                       which as many pages were fetched (b: that number's bit length)
-    g   = mean over new URLs v of max(0, q_v - ρ·t_v)     ρ: rank of the server last given a connection
+    y_s = (Y_s + K·ȳ_b) / (N_s + K)    Y_s new URLs on N_s pages of s, both decayed; ȳ_b the mean over all servers with
+                                       as many pages fetched (b: bit length of that number)
+    g   = mean over new URLs v of max(0, q_v - ρ·t_v)     ρ: rank of the server that got the last connection
 
 O(1) per page and new URL.
 """
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 SERVER_DECAY = 0.97  # per page of the server
 BUCKET_DECAY = 0.995  # per page fetched of a server in the bucket
 GAIN_DECAY = 0.999  # per new URL
-POPULATION_WEIGHT = 8.0  # K: pages that the mean over all servers weighs as many as
-#: Servers are ranked anew when g has changed by more than this factor.
+POPULATION_WEIGHT = 8.0  # K: weight of the mean over all servers, in pages
+#: Servers are ranked again when g has changed by more than this factor.
 DRIFT = 1.1
 
 
@@ -59,8 +59,8 @@ class LookAhead:
         self._buckets: list[list[float]] = []  # [new URLs, pages], decayed, by bit length of a server's visits
         self._gain = 0.0  # decayed sum
         self._weight = 0.0
-        self._of_unmet: float | None = None  # bonus of a server never met, as long as nothing is learned
-        self._last = 0.0  # g, when is_outdated last said so
+        self._of_unmet: float | None = None  # cached bonus of a new server, until something is learned
+        self._last = 0.0  # g, when is_outdated was last true
         self._pages = 0  # since then
 
     def to_state(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class LookAhead:
         self._pages += 1
 
     def learn_url(self, quality: float, rate: float, page_time: float) -> float:
-        """A new URL of this quality was found, while a second was worth ``rate``; what it is worth beyond. O(1)."""
+        """A new URL of this quality was found while a second is worth ``rate``; returns its gain. O(1)."""
         gain = quality - rate * page_time
         if not gain > 0.0:
             gain = 0.0
@@ -113,7 +113,7 @@ class LookAhead:
         return gain
 
     def bonus(self, found: LinkYield | None) -> float:
-        """a_s: what the links of a server's next page are expected to be worth. O(1)."""
+        """a_s: expected worth of the links on a server's next page; ``found`` None: on a new server's. O(1)."""
         bucket, new, pages = 0, 0.0, 0.0
         if found is not None:
             bucket, new, pages = found.visits.bit_length(), found.new, found.pages
@@ -130,7 +130,7 @@ class LookAhead:
         return bonus
 
     def is_outdated(self, servers: int) -> bool:
-        """Whether g has drifted since it last said so, and so many servers' ranking has been earned by pages."""
+        """Whether g has drifted, and as many pages as ``servers`` were fetched, since this was last true. O(1)."""
         if self._pages < servers:
             return False
         gain = self.gain

@@ -1,13 +1,13 @@
-"""What a server never met, or hardly known, will take: learned from all others.
+"""Predicts the times of a new or little known server from all others.
 
 Times are log-normal over the requests of a server, and their means over servers: x = ln(time) of one request varies
-around its server's mean with variance W, the means vary around M with variance V.  A server of n observations with
-sum S is then thought to have mean ``μ = (M/V + S/W) / (1/V + n/W)`` with variance ``p = 1 / (1/V + n/W)``, and its time
-is ``exp(μ + √p/2 + W/2)``: half a standard deviation above the mean (empirical Bayes, a little pessimistic).
+around its server's mean with variance W, the means vary around M with variance V.  A server with n observations of
+sum S has the estimated mean ``μ = (M/V + S/W) / (1/V + n/W)`` with variance ``p = 1 / (1/V + n/W)``, and its time
+``exp(μ + √p/2 + W/2)``: half a standard deviation above the mean (empirical Bayes, slightly pessimistic).
 
-The servers met first are those that many links lead to; those met late may be others, and quicker or slower.  So for
-a server never met M is the mean over the first requests to the servers met of late, a moving one.
-All sums are running ones: O(1) per observation.
+Servers met first are those with many links to them; those met later may be quicker or slower.  So M for a new server is
+a moving mean over the first requests to the most recent servers.
+All sums are running: O(1) per observation.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.state import StateReader
 
-#: Shortest time (seconds) told apart from nothing.
+#: Shorter times (seconds) count as this.
 MIN_TIME = 1e-4
-#: Until the servers say more: spreads as in crawl logs of archives.
+#: Initial variances, as in the crawl logs of archives.
 FIRST_VARIANCE_BETWEEN = 1.0
 FIRST_VARIANCE_WITHIN = 0.6
-#: Observations that those first values weigh as many as.
+#: Weight of these initial values, in observations.
 FIRST_WEIGHT = 3.0
-#: Moments are taken anew each time there are as many times more observations.
+#: Moments are computed again each time the observations have grown by this factor.
 RENEWED = 1.01
-#: Over about how many servers "of late" reaches back.
+#: Servers that the moving mean covers, about.
 RECENT_SERVERS = 60
 
 
 class Observed:
-    """What one server showed of one kind of time: n logarithms and their sum."""
+    """Observations of one kind of time of one server: n logarithms and their sum."""
 
     __slots__ = ("n", "total")
 
@@ -59,7 +59,7 @@ class Population:
 
     def __init__(self, typical: float) -> None:
         self._first_mean = log(typical)
-        self._recent_mean = self._first_mean  # of servers' first observations
+        self._recent_mean = self._first_mean  # moving mean of servers' first observations
         self.observations = 0
         self._servers = 0
         self._means = 0.0  # sum of the servers' means
@@ -67,7 +67,7 @@ class Population:
         self._inverse_counts = 0.0  # sum of 1/n over servers
         self._within = 0.0  # summed squares around the servers' own means
         self._moments = (0.0, 0.0, 0.0)
-        self._moments_until = 0.0  # so many observations
+        self._moments_until = 0.0  # observations at which they are computed again
 
     def to_state(self) -> dict[str, Any]:
         """As plain values; the moments follow from them."""
@@ -116,14 +116,14 @@ class Population:
     def moments(self) -> tuple[float, float, float]:
         """(M, V, W): mean of the servers' means, variance between servers, variance within one. O(1).
 
-        The last hundredth of the observations may be missing in them.
+        They may lack the last hundredth of the observations.
         """
         if self.observations >= self._moments_until:
             self._moments, self._moments_until = self._add_up(), self.observations * RENEWED
         return self._moments
 
     def expected(self, observed: Observed | None) -> float:
-        """Seconds that the next request (or connection) of a server should take; None: of one never met. O(1)."""
+        """Expected seconds of a server's next request (or connection); None: of a new server's. O(1)."""
         mean, between, within = self.moments()
         n, total = (observed.n, observed.total) if observed is not None else (0, 0.0)
         if not n:
@@ -143,19 +143,19 @@ class Population:
 
 
 class Prior:
-    """Both times over all servers, and what they make expect of a server never met."""
+    """Both times over all servers, and from these the expected times of a new server."""
 
-    #: Look again each time there are as many times more observations.
+    #: The times are checked each time the observations have grown by this factor.
     GROWTH = 1.5
-    #: It has changed if a time has by this factor: less is mostly chance, which the mean of late does not smooth away.
+    #: A smaller change than by this factor is mostly chance, which the moving mean does not smooth away.
     DRIFT = 1.1
 
     def __init__(self, connect_time: float, response_time: float) -> None:
-        """Starts with these expectations (seconds) of every server."""
+        """Starts with these times (seconds) as expected of every server."""
         spread = exp(0.5 * sqrt(FIRST_VARIANCE_BETWEEN) + FIRST_VARIANCE_WITHIN / 2)
         self.connect = Population(connect_time / spread)
         self.response = Population(response_time / spread)
-        #: Seconds that a server never met should take to connect and to answer.
+        #: Expected seconds of a new server to connect and to answer.
         self.unmet = (self.connect.expected(None), self.response.expected(None))
         self._next = 1.0  # observations of response times at which ``unmet`` is checked next
 
@@ -179,7 +179,7 @@ class Prior:
         self._next = state.number("next_check", self._next)
 
     def is_outdated(self) -> bool:
-        """Whether ``unmet`` has changed, which is now renewed. O(1)."""
+        """Check ``unmet`` and update it; whether it has changed. O(1)."""
         if self.response.observations < self._next:
             return False
         self._next = max(self._next + 1, self.response.observations * self.GROWTH)
