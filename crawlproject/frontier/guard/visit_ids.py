@@ -1,7 +1,7 @@
-"""Parameters that a server fills anew on each visit, whatever their name: ids of sessions that no list knows.
+"""Detects parameters that a server changes on each visit, whatever their name: session ids that no list knows.
 
-The sign is a page that was asked for with one id and hands out links that all have another one.  A parameter that
-leads anywhere (the id of a forum) keeps its value on its own pages, or has several of them on one.
+The sign is a page requested with one id whose links all have another one.  A parameter that selects a page (the id of a
+forum) keeps its value on its own pages, or has several values on one page.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 #: Pages that must show the sign before it is believed.
 EVIDENCE = 2
 
-#: Links with the same other id that such a page must have.
+#: Links with the same other id that the page must have.
 MIN_LINKS = 2
 
-#: Parameters remembered of a server, those under suspicion and those cleared of it.
+#: Parameters remembered per server: candidates, and cleared ones.
 MAX_NAMES = 16
 
 _name = re.compile(r"[A-Za-z0-9_.~-]+").fullmatch
@@ -38,7 +38,7 @@ def may_have_id(url: str) -> bool:
 
 
 class VisitIds:
-    """What is known of one server's parameters."""
+    """Parameters of one server: learned ones are visit ids, cleared ones are not."""
 
     __slots__ = ("_candidates", "cleared", "learned")
 
@@ -59,9 +59,9 @@ class VisitIds:
         return ids
 
     def observe(self, page: str, links: Iterable[str]) -> list[str]:
-        """Learn from the canonical ``links`` of a page to its own server; pages that showed a sign now believed.
+        """Learn from the canonical ``links`` of a page to its own server; the pages that made it learn a new id.
 
-        Empty where nothing new was learned.  O(length), O(1) for a page without an id in its URL.
+        Empty if nothing new was learned.  O(length), O(1) for a page without an id in its URL.
         """
         names = {name: value for name, value in _parameters(page) if _looks_like_id(value) and _name(name)}
         found: dict[str, list[str]] = {name: [] for name in names}
@@ -76,7 +76,7 @@ class VisitIds:
         return pages
 
     def rules(self) -> DropRules:
-        """What takes the ids learned out of a URL."""
+        """Rules that remove the learned parameters from a URL."""
         return DropRules.compile([*self.learned, *(f";{name}" for name in self.learned)])
 
     def _judge(self, name: str, own: str, values: list[str], page: str) -> list[str]:
@@ -97,6 +97,6 @@ class VisitIds:
 
 
 def without(rules: DropRules, url: str) -> str:
-    """The canonical ``url`` without what ``rules`` drop. O(length)."""
+    """The canonical ``url`` without the parameters that ``rules`` drop. O(length)."""
     start = url.find("/", 8)
     return url[:start] + rules.strip(url[start:])
