@@ -24,8 +24,8 @@ class MarkBudget:
     compared least recently is needed next.
     """
 
-    def __init__(self, most: int = MAX_ALL_MARKS) -> None:
-        self.most = most
+    def __init__(self, max_marks: int = MAX_ALL_MARKS) -> None:
+        self.max_marks = max_marks
         #: Marks held, with ``PER_PATTERN`` for each pattern.
         self.held = 0
         #: How many times a pattern's marks were forgotten.
@@ -43,7 +43,7 @@ class MarkBudget:
             self._places[id(pattern)] = (patterns, len(patterns), size)
             patterns.append(pattern)
             self.held += size
-        while self.held > self.most:
+        while self.held > self.max_marks:
             patterns = self._fresh or self._repeating
             self._forget(patterns[crc32(b"%d" % self.forgotten) % len(patterns)])
 

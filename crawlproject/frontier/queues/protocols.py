@@ -1,4 +1,4 @@
-"""What the frontier asks of a server's URL queue, and what a durable frontier asks of its store."""
+"""What the frontier requires of a server's URL queue, and a durable frontier of its store."""
 
 from __future__ import annotations
 
@@ -99,10 +99,10 @@ class UrlRows(Protocol):
 
 
 class FrontierStore(Protocol):
-    """Where a frontier outlives the process. Implemented in ``storage``."""
+    """Keeps a frontier after the process ends. Implemented in ``storage``."""
 
     def open_queue(self, key: str) -> ServerUrls:
-        """An empty queue for the server ``key``, which has not been met before."""
+        """An empty queue for the new server ``key``."""
         ...
 
     def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
