@@ -34,7 +34,7 @@ def servers(count: int, budget: MarkBudget) -> list[list[str]]:
             assert page is not None
             page.learn([f"{key}/p/{number + 1}"])
             dropped[server] += page.spent
-            assert budget.held <= budget.most
+            assert budget.held <= budget.max_marks
     return dropped
 
 
