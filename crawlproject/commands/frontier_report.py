@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from crawlproject.frontier.entry import url_of
 from crawlproject.frontier.frontier import Frontier
-from crawlproject.frontier.queues.sort_key import decode_place, decode_row
+from crawlproject.frontier.queues.sort_key import decode_row, decode_sort_key
 from crawlproject.frontier.server import ServerState
 from crawlproject.monitor.waiting import rest_reason
 from crawlproject.storage.disk import DiskStore
@@ -89,8 +89,8 @@ class FrontierReport:
         if server is None:
             return
         by_quality = self._store.label.order == "quality"
-        for place, data in self._rows.rows(cast("StoredUrlQueue", server.urls).number):
-            quality, priority, _ = decode_place(place, by_quality=by_quality)
+        for sort_key, data in self._rows.rows(cast("StoredUrlQueue", server.urls).number):
+            quality, priority, _ = decode_sort_key(sort_key, by_quality=by_quality)
             row = decode_row(data)
             url = url_of(row.path, key)
             yield {"url": url, "quality": quality, "priority": priority, "depth": row.depth}

@@ -48,8 +48,8 @@ class SkippedFiles:
         self._files: dict[str, set[str]] = {}
         self._pages: set[str] = set()  # extensions of kinds that turned out to be pages, on any server
         for server in frontier.servers():
-            for kind, answers in [] if server.file_kinds is None else server.file_kinds.rows:
-                self._count(server.key, str(kind), int(answers))
+            for kind, answers in () if server.file_kinds is None else server.file_kinds.items():
+                self._count(server.key, kind, answers)
 
     def is_skipped(self, url: str) -> bool:
         """Whether the link to the canonical ``url``, which has an extension of the list, is not followed. O(length)."""

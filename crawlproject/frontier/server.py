@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.guard.copies import CopyRun, SharedPages
     from crawlproject.frontier.guard.watched_patterns import ServerGuard
     from crawlproject.frontier.learning.file_kinds import FileKinds
-    from crawlproject.frontier.learning.look_ahead import Yield
+    from crawlproject.frontier.learning.look_ahead import LinkYield
     from crawlproject.frontier.learning.prior import Prior
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.queues.heap import HeapItem
@@ -93,7 +93,7 @@ class Server:
         self.key = key
         self.urls = urls
         self.estimates = Estimates()
-        self.found: Yield | None = None  # on its pages; kept where a policy looks ahead
+        self.found: LinkYield | None = None  # on its pages; kept where a policy looks ahead
         self.moving_quality = -inf  # a URL queued at no more than this changes neither its rank nor its place
         self.bonus = 0.0  # what the links of its next page are expected to be worth
         self.state = ServerState.IDLE

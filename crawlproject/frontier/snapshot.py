@@ -1,6 +1,8 @@
 """What a durable frontier keeps over a restart besides its URLs, as plain values (JSON's).
 
-Attributes by name: what an older or newer version does not know is left out, and keeps its default.
+``to_state`` and ``from_state`` (of what there is one of for all servers: ``restore``) stand in the classes of
+``learning`` and ``guard``; those of ``Frontier`` and ``Server`` are here.  A record of an older version is upgraded
+when it is read (``older_state``), and written as this version does when its server changes next.
 """
 
 from __future__ import annotations
@@ -9,45 +11,82 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.guard.copies import CopyRun, SharedPages
 from crawlproject.frontier.guard.watched_patterns import ServerGuard
+from crawlproject.frontier.learning.estimate import Estimates
 from crawlproject.frontier.learning.file_kinds import FileKinds
-from crawlproject.frontier.learning.look_ahead import Yield
-from crawlproject.frontier.learning.prior import Observed
+from crawlproject.frontier.learning.look_ahead import LinkYield
+from crawlproject.frontier.older_state import upgrade_frontier, upgrade_server
+from crawlproject.frontier.state import StateReader
 
 if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.queues.protocols import ServerUrls
     from crawlproject.frontier.server import Server
 
-SERVER_ATTRIBUTES = (
-    *("crawl_delay", "estimates", "failures", "found", "given_up", "ready_at"),
-    *("pages", "copies", "copy_run", "demotion", "guard", "guarded", "shared", "fetched", "last_error", "file_kinds"),
-)
-
-#: Attributes that are None until something is observed.
-MADE_WHEN_NEEDED: dict[str, type] = {
-    **dict.fromkeys(("connects", "responses"), Observed),
-    **{"copy_run": CopyRun, "file_kinds": FileKinds, "found": Yield, "guard": ServerGuard, "shared": SharedPages},
-}
-
-_PLAIN = (bool, int, float, str, list, tuple)  # a union of types takes twice as long to test
+#: Version of the state of frontier and servers.  1, without a number: attributes by name.
+VERSION = 2
 
 
 def frontier_state(frontier: Frontier) -> dict[str, Any]:
     """What was learned over all servers, and where the numbering of URLs stands. O(1)."""
-    learned = state_of(frontier._expectations)
-    return {"arrivals": frontier._arrivals, "returns": frontier._returns, "learned": learned}
+    return {
+        "version": VERSION,
+        "arrivals": frontier._arrivals,
+        "returns": frontier._returns,
+        "learned": frontier._expectations.to_state(),
+    }
 
 
-def restore_frontier(frontier: Frontier, state: dict[str, Any]) -> None:
-    """Set what ``frontier_state`` kept; before ``restore_server``. Raises ValueError, KeyError for something else."""
-    frontier._arrivals, frontier._returns = int(state["arrivals"]), int(state["returns"])
-    set_state(frontier._expectations, state["learned"])
+def restore_frontier(frontier: Frontier, values: dict[str, Any]) -> None:
+    """Take over what ``frontier_state`` gave, of this version or an older one; before any ``restore_server``.
+
+    Raises ValueError for anything else.
+    """
+    state = StateReader("frontier", upgrade_frontier(values) if _version(values) < VERSION else values)
+    frontier._arrivals = state.count("arrivals", frontier._arrivals)
+    frontier._returns = state.count("returns", frontier._returns)
+    learned = state.part("learned")
+    if learned is not None:
+        frontier._expectations.restore(learned)
 
 
-def restore_server(frontier: Frontier, key: str, urls: ServerUrls, state: dict[str, Any]) -> Server:
-    """Take back a server with its queue and what ``server_state`` kept of it. O(log servers)."""
+def server_state(server: Server) -> dict[str, Any]:
+    """What must be kept of ``server`` besides its key and its URLs; times on the frontier's clock. O(1).
+
+    What is false, empty or 0 is left out, as in a new server.
+    """
+    optional = {
+        "crawl_delay": server.crawl_delay,
+        "failures": server.failures,
+        "last_error": server.last_error,
+        "given_up": server.given_up,
+        "fetched": server.fetched,
+        "pages": server.pages,
+        "copies": server.copies,
+        "copy_run": server.copy_run and server.copy_run.to_state(),
+        "shared_pages": server.shared and server.shared.to_state(),
+        "new_links": server.found and server.found.to_state(),
+        "file_kinds": server.file_kinds and server.file_kinds.to_state(),
+        "guard": server.guard and server.guard.to_state(),
+        "demoted_because": server.guarded,
+    }
+    always = {
+        "version": VERSION,
+        "ready_at": server.ready_at,
+        "demotion": server.demotion,
+        "estimates": server.estimates.to_state(),
+    }
+    return always | {key: value for key, value in optional.items() if value}
+
+
+def restore_server(frontier: Frontier, key: str, urls: ServerUrls, values: dict[str, Any]) -> Server:
+    """Take back a server with its queue and what ``server_state`` gave, of this version or an older one.
+
+    O(log servers).  Raises ValueError for anything else.
+    """
+    state = StateReader("server", upgrade_server(values) if _version(values) < VERSION else values)
     server = frontier._servers.add(key, urls)
-    set_state(server, {name: state[name] for name in SERVER_ATTRIBUTES if name in state})
+    _restore_counts(server, state)
+    _restore_parts(server, state)
     server.weigh(by_copies=frontier.copies_count)
     frontier._servers.foresee(server)
     frontier._expectations.update(server)
@@ -58,41 +97,37 @@ def restore_server(frontier: Frontier, key: str, urls: ServerUrls, state: dict[s
     return server
 
 
-def server_state(server: Server) -> dict[str, Any]:
-    """What must be kept of ``server`` besides its key and its URLs; times on the frontier's clock. O(1)."""
-    state = {name: getattr(server, name) for name in SERVER_ATTRIBUTES}
-    return {name: value if _is_plain(value) else state_of(value) for name, value in state.items() if value is not None}
+def _restore_counts(server: Server, state: StateReader) -> None:
+    server.ready_at = state.number("ready_at", 0.0)
+    server.crawl_delay = state.number("crawl_delay", 0.0, minimum=0.0)
+    server.demotion = state.number("demotion", 1.0, minimum=0.0)
+    server.failures = state.count("failures", 0)
+    server.fetched = state.count("fetched", 0)
+    server.pages = state.count("pages", 0)
+    server.copies = state.count("copies", 0)
+    server.given_up = state.flag("given_up", default=False)
+    server.last_error = state.text("last_error", "") or None
+    server.guarded = state.text("demoted_because", "")
 
 
-def state_of(thing: object) -> dict[str, Any]:
-    """The attributes of ``thing`` and of those that are objects themselves; without those None or ``NOT_KEPT``."""
-    names = getattr(thing, "KEPT", None) or getattr(thing, "__slots__", None) or vars(thing)
-    left_out = getattr(thing, "NOT_KEPT", ())
-    state: dict[str, Any] = {}
-    for name in names:
-        value = getattr(thing, name)
-        if value is not None and name not in left_out:
-            state[name] = value if _is_plain(value) else state_of(value)
-    return state
+def _restore_parts(server: Server, state: StateReader) -> None:
+    """What has a class of its own, and is there only once something was observed."""
+    if (part := state.part("estimates")) is not None:
+        server.estimates = Estimates.from_state(part)
+    if (part := state.part("new_links")) is not None:
+        server.found = LinkYield.from_state(part)
+    if (part := state.part("copy_run")) is not None:
+        server.copy_run = CopyRun.from_state(part)
+    if (part := state.part("shared_pages")) is not None:
+        server.shared = SharedPages.from_state(part)
+    if (part := state.part("file_kinds")) is not None:
+        server.file_kinds = FileKinds.from_state(part)
+    if (part := state.part("guard")) is not None:
+        server.guard = ServerGuard.from_state(part)
 
 
-def set_state(thing: object, state: Any) -> None:
-    """Set what ``state_of`` kept. Raises ValueError where it is of another form."""
-    if not isinstance(state, dict):
-        raise ValueError(f"not the state of {type(thing).__name__}: {state!r}")
-    for name, value in state.items():
-        if not hasattr(thing, name):
-            continue
-        old = getattr(thing, name)
-        if _is_plain(value):
-            if isinstance(old, int | float) != isinstance(value, int | float):
-                raise ValueError(f"{type(thing).__name__}.{name} cannot be {value!r}")
-            setattr(thing, name, tuple(value) if isinstance(old, tuple) else value)
-        elif old is not None or name in MADE_WHEN_NEEDED:
-            made = MADE_WHEN_NEEDED[name]() if old is None else old
-            set_state(made, value)
-            setattr(thing, name, made)
-
-
-def _is_plain(value: object) -> bool:
-    return isinstance(value, _PLAIN)
+def _version(values: dict[str, Any]) -> int:
+    version = values.get("version", 1)
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise ValueError(f"state of version {version!r}: this program knows versions up to {VERSION}")
+    return version

@@ -1,8 +1,8 @@
 """The directory of a store: what it is, whose it is, and that one process at a time writes to it.
 
-``store.json`` is written when the store is made, or taken over from an older version::
+``store.json`` is written when the store is made, or upgraded from an older format::
 
-    {"kind": "crawlproject-frontier", "format": 4, "spider": "web", "order": "quality"}
+    {"kind": "crawlproject-frontier", "format": 5, "spider": "web", "order": "quality"}
 
 ``lock`` is locked (flock) by the process that writes, and holds its number.  The lock ends with the process.
 """
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 KIND = "crawlproject-frontier"
 #: Raised with every change after which older code could not read a store.  2: with the pages fetched.  3: a server's
 #: number of URLs in a table of its own, no places in its record.  4: with dates, items and the like in requests.
-FORMAT = 4
+#: 5: what was learned by keys of its own, with a version (``frontier.snapshot``).
+FORMAT = 5
+#: The oldest one that is upgraded.
+MIN_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,9 @@ class StoreDirectory:
             kind, version = values["kind"], int(values["format"])
             if kind == KIND and version > FORMAT:
                 reason = f"was written by a newer version (format {version}, this one reads up to {FORMAT})"
+                raise StoreError(self.path, reason)
+            if kind == KIND and version < MIN_FORMAT:
+                reason = f"has an unknown format ({version}, this version reads {MIN_FORMAT} to {FORMAT})"
                 raise StoreError(self.path, reason)
             label = StoreLabel(str(values["spider"]), str(values["order"]))
             self._format = version

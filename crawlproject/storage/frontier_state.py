@@ -1,9 +1,10 @@
 """Servers on disk: what the frontier knows of each, and how many URLs of it there are.
 
 Tables ``servers`` (number -> JSON), ``lengths`` (number -> URLs stored) and ``state`` (``frontier`` -> what was learned
-over all).  Times are stored by the wall clock.
+over all).  Times are stored by the wall clock.  Each record has the version of its state (``frontier.snapshot``): one
+of an older version is upgraded when it is read, and stays as it is until the server changes.
 
-Stores of format 2 had the number of URLs in the record, and the places of the best of them behind it: what is not in
+Stores of format 2 had the number of URLs in the record, and the sort keys of the best of them behind it: what is not in
 ``lengths`` is taken from there.
 """
 
@@ -113,10 +114,13 @@ class DiskFrontierStore:
         saved = self._store.rocks.get("state", b"frontier")
         latest = now + longest_wait
         lengths = {_to_int(key): _to_int(value) for key, value in self._store.rocks.rows("lengths", b"")}
+        name = "what was learned over all servers"
         try:
             if saved is not None:
                 restore_frontier(frontier, json.loads(saved))
+            name = "the record of a server"
             for record in self.records():
+                name = f"the record of {record.key}"
                 self._servers += [None] * (record.number + 1 - len(self._servers))
                 queue = StoredUrlQueue(self._queues, record.number)
                 queue.restore(lengths.get(record.number, int(record.state.pop("urls", 0))))
@@ -124,7 +128,7 @@ class DiskFrontierStore:
                 record.state["ready_at"] = min(ready_at, latest) if isfinite(ready_at) else 0.0
                 self._servers[record.number] = restore_server(frontier, record.key, queue, record.state)
         except (ValueError, KeyError, TypeError, LookupError) as error:
-            raise StoreError(self._store.path, f"damaged: a record cannot be read: {error!r}") from error
+            raise StoreError(self._store.path, f"damaged: {name} cannot be read: {_in_words(error)}") from error
 
     def records(self) -> Iterator[ServerRecord]:
         """All servers as they were last committed."""
@@ -144,11 +148,15 @@ class DiskFrontierStore:
             state["ready_at"] += self._offset
             batch.put("servers", _number.pack(number), ServerRecord.encode(server.key, state))
         if numbers and self._frontier is not None:
-            batch.put("state", b"frontier", json.dumps(frontier_state(self._frontier)).encode("ascii"))
+            batch.put("state", b"frontier", _to_json(frontier_state(self._frontier)).encode("ascii"))
 
     def written(self) -> None:
         """See ``Part``."""
         self._changed.clear()
+
+
+def _in_words(error: Exception) -> str:
+    return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else str(error)
 
 
 def _to_int(data: bytes) -> int:

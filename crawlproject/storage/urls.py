@@ -1,7 +1,7 @@
-"""The rows of queued URLs on disk: key = server number, place in its queue; value = the URL and what belongs to it.
+"""The rows of queued URLs on disk.
 
-Places are bytes that sort as the URLs are to be fetched (``frontier.place``).  Table ``places`` finds a URL's row by a
-hash of the URL, where qualities change while URLs wait.
+Table ``urls``: server number and sort key -> path, depth and payload (``frontier.queues.sort_key``).  Table ``places``:
+server number and digest of the path -> sort key; only if qualities change while URLs wait.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from itertools import islice
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.queues.sort_key import PLACE_BYTES
+from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 _server_key = Struct(">I").pack
 
-#: Rows read where one is asked for: a session asks for several, which lie together.
+#: Rows read for a request of one: a session asks for several, and they are adjacent.
 ROWS_AT_ONCE = 8
 
-#: URLs found by their hash that are remembered: links meet the same ones again and again.  Some 200 bytes each.
+#: URLs remembered after they were found by their digest: links lead to the same ones again and again. 200 bytes each.
 RECENT = 1 << 16
 
-#: What has not been committed: place (or hash) -> row (or place); None where it is to be removed.
+#: Uncommitted changes: sort key -> row, or server and digest -> sort key; None: to be removed.
 Changes = dict[bytes, bytes | None]
 
 
@@ -36,90 +36,90 @@ class DiskUrlRows:
     def __init__(self, store: DiskStore) -> None:
         self._rocks = store.rocks
         self._rows: dict[int, Changes] = {}
-        self._places: Changes = {}
-        self._fresh: set[bytes] = set()  # places of rows that were put and not committed
+        self._sort_keys: Changes = {}
+        self._fresh: set[bytes] = set()  # sort keys of rows that were put and not committed
         self._more: dict[int, int] = {}  # rows put less those removed, by server
         self._next: dict[bytes, bytes] = {}  # rows read ahead, not changed since
         self._recent = Recent(RECENT)
         store.add(self)
 
-    def put(self, server: int, place: bytes, row: bytes, digest: bytes | None = None) -> None:
-        """Keep ``row`` at ``place``, which no row had before; ``digest`` (8 bytes) finds it. O(1)."""
+    def put(self, server: int, sort_key: bytes, row: bytes, digest: bytes | None = None) -> None:
+        """Store ``row`` under ``sort_key``, a new one; ``digest`` (8 bytes) finds it. O(1)."""
         self._more[server] = self._more.get(server, 0) + 1
-        self._changes(server)[place] = row
-        self._fresh.add(place)
+        self._changes(server)[sort_key] = row
+        self._fresh.add(sort_key)
         if digest is not None:
             key = _server_key(server) + digest
-            self._places[key] = place
-            self._recent.replace(key, place + row)
+            self._sort_keys[key] = sort_key
+            self._recent.replace(key, sort_key + row)
 
-    def move(self, server: int, digest: bytes, old: bytes, place: bytes, row: bytes) -> None:
-        """Keep the ``row`` that is at ``old`` at ``place`` instead, where ``digest`` finds it. O(1)."""
+    def move(self, server: int, digest: bytes, old: bytes, sort_key: bytes, row: bytes) -> None:
+        """Move the ``row`` of ``digest`` from the sort key ``old`` to ``sort_key``. O(1)."""
         changes = self._remove(server, old)
-        changes[place] = row
-        self._fresh.add(place)
+        changes[sort_key] = row
+        self._fresh.add(sort_key)
         key = _server_key(server) + digest
-        self._places[key] = place
-        self._recent.replace(key, place + row)
+        self._sort_keys[key] = sort_key
+        self._recent.replace(key, sort_key + row)
 
-    def delete(self, server: int, place: bytes, digest: bytes | None = None) -> None:
-        """Remove the row at ``place``, and that ``digest`` finds it, if it does. O(1), O(log n) of the disk."""
+    def delete(self, server: int, sort_key: bytes, digest: bytes | None = None) -> None:
+        """Remove the row of ``sort_key``, and its ``digest`` if that finds it. O(1), and O(log n) of the disk."""
         self._more[server] = self._more.get(server, 0) - 1
-        self._remove(server, place)
-        if digest is not None and self._place(key := _server_key(server) + digest) == place:
-            self._places[key] = None
+        self._remove(server, sort_key)
+        if digest is not None and self._sort_key(key := _server_key(server) + digest) == sort_key:
+            self._sort_keys[key] = None
             self._recent.replace(key, b"")
 
-    def get(self, server: int, place: bytes) -> bytes | None:
-        """The row at ``place``. O(log n) of the disk; the rows behind it are read as well."""
+    def get(self, server: int, sort_key: bytes) -> bytes | None:
+        """The row of ``sort_key``. O(log n) of the disk; reads the rows behind it as well."""
         changes = self._rows.get(server)
-        if changes is not None and place in changes:
-            return changes[place]
-        key, ahead = _server_key(server) + place, self._next
+        if changes is not None and sort_key in changes:
+            return changes[sort_key]
+        key, ahead = _server_key(server) + sort_key, self._next
         if key not in ahead:
             ahead.update(islice(self._rocks.rows("urls", key, _server_key(server + 1)), ROWS_AT_ONCE))
         return ahead.get(key)
 
     def find(self, server: int, digest: bytes) -> tuple[bytes, bytes] | None:
-        """Place and row of the URL of ``digest``; None where it is not queued. O(1) if ``read_ahead``."""
+        """Sort key and row of the URL of ``digest``; None if it is not queued. O(1) after ``read_ahead``."""
         key = _server_key(server) + digest
         found = self._recent.get(key)
         if found is None:
             self.read_ahead([(server, digest)])
             found = self._recent.get(key)
-        return (found[:PLACE_BYTES], found[PLACE_BYTES:]) if found else None
+        return (found[:SORT_KEY_BYTES], found[SORT_KEY_BYTES:]) if found else None
 
     def read_ahead(self, names: Sequence[tuple[int, bytes]]) -> None:
-        """Read the places and rows of the URLs named (server, digest) all at once: half the cost of one by one."""
+        """Read sort keys and rows of the URLs ``names`` (server, digest) at once: half the cost of one by one."""
         keys = {_server_key(server) + digest: server for server, digest in names}
-        recent, pending = self._recent, self._places
+        recent, pending = self._recent, self._sort_keys
         asked = [key for key in keys if recent.get(key) is None]
         unknown = [key for key in asked if key not in pending]
-        places = dict(zip(unknown, self._rocks.get_many("places", unknown), strict=True)) if unknown else {}
+        sort_keys = dict(zip(unknown, self._rocks.get_many("places", unknown), strict=True)) if unknown else {}
         stored: list[tuple[bytes, bytes]] = []
         for key in asked:
-            place = pending[key] if key in pending else places[key]
-            row = None if place is None else self._rows.get(keys[key], {}).get(place)
-            if place is not None and row is None:
-                stored.append((key, place))
+            sort_key = pending[key] if key in pending else sort_keys[key]
+            row = None if sort_key is None else self._rows.get(keys[key], {}).get(sort_key)
+            if sort_key is not None and row is None:
+                stored.append((key, sort_key))
             else:
-                recent.put(key, b"" if place is None or row is None else place + row)
-        rows = self._rocks.get_many("urls", [key[:4] + place for key, place in stored]) if stored else ()
-        for (key, place), row in zip(stored, rows, strict=True):
-            recent.put(key, b"" if row is None else place + row)
+                recent.put(key, b"" if sort_key is None or row is None else sort_key + row)
+        rows = self._rocks.get_many("urls", [key[:4] + sort_key for key, sort_key in stored]) if stored else ()
+        for (key, sort_key), row in zip(stored, rows, strict=True):
+            recent.put(key, b"" if row is None else sort_key + row)
 
-    def after(self, server: int, place: bytes, count: int) -> list[bytes]:
-        """The first ``count`` places behind ``place``, in order. O(count), and O(n log n) in uncommitted changes."""
+    def after(self, server: int, sort_key: bytes, count: int) -> list[bytes]:
+        """The first ``count`` sort keys behind ``sort_key``, in order. O(count), O(n log n) in uncommitted ones."""
         changes = self._rows.get(server)
         if not changes:
-            return list(islice((key for key, _ in self._stored(server, place)), count))
-        stored = (key for key, _ in self._stored(server, place) if key not in changes)
+            return list(islice((key for key, _ in self._stored(server, sort_key)), count))
+        stored = (key for key, _ in self._stored(server, sort_key) if key not in changes)
         found = list(islice(stored, count))
-        new = (key for key, row in changes.items() if row is not None and key > place)
+        new = (key for key, row in changes.items() if row is not None and key > sort_key)
         return sorted([*found, *new])[:count]
 
     def rows(self, server: int) -> Iterator[tuple[bytes, bytes]]:
-        """All committed places and rows of ``server``, in order."""
+        """All committed sort keys and rows of ``server``, in order."""
         return self._stored(server, b"")
 
     def resized(self) -> dict[int, int]:
@@ -130,30 +130,30 @@ class DiskUrlRows:
         """See ``Part``."""
         for server, changes in self._rows.items():
             batch.change("urls", changes, _server_key(server))
-        batch.change("places", self._places)
+        batch.change("places", self._sort_keys)
 
     def written(self) -> None:
         """See ``Part``."""
         self._rows.clear()
-        self._places.clear()
+        self._sort_keys.clear()
         self._fresh.clear()
         self._more.clear()
         self._next.clear()
 
-    def _place(self, key: bytes) -> bytes | None:
+    def _sort_key(self, key: bytes) -> bytes | None:
         """Where the URL of this server and digest waits."""
-        if key in self._places:
-            return self._places[key]
+        if key in self._sort_keys:
+            return self._sort_keys[key]
         found = self._recent.get(key)
-        return self._rocks.get("places", key) if found is None else found[:PLACE_BYTES]
+        return self._rocks.get("places", key) if found is None else found[:SORT_KEY_BYTES]
 
-    def _remove(self, server: int, place: bytes) -> Changes:
+    def _remove(self, server: int, sort_key: bytes) -> Changes:
         changes = self._changes(server)
-        if place in self._fresh:  # the store has not heard of it
-            self._fresh.discard(place)
-            del changes[place]
+        if sort_key in self._fresh:  # the store has not heard of it
+            self._fresh.discard(sort_key)
+            del changes[sort_key]
         else:
-            changes[place] = None
+            changes[sort_key] = None
         return changes
 
     def _changes(self, server: int) -> Changes:
@@ -162,9 +162,9 @@ class DiskUrlRows:
             changes = self._rows[server] = {}
         return changes
 
-    def _stored(self, server: int, place: bytes) -> Iterator[tuple[bytes, bytes]]:
+    def _stored(self, server: int, sort_key: bytes) -> Iterator[tuple[bytes, bytes]]:
         prefix = _server_key(server)
-        start = prefix + place + b"\0" if place else prefix  # the first key behind `place`
+        start = prefix + sort_key + b"\0" if sort_key else prefix  # the first key behind `sort_key`
         for key, row in self._rocks.rows("urls", start, _server_key(server + 1)):
             yield key[4:], row
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawlproject.frontier.learning.file_kinds import MAX_DIRECTORIES, MAX_KINDS, PAGES, FileKinds, kind_of
+from crawlproject.frontier.state import StateReader
 
 
 @pytest.mark.parametrize(
@@ -37,8 +38,7 @@ def test_directories_without_end_are_one_kind() -> None:
     assert kinds.answers("png posts/new") == PAGES
     for number in range(3 * MAX_KINDS):
         kinds.learn(f"png {number}", is_page=False)
-    assert len(kinds.rows) <= MAX_KINDS + 1
+    assert len(kinds.items()) <= MAX_KINDS + 1
     assert kinds.answers("png elsewhere") > MAX_KINDS
-    again = FileKinds()
-    again.rows = kinds.rows
-    assert again.rows == kinds.rows
+    again = FileKinds.from_state(StateReader("kinds", kinds.to_state()))
+    assert again.to_state() == kinds.to_state()

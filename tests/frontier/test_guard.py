@@ -10,9 +10,9 @@ from crawlproject.content.page_marks import page_marks
 from crawlproject.frontier import Entry, Frontier, QualityFirst
 from crawlproject.frontier.guard.judge import DEMOTED, DEMOTION, Guard, demoted, is_dropped
 from crawlproject.frontier.guard.watched_patterns import (
-    LEAST_NUMBERS,
     MAX_MARKS,
     MAX_PATTERNS,
+    MIN_NUMBERS,
     GuardLimits,
     Marks,
     Pattern,
@@ -264,10 +264,10 @@ def test_what_a_pattern_has_shown_is_bounded_and_kept() -> None:
         assert not pattern.shows_new(marks(*range(start, start + 100, 2)))
         assert len(pattern.marks) <= MAX_MARKS
     pattern.same, pattern.dry = 1, 1
-    assert len(Pattern.of(pattern.row).marks) == 0
+    assert len(Pattern.from_state(pattern.to_state()).marks) == 0
     pattern.same = 2
-    again = Pattern.of(pattern.row)
-    assert again.row == pattern.row
+    again = Pattern.from_state(pattern.to_state())
+    assert again.to_state() == pattern.to_state()
     assert not again.shows_new(frozenset(pattern.marks))
 
 
@@ -275,9 +275,9 @@ def test_a_few_numbers_are_no_news() -> None:
     """A counter, the time it took to make a page: new on each; a table of them is."""
     pattern = Pattern("/p/#", listed=1)
     assert pattern.shows_new(marks(2, 1))
-    few = range(3, 3 + 2 * (LEAST_NUMBERS - 1), 2)
+    few = range(3, 3 + 2 * (MIN_NUMBERS - 1), 2)
     assert not pattern.shows_new(marks(2, *few))
-    assert pattern.shows_new(marks(2, *range(101, 101 + 2 * LEAST_NUMBERS, 2)))
+    assert pattern.shows_new(marks(2, *range(101, 101 + 2 * MIN_NUMBERS, 2)))
 
 
 def test_doubted_urls_come_last_until_they_show_something() -> None:
@@ -306,12 +306,12 @@ def test_a_page_fetched_again_says_nothing() -> None:
     one = OneServer()
     for number in range(1, 4):
         one.learn(f"/p/{number}", [f"/p/{number + 1}"], 2 * number)
-    before = one.server.guard.shown
+    before = one.server.guard.to_state()["patterns"]
     for number in range(1, 4):
         for _ in range(5):
             page = one.guard.page(f"{SITE}/p/{number}", lambda: marks(2), is_known=True)
             assert page.learn([]) == set()
-    assert one.server.guard.shown == before
+    assert one.server.guard.to_state()["patterns"] == before
 
 
 def test_of_a_pattern_that_is_dropped_only_what_it_found_of_itself_goes() -> None:

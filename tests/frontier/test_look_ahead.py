@@ -11,8 +11,8 @@ from crawlproject.frontier.learning.look_ahead import (
     GAIN_DECAY,
     POPULATION_WEIGHT,
     SERVER_DECAY,
+    LinkYield,
     LookAhead,
-    Yield,
 )
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Server
@@ -63,7 +63,7 @@ def test_server_never_met_is_expected_to_bring_what_one_without_pages_is(steps: 
             look_ahead.learn_page(server(), number)
         else:
             look_ahead.learn_url(float(number), rate=0.1, page_time=1.0)
-        assert look_ahead.bonus(None) == look_ahead.bonus(Yield())
+        assert look_ahead.bonus(None) == look_ahead.bonus(LinkYield())
 
 
 def test_only_the_best_of_many_servers_are_ranked_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from crawlproject.frontier import Entry, Frontier, QualityFirst
 from crawlproject.frontier.guard.judge import Guard
 from crawlproject.frontier.guard.mark_budget import PER_PATTERN, MarkBudget
 from crawlproject.frontier.guard.watched_patterns import GuardLimits, Pattern, ServerGuard
+from crawlproject.frontier.state import StateReader
 
 PAGES = 6
 #: Marks of a pattern that takes 100 with what is beside them.
@@ -33,7 +34,7 @@ def servers(count: int, budget: MarkBudget) -> list[list[str]]:
             assert page is not None
             page.learn([f"{key}/p/{number + 1}"])
             dropped[server] += page.spent
-            assert budget.held <= budget.most
+            assert budget.held <= budget.max_marks
     return dropped
 
 
@@ -84,8 +85,8 @@ def test_a_pattern_that_grows_or_begins_again_is_counted_once() -> None:
 
 def test_what_was_stored_is_counted() -> None:
     """After a restart, from the first moment on."""
-    stored = ServerGuard()
-    stored.shown = [pattern(f"/{name}/#", SIZE, same=same).row for name, same in (("a", 3), ("b", 1), ("c", 2))]
+    rows = [pattern(f"/{name}/#", SIZE, same=same).to_state() for name, same in (("a", 3), ("b", 1), ("c", 2))]
+    stored = ServerGuard.from_state(StateReader("guard", {"patterns": rows}))
     guard = Guard(GuardLimits(), lambda _: None, budget=MarkBudget(100))
     guard.restored(stored)
     assert guard.budget.held == 100

@@ -106,7 +106,8 @@ def test_other_servers_are_bounded() -> None:
         for _ in range(2 if number else 1):
             shared.add(str(number))
     shared.add("new")
-    assert (len(shared.rows), shared.count("0"), shared.count("1"), shared.count("new")) == (MAX_OTHERS, 0, 2, 1)
+    assert len(shared.to_state()["pages"]) == MAX_OTHERS
+    assert (shared.count("0"), shared.count("1"), shared.count("new")) == (0, 2, 1)
 
 
 def shown(frontier: Frontier, *contents: int) -> list[int]:
@@ -152,8 +153,8 @@ def test_contents_of_a_run_are_bounded() -> None:
     for content in range(3 * MAX_CONTENTS):
         run.add(content)
         run.add(0)
-    assert len(run.rows) == MAX_CONTENTS
-    assert [content for content, _ in run.rows[-2:]] == [3 * MAX_CONTENTS - 1, 0]
+    assert len(run.to_state()["times"]) == MAX_CONTENTS
+    assert [content for content, _ in run.to_state()["times"][-2:]] == [3 * MAX_CONTENTS - 1, 0]
 
 
 @pytest.mark.parametrize(

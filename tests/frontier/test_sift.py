@@ -101,10 +101,10 @@ def test_what_the_guard_knows_outlives_the_process(opened: Callable[[], Frontier
     frontier.server(A).guard.visit_ids.learned = ["visit"]
     frontier.learn_content(A, copy=True)
     set_guarded(frontier, frontier.server(A), "copies")
-    known = frontier.server(A).guard.shown
+    known = frontier.server(A).guard.to_state()["patterns"]
     frontier = opened()
     server = frontier.server(A)
-    assert known == server.guard.shown == [["/item/#", 4, 0, 2, 1, 2, 2, 0, 0, "AgAAAAQAAAAGAAAA"]]
+    assert known == server.guard.to_state()["patterns"] == [["/item/#", 4, 0, 2, 1, 2, 2, 0, 0, "AgAAAAQAAAAGAAAA"]]
     assert server.guard.patterns["/item/#"].marks.tolist() == [2, 4, 6]
     assert (server.guard.spent, server.guard.visit_ids.learned) == (["/edit?t"], ["visit"])
     assert (server.pages, server.copies, server.guarded) == (1, 1, "copies")

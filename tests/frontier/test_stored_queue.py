@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crawlproject.frontier import Entry, QueueRows, StoredUrlQueue, UrlQueue
 from crawlproject.frontier.entry import path_of
-from crawlproject.frontier.queues.sort_key import PLACE_BYTES
+from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES
 from crawlproject.frontier.queues.stored_queue import SPARE
 
 SERVER = "http://a.example"
@@ -181,7 +181,7 @@ def test_the_store_is_read_once_for_many_pops() -> None:
     queue = queue_over(rows, window=10)
     for number in range(1000):
         queue.push(Entry(url(number)), path_of(url(number), SERVER), number)
-    assert len(queue._head) <= (10 + 2 * SPARE) * PLACE_BYTES
+    assert len(queue._head) <= (10 + 2 * SPARE) * SORT_KEY_BYTES
     for number in range(900):
         assert queue.pop(SERVER).url == url(number)
     assert rows.reads <= 900 / SPARE + 1

@@ -139,3 +139,18 @@ def test_a_full_disk_costs_a_line_in_the_log(path: Path, caplog: pytest.LogCaptu
     assert known == [f"http://a.example/{key}" for key in range(1, 20)]
     assert len([record for record in caplog.records if "cannot be written" in record.message]) <= 1
     assert opened(path).first(1, "x", 0) == "http://a.example/1"
+
+
+def test_contents_that_waited_are_written_at_the_end(path: Path) -> None:
+    """There is room again when the crawl ends: the next run knows them all."""
+    file = opened(path)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(HEADER) + 100, hard))
+    try:
+        for key in range(1, 20):
+            assert file.first(key, f"http://a.example/{key}", 0) is None
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    file.close()
+    file = opened(path)
+    assert [file.first(key, "x", 0) for key in range(1, 20)] == [f"http://a.example/{key}" for key in range(1, 20)]

@@ -80,6 +80,7 @@ def test_it_can_be_read_while_it_is_written(path: Path) -> None:
     [
         ({"spider": "other"}, "belongs to the spider 'other', not to 'web'"),
         ({"format": FORMAT + 1}, "newer version"),
+        ({"format": 0}, "unknown format"),
         ({"kind": "cookbook"}, "of another kind: 'cookbook'"),
         ({"order": "arrival"}, "sorted by arrival"),
         ({"spider": None, "format": "x"}, "damaged"),

@@ -19,7 +19,6 @@ from crawlproject.frontier import (
     Session,
 )
 from crawlproject.storage import DiskFrontierStore, DiskStore, StoreError, StoreLabel
-from crawlproject.storage.directory import FORMAT
 from crawlproject.storage.rocks import Batch
 
 SERVERS = [f"http://{name}.example" for name in "abc"]
@@ -225,31 +224,27 @@ def test_a_damaged_record_is_an_error(disk: OnDisk) -> None:
         disk.open()
 
 
-def test_a_store_of_format_2(disk: OnDisk) -> None:
-    """Its records hold the number of URLs, with the places of the best behind them: it goes on, and is of this one."""
-    fetch(disk.frontier, 0.0)
+@pytest.mark.parametrize(
+    ("table", "key", "record", "error"),
+    [
+        ("servers", b"\0\0\0\1", {"failures": "x"}, "the record of http://b.example .*server.failures='x'"),
+        ("servers", b"\0\0\0\1", {"version": 9}, "the record of http://b.example .*state of version 9"),
+        ("servers", b"\0\0\0\1", {"ready_at": None}, "the record of http://b.example .*"),
+        ("state", b"frontier", {"learned": 5}, "what was learned over all servers .*frontier.learned=5"),
+    ],
+)
+def test_a_wrong_value_in_a_record(disk: OnDisk, table: str, key: bytes, record: dict, error: str) -> None:
+    """One line that names store, server and value; the store is left as it is."""
     disk.store.commit()
     rocks = disk.store.rocks
-    lengths = dict(rocks.rows("lengths", b""))
     batch = Batch(rocks)
-    for key, data in rocks.rows("servers", b""):
-        text = json.dumps({"urls": int.from_bytes(lengths[key], "big"), **json.loads(data)}).encode()
-        batch.put("servers", key, len(text).to_bytes(4, "big") + text + b"x" * 17)
-        batch.delete("lengths", key)
+    batch.put(table, key, json.dumps(json.loads(rocks.get(table, key) or b"") | record).encode())
     rocks.write(batch)
-    label = disk.folder / "store.json"
-    label.write_text(json.dumps(json.loads(label.read_text()) | {"format": 2}))
-    disk.reopen()
-    assert len(disk.frontier) == 29
-    assert json.loads(label.read_text())["format"] == FORMAT
-    urls = [fetch(disk.frontier, 100.0 + i) for i in range(4)]
-    disk.store.commit()
-    disk.reopen()
-    assert len(disk.frontier) == 25
-    urls += [fetch(disk.frontier, 200.0 + i) for i in range(25)]
-    assert len(set(urls)) == 29
-    disk.frontier.check()
     disk.store.close()
+    for _ in range(2):
+        with pytest.raises(StoreError, match=rf"{disk.folder}: damaged: {error}") as raised:
+            disk.open()
+        assert "\n" not in str(raised.value)
 
 
 def test_servers_keep_their_numbers(disk: OnDisk) -> None:

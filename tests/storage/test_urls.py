@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.frontier.queues.sort_key import PLACE_BYTES
+from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES
 from crawlproject.storage import DiskStore, DiskUrlRows
 from crawlproject.storage.directory import StoreLabel
 
@@ -97,7 +97,7 @@ def test_urls_are_found_by_their_digest(steps: list[tuple], recent: int) -> None
         model: dict[tuple[int, int], tuple[bytes, bytes]] = {}
         committed = dict(model)
         for serial, (name, *args) in enumerate(steps):
-            place, row = serial.to_bytes(PLACE_BYTES, "big"), b"row %d" % serial
+            place, row = serial.to_bytes(SORT_KEY_BYTES, "big"), b"row %d" % serial
             old = None if name == "read" else model.get(tuple(args))
             match name:
                 case "put":

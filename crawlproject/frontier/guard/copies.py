@@ -1,6 +1,6 @@
-"""What the copies on a server's pages say about it: that it goes round in a circle, or mirrors another server.
+"""Detects servers that repeat their own pages in a circle, and servers that mirror another one, from copies of pages.
 
-Both are part of a server's record, so they are stored and restored together with its URLs.
+Both records are stored with their server.
 """
 
 from __future__ import annotations
@@ -9,49 +9,50 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self
 
     from crawlproject.frontier.server import Server
+    from crawlproject.frontier.state import StateReader
 
-#: Copies of one content since a server last showed one not met in its run: from then on they may be a circle.
+#: Copies of one content, since the last content that is new in the run, from which on they may be a circle.
 MIN_TIMES = 20
-#: Contents watched of a server.
+#: Contents watched per server.
 MAX_CONTENTS = 64
 
-#: Equal pages of two servers before they can be mirrors: a few (error pages, parked domains) say nothing.
+#: Equal pages of two servers before they can be mirrors: a few (error pages, parked domains) prove nothing.
 MIN_SHARED = 20
-#: Of the pages fetched of the smaller one, how many must be equal: a mirror that lags behind has some of its own.
+#: Share of the smaller server's pages that must be equal: a mirror that lags behind has some pages of its own.
 MIN_SHARE = 0.8
-#: Other servers counted of a server.
+#: Other servers counted per server.
 MAX_OTHERS = 64
 
 
 class CopyRun:
-    """Contents that a server has shown again since the last of its pages with a new one.
+    """Contents that a server has repeated since its last page with a new one: a run of copies.
 
-    A copied tree brings one content after another, however large it is; a server that answers any address with one
-    page, or a few, brings these again and again.  So each copy that the run has not had yet starts the count again.
-    Memory: ``MAX_CONTENTS`` contents; the one met longest ago makes room.
+    A copied tree, however large, repeats each content once; a server that answers any address with a few pages repeats
+    these again and again.  So a copy that is new in the run starts the count again.
+    Memory: ``MAX_CONTENTS`` contents; the least recent one is dropped.
     """
 
-    #: What is stored, see ``frontier.snapshot``.
-    KEPT = ("rows",)
-
     def __init__(self) -> None:
-        self._times: dict[int, int] = {}  # by content, the one met longest ago first
+        self._times: dict[int, int] = {}  # by content, the least recent one first
 
-    @property
-    def rows(self) -> list[list[int]]:
+    def to_state(self) -> dict[str, Any]:
         """Content and times, as plain values."""
-        return [[content, times] for content, times in self._times.items()]
+        return {"times": [[content, times] for content, times in self._times.items()]}
 
-    @rows.setter
-    def rows(self, rows: list[list[int]]) -> None:
-        self._times = {int(content): int(times) for content, times in rows}
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        run = cls()
+        run._times = {int(content): int(times) for content, times in state.rows("times", 2)}
+        return run
 
     def add(self, content: int) -> int:
-        """``content`` was shown once more; how often in a row of nothing but contents that the run has had.
+        """Count a copy of ``content``; returns how often it came since the last copy that was new in the run.
 
-        O(1), O(MAX_CONTENTS) for one that it has not had.
+        O(1), O(MAX_CONTENTS) for one that is new in the run.
         """
         times = self._times.pop(content, None)
         if times is None:
@@ -61,43 +62,43 @@ class CopyRun:
 
 
 class SharedPages:
-    """How many pages of a server are the same in their place (path and query) on other servers that had them first.
+    """For each other server: how many pages are equal to its page at the same path and query, which was fetched first.
 
-    Only these count, as in Bharat and Broder (1999): servers that answer anything with one error page are not mirrors
-    of each other.  Memory: ``MAX_OTHERS`` servers; the one with the fewest shared pages makes room.
+    Only these count, as in Bharat and Broder (1999): servers that answer anything with one error page are not mirrors.
+    Memory: ``MAX_OTHERS`` servers; the one with the fewest shared pages is dropped.
     """
 
-    #: What is stored, see ``frontier.snapshot``.
-    KEPT = ("is_mirror", "rows")
-
     def __init__(self) -> None:
-        self.is_mirror = False  # it was found to be one, and demoted
+        self.is_mirror = False  # it was found to be a mirror, and demoted
         self._pages: dict[str, int] = {}
 
-    @property
-    def rows(self) -> list[list[Any]]:
-        """Server and pages, as plain values."""
-        return [[server, pages] for server, pages in self._pages.items()]
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"is_mirror": self.is_mirror, "pages": self._pages}
 
-    @rows.setter
-    def rows(self, rows: list[list[Any]]) -> None:
-        self._pages = {str(server): int(pages) for server, pages in rows}
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        shared = cls()
+        shared.is_mirror = state.flag("is_mirror", default=False)
+        shared._pages = state.counts("pages")
+        return shared
 
     def add(self, first: str) -> None:
-        """One more page is the same as in its place on the server ``first``. O(1), O(MAX_OTHERS) for a new server."""
+        """Count a page that is equal on the server ``first``. O(1), O(MAX_OTHERS) for a new server."""
         if first not in self._pages and len(self._pages) >= MAX_OTHERS:
             del self._pages[min(self._pages, key=self._pages.__getitem__)]
         self._pages[first] = self._pages.get(first, 0) + 1
 
     def count(self, first: str) -> int:
-        """Pages that are the same on the server ``first``."""
+        """Pages that are equal on the server ``first``."""
         return self._pages.get(first, 0)
 
 
 def is_circle(url: str, links: Iterable[str | None]) -> bool:
-    """Whether the page at ``url`` stands where one of its own ``links`` leads to, seen from a directory above.
+    """Whether one of the page's ``links`` repeats the end of its path below its directory: ``/a/`` links to ``/a/a/``.
 
-    Then its copies lead to ever longer paths: ``/a/`` links to ``/a/a/``.  O(length of the links).
+    Then its copies lead to ever longer paths.  O(length of the links).
     """
     path = url.partition("#")[0].partition("?")[0]
     directory = path[: path.rfind("/") + 1]

@@ -1,10 +1,10 @@
-"""Traps that show only in what a server does from page to page: URLs that lead to nothing but more of their kind.
+"""Detects traps by what a server shows from page to page: URLs that lead only to more of their kind.
 
-A *pattern* is what the URLs of a family have in common (``urls.pattern``), or the rule of ``urls.traps`` that doubts
-them.  Evidence decides: of a pattern whose pages link to others of it, each page is asked whether it shows anything
-(text, numbers, pictures) that no page of the pattern showed before, or links to another pattern whose pages do.  Where
-page after page shows the same, the URLs that they find of their pattern come last; after some more of them, and after
-nothing new was shown meanwhile, these are dropped and no more are followed.
+A *pattern* is what a family of URLs has in common (``urls.pattern``), or the rule of ``urls.traps`` that doubts them.
+Evidence decides.  Each page of a pattern whose pages link to each other is compared with those before it: does it show
+anything new (text, numbers, pictures), or link to another pattern whose pages do?  If page after page shows the same,
+the URLs of the pattern that they link to rank last; after some more such pages they are dropped, and no more are
+followed.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ if TYPE_CHECKING:
     from crawlproject.frontier.guard.watched_patterns import Marks
     from crawlproject.frontier.server import Server
 
-#: What is left of the quality of a URL that is to come last.
+#: Factor on the quality of a URL that ranks last.
 DEMOTION = 1e-9
-#: Its priority, by which it is known while it waits.
+#: Its priority, which marks it in the queue.
 DEMOTED = -1
 
-#: Why all URLs of a server come last. A store of an earlier version may have others, which hold no longer.
+#: Reasons for ranking a server last. A store of an earlier version may have others, which no longer apply.
 COPIES, REFUSED = "copies", "refused"
 REASONS = frozenset((COPIES, REFUSED))
 
-#: Rules whose URLs are told apart by their pattern as well.
+#: Rules whose URLs are divided by their pattern as well.
 _BY_PATTERN = frozenset({"calendar", "nested_url"})
 
 
 def demoted(entry: Entry) -> Entry:
-    """``entry``, to come last."""
+    """``entry``, ranked last."""
     return entry._replace(quality=entry.quality * DEMOTION, priority=DEMOTED)
 
 
 class Guard:
     """Judges links by the pages they stand on.
 
-    ``server_of``: the server of a key, None where it was never met.  ``is_released``: whether a server is not judged.
-    ``rules``: which URLs are doubted by themselves.  ``budget``: memory for what patterns have shown.
+    ``server_of``: the server of a key, None if it is new.  ``is_released``: whether a server is exempt.
+    ``rules``: which URLs are doubted by their look.  ``budget``: memory for what patterns have shown.
     """
 
     def __init__(
@@ -72,16 +72,16 @@ class Guard:
         self.server_of = server_of
         self.is_released = is_released
         self.rules = TrapRules() if rules is None else rules
-        #: The pattern of a canonical URL; None where nothing in it varies. O(length): 3-6 us, unless it is known.
+        #: The pattern of a canonical URL; None if nothing in it varies. O(length): 3-6 us, unless it is cached.
         self.name_of: Callable[[str], str | None] = remembering(self._name_of)
 
     def page(
         self, url: str, marks: Callable[[], Marks | None], *, is_copy: bool = False, is_known: bool = False
     ) -> GuardedPage | None:
-        """The page at the canonical ``url``, whose links are to be judged; None where they are not. O(length).
+        """The page at the canonical ``url``, whose links are to be judged; None if the server is exempt. O(length).
 
-        ``marks``: what it shows, asked for at most once, and only if its pattern is watched; None where that is not
-        known.  ``is_copy``: its content was met before.  ``is_known``: the page itself was, so that it says nothing.
+        ``marks``: returns what the page shows, None if that is unknown; called at most once, and only if its pattern is
+        watched.  ``is_copy``: its content was met before.  ``is_known``: the page itself was, so it is no evidence.
         """
         key = server_key(url)
         server = self.server_of(key)
@@ -90,7 +90,7 @@ class Guard:
         return GuardedPage(self, server, self.name_of(url), None if is_known else marks, is_copy=is_copy)
 
     def restored(self, known: ServerGuard) -> None:
-        """A server's patterns come from a stored crawl. O(patterns)."""
+        """Count the patterns of a server that was restored. O(patterns)."""
         for pattern in known.patterns.values():
             self.budget.keep(pattern)
 
@@ -101,18 +101,18 @@ class Guard:
         return DOUBT + (pattern_of(url) or reason if reason in _BY_PATTERN else reason)
 
     def standing_out(self, server: Server) -> str:
-        """Why all URLs of ``server`` are to come last: copies, refused; empty where they are not. O(1)."""
+        """Reason for ranking ``server`` last: copies, refused; empty if none. O(1)."""
         limits, known = self.limits, server.guard
         if self.is_released(server.key):
             return ""
-        if server.pages >= limits.LEAST_SERVER_PAGES and 0 < limits.server_copies * server.pages <= server.copies:
+        if server.pages >= limits.MIN_SERVER_PAGES and 0 < limits.server_copies * server.pages <= server.copies:
             return COPIES
         if known is None or not 0 < limits.server_refused <= known.refused:
             return ""
         return REFUSED if known.refused >= limits.REFUSED_PER_PAGE * known.listed else ""
 
     def learn_content(self, server: Server, url: str, *, copy: bool) -> None:
-        """A page was read. O(length)."""
+        """Count a page in its pattern. O(length)."""
         if (server.guard is None and not copy) or self.is_released(server.key):
             return
         name = self.name_of(url)
@@ -128,7 +128,7 @@ class Guard:
 class GuardedPage:
     """A page whose links are judged: ``refuses`` before they are tested against the seen-set, ``learn`` after.
 
-    A page whose pattern is not watched counts as new: there is nothing to compare it with.
+    A page whose pattern is not watched counts as new, because there is nothing to compare it with.
     """
 
     __slots__ = ("_family", "_guard", "_is_copy", "_is_new", "_marks", "_name", "_watched", "server", "spent")
@@ -143,7 +143,7 @@ class GuardedPage:
         is_copy: bool,
     ) -> None:
         self.server = server
-        #: After ``learn``: patterns that by this page have turned out to be endless.
+        #: After ``learn``: patterns that this page has shown to be endless.
         self.spent: list[str] = []
         self._guard = guard
         self._name = name
@@ -151,22 +151,22 @@ class GuardedPage:
         self._marks = marks
         self._is_copy = is_copy
         self._is_new = True
-        self._watched: list[Pattern] = []  # its pattern, and the script that this is of
+        self._watched: list[Pattern] = []  # its pattern, and the script of that pattern
         known = server.guard
         if is_doubted(name) or (known is not None and (name in known.patterns or self._family in known.patterns)):
             self._watch()
 
     @property
     def refuses_some(self) -> bool:
-        """Whether there may be links that it refuses. O(1)."""
+        """Whether it may refuse links. O(1)."""
         known = self.server.guard
         return known is not None and (bool(known.spent) or self._is_full)
 
     def refuses(self, url: str) -> bool:
-        """Whether the link to the canonical ``url`` is not followed, nor remembered as met.
+        """Whether the link to the canonical ``url`` is neither followed nor remembered as met.
 
-        That are links to a pattern that is dropped, on a page that itself shows nothing new, and those to doubted
-        URLs on any page.  O(1), O(length) where its server is under suspicion.
+        So are links to a dropped pattern if the page shows nothing new, or if the URL is doubted.
+        O(1), O(length) if patterns of the server are watched.
         """
         known = self.server.guard
         if known is None or not self.is_own(url):
@@ -179,7 +179,7 @@ class GuardedPage:
         return False
 
     def observe(self, url: str, links: Iterable[str | None]) -> list[str]:
-        """Look for ids of visits in those of the ``links`` that lead to its own server; see ``VisitIds``. O(length)."""
+        """Look for visit ids in the ``links`` to the page's own server; see ``VisitIds``. O(length)."""
         if not may_have_id(url):
             return []
         self.server.guard = self.server.guard or ServerGuard()
@@ -187,7 +187,7 @@ class GuardedPage:
         return self.server.guard.visit_ids.observe(url, own)
 
     def learn(self, new: Iterable[str]) -> set[str]:
-        """Take in the page's links that were met for the first time; those to be demoted. O(length) each."""
+        """Learn from the page's ``new`` links; returns those to be demoted. O(length) each."""
         guard, limits = self._guard, self._guard.limits
         sideways: set[str] = set()
         last: set[str] = set()
@@ -220,10 +220,10 @@ class GuardedPage:
         return bool(self._watched) and self._watched[0].is_full(self._guard.limits)
 
     def _watch(self) -> None:
-        """Compare the page with those of its pattern and script before it; the first one is new."""
+        """Compare the page with earlier ones of its pattern and script; the first one is new."""
         assert self._name is not None
         known = self.server.guard = self.server.guard or ServerGuard()
-        names = [self._name] if self._family is None else [self._family, self._name]  # should one make room for another
+        names = [self._name] if self._family is None else [self._family, self._name]  # watched last, it is not dropped
         self._watched = [known.watch(name) for name in names][::-1]
         marks = None if self._marks is None else self._marks()
         if marks is not None:
@@ -233,7 +233,7 @@ class GuardedPage:
             self._is_new = not known.is_spent(self._name)
 
     def _leads_to(self, name: str) -> bool:
-        """Count a link to another pattern; whether it may lead to anything new."""
+        """Count a link to another pattern; returns whether it may lead to anything new."""
         known = self.server.guard
         if known is None:
             return not is_doubted(name)
@@ -264,7 +264,7 @@ class GuardedPage:
                 self.spent.append(pattern.name)
 
     def _demotes(self, *, has_news: bool) -> bool:
-        """Whether the URLs that the page finds of its own pattern, or script, come last."""
+        """Whether the page's links to its own pattern, or script, rank last."""
         limits = self._guard.limits
         if not self._watched:
             return False
@@ -275,7 +275,7 @@ class GuardedPage:
         return pattern.is_demoted(limits) or is_last(self.server.guard, pattern.name, limits)
 
     def _vote(self, server: Server | None, name: str | None) -> bool:
-        """A URL of another ``server`` was found; whether it is to come last."""
+        """Count a link to another ``server``; returns whether it ranks last."""
         known = None if server is None or self._guard.is_released(server.key) else server.guard
         if known is not None and name in known.patterns:
             known.patterns[name].votes += 1
@@ -283,13 +283,13 @@ class GuardedPage:
 
 
 def _feeds_on_itself(pattern: Pattern) -> bool:
-    """Whether it may be dropped: of dates, all of whose URLs go then, only where most were found on its own pages."""
+    """Whether it may be dropped; a pattern of dates only if most of its URLs were found on its own pages."""
     return is_doubted(pattern.name) or not is_endless_by_nature(pattern.name) or pattern.own > pattern.votes
 
 
 def is_last(known: ServerGuard | None, name: str, limits: GuardLimits) -> bool:
-    """Whether URLs of the pattern ``name`` come last wherever they are found: dropped ones, and doubted ones until
-    some of them have shown something new."""
+    """Whether URLs of the pattern ``name`` always rank last: dropped ones, and doubted ones until some of their pages
+    have shown something new."""
     if known is not None and known.is_spent(name):
         return True
     pattern = None if known is None else known.patterns.get(name)
@@ -297,9 +297,9 @@ def is_last(known: ServerGuard | None, name: str, limits: GuardLimits) -> bool:
 
 
 def is_dropped(entry: Entry, name: str | None, spent: str) -> bool:
-    """Whether an ``entry`` that waits, of the pattern ``name``, goes with the pattern ``spent``.
+    """Whether a queued ``entry`` of the pattern ``name`` is dropped with the pattern ``spent``.
 
-    Of dates and doubted URLs all do, of other patterns those that were found on pages without anything new.
+    Of dates and doubted URLs all are, of other patterns those found on pages that showed nothing new.
     """
     is_of_it = name == spent or family_of(name) == spent
     return is_of_it and (entry.priority == DEMOTED or is_endless_by_nature(spent))

@@ -1,4 +1,4 @@
-"""Bounds the memory of what watched patterns have shown, over all servers."""
+"""Bounds the memory of the marks of all watched patterns, over all servers."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ from zlib import crc32
 if TYPE_CHECKING:
     from crawlproject.frontier.guard.watched_patterns import Pattern
 
-#: Marks held of all patterns of all servers, of four bytes each: 32 MiB.
+#: Marks held of all patterns of all servers, four bytes each: 32 MiB.
 MAX_ALL_MARKS = 1 << 23
 
-#: What a pattern with marks takes beside them, in marks: 260 bytes.
+#: Overhead of a pattern with marks, in marks: 260 bytes.
 PER_PATTERN = 64
 
 
 class MarkBudget:
-    """Forgets the marks of some pattern where all together are too many: one whose last page showed something new.
+    """Forgets the marks of some pattern if there are too many in all: of one whose last page showed something new.
 
-    The next page of such a pattern counts as new, as its first page does: a trap is followed for some more pages, and
-    no page is lost.  Patterns whose last page showed nothing new lose their marks only where there are no others.
-    They are picked by a hash of a counter: servers are visited in turn, so the pattern compared least recently is the
-    one needed next.
+    The next page of that pattern counts as new, as its first page did: a trap is followed for some more pages, and no
+    page is lost.  Patterns whose last page showed nothing new are chosen only if there are no others.
+    A hash of a counter chooses, not the time of the last comparison: servers are visited in turn, so the pattern
+    compared least recently is needed next.
     """
 
-    def __init__(self, most: int = MAX_ALL_MARKS) -> None:
-        self.most = most
+    def __init__(self, max_marks: int = MAX_ALL_MARKS) -> None:
+        self.max_marks = max_marks
         #: Marks held, with ``PER_PATTERN`` for each pattern.
         self.held = 0
         #: How many times a pattern's marks were forgotten.
         self.forgotten = 0
-        self._fresh: list[Pattern] = []  # the last page showed something new
-        self._suspected: list[Pattern] = []
-        self._places: dict[int, tuple[list[Pattern], int, int]] = {}  # by identity: where it is, marks counted of it
+        self._fresh: list[Pattern] = []  # their last page showed something new
+        self._repeating: list[Pattern] = []
+        self._places: dict[int, tuple[list[Pattern], int, int]] = {}  # by identity: its list, its index, its size
 
     def keep(self, pattern: Pattern) -> None:
-        """The pattern was compared: count its marks; where all are too many, forget some. Amortized O(1)."""
+        """Count the marks of a pattern that was compared, and forget some if there are too many. Amortized O(1)."""
         self._remove(pattern)
         size = len(pattern.marks) + PER_PATTERN
         if pattern.marks:
-            patterns = self._suspected if pattern.is_suspected else self._fresh
+            patterns = self._repeating if pattern.repeats_itself else self._fresh
             self._places[id(pattern)] = (patterns, len(patterns), size)
             patterns.append(pattern)
             self.held += size
-        while self.held > self.most:
-            patterns = self._fresh or self._suspected
+        while self.held > self.max_marks:
+            patterns = self._fresh or self._repeating
             self._forget(patterns[crc32(b"%d" % self.forgotten) % len(patterns)])
 
     def _forget(self, pattern: Pattern) -> None:

@@ -1,24 +1,27 @@
-"""Parameters that a server fills anew on each visit, whatever their name: ids of sessions that no list knows.
+"""Detects parameters that a server changes on each visit, whatever their name: session ids that no list knows.
 
-The sign is a page that was asked for with one id and hands out links that all have another one.  A parameter that
-leads anywhere (the id of a forum) keeps its value on its own pages, or has several of them on one.
+The sign is a page requested with one id whose links all have another one.  A parameter that selects a page (the id of a
+forum) keeps its value on its own pages, or has several values on one page.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self
+
+    from crawlproject.frontier.state import StateReader
 
 #: Pages that must show the sign before it is believed.
 EVIDENCE = 2
 
-#: Links with the same other id that such a page must have.
-LEAST_LINKS = 2
+#: Links with the same other id that the page must have.
+MIN_LINKS = 2
 
-#: Parameters remembered of a server, those under suspicion and those cleared of it.
+#: Parameters remembered per server: candidates, and cleared ones.
 MAX_NAMES = 16
 
 _name = re.compile(r"[A-Za-z0-9_.~-]+").fullmatch
@@ -33,22 +36,30 @@ def may_have_id(url: str) -> bool:
 
 
 class VisitIds:
-    """What is known of one server's parameters."""
+    """Parameters of one server: learned ones are visit ids, cleared ones are not."""
 
-    #: What is stored, see ``frontier.snapshot``.
-    KEPT = ("learned", "cleared")
-
-    __slots__ = ("_suspects", "cleared", "learned")
+    __slots__ = ("_candidates", "cleared", "learned")
 
     def __init__(self) -> None:
         self.learned: list[str] = []
         self.cleared: list[str] = []
-        self._suspects: dict[str, dict[str, str]] = {}  # name -> id handed out -> page that did
+        self._candidates: dict[str, dict[str, str]] = {}  # name -> id handed out -> page that did
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values; parameters that showed the sign once are not stored."""
+        return {"learned": self.learned, "cleared": self.cleared}
+
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        ids = cls()
+        ids.learned, ids.cleared = state.texts("learned"), state.texts("cleared")
+        return ids
 
     def observe(self, page: str, links: Iterable[str]) -> list[str]:
-        """Learn from the canonical ``links`` of a page to its own server; pages that showed a sign now believed.
+        """Learn from the canonical ``links`` of a page to its own server; the pages that made it learn a new id.
 
-        Empty where nothing new was learned.  O(length), O(1) for a page without an id in its URL.
+        Empty if nothing new was learned.  O(length), O(1) for a page without an id in its URL.
         """
         names = {name: value for name, value in _parameters(page) if _looks_like_id(value) and _name(name)}
         found: dict[str, list[str]] = {name: [] for name in names}
@@ -65,15 +76,15 @@ class VisitIds:
     def _judge(self, name: str, own: str, values: list[str], page: str) -> list[str]:
         if len(set(values)) > 1 or values[0] == own or not _looks_like_id(values[0]):
             self.cleared = [*self.cleared, name][-MAX_NAMES:]
-            self._suspects.pop(name, None)
+            self._candidates.pop(name, None)
             return []
-        if len(values) < LEAST_LINKS:
+        if len(values) < MIN_LINKS:
             return []
-        pages = self._suspects.setdefault(name, {})
+        pages = self._candidates.setdefault(name, {})
         pages[values[0]] = page
         if len(pages) < EVIDENCE:
-            if len(self._suspects) > MAX_NAMES:
-                del self._suspects[next(iter(self._suspects))]
+            if len(self._candidates) > MAX_NAMES:
+                del self._candidates[next(iter(self._candidates))]
             return []
         self.learned = [*self.learned, name]
-        return list(self._suspects.pop(name).values())
+        return list(self._candidates.pop(name).values())

@@ -1,29 +1,35 @@
-"""Patterns of URLs under watch: what their pages showed, and when that condemns them.
+"""Watched patterns of URLs: what their pages showed, and when that is enough to drop them.
 
-See ``frontier.guard``.  Memory: at most ``MAX_PATTERNS`` patterns a server, each with at most ``MAX_MARKS`` marks of
-four bytes, of all servers at most ``mark_budget.MAX_ALL_MARKS``; only patterns whose pages lead to others of the same
-pattern, and those that these lead to.
+See ``frontier.guard.judge``.  Only patterns whose pages link to the same pattern are watched, and those that these link
+to.  Memory: at most ``MAX_PATTERNS`` patterns a server, each with at most ``MAX_MARKS`` marks of four bytes; of all
+servers at most ``mark_budget.MAX_ALL_MARKS``.
 """
 
 from __future__ import annotations
 
+import sys
 from array import array
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 from crawlproject.frontier.guard.visit_ids import VisitIds
 from crawlproject.urls.pattern import is_of_dates, script_of
 
+if TYPE_CHECKING:
+    from typing import Self
+
+    from crawlproject.frontier.state import StateReader
+
 #: What a page shows: 32-bit hashes; odd for a number, even for text and pictures.
 Marks: TypeAlias = frozenset[int]
 
-#: Patterns watched of a server; the least suspicious one makes room.
+#: Patterns watched of a server; the one with the least evidence is dropped.
 MAX_PATTERNS = 64
-#: Marks remembered of a pattern; one that has more begins again with its newest page.
+#: Marks remembered of a pattern; one with more starts again with its newest page.
 MAX_MARKS = 4096
-#: Numbers that are new on a page before they say anything: counters and times of generation are new on each.
-LEAST_NUMBERS = 5
+#: New numbers on a page before they count: counters and generation times are new on every page.
+MIN_NUMBERS = 5
 
 #: The marks of a pattern without any; never changed, as most patterns share it.
 _NO_MARKS = array("I")
@@ -34,39 +40,40 @@ DOUBT = "!"
 
 @dataclass(frozen=True)
 class GuardLimits:
-    """When a pattern is dropped, when its URLs come last, and when a server does; 0 switches a rule off."""
+    """When a pattern is dropped, and when its URLs, or a server, rank last; 0 switches a rule off."""
 
     #: Pages in a row that show the same, until a pattern of dates, or of URLs that a rule doubts, is dropped.
     max_dates: int = 5
-    #: The same for other patterns, beside one for each ``NEWS_PER_PAGE`` pages that showed something new.
+    #: The same for other patterns, plus one for each ``NEWS_PER_PAGE`` pages that showed something new.
     max_same: int = 8
-    #: URLs that a pattern may find of itself before no more are followed, beside 100 for each found elsewhere; from a
-    #: tenth of it on they come last.
+    #: URLs of a pattern found on its own pages before no more are followed, plus 100 for each found elsewhere; from a
+    #: tenth of that on they rank last.
     max_own_urls: int = 10_000
     #: Share of copies among a pattern's pages from which it is demoted.
     pattern_copies: float = 0.5
-    #: Share of copies among a server's pages from which all its URLs come last.
+    #: Share of copies among a server's pages from which it ranks last.
     server_copies: float = 0.5
-    #: URLs refused of a server from which all its URLs come last, where that is 20 times its pages.
+    #: URLs refused of a server from which it ranks last, if that is 20 times its pages.
     server_refused: int = 1000
 
     NEWS_PER_PAGE: ClassVar[int] = 10
-    #: How many times as many pages in a row condemn a script with all its patterns.
+    #: Factor on the pages in a row that drop a script with all its patterns.
     PATTERNS: ClassVar[int] = 4
-    #: Pages in a row that show the same before the URLs that they find of their pattern come last.
+    #: Pages in a row that show the same before the URLs of their pattern on them rank last.
     DEMOTED_FROM: ClassVar[int] = 3
-    #: URLs of a pattern found on pages without new text, and not fetched yet, up to which further ones are news.
+    #: Unfetched URLs of a pattern found on pages without new text, up to which further ones count as news.
     MAX_UNREAD: ClassVar[int] = 100
-    #: Found of itself before a pattern is demoted, and as many more for each of its pages.
+    #: URLs found on its own pages before a pattern is demoted, and more for each of its pages, and for each URL found
+    #: elsewhere.
     OWN_URLS: ClassVar[int] = 200
     OWN_URLS_PER_PAGE: ClassVar[int] = 10
     OWN_URLS_PER_VOTE: ClassVar[int] = 100
     REFUSED_PER_PAGE: ClassVar[int] = 20
-    #: Pages with something new after which doubted URLs come in their turn.
+    #: Pages with something new after which doubted URLs no longer rank last.
     CLEARED_FROM: ClassVar[int] = 3
-    #: Pages before a share of copies says anything.
-    LEAST_PAGES: ClassVar[int] = 10
-    LEAST_SERVER_PAGES: ClassVar[int] = 50
+    #: Pages before a share of copies counts.
+    MIN_PAGES: ClassVar[int] = 10
+    MIN_SERVER_PAGES: ClassVar[int] = 50
 
 
 def is_doubted(name: str | None) -> bool:
@@ -75,12 +82,12 @@ def is_doubted(name: str | None) -> bool:
 
 
 def family_of(name: str | None) -> str | None:
-    """What the pattern ``name`` is a part of: one script with other parameters; None for most."""
+    """The script that the pattern ``name`` is a part of, with any parameters; None for most patterns."""
     return None if name is None or is_doubted(name) else script_of(name)
 
 
 def is_endless_by_nature(name: str) -> bool:
-    """Whether a server makes the URLs of ``name`` without having anything behind them: dates, and doubted ones."""
+    """Whether a server generates URLs of ``name`` without content of their own: dates, and doubted ones."""
     return is_doubted(name) or is_of_dates(name)
 
 
@@ -89,47 +96,54 @@ class Pattern:
     """What is known of one pattern of a server."""
 
     name: str
-    #: URLs found on its own pages or on other pages without new text; those found elsewhere.
+    #: URLs found on its own pages or on other pages without new text; URLs found elsewhere.
     own: int = 0
     votes: int = 0
-    #: Pages whose links were judged; of these, with something new on them.
+    #: Pages whose links were judged; how many of them showed something new.
     listed: int = 0
     news: int = 0
-    #: Pages in a row, the first of them included, that showed the same; the same, by their text alone.
+    #: Pages in a row, including the first of them, that showed the same; the same for their text alone.
     same: int = 0
     dry: int = 0
-    #: Pages whose content was judged; copies among these.
+    #: Pages whose content was compared; how many of them were copies.
     pages: int = 0
     copies: int = 0
     #: What its pages have shown.
     marks: array[int] = field(default_factory=lambda: _NO_MARKS, repr=False)
 
-    @property
-    def row(self) -> list[Any]:
-        """As it is stored: plain values; what its pages have shown only where that is being compared."""
+    def to_state(self) -> list[Any]:
+        """As plain values: name, the eight counts in the order of the fields, marks (base64, 4 bytes each).
+
+        Marks are stored only while pages repeat themselves.
+        """
         counts = [self.own, self.votes, self.listed, self.news, self.same, self.dry, self.pages, self.copies]
-        kept = self.marks.tobytes() if self.is_suspected else b""
-        return [self.name, *counts, b64encode(kept).decode()]
+        marks = _little_endian(self.marks).tobytes() if self.repeats_itself else b""
+        return [self.name, *counts, b64encode(marks).decode()]
 
     @classmethod
-    def of(cls, row: list[Any]) -> Pattern:
-        """From what ``row`` gave. Raises ValueError, TypeError for something else."""
-        name, *counts, marks = row
-        own, votes, listed, news, same, dry, pages, copies = map(int, counts)
-        shown = array("I", b64decode(marks))
-        return cls(str(name), own, votes, listed, news, same, dry, pages, copies, shown)
+    def from_state(cls, row: object) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        try:
+            name, *counts, text = cast("list[Any]", row)
+            own, votes, listed, news, same, dry, pages, copies = counts
+            marks = array("I", b64decode(text, validate=True))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"not a pattern: {str(row)[:60]}: {error}") from error
+        if type(name) is not str or any(type(count) is not int or count < 0 for count in counts):
+            raise ValueError(f"not a pattern: {str(row)[:60]}: must be a name, eight counts and marks")
+        return cls(name, own, votes, listed, news, same, dry, pages, copies, _little_endian(marks))
 
     @property
-    def is_suspected(self) -> bool:
-        """Whether its last page showed nothing new, by its text at least."""
+    def repeats_itself(self) -> bool:
+        """Whether its last page showed nothing new, at least in its text."""
         return self.same > 1 or self.dry > 1
 
     def forget(self) -> None:
-        """Compare its pages from the next one on, which counts as new if it shows any text."""
+        """Forget what its pages showed: the next one counts as new if it shows any text."""
         self.marks = _NO_MARKS
 
     def shows_new(self, marks: Marks) -> bool:
-        """Whether one of its pages, which shows ``marks``, shows anything that none before it did; they are kept.
+        """Whether a page with these ``marks`` shows anything that no earlier one did; remembers them.
 
         O(MAX_MARKS): 0.1 ms.
         """
@@ -140,10 +154,10 @@ class Pattern:
             else:
                 self.marks = self.marks + array("I", sorted(fresh))
         numbers = sum(mark & 1 for mark in fresh)
-        return not self.listed or len(fresh) > numbers or numbers >= LEAST_NUMBERS
+        return not self.listed or len(fresh) > numbers or numbers >= MIN_NUMBERS
 
     def count(self, *, own: int, is_new: bool, has_news: bool) -> None:
-        """A page was judged: whether its text was new, whether it led to anything else that may be."""
+        """Count a page: ``own`` links to the pattern; whether its text was new, or it links to anything that may be."""
         self.listed += 1
         self.own += own
         self.news += is_new or has_news
@@ -151,31 +165,31 @@ class Pattern:
         self.same = 1 if is_new or has_news else self.same + 1
 
     def is_promising(self, limits: GuardLimits) -> bool:
-        """Whether links to it are news: its last pages had not all the same text, and not too many are unread."""
+        """Whether links to it are news: its last pages differed in text, and few of its URLs are unfetched."""
         is_dry = 0 < self._patience(limits) <= self.dry
         return not is_dry and self.own - self.listed <= limits.MAX_UNREAD
 
     def is_barren(self, limits: GuardLimits) -> bool:
-        """Whether its last pages showed nothing new, nor led to it."""
+        """Whether its last pages showed nothing new and linked to nothing new."""
         return 0 < self._patience(limits) <= self.same
 
     def is_cleared(self, limits: GuardLimits) -> bool:
-        """Whether its pages have shown something new, though a rule doubts their URLs."""
+        """Whether its pages have shown something new although a rule doubts their URLs."""
         return self.news >= limits.CLEARED_FROM and self.same < limits.DEMOTED_FROM
 
     def is_full(self, limits: GuardLimits) -> bool:
-        """Whether it has found so many URLs of itself that no more are followed."""
+        """Whether its pages link to so many URLs of itself that no more are followed."""
         return 0 < limits.max_own_urls <= self._own_net(limits)
 
     def is_demoted(self, limits: GuardLimits) -> bool:
-        """Whether the URLs that it finds of itself come last."""
+        """Whether URLs of it on its own pages rank last."""
         own = self._own_net(limits)
         is_large = own > limits.OWN_URLS + limits.OWN_URLS_PER_PAGE * self.listed or 10 * own >= limits.max_own_urls
         return (limits.max_own_urls > 0 and is_large) or self.has_copies(limits.pattern_copies)
 
     def has_copies(self, share: float) -> bool:
-        """Whether so large a part of its pages were copies."""
-        return share > 0 and self.pages >= GuardLimits.LEAST_PAGES and self.copies >= share * self.pages
+        """Whether at least this share of its pages were copies."""
+        return share > 0 and self.pages >= GuardLimits.MIN_PAGES and self.copies >= share * self.pages
 
     def _patience(self, limits: GuardLimits) -> int:
         if is_endless_by_nature(self.name):
@@ -188,40 +202,50 @@ class Pattern:
 
 
 class ServerGuard:
-    """A server's patterns under watch, its ids of visits, and how many URLs of it were refused."""
-
-    #: What is stored, see ``frontier.snapshot``.
-    KEPT = ("refused", "listed", "shown", "spent", "visit_ids")
+    """A server's watched patterns, its visit ids, and how many of its URLs were refused."""
 
     __slots__ = ("listed", "patterns", "refused", "spent", "visit_ids")
 
     def __init__(self) -> None:
         self.patterns: dict[str, Pattern] = {}
         self.refused = 0
-        self.listed = 0  # pages whose links were judged since the first suspicion
+        self.listed = 0  # pages whose links were judged since the first pattern was watched
         self.spent: list[str] = []  # patterns dropped
         self.visit_ids = VisitIds()
 
-    @property
-    def shown(self) -> list[list[Any]]:
-        """The patterns, as plain values."""
-        return [pattern.row for pattern in self.patterns.values()]
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "refused": self.refused,
+            "listed": self.listed,
+            "patterns": [pattern.to_state() for pattern in self.patterns.values()],
+            "dropped": self.spent,
+            "visit_ids": self.visit_ids.to_state(),
+        }
 
-    @shown.setter
-    def shown(self, rows: list[list[Any]]) -> None:
-        self.patterns = {pattern.name: pattern for pattern in map(Pattern.of, rows)}
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        guard = cls()
+        guard.refused, guard.listed = state.count("refused", 0), state.count("listed", 0)
+        guard.patterns = {pattern.name: pattern for pattern in map(Pattern.from_state, state.items("patterns"))}
+        guard.spent = state.texts("dropped")
+        visit_ids = state.part("visit_ids")
+        if visit_ids is not None:
+            guard.visit_ids = VisitIds.from_state(visit_ids)
+        return guard
 
     def watch(self, name: str) -> Pattern:
-        """The pattern ``name``, watched from now on. O(1), O(MAX_PATTERNS) where another one makes room."""
+        """The pattern ``name``, watched from now on. O(1), O(MAX_PATTERNS) if another one is dropped for it."""
         pattern = self.patterns.get(name)
         if pattern is None:
             if len(self.patterns) >= MAX_PATTERNS:
-                del self.patterns[min(self.patterns, key=self._suspicion)]
+                del self.patterns[min(self.patterns, key=self._evidence)]
             pattern = self.patterns[name] = Pattern(name)
         return pattern
 
     def spend(self, name: str) -> bool:
-        """Drop the pattern ``name``; whether it was not dropped already. O(1)."""
+        """Drop the pattern ``name``; returns whether it was not dropped before. O(1)."""
         is_new = name not in self.spent
         if is_new:
             self.spent = [*self.spent, name][-MAX_PATTERNS:]
@@ -235,5 +259,13 @@ class ServerGuard:
         """Follow the pattern ``name`` again. O(1)."""
         self.spent = [each for each in self.spent if each != name]
 
-    def _suspicion(self, name: str) -> int:
+    def _evidence(self, name: str) -> int:
         return self.patterns[name].own + 10 * self.patterns[name].copies
+
+
+def _little_endian(marks: array[int]) -> array[int]:
+    """``marks`` in the byte order of the store, or back; itself on most machines."""
+    if sys.byteorder == "big":
+        marks = marks[:]
+        marks.byteswap()
+    return marks

@@ -1,4 +1,4 @@
-"""What is known of a server's speed, and what a session on it should therefore take.
+"""Estimates a server's speed, and from it the time of a session.
 
 Symbols of the paper (Cao 2003, §4) beside our names: ConnectionTime(s,i) = ``connect_time``,
 ResponseTime(s,i) = ``response_time``, RequestsPerConnection(s,i) = ``requests_per_connection``,
@@ -7,21 +7,24 @@ P(s,i) = ``pages``, T(s,i) = ``session_time``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.learning.prior import Observed
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from crawlproject.frontier.learning.prior import Prior
     from crawlproject.frontier.session import Measurement, Session
+    from crawlproject.frontier.state import StateReader
 
 SMOOTHING = 0.8  # Cao 2003, §4: weight α of the old value
 NEW_CONNECT_TIME = 0.1  # seconds, for a server never contacted
 NEW_RESPONSE_TIME = 0.5  # seconds, likewise
 NEW_REQUESTS_PER_CONNECTION = 50  # Cao 2003, §4: for a new server
 PERSISTENT_SPEEDUP = 1.2  # Cao 2003, §4: p of servers that keep HTTP/1.1 connections open, else 1
-NEW_KEEP_ALIVE_TIME = 5.0  # seconds a server is thought to keep an idle connection (Apache's default)
-IDLE_CLOSE = 1.0  # seconds: a connection found closed after a shorter pause was closed by its number of requests
+NEW_KEEP_ALIVE_TIME = 5.0  # seconds that a server is assumed to keep an idle connection (Apache's default)
+IDLE_CLOSE = 1.0  # seconds: a connection closed after a shorter pause was closed because of its number of requests
 
 
 def smooth(old: float, measured: float) -> float:
@@ -48,8 +51,37 @@ class Estimates:
         self.requests_per_connection = NEW_REQUESTS_PER_CONNECTION
         self.persistent = True
         self.keep_alive_time = NEW_KEEP_ALIVE_TIME
-        self.connects: Observed | None = None  # kept where a prior is learned
+        self.connects: Observed | None = None  # if a prior is learned
         self.responses: Observed | None = None
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        state: dict[str, Any] = {
+            "connect_time": self.connect_time,
+            "response_time": self.response_time,
+            "requests_per_connection": self.requests_per_connection,
+            "persistent": self.persistent,
+            "keep_alive_time": self.keep_alive_time,
+        }
+        if self.connects is not None:
+            state["connects"] = self.connects.to_state()
+        if self.responses is not None:
+            state["responses"] = self.responses.to_state()
+        return state
+
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        estimates = cls()
+        estimates.connect_time = state.number("connect_time", NEW_CONNECT_TIME, minimum=0.0)
+        estimates.response_time = state.number("response_time", NEW_RESPONSE_TIME, minimum=0.0)
+        estimates.requests_per_connection = state.count("requests_per_connection", NEW_REQUESTS_PER_CONNECTION)
+        estimates.persistent = state.flag("persistent", default=True)
+        estimates.keep_alive_time = state.number("keep_alive_time", NEW_KEEP_ALIVE_TIME, minimum=0.0)
+        connects, responses = state.part("connects"), state.part("responses")
+        estimates.connects = None if connects is None else Observed.from_state(connects)
+        estimates.responses = None if responses is None else Observed.from_state(responses)
+        return estimates
 
     def session_time(self, pages: int, wait: float = 0.0) -> float:
         """T(s,i): seconds to open a connection, fetch ``pages`` pages over it and close it.
@@ -65,7 +97,7 @@ class Estimates:
         Times are smoothed as in the paper, or weighed against all servers' where there is a ``prior``.
         """
         if prior is not None:
-            self._weigh(m, prior)
+            self._update_times(m, prior)
         else:
             if m.connect_time is not None:
                 self.connect_time = smooth(self.connect_time, m.connect_time)
@@ -80,11 +112,11 @@ class Estimates:
         elif m.server_closed:
             self.requests_per_connection = m.connection_requests
         elif m.connection_requests > self.requests_per_connection:
-            self.requests_per_connection = m.connection_requests  # it carries more than was thought
+            self.requests_per_connection = m.connection_requests  # it carries more than assumed
         elif session is not None and m.connect_time is not None:
             self.learn_close(session.carried, m.now - m.fetch_time - session.last_end)
 
-    def _weigh(self, m: Measurement, prior: Prior) -> None:
+    def _update_times(self, m: Measurement, prior: Prior) -> None:
         if m.connect_time is not None:
             self.connects = self.connects or Observed()
             prior.connect.observe(self.connects, m.connect_time)
@@ -95,9 +127,9 @@ class Estimates:
             self.response_time = prior.response.expected(self.responses)
 
     def learn_close(self, carried: int, idle: float) -> None:
-        """A connection was closed without a word, after ``carried`` requests and ``idle`` seconds.
+        """A connection was closed unannounced, after ``carried`` requests and ``idle`` seconds.
 
-        It was for the number of requests if that came at once, else for the pause.
+        The reason is the number of requests if it was closed at once, else the pause.
         """
         if carried and idle < IDLE_CLOSE:
             self.requests_per_connection = carried

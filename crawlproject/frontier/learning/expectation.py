@@ -1,8 +1,8 @@
-"""What is expected of a server beyond its own measurements, kept up to date for policies that ask for it."""
+"""Predicts what a server's own measurements do not tell, for policies that use it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.learning.backlog import Backlog
 from crawlproject.frontier.learning.estimate import NEW_CONNECT_TIME, NEW_RESPONSE_TIME
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.server import Server
+    from crawlproject.frontier.state import StateReader
 
 
 class Expectations:
-    """The prior over all servers' times, what their pages' links and sitemaps bring, and how long all that waits will
-    take; as far as the policy asks.
+    """The prior of all servers' times, the gain of links and sitemaps, and the time to drain the queue.
+
+    The prior and the gain of links are learned only if the policy uses them.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -26,14 +28,40 @@ class Expectations:
         self.look_ahead = LookAhead() if getattr(policy, "looks_ahead", False) else None
         self.sitemaps = Sitemaps(self.look_ahead)
         self.backlog = Backlog()
+        self._unused: dict[str, Any] = {}  # stored by a run whose policy asks for more
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values. O(1)."""
+        return self._unused | {key: part.to_state() for key, part in self._parts().items()}
+
+    def restore(self, state: StateReader) -> None:
+        """Take over what ``to_state`` gave; raises ValueError for anything else.
+
+        What this run's policy does not ask for is kept for the next run as it is.
+        """
+        parts = self._parts()
+        for key, part in parts.items():
+            stored = state.part(key)
+            if stored is not None:
+                part.restore(stored)
+        self._unused = {key: state.raw(key) for key in ("prior", "look_ahead") if key not in parts and state.raw(key)}
+
+    def _parts(self) -> dict[str, Prior | LookAhead | Sitemaps | Backlog]:
+        """What is learned, by its key in the state."""
+        parts: dict[str, Prior | LookAhead | Sitemaps | Backlog] = {"sitemaps": self.sitemaps, "backlog": self.backlog}
+        if self.prior is not None:
+            parts["prior"] = self.prior
+        if self.look_ahead is not None:
+            parts["look_ahead"] = self.look_ahead
+        return parts
 
     @property
     def are_learned(self) -> bool:
-        """Whether ranks change by what is learned over all servers."""
+        """Whether ranks depend on what is learned over all servers."""
         return self.prior is not None or self.look_ahead is not None
 
     def meet(self, server: Server) -> bool:
-        """Expect of a server never contacted what all others have taught; whether its times are others now. O(1)."""
+        """Predict the times of a server never contacted from all others; whether this changed them. O(1)."""
         self.update(server)
         estimates, prior = server.estimates, self.prior
         if prior is None or estimates.responses is not None or estimates.connects is not None:
@@ -43,23 +71,23 @@ class Expectations:
         return before != prior.unmet
 
     def update(self, server: Server) -> None:
-        """Look ahead afresh from ``server``, and how urgent it is. O(1)."""
+        """Set the bonus and the urgency of ``server``. O(1)."""
         if self.look_ahead is not None:
             server.bonus = self.look_ahead.bonus(server.found)
             server.urgency = self.backlog.urgency(server.away_wait, len(server.urls)) if server.away_wait else 1.0
 
     def handed_out(self, entry: Entry, now: float, waiting: int) -> None:
-        """``entry`` is to be fetched, ``waiting`` others are queued. O(1)."""
+        """``entry`` will be fetched; ``waiting`` others are queued. O(1)."""
         self.sitemaps.handed_out(entry)
         self.backlog.handed_out(now, waiting)
 
     def given_back(self, entry: Entry, waiting: int) -> None:
-        """``entry``, the last that was handed out, is queued again, ``waiting`` with it. O(1)."""
+        """``entry``, the last one handed out, is queued again; ``waiting`` are queued, including it. O(1)."""
         self.sitemaps.given_back(entry)
         self.backlog.given_back(waiting)
 
     def learn_source(self, server: Server, new: int, sitemap_gain: float | None) -> None:
-        """A page of ``server`` showed so many new URLs, or its sitemap URLs of so much gain. O(1)."""
+        """A page of ``server`` showed ``new`` new URLs, or a sitemap URLs of ``sitemap_gain``. O(1)."""
         if sitemap_gain is not None:
             self.sitemaps.learn(sitemap_gain)
         elif self.look_ahead is not None:
@@ -67,7 +95,7 @@ class Expectations:
         self.update(server)
 
     def is_outdated(self, servers: int) -> bool:
-        """Whether ``servers`` waiting ones, and sitemaps, should be ranked anew; amortised O(1) of them per page."""
+        """Whether the ``servers`` that wait, and sitemaps, must be ranked again; amortised O(1) of them per page."""
         prior_is = self.prior is not None and self.prior.is_outdated()
         waiting = servers + len(self.sitemaps)
         return (self.look_ahead is not None and self.look_ahead.is_outdated(waiting)) or prior_is

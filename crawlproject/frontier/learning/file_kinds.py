@@ -1,25 +1,33 @@
-"""What a server's files are: whether URLs with the extension of an image, an archive, … are such files, or pages.
+"""Learns whether a server's URLs with the extension of an image, an archive, … are such files, or pages.
 
-``/w/index.php/File:A.jpg`` is a page and ``/w/images/A.jpg`` beside it is none, so what is learned holds for a *kind*:
-an extension below one directory.
+``/w/index.php/File:A.jpg`` is a page, ``/w/images/A.jpg`` is not: so it is learned for a *kind*, an extension below one
+directory.
 """
 
 from __future__ import annotations
 
-#: Kinds remembered of a server; URLs of any further ones are of one kind per extension, wherever they stand.
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import ItemsView
+    from typing import Self
+
+    from crawlproject.frontier.state import StateReader
+
+#: Kinds remembered of a server; all further ones count as one kind per extension, whatever their directory.
 MAX_KINDS = 64
 
-#: Kinds of an extension below one first segment of the path; any further ones there are one kind.
+#: Kinds of an extension below one first segment of the path; all further ones there count as one kind.
 MAX_DIRECTORIES = 8
 
 #: ``FileKinds.answers`` of a kind that has pages.
 PAGES = -1
 
-#: Segments of a path that tell kinds apart, and characters of each.
+#: Segments of a path that make up a kind, and characters of each.
 _MAX_SEGMENTS = 3
 _MAX_SEGMENT = 40
 
-#: Segments up to this length are the parts that a large folder is divided into, as those with digits are.
+#: Segments up to this length, and those with digits, are parts of a large folder: they count as one.
 _SHORT = 2
 
 
@@ -51,29 +59,32 @@ def _directory(segment: str) -> str:
 
 
 class FileKinds:
-    """Kind -> answers of one server that were no pages, ``PAGES`` from the first that was one."""
-
-    #: What is stored, see ``frontier.snapshot``.
-    KEPT = ("rows",)
+    """For each kind of one server: how many answers were not pages; ``PAGES`` as soon as one was a page."""
 
     def __init__(self) -> None:
         self._answers: dict[str, int] = {}
 
-    @property
-    def rows(self) -> list[list[str | int]]:
-        """All, as plain values."""
-        return [[kind, answers] for kind, answers in self._answers.items()]
+    def to_state(self) -> dict[str, dict[str, int]]:
+        """As plain values."""
+        return {"answers": self._answers}
 
-    @rows.setter
-    def rows(self, rows: list[list[str | int]]) -> None:
-        self._answers = {str(kind): int(answers) for kind, answers in rows}
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        kinds = cls()
+        kinds._answers = state.counts("answers", minimum=PAGES)
+        return kinds
+
+    def items(self) -> ItemsView[str, int]:
+        """All kinds with their answers."""
+        return self._answers.items()
 
     def answers(self, kind: str) -> int:
-        """How many answers of ``kind`` were no pages; ``PAGES``: one was. O(1)."""
+        """How many answers of ``kind`` were not pages; ``PAGES`` if one was. O(1)."""
         return self._answers.get(self._kept(kind), 0)
 
     def learn(self, kind: str, *, is_page: bool) -> None:
-        """An answer of ``kind`` has come. O(1)."""
+        """Count an answer of ``kind``. O(1)."""
         kind = self._kept(kind)
         known = self._answers.get(kind, 0)
         self._answers[kind] = PAGES if is_page or known == PAGES else known + 1

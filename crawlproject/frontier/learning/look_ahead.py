@@ -1,31 +1,34 @@
-"""What a page's links are expected to bring: a page is worth its quality, and the URLs that it makes known.
+"""Predicts the gain of a page's links: a page is worth its quality and the new URLs that it shows.
 
-The next page of server s is expected to show y_s new URLs, each of them worth g more than the time it takes (an
-option: a poor URL need not be fetched).  So each of its URLs is worth its quality plus ``a_s = y_s · g``.
+The next page of server s is expected to show y_s new URLs.  Each is worth g more than the time it takes (an option: a
+poor URL need not be fetched).  So each URL of s is worth its quality plus ``a_s = y_s · g``.
 
-    y_s = (Y_s + K·ȳ_b) / (N_s + K)    Y_s new URLs on N_s pages of s, both decayed; ȳ_b the mean over all servers of
-                                       which as many pages were fetched (b: that number's bit length)
-    g   = mean over new URLs v of max(0, q_v - ρ·t_v)     ρ: rank of the server last given a connection
+    y_s = (Y_s + K·ȳ_b) / (N_s + K)    Y_s new URLs on N_s pages of s, both decayed; ȳ_b the mean over all servers with
+                                       as many pages fetched (b: bit length of that number)
+    g   = mean over new URLs v of max(0, q_v - ρ·t_v)     ρ: rank of the server that got the last connection
 
 O(1) per page and new URL.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from crawlproject.frontier.server import Server
+    from crawlproject.frontier.state import StateReader
 
 SERVER_DECAY = 0.97  # per page of the server
 BUCKET_DECAY = 0.995  # per page fetched of a server in the bucket
 GAIN_DECAY = 0.999  # per new URL
-POPULATION_WEIGHT = 8.0  # K: pages that the mean over all servers weighs as many as
-#: Servers are ranked anew when g has changed by more than this factor.
+POPULATION_WEIGHT = 8.0  # K: weight of the mean over all servers, in pages
+#: Servers are ranked again when g has changed by more than this factor.
 DRIFT = 1.1
 
 
-class Yield:
+class LinkYield:
     """New URLs found on one server's pages."""
 
     __slots__ = ("new", "pages", "visits")
@@ -35,19 +38,49 @@ class Yield:
         self.pages = 0.0  # decayed
         self.visits = 0  # pages, ever
 
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"new": self.new, "pages": self.pages, "visits": self.visits}
+
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        found = cls()
+        found.new = state.number("new", 0.0, minimum=0.0)
+        found.pages = state.number("pages", 0.0, minimum=0.0)
+        found.visits = state.count("visits", 0)
+        return found
+
 
 class LookAhead:
     """Learns what links bring, over all servers."""
-
-    NOT_KEPT = ("_of_unmet",)
 
     def __init__(self) -> None:
         self._buckets: list[list[float]] = []  # [new URLs, pages], decayed, by bit length of a server's visits
         self._gain = 0.0  # decayed sum
         self._weight = 0.0
-        self._of_unmet: float | None = None  # bonus of a server never met, as long as nothing is learned
-        self._last = 0.0  # g, when is_outdated last said so
+        self._of_unmet: float | None = None  # cached bonus of a new server, until something is learned
+        self._last = 0.0  # g, when is_outdated was last true
         self._pages = 0  # since then
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "buckets": [list(bucket) for bucket in self._buckets],
+            "gain_sum": self._gain,
+            "gain_weight": self._weight,
+            "checked_gain": self._last,
+            "pages_since_check": self._pages,
+        }
+
+    def restore(self, state: StateReader) -> None:
+        """Take over what ``to_state`` gave; raises ValueError for anything else."""
+        self._buckets = [list(bucket) for bucket in state.rows("buckets", 2)]
+        self._gain = state.number("gain_sum", 0.0, minimum=0.0)
+        self._weight = state.number("gain_weight", 0.0, minimum=0.0)
+        self._last = state.number("checked_gain", 0.0, minimum=0.0)
+        self._pages = state.count("pages_since_check", 0)
+        self._of_unmet = None
 
     @property
     def gain(self) -> float:
@@ -56,7 +89,7 @@ class LookAhead:
 
     def learn_page(self, server: Server, new: int) -> None:
         """A page of ``server`` showed so many new URLs. O(1)."""
-        found = server.found = server.found or Yield()
+        found = server.found = server.found or LinkYield()
         bucket = found.visits.bit_length()
         while len(self._buckets) <= bucket:
             self._buckets.append([0.0, 0.0])
@@ -70,7 +103,7 @@ class LookAhead:
         self._pages += 1
 
     def learn_url(self, quality: float, rate: float, page_time: float) -> float:
-        """A new URL of this quality was found, while a second was worth ``rate``; what it is worth beyond. O(1)."""
+        """A new URL of this quality was found while a second is worth ``rate``; returns its gain. O(1)."""
         gain = quality - rate * page_time
         if not gain > 0.0:
             gain = 0.0
@@ -79,8 +112,8 @@ class LookAhead:
         self._weight = self._weight * GAIN_DECAY + 1.0
         return gain
 
-    def bonus(self, found: Yield | None) -> float:
-        """a_s: what the links of a server's next page are expected to be worth. O(1)."""
+    def bonus(self, found: LinkYield | None) -> float:
+        """a_s: expected worth of the links on a server's next page; ``found`` None: on a new server's. O(1)."""
         bucket, new, pages = 0, 0.0, 0.0
         if found is not None:
             bucket, new, pages = found.visits.bit_length(), found.new, found.pages
@@ -97,7 +130,7 @@ class LookAhead:
         return bonus
 
     def is_outdated(self, servers: int) -> bool:
-        """Whether g has drifted since it last said so, and so many servers' ranking has been earned by pages."""
+        """Whether g has drifted, and as many pages as ``servers`` were fetched, since this was last true. O(1)."""
         if self._pages < servers:
             return False
         gain = self.gain

@@ -1,34 +1,40 @@
-"""What a server never met, or hardly known, will take: learned from all others.
+"""Predicts the times of a new or little known server from all others.
 
 Times are log-normal over the requests of a server, and their means over servers: x = ln(time) of one request varies
-around its server's mean with variance W, the means vary around M with variance V.  A server of n observations with
-sum S is then thought to have mean ``μ = (M/V + S/W) / (1/V + n/W)`` with variance ``p = 1 / (1/V + n/W)``, and its time
-is ``exp(μ + √p/2 + W/2)``: half a standard deviation above the mean (empirical Bayes, a little pessimistic).
+around its server's mean with variance W, the means vary around M with variance V.  A server with n observations of
+sum S has the estimated mean ``μ = (M/V + S/W) / (1/V + n/W)`` with variance ``p = 1 / (1/V + n/W)``, and its time
+``exp(μ + √p/2 + W/2)``: half a standard deviation above the mean (empirical Bayes, slightly pessimistic).
 
-The servers met first are those that many links lead to; those met late may be others, and quicker or slower.  So for
-a server never met M is the mean over the first requests to the servers met of late, a moving one.
-All sums are running ones: O(1) per observation.
+Servers met first are those with many links to them; those met later may be quicker or slower.  So M for a new server is
+a moving mean over the first requests to the most recent servers.
+All sums are running: O(1) per observation.
 """
 
 from __future__ import annotations
 
 from math import exp, log, sqrt
+from typing import TYPE_CHECKING, Any
 
-#: Shortest time (seconds) told apart from nothing.
-LEAST_TIME = 1e-4
-#: Until the servers say more: spreads as in crawl logs of archives.
+if TYPE_CHECKING:
+    from typing import Self
+
+    from crawlproject.frontier.state import StateReader
+
+#: Shorter times (seconds) count as this.
+MIN_TIME = 1e-4
+#: Initial variances, as in the crawl logs of archives.
 FIRST_VARIANCE_BETWEEN = 1.0
 FIRST_VARIANCE_WITHIN = 0.6
-#: Observations that those first values weigh as many as.
+#: Weight of these initial values, in observations.
 FIRST_WEIGHT = 3.0
-#: Moments are taken anew each time there are as many times more observations.
+#: Moments are computed again each time the observations have grown by this factor.
 RENEWED = 1.01
-#: Over about how many servers "of late" reaches back.
+#: Servers that the moving mean covers, about.
 RECENT_SERVERS = 60
 
 
 class Observed:
-    """What one server showed of one kind of time: n logarithms and their sum."""
+    """Observations of one kind of time of one server: n logarithms and their sum."""
 
     __slots__ = ("n", "total")
 
@@ -36,15 +42,24 @@ class Observed:
         self.n = 0
         self.total = 0.0
 
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"count": self.n, "log_sum": self.total}
+
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        observed = cls()
+        observed.n, observed.total = state.count("count", 0), state.number("log_sum", 0.0)
+        return observed
+
 
 class Population:
     """One kind of time (to connect, to answer) over all servers."""
 
-    NOT_KEPT = ("_moments", "_moments_until")
-
     def __init__(self, typical: float) -> None:
         self._first_mean = log(typical)
-        self._recent_mean = self._first_mean  # of servers' first observations
+        self._recent_mean = self._first_mean  # moving mean of servers' first observations
         self.observations = 0
         self._servers = 0
         self._means = 0.0  # sum of the servers' means
@@ -52,11 +67,34 @@ class Population:
         self._inverse_counts = 0.0  # sum of 1/n over servers
         self._within = 0.0  # summed squares around the servers' own means
         self._moments = (0.0, 0.0, 0.0)
-        self._moments_until = 0.0  # so many observations
+        self._moments_until = 0.0  # observations at which they are computed again
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values; the moments follow from them."""
+        return {
+            "observations": self.observations,
+            "servers": self._servers,
+            "recent_mean": self._recent_mean,
+            "mean_sum": self._means,
+            "square_sum": self._squares,
+            "inverse_count_sum": self._inverse_counts,
+            "within_sum": self._within,
+        }
+
+    def restore(self, state: StateReader) -> None:
+        """Take over what ``to_state`` gave; raises ValueError for anything else."""
+        self.observations = state.count("observations", 0)
+        self._servers = state.count("servers", 0)
+        self._recent_mean = state.number("recent_mean", self._recent_mean)
+        self._means = state.number("mean_sum", 0.0)
+        self._squares = state.number("square_sum", 0.0)
+        self._inverse_counts = state.number("inverse_count_sum", 0.0)
+        self._within = state.number("within_sum", 0.0)
+        self._moments_until = 0.0
 
     def observe(self, observed: Observed, time: float) -> None:
         """Add one ``time`` (seconds) of the server that ``observed`` belongs to. O(1)."""
-        x = log(max(time, LEAST_TIME))
+        x = log(max(time, MIN_TIME))
         n = observed.n
         if n:
             old = observed.total / n
@@ -78,14 +116,14 @@ class Population:
     def moments(self) -> tuple[float, float, float]:
         """(M, V, W): mean of the servers' means, variance between servers, variance within one. O(1).
 
-        The last hundredth of the observations may be missing in them.
+        They may lack the last hundredth of the observations.
         """
         if self.observations >= self._moments_until:
             self._moments, self._moments_until = self._add_up(), self.observations * RENEWED
         return self._moments
 
     def expected(self, observed: Observed | None) -> float:
-        """Seconds that the next request (or connection) of a server should take; None: of one never met. O(1)."""
+        """Expected seconds of a server's next request (or connection); None: of a new server's. O(1)."""
         mean, between, within = self.moments()
         n, total = (observed.n, observed.total) if observed is not None else (0, 0.0)
         if not n:
@@ -105,24 +143,43 @@ class Population:
 
 
 class Prior:
-    """Both times over all servers, and what they make expect of a server never met."""
+    """Both times over all servers, and from these the expected times of a new server."""
 
-    #: Look again each time there are as many times more observations.
+    #: The times are checked each time the observations have grown by this factor.
     GROWTH = 1.5
-    #: It has changed if a time has by this factor: less is mostly chance, which the mean of late does not smooth away.
+    #: A smaller change than by this factor is mostly chance, which the moving mean does not smooth away.
     DRIFT = 1.1
 
     def __init__(self, connect_time: float, response_time: float) -> None:
-        """Starts with these expectations (seconds) of every server."""
+        """Starts with these times (seconds) as expected of every server."""
         spread = exp(0.5 * sqrt(FIRST_VARIANCE_BETWEEN) + FIRST_VARIANCE_WITHIN / 2)
         self.connect = Population(connect_time / spread)
         self.response = Population(response_time / spread)
-        #: Seconds that a server never met should take to connect and to answer.
+        #: Expected seconds of a new server to connect and to answer.
         self.unmet = (self.connect.expected(None), self.response.expected(None))
-        self._next = 1.0
+        self._next = 1.0  # observations of response times at which ``unmet`` is checked next
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "connect": self.connect.to_state(),
+            "response": self.response.to_state(),
+            "unmet": list(self.unmet),
+            "next_check": self._next,
+        }
+
+    def restore(self, state: StateReader) -> None:
+        """Take over what ``to_state`` gave; raises ValueError for anything else."""
+        for key, population in (("connect", self.connect), ("response", self.response)):
+            part = state.part(key)
+            if part is not None:
+                population.restore(part)
+        connect, response = state.numbers("unmet", self.unmet)
+        self.unmet = connect, response
+        self._next = state.number("next_check", self._next)
 
     def is_outdated(self) -> bool:
-        """Whether ``unmet`` has changed, which is now renewed. O(1)."""
+        """Check ``unmet`` and update it; whether it has changed. O(1)."""
         if self.response.observations < self._next:
             return False
         self._next = max(self._next + 1, self.response.observations * self.GROWTH)

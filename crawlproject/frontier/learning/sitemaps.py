@@ -1,18 +1,17 @@
-"""Sitemaps as pseudo-URLs: a server's sitemap waits among its pages and is fetched when it is worth it, not first.
+"""Ranks sitemaps among pages: a server's sitemap is queued as a URL and fetched when it is worth it, not first.
 
-A sitemap has no quality of its own.  It is worth what sitemaps have brought so far: the realised option gain
-``Σ max(0, q - ρ·t)`` over the new URLs of each (``look_ahead``), a decayed mean that starts from ``PRIOR_URLS`` average
-URLs' gain.
+A sitemap has no quality of its own.  Its worth is the mean gain of sitemaps so far: ``Σ max(0, q - ρ·t)`` over the new
+URLs of each (``look_ahead``).  The mean is decayed, and starts at the gain of ``PRIOR_URLS`` average URLs.
 
     worth = (W·30·g + S) / (W + N)    S gain of N fetched sitemaps, both decayed
 
-Policies that do not look ahead know no gain: to them a sitemap is worth 0.  O(1) per sitemap and new URL; ``raised`` is
-O(sitemaps that wait).
+Without look-ahead there is no gain, and a sitemap is worth 0.  O(1) per sitemap and new URL; ``raised`` is
+O(waiting sitemaps).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.learning.look_ahead import DRIFT
 
@@ -21,20 +20,18 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.learning.look_ahead import LookAhead
+    from crawlproject.frontier.state import StateReader
 
-PRIOR_URLS = 30.0  # new URLs that a sitemap is thought to bring before one was fetched
-PRIOR_WEIGHT = 2.0  # W: sitemaps that this thought weighs as many as
+PRIOR_URLS = 30.0  # new URLs that a sitemap is assumed to list before one was fetched
+PRIOR_WEIGHT = 2.0  # W: weight of this assumption, in sitemaps
 DECAY = 0.97  # per fetched sitemap
 
 
 class Sitemaps:
-    """What sitemaps are worth, and which of them wait.
+    """The worth of sitemaps, and which of them wait.
 
-    Memory grows with the sitemaps that wait or were handed out.  After a restart those that wait keep the quality
-    that they had.
+    Memory grows with the sitemaps that wait or were handed out.  After a restart, waiting ones keep their quality.
     """
-
-    NOT_KEPT = ("_look_ahead", "_waiting", "_handed_out")
 
     def __init__(self, look_ahead: LookAhead | None) -> None:
         self._look_ahead = look_ahead
@@ -43,30 +40,39 @@ class Sitemaps:
         self._waiting: dict[str, float] = {}  # URL -> the quality it waits with
         self._handed_out: set[str] = set()
 
+    def to_state(self) -> dict[str, Any]:
+        """What sitemaps brought, as plain values; which of them wait is not stored."""
+        return {"gain_sum": self._gain, "gain_weight": self._weight}
+
+    def restore(self, state: StateReader) -> None:
+        """Take over what ``to_state`` gave; raises ValueError for anything else."""
+        self._gain = state.number("gain_sum", 0.0, minimum=0.0)
+        self._weight = state.number("gain_weight", 0.0, minimum=0.0)
+
     def __len__(self) -> int:
         """How many wait. O(1)."""
         return len(self._waiting)
 
     @property
     def worth(self) -> float:
-        """What the next sitemap is expected to bring. O(1)."""
+        """Expected gain of the next sitemap. O(1)."""
         if self._look_ahead is None:
             return 0.0
         prior = PRIOR_WEIGHT * PRIOR_URLS * self._look_ahead.gain
         return (prior + self._gain) / (PRIOR_WEIGHT + self._weight)
 
     def learn(self, gain: float) -> None:
-        """A fetched sitemap's new URLs were worth so much beyond their time. O(1)."""
+        """The new URLs of a fetched sitemap had this gain. O(1)."""
         self._gain = self._gain * DECAY + gain
         self._weight = self._weight * DECAY + 1.0
 
     def priced(self, entry: Entry) -> Entry:
-        """The sitemap at ``entry`` starts to wait, with the quality that it is given here. O(1)."""
+        """The sitemap ``entry`` with its quality; it waits from now on. O(1)."""
         worth = self._waiting[entry.url] = self.worth
         return entry._replace(quality=worth)
 
     def handed_out(self, entry: Entry) -> None:
-        """``entry``, a sitemap or not, waits no longer. O(1)."""
+        """``entry``, a sitemap or not, no longer waits. O(1)."""
         if self._waiting.pop(entry.url, None) is not None:
             self._handed_out.add(entry.url)
 
@@ -82,7 +88,7 @@ class Sitemaps:
             self._waiting.pop(entry.url, None)
 
     def raised(self) -> list[tuple[str, float]]:
-        """Waiting sitemaps that have come to be worth clearly more, with what is to be added to the quality of each."""
+        """Waiting sitemaps whose worth has clearly risen, with the gain to add to the quality of each."""
         worth = self.worth
         gains = [(url, worth - quality) for url, quality in self._waiting.items() if worth > quality * DRIFT]
         for url, _ in gains:

@@ -1,4 +1,4 @@
-"""The rate of the best prefix (Sidney 1975): what the policy ``prefix`` ranks servers by."""
+"""The rate of the best prefix (Sidney 1975), by which the policy ``prefix`` ranks servers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 def best_rate(losses: Iterable[float], setup: float, page_time: float, bonus: float) -> float:
-    """The maximal ratio over the prefixes of qualities, best first; ``losses``: these, negated.
+    """The maximum of worth per second over the prefixes of a queue. O(k).
 
-    The ratio rises and then falls, as the qualities are sorted, so the first fall ends the search. O(k).
+    ``losses``: its qualities, negated, best first.  The ratio rises and then falls, so the first fall ends the search.
     """
     time = setup
     worth = best = 0.0

@@ -1,4 +1,4 @@
-"""A priority queue of objects whose priority changes: a heap whose stale items are skipped."""
+"""A priority queue of objects whose priorities change: a heap that skips stale items."""
 
 from __future__ import annotations
 
@@ -11,27 +11,25 @@ HeapItem = tuple[float, int, int]
 
 
 class HasHeapItem(Protocol):
-    """What can be queued: it remembers its current item, which makes all its older ones stale."""
+    """What can be queued: it remembers its current item; all its older ones are stale."""
 
     heap_item: HeapItem | None
 
 
 T = TypeVar("T", bound=HasHeapItem)
 
-#: Rebuild once stale items outnumber the others by this many.
+#: Rebuild when stale items outnumber the others by this many.
 STALE_SLACK = 64
 
 
 class LazyHeap(Generic[T]):
     """Objects by key, smallest first.
 
-    An object is in one heap at a time.  ``push``, ``pop``, ``peek`` and ``remove`` are O(log n) amortised:
-    a removed or moved object leaves a stale item behind, skipped when it comes to the top and swept
-    away when half of the heap is stale.
+    An object is in one heap at a time.  ``push``, ``pop``, ``peek`` and ``remove`` are O(log n) amortised: a removed or
+    moved object leaves a stale item, which is skipped at the top and swept when half of the heap is stale.
 
-    Items hold numbers only, and slots the objects: Python's garbage collector does not watch tuples of numbers. Those
-    that hold an object it does, and each one that outlives its youngest generation brings the next walk through all
-    URLs nearer.
+    Items hold numbers only, slots hold the objects.  Python's garbage collector does not track tuples of numbers; of
+    tuples that hold an object, each that survives its youngest generation brings the next walk through all URLs nearer.
     """
 
     __slots__ = ("_arrivals", "_free", "_heap", "_slots")
@@ -95,14 +93,14 @@ class LazyHeap(Generic[T]):
         return value
 
     def pop_due(self, now: float) -> T | None:
-        """``pop`` if the smallest key is not above ``now``, else None."""
+        """``pop`` if the smallest key is at most ``now``, else None."""
         heap = self._heap
-        if not heap or heap[0][0] > now:  # stale or not, no other has a smaller key
+        if not heap or heap[0][0] > now:  # even if this item is stale, no other has a smaller key
             return None
         return self.pop() if self.peek() is not None and heap[0][0] <= now else None
 
     def first(self, count: int) -> list[T]:
-        """The ``count`` values with the smallest keys, in order. O(n log n) in those and the stale items among them."""
+        """The ``count`` values with the smallest keys, in order. O(n log n) in these and the stale items among them."""
         heap = self._heap
         found: list[T] = []
         near = [(heap[0], 0)] if heap else []  # items whose parents have been seen
@@ -116,19 +114,19 @@ class LazyHeap(Generic[T]):
         return found
 
     def values(self) -> list[T]:
-        """The values in no order. O(most that ever were in it)."""
+        """The values in no order. O(largest size so far)."""
         return [value for value in self._slots if value is not None]
 
     def about_first(self, count: int) -> list[T]:
-        """``count`` values, or all: about those with the smallest keys, about in order. O(count), stale ones included.
+        """About the ``count`` values with the smallest keys, about in order. O(count), including stale items.
 
-        Those at the top of a heap: each has a smaller key than the two below it.
+        They are the top of the heap: each has a smaller key than the two below it.
         """
         values = map(self._value, self._heap)
         return list(islice((value for value in values if value is not None), count))
 
     def _push(self, value: T, key: float, slot: int) -> None:
-        self._arrivals = arrival = self._arrivals + 1  # unique, so that equal keys leave in the order they came
+        self._arrivals = arrival = self._arrivals + 1  # unique, so equal keys leave in order of arrival
         value.heap_item = item = (key, arrival, slot)
         heappush(self._heap, item)
 

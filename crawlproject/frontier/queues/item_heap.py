@@ -1,4 +1,4 @@
-"""The URLs of a server beyond its best ones: a heap, and where qualities rise an index of it."""
+"""A server's URLs beyond the best: a heap, with an index if qualities rise."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ Item = tuple[float, float, str, int, Any]
 
 
 class ItemHeap:
-    """Items, the smallest first; the two sort keys of no two are alike.
+    """Items, smallest first; no two have the same two sort keys.
 
-    An item that is removed leaves a stale one behind, swept away when half of the heap is stale.
+    A removed item stays in the heap as a stale one; stale items are swept when half of the heap is stale.
     """
 
     __slots__ = ("_by_path", "_heap", "_stale")
 
     def __init__(self, items: list[Item]) -> None:
-        """Of ``items``, in order."""
+        """Takes over the sorted ``items``."""
         self._heap = items  # sorted, so a heap already
         self._stale: set[tuple[float, float]] = set()  # sort keys of items that are no longer valid
         self._by_path: dict[str, Item] | None = None  # the valid items, once one is looked for
@@ -27,13 +27,13 @@ class ItemHeap:
         return len(self._heap) - len(self._stale)
 
     def push(self, item: Item) -> None:
-        """Add one. O(log n)."""
+        """Add an item. O(log n)."""
         heappush(self._heap, item)
         if self._by_path is not None:
             self._by_path[item[2]] = item
 
     def extend(self, items: list[Item]) -> None:
-        """Add ``items``. O(log n) each, O(n) in all where they are many."""
+        """Add ``items``. O(log n) each, or O(n) in all if they are many."""
         if len(items) * 8 > len(self._heap):
             self._heap += items
             heapify(self._heap)
@@ -44,7 +44,7 @@ class ItemHeap:
             self._by_path.update((item[2], item) for item in items)
 
     def pop(self) -> Item:
-        """Remove and return the smallest item. O(log n) amortised; raises IndexError where there is none."""
+        """Remove and return the smallest item. O(log n) amortised; raises IndexError if there is none."""
         item = heappop(self._heap)
         while self._stale and item[:2] in self._stale:
             self._stale.discard(item[:2])
@@ -70,7 +70,7 @@ class ItemHeap:
             self._stale.clear()
 
     def check(self, before: Item) -> None:
-        """Assert every invariant, and that all come behind ``before``. O(n); for tests."""
+        """Assert every invariant, and that all items come after ``before``. O(n); for tests."""
         heap = self._heap
         valid = [item for item in heap if item[:2] not in self._stale]
         assert len(valid) == len(self)

@@ -1,4 +1,4 @@
-"""What the frontier asks of a server's URL queue, and what a durable frontier asks of its store."""
+"""What the frontier requires of a server's URL queue, and a durable frontier of its store."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ServerUrls(Protocol):
         ...
 
     def push(self, entry: Entry, path: str, arrival: int) -> None:
-        """Add ``entry``, number ``arrival`` in all; ``path`` is what is kept of its URL (``entry.path_of``)."""
+        """Add ``entry``, the ``arrival``-th of all; ``path`` is its URL without the server (``entry.path_of``)."""
         ...
 
     def raise_quality(self, path: str, gain: float) -> float | None:
@@ -54,11 +54,11 @@ class ServerUrls(Protocol):
         ...
 
     def pop(self, prefix: str) -> Entry:
-        """Remove and return the best entry; where it is stored, it stays there until ``acknowledge``."""
+        """Remove and return the best entry; a store keeps it until ``acknowledge``."""
         ...
 
     def acknowledge(self, entry: Entry, prefix: str) -> None:
-        """An entry that ``pop`` returned has been dealt with, or was pushed again: remove it from the store."""
+        """Remove an entry that ``pop`` returned from the store: it is done, or was pushed again."""
         ...
 
     def drain(self, prefix: str) -> Iterator[Entry]:
@@ -71,44 +71,44 @@ class ServerUrls(Protocol):
 
 
 class UrlRows(Protocol):
-    """Rows of URLs in a store: sorted within a server, which goes by a number. Implemented in ``storage``."""
+    """Rows of URLs in a store, sorted within a server, which has a number. Implemented in ``storage``."""
 
-    def put(self, server: int, place: bytes, row: bytes, digest: bytes | None) -> None:
-        """Keep ``row`` at ``place``; ``digest``, unless None, finds it there from now on."""
+    def put(self, server: int, sort_key: bytes, row: bytes, digest: bytes | None) -> None:
+        """Store ``row`` under ``sort_key``; ``digest``, unless None, finds it from now on."""
         ...
 
-    def delete(self, server: int, place: bytes, digest: bytes | None) -> None:
-        """Remove the row at ``place``, which is there, and that ``digest`` finds it, if it does."""
+    def delete(self, server: int, sort_key: bytes, digest: bytes | None) -> None:
+        """Remove the row of ``sort_key``, which exists, and its ``digest`` if that finds it."""
         ...
 
-    def move(self, server: int, digest: bytes, old: bytes, place: bytes, row: bytes) -> None:
-        """Keep the ``row`` that is at ``old`` at ``place`` instead, where ``digest`` finds it."""
+    def move(self, server: int, digest: bytes, old: bytes, sort_key: bytes, row: bytes) -> None:
+        """Move the ``row`` of ``digest`` from the sort key ``old`` to ``sort_key``."""
         ...
 
-    def get(self, server: int, place: bytes) -> bytes | None:
-        """The row at ``place``."""
+    def get(self, server: int, sort_key: bytes) -> bytes | None:
+        """The row of ``sort_key``."""
         ...
 
     def find(self, server: int, digest: bytes) -> tuple[bytes, bytes] | None:
-        """Place and row of the URL of ``digest``."""
+        """Sort key and row of the URL of ``digest``."""
         ...
 
-    def after(self, server: int, place: bytes, count: int) -> list[bytes]:
-        """The first ``count`` places behind ``place``, in order."""
+    def after(self, server: int, sort_key: bytes, count: int) -> list[bytes]:
+        """The first ``count`` sort keys behind ``sort_key``, in order."""
         ...
 
 
 class FrontierStore(Protocol):
-    """Where a frontier outlives the process. Implemented in ``storage``."""
+    """Keeps a frontier after the process ends. Implemented in ``storage``."""
 
     def open_queue(self, key: str) -> ServerUrls:
-        """An empty queue for the server ``key``, which has not been met before."""
+        """An empty queue for the new server ``key``."""
         ...
 
     def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
-        """The quality of these URLs, by server and path, is about to be raised where they are queued."""
+        """The quality of these URLs (server, path) is about to be raised, if they are queued."""
         ...
 
     def changed(self, server: Server) -> None:
-        """More of ``server`` than its URLs has changed. O(1)."""
+        """Something about ``server`` has changed besides its URLs. O(1)."""
         ...

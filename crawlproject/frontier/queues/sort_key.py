@@ -1,8 +1,8 @@
-"""Where a URL waits, as bytes that sort in the order of fetching; and the row that is kept there.
+"""The key that a queued URL is stored under, bytes that sort in the order of fetching; and the row stored there.
 
-A place is 17 bytes: quality (8, higher first), priority (4, higher first), arrival (5, earlier first); where URLs are
-fetched in order of arrival, quality comes last.  A row is depth, payload and the URL's path: 2 bytes and the path for
-a link without payload.
+A sort key is 17 bytes: quality (8, higher first), priority (4, higher first), arrival (5, earlier first); if URLs are
+fetched in the order of arrival, quality comes last.  A row is depth, payload and the URL's path: 2 bytes and the path
+for a link without a payload.  Both belong to the format of a store (``storage.directory.FORMAT``).
 """
 
 from __future__ import annotations
@@ -15,63 +15,66 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PLACE_BYTES = 17
+SORT_KEY_BYTES = 17
 DIGEST_BYTES = 8
-#: Priorities beyond do not fit.
+#: Higher priorities do not fit.
 MAX_PRIORITY = (1 << 31) - 1
 
 _INVERTED = bytes(range(255, -1, -1))
 _float = Struct(">d")
 _order = Struct(">IBI")
-_floats = {True: Struct(f">d{_order.size}x"), False: Struct(f">{_order.size}xd")}  # in places, by quality or not
+#: Reads the quality in a sort key, by whether quality comes first.
+_qualities = {True: Struct(f">d{_order.size}x"), False: Struct(f">{_order.size}xd")}
 
 
-class Place(NamedTuple):
-    """What a place says of its URL."""
+class SortKey(NamedTuple):
+    """What a sort key says of its URL."""
 
     quality: float
     priority: int
     arrival: int
 
 
-def encode_place(place: Place, *, by_quality: bool) -> bytes:
-    """``place`` as bytes. Raises ValueError for a priority beyond ±2³¹. O(1)."""
-    quality, priority, arrival = place
+def encode_sort_key(sort_key: SortKey, *, by_quality: bool) -> bytes:
+    """As bytes. Raises ValueError for a priority beyond ±2³¹. O(1)."""
+    quality, priority, arrival = sort_key
     if not -MAX_PRIORITY <= priority <= MAX_PRIORITY:
         raise ValueError(f"priority={priority}: must be within ±{MAX_PRIORITY}")
     order = _order.pack(MAX_PRIORITY - priority, arrival >> 32, arrival & 0xFFFFFFFF)
-    return _worth(quality) + order if by_quality else order + _worth(quality)
+    return _encode_quality(quality) + order if by_quality else order + _encode_quality(quality)
 
 
-def decode_place(place: bytes, *, by_quality: bool) -> Place:
-    """What ``encode_place`` wrote. O(1)."""
-    priority, high, low = _order.unpack_from(place, _float.size if by_quality else 0)
-    return Place(quality_of(place, by_quality=by_quality), MAX_PRIORITY - priority, high << 32 | low)
+def decode_sort_key(sort_key: bytes, *, by_quality: bool) -> SortKey:
+    """What ``encode_sort_key`` wrote. O(1)."""
+    priority, high, low = _order.unpack_from(sort_key, _float.size if by_quality else 0)
+    return SortKey(quality_of(sort_key, by_quality=by_quality), MAX_PRIORITY - priority, high << 32 | low)
 
 
-def with_quality(place: bytes, quality: float, *, by_quality: bool) -> bytes:
-    """``place`` for another quality. O(1)."""
-    return _worth(quality) + place[_float.size :] if by_quality else place[: _order.size] + _worth(quality)
+def with_quality(sort_key: bytes, quality: float, *, by_quality: bool) -> bytes:
+    """``sort_key`` with another quality. O(1)."""
+    if by_quality:
+        return _encode_quality(quality) + sort_key[_float.size :]
+    return sort_key[: _order.size] + _encode_quality(quality)
 
 
-def quality_of(place: bytes, *, by_quality: bool) -> float:
-    """The quality of a place. O(1)."""
-    quality: float = _floats[by_quality].unpack(place.translate(_INVERTED))[0]
+def quality_of(sort_key: bytes, *, by_quality: bool) -> float:
+    """The quality in a sort key. O(1)."""
+    quality: float = _qualities[by_quality].unpack(sort_key.translate(_INVERTED))[0]
     return quality
 
 
-def qualities(places: bytes, *, by_quality: bool) -> Iterator[float]:
-    """The qualities of places that lie one behind the other. O(length)."""
-    return map(itemgetter(0), _floats[by_quality].iter_unpack(places.translate(_INVERTED)))
+def qualities(sort_keys: bytes, *, by_quality: bool) -> Iterator[float]:
+    """The qualities in concatenated sort keys. O(length)."""
+    return map(itemgetter(0), _qualities[by_quality].iter_unpack(sort_keys.translate(_INVERTED)))
 
 
-def _worth(quality: float) -> bytes:
-    """Bytes that sort the higher quality first, as floats >= 0 sort like their bits."""
+def _encode_quality(quality: float) -> bytes:
+    """Bytes that sort higher qualities first: the bits of floats >= 0 sort as the floats do."""
     return _float.pack(quality + 0.0).translate(_INVERTED)  # -0.0 + 0.0 is 0.0
 
 
 class Row(NamedTuple):
-    """What is stored of a queued URL besides its place."""
+    """What is stored of a queued URL under its sort key."""
 
     path: str
     depth: int
@@ -79,14 +82,14 @@ class Row(NamedTuple):
 
 
 def encode_row(row: Row) -> bytes:
-    """``row`` as bytes. O(length)."""
+    """As bytes. O(length)."""
     payload = row.payload
     head = _varint(row.depth) + (_varint(0) if payload is None else _varint(len(payload) + 1) + payload)
     return head + row.path.encode("utf-8", "surrogatepass")
 
 
 def is_row_of(data: bytes, path: str) -> bool:
-    """Whether a row found by the digest of ``path`` is its own: its path is the end of it. O(length)."""
+    """Whether a row found by the digest of ``path`` is its own: the row ends with its path. O(length)."""
     return data.endswith(path.encode("utf-8", "surrogatepass"))
 
 
@@ -99,7 +102,7 @@ def decode_row(data: bytes) -> Row:
 
 
 def url_digest(path: str) -> bytes:
-    """8 bytes that stand for a URL of a server. O(length)."""
+    """8 bytes that identify a URL among those of its server. O(length)."""
     return blake2b(path.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 
@@ -116,6 +119,7 @@ def _varint(number: int) -> bytes:
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number at ``at``, and where it ends."""
     number = shift = 0
     while True:
         byte = data[at]

@@ -1,11 +1,10 @@
 """The lower level of the frontier: one priority queue of discovered, unfetched URLs per server.
 
-A policy wants more than the best URL: it wants the qualities of the best P of them (Cao 2003: their sum is the
-numerator of the capacity), after every push and pop.  So the queue keeps its best few items in a short sorted list, and
-the rest in a heap.  The qualities of the sorted ones lie beside them, packed, and nowhere else: with millions of URLs,
-what costs is the memory far away that every single item would be read from.  So do, where qualities rise, the hashes by
-which a URL is found among them: an index of items, a dict, would be gone through by Python's garbage collector, with
-all its items, after each change of one.
+A policy needs more than the best URL: it needs the qualities of the best P (Cao 2003: their sum is the numerator of the
+capacity) after every push and pop.  So the queue keeps its best items in a short sorted list, and the rest in a heap.
+The qualities of the sorted items are in a packed array beside them, and nowhere else: with millions of URLs, reading
+each item from distant memory would dominate the cost.  If qualities rise, the hashes that find a URL among the sorted
+items are packed, too: Python's garbage collector would walk through a dict of items after each change of one.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ if TYPE_CHECKING:
 #: A URL in a queue: (order, path, depth, payload); its quality lies beside it.
 SortedItem = tuple[int, str, int, Any]
 
-#: How many of its best items a queue keeps sorted at least (more where the window is wider).
+#: Items that a queue keeps sorted at least; more if the window is wider.
 SORTED_ITEMS = 64
 
 #: `order` = arrival number - priority * 2**PRIORITY_SHIFT: one int orders by priority, then by arrival.
 PRIORITY_SHIFT = 40
 
-#: Of what a path is found by (``_mark``).
+#: Bytes of the hash that finds a path (``_mark``).
 MARK_BYTES = 8
 _pack = Struct("q").pack
 
@@ -42,8 +41,8 @@ class UrlQueue:
 
     ``push``, ``pop`` and ``raise_quality`` are O(log n) amortised (plus a memory move of at most a few hundred
     pointers); ``best_quality`` and ``len`` are O(1), ``window_sum`` and ``best_rate`` O(window).  Ties go to the higher
-    priority, then to the earlier arrival, so that equal runs give equal orders.  Items raised in the heap leave a stale
-    one behind.
+    priority, then to the earlier arrival, so equal runs give equal orders.  Raising an item of the heap leaves a stale
+    one there.
     """
 
     __slots__ = ("_by_quality", "_losses", "_marks", "_rest", "_top", "_window")
@@ -54,7 +53,7 @@ class UrlQueue:
         self._top: list[SortedItem] = []  # the best items, best first
         self._losses = array("d")  # their qualities, negated: ascending where they are sorted by quality
         self._rest: ItemHeap | None = None  # no item in it is better than any in _top
-        self._marks: bytearray | None = None  # of the paths in _top, from the first raise on
+        self._marks: bytearray | None = None  # of the paths in _top, from the first raise_quality on
 
     def __bool__(self) -> bool:
         return bool(self._top)
@@ -86,13 +85,13 @@ class UrlQueue:
         return best_rate(losses if len(losses) <= window else islice(losses, window), setup, page_time, bonus)
 
     def set_window(self, window: int) -> None:
-        """Change the number of URLs that ``window_sum`` adds up. O(1), or O(window log n) where it grows."""
+        """Change the number of URLs that ``window_sum`` adds up. O(1), or O(window log n) if it grows."""
         self._window = window
         if len(self._losses) < window and self._rest:
             self._refill()
 
     def push(self, entry: Entry, path: str, arrival: int) -> None:
-        """Add ``entry``, number ``arrival`` in all (below 2**PRIORITY_SHIFT). O(log n).
+        """Add ``entry``, the ``arrival``-th of all (below 2**PRIORITY_SHIFT). O(log n).
 
         ``path``: see ``entry.path_of``.
         """
@@ -103,8 +102,8 @@ class UrlQueue:
     def raise_quality(self, path: str, gain: float) -> float | None:
         """Add ``gain`` > 0 to the quality of the URL of ``path``; its new quality, None if not queued. O(log n).
 
-        The first call is O(n): from then on the queue keeps what it finds its URLs by, 8 bytes for each of the best
-        and some 100 for each of the others.
+        The first call is O(n): from then on the queue keeps an index, 8 bytes for each of the best URLs and about 100
+        for each of the others.
         """
         place = self._find(path)
         if place >= 0:
@@ -124,9 +123,9 @@ class UrlQueue:
         return -loss
 
     def _find(self, path: str) -> int:
-        """Where the item of ``path`` is among the sorted ones; -1 if it is not. O(their number), 8 bytes of each.
+        """Index of the item of ``path`` among the sorted ones, -1 if it is not there. O(their number), 8 bytes each.
 
-        Another path of the server has the same mark once in 2**64: then that one is found.
+        Finds another path of the server if it has the same mark: one pair in 2**64.
         """
         marks = self._marks
         if marks is None:
@@ -138,7 +137,7 @@ class UrlQueue:
         return at // MARK_BYTES
 
     def _move_up(self, place: int, loss: float) -> None:
-        """Have the sorted item at ``place`` lose ``loss``, which is less than it did."""
+        """Lower the loss of the sorted item at ``place`` to ``loss``."""
         top, losses, marks = self._top, self._losses, self._marks
         better = self._place_of(loss, top[place]) if self._by_quality else place
         if better == place:
@@ -165,7 +164,7 @@ class UrlQueue:
             self._spill()
 
     def _place_of(self, loss: float, item: SortedItem) -> int:
-        """Where ``item`` is, or would be, among the sorted ones. O(log n), most of it in packed memory."""
+        """Index of ``item`` among the sorted ones, or where it would be. O(log n), most of it in packed memory."""
         if not self._by_quality:
             return bisect_left(self._top, item)
         losses = self._losses
@@ -225,7 +224,7 @@ class UrlQueue:
             self._rest.extend(worse)
 
     def _refill(self) -> None:
-        """Fetch the best of the heap, so that the window is covered again."""
+        """Move the best items of the heap to the sorted ones, so that these cover the window again."""
         while self._rest and len(self._top) < self._window + SORTED_ITEMS:
             item, loss = self._from_heap(self._rest.pop())
             self._top.append(item)
@@ -245,5 +244,5 @@ class UrlQueue:
 
 
 def _mark(path: str) -> bytes:
-    """What ``path`` is found by."""
+    """Hash that finds ``path``."""
     return _pack(hash(path))

@@ -6,17 +6,17 @@ from hypothesis import strategies as st
 
 from crawlproject.frontier.queues.sort_key import (
     MAX_PRIORITY,
-    PLACE_BYTES,
-    Place,
+    SORT_KEY_BYTES,
     Row,
-    decode_place,
+    SortKey,
     decode_row,
-    encode_place,
+    decode_sort_key,
     encode_row,
+    encode_sort_key,
 )
 
 PLACES = st.builds(
-    Place,
+    SortKey,
     st.floats(0, allow_infinity=False, allow_nan=False),
     st.integers(-MAX_PRIORITY, MAX_PRIORITY),
     st.integers(0, (1 << 40) - 1),
@@ -24,35 +24,35 @@ PLACES = st.builds(
 
 
 @given(st.booleans(), PLACES, PLACES)
-def test_places_sort_as_urls_are_fetched(by_quality: bool, one: Place, other: Place) -> None:
+def test_places_sort_as_urls_are_fetched(by_quality: bool, one: SortKey, other: SortKey) -> None:
     """By quality, priority, arrival; or by priority and arrival."""
 
-    def order(place: Place) -> tuple[float, ...]:
-        late = (-place.priority, place.arrival)
-        return (-place.quality, *late) if by_quality else (*late, -place.quality)
+    def order(sort_key: SortKey) -> tuple[float, ...]:
+        late = (-sort_key.priority, sort_key.arrival)
+        return (-sort_key.quality, *late) if by_quality else (*late, -sort_key.quality)
 
-    codes = [encode_place(place, by_quality=by_quality) for place in (one, other)]
+    codes = [encode_sort_key(sort_key, by_quality=by_quality) for sort_key in (one, other)]
     assert (codes[0] < codes[1]) == (order(one) < order(other))
 
 
 @given(st.booleans(), PLACES)
-def test_a_place_comes_back(by_quality: bool, place: Place) -> None:
+def test_a_place_comes_back(by_quality: bool, sort_key: SortKey) -> None:
     """Exactly, in 17 bytes."""
-    code = encode_place(place, by_quality=by_quality)
-    assert len(code) == PLACE_BYTES
-    assert decode_place(code, by_quality=by_quality) == place
+    code = encode_sort_key(sort_key, by_quality=by_quality)
+    assert len(code) == SORT_KEY_BYTES
+    assert decode_sort_key(code, by_quality=by_quality) == sort_key
 
 
 def test_minus_zero_is_zero() -> None:
     """It is a quality like any other."""
-    zero, minus = (encode_place(Place(q, 0, 1), by_quality=True) for q in (0.0, -0.0))
+    zero, minus = (encode_sort_key(SortKey(q, 0, 1), by_quality=True) for q in (0.0, -0.0))
     assert zero == minus
 
 
 def test_a_priority_that_does_not_fit_raises() -> None:
     """Rather than to sort wrongly."""
     with pytest.raises(ValueError, match="priority=2147483648"):
-        encode_place(Place(1.0, MAX_PRIORITY + 1, 0), by_quality=True)
+        encode_sort_key(SortKey(1.0, MAX_PRIORITY + 1, 0), by_quality=True)
 
 
 @given(

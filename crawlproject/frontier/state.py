@@ -1,0 +1,115 @@
+"""Reads stored state: plain values (JSON's) by key, each checked for its type and its bounds.
+
+Keys are part of the format of a store (``snapshot.VERSION``), not names of attributes.  A key that is not there stands
+for the value of a new object, so that values may be added without a new version.
+"""
+
+from __future__ import annotations
+
+from sys import float_info
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_FLOAT = float_info.max
+#: Characters of a wrong value that are quoted.
+MAX_QUOTED = 60
+
+
+class StateReader:
+    """The values of one stored object, which errors call ``name``.
+
+    Every method raises ValueError, naming the key, for a value of another type or out of bounds.
+    """
+
+    __slots__ = ("_name", "_values")
+
+    def __init__(self, name: str, values: object) -> None:
+        if not isinstance(values, dict):
+            raise ValueError(f"{name}={_quoted(values)}: must be an object")
+        self._name = name
+        self._values: dict[str, Any] = values
+
+    def part(self, key: str) -> StateReader | None:
+        """The object stored under ``key``, if there is one."""
+        value = self._values.get(key)
+        return None if value is None else StateReader(f"{self._name}.{key}", value)
+
+    def raw(self, key: str) -> Any:
+        """What is stored under ``key``, as it is; None if there is nothing."""
+        return self._values.get(key)
+
+    def number(self, key: str, default: float, *, minimum: float = -MAX_FLOAT) -> float:
+        """A finite number of at least ``minimum``."""
+        value = self._values.get(key, default)
+        if type(value) not in (float, int) or not minimum <= value <= MAX_FLOAT:
+            raise self._error(key, value, f"a finite number >= {minimum:g}")
+        return float(value)
+
+    def count(self, key: str, default: int, *, minimum: int = 0) -> int:
+        """A whole number of at least ``minimum``."""
+        value = self._values.get(key, default)
+        if type(value) is not int or value < minimum:
+            raise self._error(key, value, f"a whole number >= {minimum}")
+        return value
+
+    def flag(self, key: str, *, default: bool) -> bool:
+        """True or false."""
+        value = self._values.get(key, default)
+        if type(value) is not bool:
+            raise self._error(key, value, "true or false")
+        return value
+
+    def text(self, key: str, default: str) -> str:
+        """A string."""
+        value = self._values.get(key, default)
+        if type(value) is not str:
+            raise self._error(key, value, "a string")
+        return value
+
+    def texts(self, key: str) -> list[str]:
+        """A list of strings, empty if there is none."""
+        return list(map(str, self.items(key)))
+
+    def numbers(self, key: str, default: Sequence[float]) -> tuple[float, ...]:
+        """As many finite numbers as ``default`` has."""
+        value = self._values.get(key, default)
+        if not _are_numbers(value, len(default)):
+            raise self._error(key, value, f"{len(default)} finite numbers")
+        return tuple(map(float, value))
+
+    def items(self, key: str) -> list[Any]:
+        """A list, empty if there is none."""
+        value = self._values.get(key, [])
+        if type(value) is not list:
+            raise self._error(key, value, "a list")
+        return value
+
+    def rows(self, key: str, width: int) -> list[Sequence[float]]:
+        """A list of rows of ``width`` finite numbers each, empty if there is none."""
+        rows = self.items(key)
+        if not all(_are_numbers(row, width) for row in rows):
+            raise self._error(key, rows, f"rows of {width} finite numbers")
+        return rows
+
+    def counts(self, key: str, *, minimum: int = 0) -> dict[str, int]:
+        """Whole numbers of at least ``minimum`` by name, none if there are none."""
+        value = self._values.get(key, {})
+        if type(value) is not dict or any(type(each) is not int or each < minimum for each in value.values()):
+            raise self._error(key, value, f"whole numbers >= {minimum} by name")
+        return dict(value)
+
+    def _error(self, key: str, value: object, wanted: str) -> ValueError:
+        return ValueError(f"{self._name}.{key}={_quoted(value)}: must be {wanted}")
+
+
+def _are_numbers(value: object, count: int) -> bool:
+    if not isinstance(value, list | tuple) or len(value) != count:
+        return False
+    return all(type(each) in (float, int) and -MAX_FLOAT <= each <= MAX_FLOAT for each in value)
+
+
+def _quoted(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
