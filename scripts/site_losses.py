@@ -7,13 +7,12 @@
 What can be reached is counted apart from the crawler: breadth first from the home page, by ``<a>`` and ``<area>``,
 ``<link rel=canonical>``, redirects and refreshes, HTML files alone.  A page is a file: a static server ignores queries.
 Absolute links to a site's own public address are served as links to its loopback address; links to other sites are not
-followed.  ``--all``: a line for each site, not only for those with losses.  ``--rest``: also name pages that neither
-crawl found.
+followed.  ``--least``: sites with fewer reachable pages are left out.  ``--all``: a line for each site, not only for
+those with losses.  ``--rest``: also name pages that neither crawl found.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import mimetypes
 import re
@@ -32,11 +31,11 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 from aiohttp import web
 from selectolax.lexbor import LexborHTMLParser
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crawlproject.frontier.learning.file_kinds import extension_of
 from crawlproject.urls import NON_TEXT_EXTENSIONS
+from testbed.bench import ROOT, command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -284,12 +283,8 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
 
 def main() -> None:
     """Print what was lost."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__, timeout=1800, least=20, all=False, rest=False)
     parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--timeout", type=int, default=1800)
-    parser.add_argument("--least", type=int, default=20, help="reachable pages; sites with fewer are left out")
-    parser.add_argument("--all", action="store_true")
-    parser.add_argument("--rest", action="store_true")
     args = parser.parse_args()
     sites = [site_of(folder, number) for number, folder in enumerate(_folders(args.folders))]
     counts = {site.address: reachable(site) for site in sites}
