@@ -7,17 +7,16 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scrapy import signals
 
+from testbed.crawl import ROOT
 from testbed.web import WebSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-ROOT = Path(__file__).resolve().parents[1]
 WEB_SPIDER = "crawlproject.spiders.web.WebSpider"
 QUIET: dict[str, Any] = {
     "LOG_LEVEL": "INFO",

@@ -13,11 +13,10 @@ import sys
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from .analysis import PolitenessRule, politeness_violations
+from .analysis import PolitenessRule, politeness_violations, report
 from .log import read_log, read_spec
 from .server import LocalWeb
 from .spec import WebSpec
-from .summary import report
 from .web import build_web
 
 if TYPE_CHECKING:

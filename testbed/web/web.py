@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from . import graph
 from .population import PRIVATE, Server, draw_servers
-from .quality import pagerank, zipf
 from .traps import WITH_IDS, without_session
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def build_web(spec: WebSpec) -> Web:
         targets=array("I", chain.from_iterable(links)),
         sizes=_draw_sizes(spec),
         times=_draw_times(spec, servers),
-        scores=pagerank(links) if spec.quality == "pagerank" else zipf(spec.pages, spec.seed),
+        scores=graph.pagerank(links) if spec.quality == "pagerank" else graph.zipf(spec.pages, spec.seed),
         expected=tuple(page for page in range(spec.pages) if reach.shows_links(page)),
         pages_by_path=[{paths[page]: page for page in server.page_range} for server in servers],
         servers_by_address={server.address: server.index for server in servers} | _by_name(spec, servers),

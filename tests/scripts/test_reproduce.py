@@ -12,7 +12,7 @@ import pytest
 
 from scripts import reproduce_cao2003
 from scripts.cao2003.fig3 import limits
-from scripts.cao2003.profile import DOWNLOAD, PARSE, SEEN, Function, by_part
+from scripts.cao2003.fig5 import DOWNLOAD, PARSE, SEEN, Function, by_part
 from testbed.crawl import Conditions, CpuLog, area
 from testbed.twin import compare, twin
 from testbed.web import Record, WebSpec, build_web

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from testbed.web import Web, WebSpec, build_web
-from testbed.web.graph import MOVED, NOT_FOUND, PRIVATE, SERVER_ERROR
+from testbed.web.graph import MOVED, NOT_FOUND, PRIVATE, SERVER_ERROR, pagerank, zipf
 from testbed.web.pages import answer
-from testbed.web.quality import pagerank, zipf
 from testbed.web.traps import trap_links
 
 if TYPE_CHECKING:
