@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crawlproject.content import NearDuplicates, PageSketch
-from crawlproject.middlewares.base import duplicates
+from crawlproject.middlewares import duplicates
 from crawlproject.seen import bytes_fingerprint
 from crawlproject.storage.content_file import ContentFile
 from crawlproject.urls import extract

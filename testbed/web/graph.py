@@ -1,8 +1,8 @@
 """The pages of a web and the links between them: what kind each page is, where it leads, what can be reached.
 
 A page is a number; the pages of a server follow each other, its home page first. Links have power-law popularity:
-between servers by a rank dealt at random, inside a server by page number (low numbers are popular). A page's worth is its
-PageRank, or dealt at random by Zipf's law.
+between servers by a rank dealt at random, inside a server by page number (low numbers are popular). A page's worth is
+its PageRank, or dealt at random by Zipf's law.
 """
 
 from __future__ import annotations
