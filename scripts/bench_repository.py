@@ -92,16 +92,16 @@ def crawls(args: argparse.Namespace) -> None:
         )
 
 
-def _captures(folder: Path, suffix: str, least: int = 2_000, most: int = 60_000) -> list[Capture]:
+def _captures(folder: Path, suffix: str) -> list[Capture]:
     """Files as pages: up to 500."""
     found: list[Capture] = []
     for path in sorted(folder.rglob(f"*{suffix}")):
-        if path.is_file() and least <= path.stat().st_size <= most:
+        if path.is_file() and 2_000 <= path.stat().st_size <= 60_000:
             found.append(capture(path.read_bytes(), f"http://example.org/{path.name}"))
             if len(found) == 500:
                 break
     if not found:
-        sys.exit(f"{folder}: no file *{suffix} of {least} to {most} bytes")
+        sys.exit(f"{folder}: no file *{suffix} of 2,000 to 60,000 bytes")
     return found
 
 

@@ -46,9 +46,8 @@ class Knowledge:
 
     #: One of ``ESTIMATES``.
     estimate: str = "known"
-    #: Of a known quality: spread (sigma) of its log-normal error, and the power to which it is then taken.
+    #: Of a known quality: spread (sigma) of its log-normal error.
     error: float = 0.0
-    power: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -160,7 +159,7 @@ def web_of(spec: WebSpec, quality: str) -> SimulatedWeb:
 def estimator(knowledge: Knowledge, web: SimulatedWeb, seed: int) -> Quality:
     """What the crawler takes pages to be worth while they wait; ``seed`` draws the errors."""
     if knowledge.estimate == "known":
-        return KnownWorth(web, knowledge.error, seed, knowledge.power)
+        return KnownWorth(web, knowledge.error, seed)
     return QUALITIES[knowledge.estimate]()
 
 

@@ -126,7 +126,7 @@ class WebSpec:
         """The spec in `text`; fields left out keep their default. Raises `ValueError` for anything else in it."""
         values = json.loads(text)
         if not isinstance(values, dict):
-            raise ValueError(f"a spec is a JSON object, not {text!r}")
+            raise ValueError(f"--spec: a JSON object, not {text!r}")
         return cls.from_values(values)
 
     @classmethod

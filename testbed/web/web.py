@@ -95,10 +95,6 @@ class Web:
             raise KeyError(url)
         return page
 
-    def quality(self, url: str) -> float:
-        """What the page behind a URL is worth; all pages sum to 1. Raises `KeyError` for a URL outside this web."""
-        return self.scores[self.page_at(url)]
-
     def expected_urls(self) -> list[str]:
         """The URLs that a crawl from the seeds must fetch with 200, each once."""
         return [self.url(page) for page in self.expected]

@@ -24,7 +24,7 @@ def test_json_may_leave_fields_out() -> None:
         ('{"hosts": 3}', "unknown field of a spec: hosts"),
         ('{"servers": "3"}', "servers = '3': must be of type int"),
         ('{"servers": true}', "servers = True: must be of type int"),
-        ("[3]", "a spec is a JSON object"),
+        ("[3]", "--spec: a JSON object"),
         ("{", "Expecting property name"),
     ],
 )
