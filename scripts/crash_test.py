@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from testbed.bench import ROOT, command_line
+from testbed.crawl import crawl_command
 from testbed.web import Record, RunningWeb, WebSpec, duplicates, fetches, running_web
 
 if TYPE_CHECKING:
@@ -123,9 +124,7 @@ def crash_crawl(spec: WebSpec, kills: int, folder: Path) -> Crashes:
 
 
 def _command(web: RunningWeb, folder: Path) -> list[str]:
-    command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(web.seeds)}"]
-    settings = {**SETTINGS, "JOBDIR": str(folder / "job")}
-    return command + [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+    return crawl_command(web.seeds, {**SETTINGS, "JOBDIR": folder / "job"})
 
 
 def _wait_for_moment(process: subprocess.Popen[bytes], web: RunningWeb, chance: random.Random) -> None:

@@ -36,6 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from crawlproject.frontier.learning.file_kinds import extension_of
 from crawlproject.urls import NON_TEXT_EXTENSIONS
 from testbed.bench import ROOT, command_line
+from testbed.crawl import crawl_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -266,12 +267,10 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
     with tempfile.TemporaryDirectory() as name:
         seeds, log = Path(name, "seeds"), Path(name, "log")
         seeds.write_text("".join(f"{site.home}\n" for site in sites))
-        command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={seeds}", "-a", "allowed=127.0.0.0/8"]
-        command[-1] = "allowed=" + ",".join(site.address for site in sites)
-        options = [part for item in given.items() for part in ("-s", "{}={}".format(*item))]
+        command = [*crawl_command([str(seeds)], given), "-a", "allowed=" + ",".join(site.address for site in sites)]
         start = time.monotonic()
         with log.open("w") as output:
-            subprocess.run([*command, *options], cwd=ROOT, stderr=output, stdout=subprocess.DEVNULL, check=True)
+            subprocess.run(command, cwd=ROOT, stderr=output, stdout=subprocess.DEVNULL, check=True)
         text = log.read_text(errors="replace")
         for line in re.findall(r".*(?:shows nothing new|new on each visit|comes after all).*", text):
             print(line)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from testbed.web import quality_over_time, running_web
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from crawlproject.frontier.politeness import Mode
     from testbed.web import Record, Web, WebSpec
@@ -131,6 +131,12 @@ class Run:
         return sum(each.kind == "request" and each.status > 0 for each in self.records)
 
 
+def crawl_command(seeds: Iterable[str], settings: Mapping[str, Any]) -> list[str]:
+    """``scrapy crawl web`` with these settings."""
+    command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(seeds)}"]
+    return command + [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+
+
 def crawl(policy: str, spec: WebSpec, conditions: Conditions) -> Run:
     """Crawl the web of ``spec`` by ``policy``, page qualities being known on discovery.
 
@@ -140,9 +146,7 @@ def crawl(policy: str, spec: WebSpec, conditions: Conditions) -> Run:
         scores = Path(folder) / "scores.tsv"
         web.web.write_scores(scores)
         settings = _settings(policy, conditions) | {"FRONTIER_QUALITY_FILE": scores} | dict(conditions.settings)
-        command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(web.seeds)}"]
-        for name, value in settings.items():
-            command += ["-s", f"{name}={value}"]
+        command = crawl_command(web.seeds, settings)
         with subprocess.Popen(command, cwd=ROOT) as process, CpuLog(process.pid) as cpu:
             code = process.wait()
         if code:

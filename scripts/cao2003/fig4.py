@@ -14,12 +14,13 @@ import numpy as np
 
 from crawlproject.frontier import POLICIES
 from crawlproject.simulation.crawl import CrawlOptions, simulate
+from crawlproject.simulation.experiment import in_parallel
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.worth import KnownWorth
 from testbed.crawl import Conditions, crawl
 from testbed.web import WebSpec
 
-from .figure import Result, Row, in_parallel, line_plot
+from .figure import Result, Row, line_plot
 
 if TYPE_CHECKING:
     from crawlproject.simulation.web import SimulatedWeb

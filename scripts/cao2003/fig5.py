@@ -14,7 +14,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from testbed.crawl import ROOT, Conditions, crawl
+from testbed.crawl import ROOT, Conditions, crawl, crawl_command
 from testbed.web import WebSpec, running_web
 
 from .figure import Result, Row, stacked_plot
@@ -71,17 +71,9 @@ def profiled_crawl(spec: WebSpec) -> dict[str, float]:
     """Crawl the web of ``spec`` under the profiler; seconds by part. Start-up is not counted."""
     with tempfile.TemporaryDirectory() as folder, running_web(spec) as web:
         file = Path(folder) / "profile"
-        command = [sys.executable, "-m", "cProfile", "-o", str(file), "-m", "scrapy", "crawl", "web"]
-        settings = (
-            "FRONTIER_DELAY_FACTOR=0",
-            "FRONTIER_MIN_DELAY=0",
-            "LOG_LEVEL=WARNING",
-            "ALLOWED_NETWORKS=127.0.0.0/8",
-        )
-        command += ["-a", f"seeds={','.join(web.seeds)}"]
-        for setting in settings:
-            command += ["-s", setting]
-        subprocess.run(command, cwd=ROOT, check=True)
+        settings = {"FRONTIER_DELAY_FACTOR": 0, "FRONTIER_MIN_DELAY": 0, "LOG_LEVEL": "WARNING"}
+        python, *command = crawl_command(web.seeds, settings | {"ALLOWED_NETWORKS": "127.0.0.0/8"})
+        subprocess.run([python, "-m", "cProfile", "-o", file, *command], cwd=ROOT, check=True)
         stats: dict[Function, tuple[int, int, float, float, dict[Function, tuple[int, int, float, float]]]]
         stats = pstats.Stats(str(file)).stats  # type: ignore[attr-defined]
     own = {function: entry[2] for function, entry in stats.items() if not _waits(function)}

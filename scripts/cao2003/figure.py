@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 from matplotlib.figure import Figure
 
+from crawlproject.simulation.report import Row, write_rows
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-Row: TypeAlias = dict[str, str | float]
 #: Label -> (x, y) of its points.
 Lines: TypeAlias = "Mapping[str, tuple[Sequence[float], Sequence[float]]]"
 
@@ -57,18 +55,11 @@ def write(result: Result, folder: Path) -> list[Path]:
     paths = []
     for name, rows in result.data.items():
         paths.append(folder / f"{name}.csv")
-        with paths[-1].open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-            writer.writeheader()
-            writer.writerows({column: _written(value) for column, value in row.items()} for row in rows)
+        write_rows(rows, paths[-1])
     for name, figure in result.plots.items():
         paths.append(folder / f"{name}.png")
         figure.savefig(paths[-1], dpi=120)
     return paths
-
-
-def _written(value: str | float) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def line_plot(lines: Lines, labels: tuple[str, str], style: str = "o-") -> Figure:
@@ -96,10 +87,6 @@ def stacked_plot(names: Sequence[str], parts: Mapping[str, Sequence[float]], lab
     return figure
 
 
-Task = TypeVar("Task")
-Done = TypeVar("Done")
-
-
 @dataclass(frozen=True)
 class Size:
     """A web and the connections of its crawl."""
@@ -125,11 +112,3 @@ class Plan:
     seconds: int = 15
     #: Processes for simulated crawls; real ones are made one by one.
     jobs: int = 1
-
-
-def in_parallel(function: Callable[[Task], Done], tasks: Sequence[Task], jobs: int) -> list[Done]:
-    """``function`` of each task, in the tasks' order, in ``jobs`` processes."""
-    if jobs == 1:
-        return [function(task) for task in tasks]
-    with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=get_context("spawn")) as pool:
-        return list(pool.map(function, tasks))
