@@ -26,6 +26,7 @@ BRANCHES = 4  # pages below each page, in the tree that its server's pages form
 SERVER_POPULARITY = 0.75  # servers are linked to in proportion to rank^-0.75
 PAGE_SKEW = 4.0  # page number ~ u^4 of the server's pages, so in-links ~ rank^-(3/4)
 HOME_SHARE = 0.3  # of the links that enter a server
+PRIVATE_SHARE = 0.2  # of the pages of a server that disallows /private/
 
 Links = list[list[int]]
 
@@ -37,7 +38,7 @@ def draw_kinds(spec: WebSpec, servers: Sequence[Server]) -> bytes:
     for server in servers:
         if server.has_private:
             inner = server.page_range[1:]
-            for page in rng.sample(inner, round(spec.private_page_share * len(inner))):
+            for page in rng.sample(inner, round(PRIVATE_SHARE * len(inner))):
                 kinds[page] = PRIVATE
     homes = {server.first_page for server in servers}
     candidates = [page for page in range(spec.pages) if kinds[page] == PLAIN and page not in homes]

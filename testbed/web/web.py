@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from .spec import WebSpec
 
 
+BYTES_MEAN, BYTES_SIGMA = 8000.0, 0.8  # of a page
+
+
 @dataclass(frozen=True, eq=False)
 class Web:
     """An emulated web. Its pages are numbers; `url()` and `page_at()` translate.
@@ -159,13 +162,12 @@ def _path(server: Server, page: int, kind: int) -> str:
 
 
 def _draw_sizes(spec: WebSpec) -> array[int]:
-    """Bytes of each page: fixed, or log-normal with the mean of the spec."""
+    """Bytes of each page: fixed, or log-normal."""
     if spec.page_bytes:
         return array("I", [spec.page_bytes]) * spec.pages
     rng = Random(f"{spec.seed}/bytes")
-    sigma = spec.page_bytes_sigma
-    mu = math.log(max(1.0, spec.page_bytes_mean)) - sigma * sigma / 2
-    return array("I", (round(rng.lognormvariate(mu, sigma)) for _ in range(spec.pages)))
+    mu = math.log(BYTES_MEAN) - BYTES_SIGMA * BYTES_SIGMA / 2
+    return array("I", (round(rng.lognormvariate(mu, BYTES_SIGMA)) for _ in range(spec.pages)))
 
 
 def _draw_times(spec: WebSpec, servers: Sequence[Server]) -> array[float]:

@@ -46,7 +46,6 @@ def test_json_that_is_no_spec_is_refused(text: str, message: str) -> None:
         ("idle_timeout", 0.0),
         ("dead_share", 1.0),
         ("session_share", 1.1),
-        ("hundred_share", 0.9),
         ("redirect_share", 0.95),
         ("first_address", "10.0.0.1"),
         ("first_address", "127.255.255.250"),
