@@ -9,8 +9,6 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from scrapy import signals
-
 from testbed.crawl import ROOT
 from testbed.web import WebSpec
 
@@ -71,6 +69,8 @@ class CpuTime:
     """Extension: CPU seconds (user and system) and seconds from the spider's opening to its closing, as stats."""
 
     def __init__(self, crawler: Any) -> None:
+        from scrapy import signals  # bench_policy.py times the garbage collector too, and does without Scrapy's objects
+
         self.stats = crawler.stats
         crawler.signals.connect(self.opened, signals.spider_opened)
         crawler.signals.connect(self.closed, signals.spider_closed)
