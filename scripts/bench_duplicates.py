@@ -12,25 +12,21 @@ so what the steps take within a crawl is measured, too, as a share of its CPU (`
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
 import sys
 import time
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crawlproject.content import NearDuplicates, PageSketch
 from crawlproject.middlewares import duplicates
 from crawlproject.seen import bytes_fingerprint
 from crawlproject.storage.content_file import ContentFile
 from crawlproject.urls import extract
-from scripts.bench_throughput import ADDON, QUIET
 from testbed import real_web
+from testbed.bench import WEB, CpuTime, Stats, best_of, command_line, crawl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -39,30 +35,35 @@ CASES: dict[str, dict[str, Any]] = {
     "off": {"DUPLICATES_EXACT": False, "DUPLICATES_NEAR": False},
     "exact": {"DUPLICATES_NEAR": False},
     "exact and near": {},
-    "inside": {},
 }
+INSIDE = {"EXTENSIONS": {"scripts.bench_duplicates.StepTimes": 0}}
+CRAWL_STEPS = (
+    ("hash", duplicates, "bytes_fingerprint"),
+    ("file", ContentFile, "first"),
+    ("sketch", PageSketch, "of"),
+    ("look-up", NearDuplicates, "first_like"),
+    ("counting", duplicates.DuplicatesMiddleware, "_learn"),
+)
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__, pages=2000, rounds=3)
     parser.add_argument("dir", type=Path)
-    parser.add_argument("--pages", type=int, default=2000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.case:
-        crawl(options.case, options.dir, options.pages)
-        return
-    measure_steps(options.dir, options.pages, options.rounds)
-    best: dict[str, float] = {}
-    for _ in range(options.rounds):
-        for case in ("off", "exact", "exact and near"):
-            best[case] = min(best.get(case, 1e9), cpu_per_page(case, options))
-    for case, cpu in best.items():
-        print(f"crawl, {case:15} {1e3 * cpu:6.3f} ms/page  {cpu / best['off'] - 1:+.1%}")
-    for step, share in result_of("inside", options)["shares"].items():
-        print(f"inside, {step:20} {share:6.2%}")
+    args = parser.parse_args()
+    seeds = ",".join(real_web.load(args.dir).seeds)
+
+    def measure(settings: dict[str, Any]) -> Stats:
+        return crawl(WEB | settings, seeds=seeds, max_pages=str(args.pages))
+
+    measure_steps(args.dir, args.pages, args.rounds)
+    best = best_of(CASES, lambda case: measure(CASES[case]), args.rounds)
+    costs = {case: stats["bench/cpu"] / stats["item_scraped_count"] for case, stats in best.items()}
+    for case, cost in costs.items():
+        print(f"crawl, {case:15} {1e3 * cost:6.3f} ms/page  {cost / costs['off'] - 1:+.1%}")
+    stats = measure(INSIDE)
+    for step, *_ in CRAWL_STEPS:
+        print(f"inside, {step:20} {stats[f'bench/{step}'] / stats['bench/cpu']:6.2%}")
 
 
 def measure_steps(directory: Path, count: int, rounds: int) -> None:
@@ -110,61 +111,23 @@ def cpu_of(step: Callable[[int], object], numbers: Iterable[int]) -> float:
     return time.process_time() - start
 
 
-def cpu_per_page(case: str, options: argparse.Namespace) -> float:
-    """CPU seconds a page of a crawl."""
-    result = result_of(case, options)
-    return float(result["cpu"] / result["pages"])
+class StepTimes(CpuTime):
+    """Extension: CPU seconds of each step of this process's crawl."""
 
+    def __init__(self, crawler: Any) -> None:
+        super().__init__(crawler)
+        for step, owner, name in CRAWL_STEPS:
+            setattr(owner, name, self._timed(f"bench/{step}", getattr(owner, name)))
 
-def result_of(case: str, options: argparse.Namespace) -> dict[str, Any]:
-    """What a crawl in a process of its own prints at the end."""
-    command = [sys.executable, __file__, str(options.dir), "--pages", str(options.pages), "--case", case]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
-
-
-def crawl(case: str, directory: Path, pages: int) -> None:
-    """Crawl in this process."""
-    from scrapy.crawler import AsyncCrawlerProcess
-    from scrapy.utils.misc import load_object
-
-    process = AsyncCrawlerProcess(QUIET | ADDON | {"CONCURRENT_ITEMS": 1} | CASES[case])
-    seeds = ",".join(real_web.load(directory).seeds)
-    process.crawl(load_object("crawlproject.spiders.web.WebSpider"), seeds=seeds, max_pages=str(pages))
-    spent: dict[str, float] = {}
-    if case == "inside":
-        spent = timed_steps()
-    start = time.process_time()
-    process.start()
-    if case == "inside":
-        total = time.process_time() - start
-        print(json.dumps({"shares": {step: seconds / total for step, seconds in spent.items()}}))
-
-
-def timed_steps() -> dict[str, float]:
-    """Have the steps of this process's crawl timed; CPU seconds of each, to be read at its end."""
-    spent = dict.fromkeys(("hash", "file", "sketch", "look-up", "counting"), 0.0)
-
-    def timed(step: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _timed(self, stat: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def run(*args: Any, **kwargs: Any) -> Any:
             start = time.thread_time()
             try:
                 return function(*args, **kwargs)
             finally:
-                spent[step] += time.thread_time() - start
+                self.stats.inc_value(stat, time.thread_time() - start)
 
         return run
-
-    for step, owner, name in (
-        ("hash", duplicates, "bytes_fingerprint"),
-        ("file", ContentFile, "first"),
-        ("sketch", PageSketch, "of"),
-        ("look-up", NearDuplicates, "first_like"),
-        ("counting", duplicates.DuplicatesMiddleware, "_learn"),
-    ):
-        setattr(owner, name, timed(step, getattr(owner, name)))
-    return spent
 
 
 if __name__ == "__main__":

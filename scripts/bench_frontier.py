@@ -10,7 +10,6 @@ popped fewer times.  CPU time of this process; run it on an idle machine.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import random
 import sys
@@ -27,6 +26,7 @@ from scrapy.squeues import FifoMemoryQueue
 from scrapy.utils.test import get_crawler
 
 from crawlproject.frontier import POLICIES, Entry, Frontier, Measurement, Politeness
+from testbed.bench import command_line
 
 NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
 LINKS_PER_PUSH = 40
@@ -114,11 +114,9 @@ def _host(request: Request) -> str:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--urls", type=int, default=1_000_000)
-    parser.add_argument("--servers", default="1000,10000,100000")
-    parser.add_argument("--policies", default="breadth-first,capacity")
-    args = parser.parse_args()
+    args = command_line(
+        __doc__, urls=1_000_000, servers="1000,10000,100000", policies="breadth-first,capacity"
+    ).parse_args()
     print(f"{'queue':34} {'servers':>8} {'urls':>9} {'push/s':>9} {'pop/s':>9} {'bytes/url':>9}")
     for servers in map(int, args.servers.split(",")):
         for policy in args.policies.split(","):

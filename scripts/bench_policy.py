@@ -10,7 +10,6 @@ that all servers compete.  CPU time of this process; run it on an idle machine.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measurement, Politeness, Start
+from testbed.bench import command_line
 
 NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
 SESSIONS = 64
@@ -93,12 +93,13 @@ class Bench:
 
 def main() -> None:
     """Print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--servers", default="10000,20000,40000")
-    parser.add_argument("--urls-per-server", type=int, default=20)
-    parser.add_argument("--pages", type=int, default=50_000)
-    parser.add_argument("--policies", default="breadth-first,capacity,prefix")
-    args = parser.parse_args()
+    args = command_line(
+        __doc__,
+        servers="10000,20000,40000",
+        urls_per_server=20,
+        pages=50_000,
+        policies="breadth-first,capacity,prefix",
+    ).parse_args()
     print("| policy | servers | URLs | us per page |\n|---|---|---|---|")
     for policy in args.policies.split(","):
         for servers in map(int, args.servers.split(",")):

@@ -15,18 +15,14 @@ stalls  how long a body of a size holds up the event loop while its records are 
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
 import sys
 import tempfile
 import time
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import zstandard
 from isal import isal_zlib
@@ -34,8 +30,11 @@ from isal import isal_zlib
 from crawlproject.middlewares.repository import RepositoryMiddleware
 from crawlproject.repository import COMPRESSIONS, Capture, Measured, Repository
 from crawlproject.repository.records import new_id, page_records, payload_digest
-from scripts.bench_throughput import ADDON, QUIET, CpuTime
-from testbed.web import WebSpec, running_web
+from testbed.bench import WEB, CpuTime, Stats, best_of, command_line, crawl, fast_web
+from testbed.web import running_web
+
+if TYPE_CHECKING:
+    import argparse
 
 SIZES = (16_384, 65_536, 262_144, 1_048_576, 4_194_304)
 
@@ -45,106 +44,64 @@ class RepositoryCpu(CpuTime):
 
     def __init__(self, crawler: Any) -> None:
         super().__init__(crawler)
-        self._inside = 0.0
-        self._longest = 0.0
         process_response, commit = RepositoryMiddleware.process_response, Repository.commit
 
         async def timed_response(middleware: RepositoryMiddleware, request: Any, response: Any) -> Any:
             start = time.thread_time()
             response = await process_response(middleware, request, response)
-            self._inside += time.thread_time() - start
+            self.stats.inc_value("bench/inside", time.thread_time() - start)
             return response
 
         def timed_commit(repository: Repository) -> None:
             start, wall = time.thread_time(), time.perf_counter()
             commit(repository)
-            self._inside += time.thread_time() - start
-            self._longest = max(self._longest, time.perf_counter() - wall)
+            self.stats.inc_value("bench/inside", time.thread_time() - start)
+            self.stats.max_value("bench/longest_commit", time.perf_counter() - wall)
 
         RepositoryMiddleware.process_response = timed_response  # type: ignore[method-assign]
         Repository.commit = timed_commit  # type: ignore[method-assign]
 
-    def closed(self) -> None:
-        """Stop and tell."""
-        stats = self._crawler.stats
-        written = stats.get_value("repository/bytes", 0)
-        print(json.dumps({"inside": self._inside, "longest_commit": self._longest, "bytes": written}), flush=True)
-        super().closed()
 
-
-def run_one(case: str, seeds: str, folder: str) -> None:
-    """Crawl in this process."""
-    from scrapy.crawler import AsyncCrawlerProcess
-    from scrapy.utils.misc import load_object
-
-    settings = QUIET | ADDON | {"CONCURRENT_ITEMS": 1, "EXTENSIONS": {"scripts.bench_repository.RepositoryCpu": 0}}
-    if case != "off":
-        settings |= {"REPOSITORY_DIR": folder, "REPOSITORY_COMPRESSION": case}
-    process = AsyncCrawlerProcess(settings)
-    process.crawl(load_object("crawlproject.spiders.web.WebSpider"), seeds=seeds)
-    process.start()
-
-
-def measure(case: str, seeds: list[str], folder: Path) -> dict[str, float]:
-    """Crawl in a process of its own."""
+def measure(case: str, seeds: str, folder: Path | None) -> Stats:
+    """One crawl; its repository is deleted."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
-        done = subprocess.run(
-            [sys.executable, __file__, "one", case, ",".join(seeds), name],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=ROOT,
-        )
-        result: dict[str, float] = {}
-        for line in done.stdout.strip().splitlines()[-2:]:
-            result |= json.loads(line)
+        settings = WEB | {"EXTENSIONS": {"scripts.bench_repository.RepositoryCpu": 0}}
+        if case != "off":
+            settings |= {"REPOSITORY_DIR": name, "REPOSITORY_COMPRESSION": case}
+        stats = crawl(settings, seeds=seeds)
         index = Path(name, "index.sqlite")
-        result["index"] = index.stat().st_size if index.exists() else 0
-    return result
+        return stats | {"bench/index": index.stat().st_size if index.exists() else 0}
 
 
-def crawl(args: argparse.Namespace) -> None:
+def crawls(args: argparse.Namespace) -> None:
     """Print a row per case."""
-    spec = WebSpec(
-        servers=20,
-        pages=args.pages,
-        time_scale=0,
-        page_bytes=args.page_bytes,
-        links_per_page=args.links,
-        links_sigma=0,
-        keep_alive_limit=100,
-    )
-    best: dict[str, dict[str, float]] = {}
-    with running_web(spec) as web:
-        for _ in range(args.rounds):
-            for case in args.cases.split(","):
-                result = measure(case, web.seeds, args.folder)
-                if case not in best or result["cpu"] < best[case]["cpu"]:
-                    best[case] = result
+    with running_web(fast_web(args.pages, args.page_bytes, args.links)) as web:
+        seeds = ",".join(web.seeds)
+        best = best_of(args.cases.split(","), lambda case: measure(case, seeds, args.folder), args.rounds)
     print(
         f"{'case':6} {'pages':>7} {'CPU ms/page':>12} {'repository ms/page':>19} {'share':>7} {'pages/s':>8}"
         f" {'WARC kB/page':>13} {'index B/page':>13} {'longest commit':>15}"
     )
-    for case, result in best.items():
-        pages = result["pages"]
+    for case, stats in best.items():
+        pages, cpu, inside = stats["item_scraped_count"], stats["bench/cpu"], stats.get("bench/inside", 0)
         print(
-            f"{case:6} {pages:>7.0f} {result['cpu'] / pages * 1e3:>12.3f} {result['inside'] / pages * 1e3:>19.3f}"
-            f" {result['inside'] / result['cpu']:>7.1%} {pages / result['wall']:>8.0f}"
-            f" {result['bytes'] / pages / 1e3:>13.2f} {result['index'] / pages:>13.0f}"
-            f" {result['longest_commit'] * 1e3:>12.1f} ms"
+            f"{case:6} {pages:>7.0f} {cpu / pages * 1e3:>12.3f} {inside / pages * 1e3:>19.3f}"
+            f" {inside / cpu:>7.1%} {pages / stats['bench/wall']:>8.0f}"
+            f" {stats.get('repository/bytes', 0) / pages / 1e3:>13.2f} {stats['bench/index'] / pages:>13.0f}"
+            f" {stats.get('bench/longest_commit', 0) * 1e3:>12.1f} ms"
         )
 
 
-def _captures(folder: Path, suffix: str, least: int = 2_000, most: int = 60_000) -> list[Capture]:
+def _captures(folder: Path, suffix: str) -> list[Capture]:
     """Files as pages: up to 500."""
     found: list[Capture] = []
     for path in sorted(folder.rglob(f"*{suffix}")):
-        if path.is_file() and least <= path.stat().st_size <= most:
+        if path.is_file() and 2_000 <= path.stat().st_size <= 60_000:
             found.append(capture(path.read_bytes(), f"http://example.org/{path.name}"))
             if len(found) == 500:
                 break
     if not found:
-        sys.exit(f"{folder}: no file *{suffix} of {least} to {most} bytes")
+        sys.exit(f"{folder}: no file *{suffix} of 2,000 to 60,000 bytes")
     return found
 
 
@@ -229,26 +186,23 @@ def stalls(args: argparse.Namespace) -> None:
 
 def main() -> None:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
+    parser = command_line(__doc__)
+    commands = parser.add_subparsers(required=True)
     one = commands.add_parser("crawl")
+    one.set_defaults(do=crawls)
     one.add_argument("--pages", type=int, default=2000)
     one.add_argument("--rounds", type=int, default=3)
     one.add_argument("--page-bytes", type=int, default=19_000)
     one.add_argument("--links", type=int, default=40)
     one.add_argument("--cases", default="off,gzip,zstd")
     one.add_argument("--folder", type=Path, help="where repositories are written for the time being")
-    for name in ("levels", "stalls"):
+    for name, do in (("levels", levels), ("stalls", stalls)):
         one = commands.add_parser(name)
+        one.set_defaults(do=do)
         one.add_argument("pages", type=Path, metavar="FOLDER")
         one.add_argument("--suffix", default=".html")
-    one = commands.add_parser("one")
-    one.add_argument("arguments", nargs=3)
     args = parser.parse_args()
-    if args.command == "one":
-        run_one(*args.arguments)
-    else:
-        {"crawl": crawl, "levels": levels, "stalls": stalls}[args.command](args)
+    args.do(args)
 
 
 if __name__ == "__main__":

@@ -6,13 +6,12 @@
 Pages of 60 links, 80% of them seen: new URLs in order, the others drawn from all so far, the early ones more often.
 Keys alone first (the seen-set's own work, with and without cache and bloom), then whole URLs: canonical ones through
 ``SeenDupeFilter.urls_are_new``, and ``RFPDupeFilter.request_seen`` on requests made beforehand and in the loop.
-``--memory`` fills the exact set with so many keys and prints the process's memory per key as it grows.  CPU time of
-this process; on a busy machine read the ratios.
+``--urls``: different URLs for the times; 0: no times.  ``--memory`` fills the exact set with so many keys and prints
+the process's memory per key as it grows.  CPU time of this process; on a busy machine read the ratios.
 """
 
 from __future__ import annotations
 
-import argparse
 import gc
 import random
 import sys
@@ -29,6 +28,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.seen import ClockCache, MemorySeenSet, SeenSet, UrlBloom, url_fingerprint
+from testbed.bench import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,10 +146,7 @@ def _resident_bytes() -> int:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--urls", type=int, default=200_000, help="different URLs for the times; 0 = no times")
-    parser.add_argument("--memory", type=int, default=0, help="keys for the memory")
-    args = parser.parse_args()
+    args = command_line(__doc__, urls=200_000, memory=0).parse_args()
     if args.memory:
         measure_memory(args.memory)
     if args.urls:

@@ -2,23 +2,30 @@
 """Real crawls of the emulated web, a policy each, judged by the servers' own log.
 
     scripts/compare_policies.py [--policies breadth-first,capacity] [--servers 500] [--pages 30000] [--sessions 64]
+    scripts/compare_policies.py --simulated [...]
+
+``--quality pagerank|zipf``, ``--politeness session|request``, ``--time-scale``: factor on the web's response times.
 
 Page quality is known on discovery, as in the paper (Cao 2003, figures 6 and 7).  Each policy crawls the same web.
 Columns: seconds of the crawl; share of the quality collected by 10, 20, 30 and 50% of the slowest policy's time
 and the mean over that time (area); the most connections open at once, in all and to one server; politeness
 violations; and connections in use until the frontier thins out, that is until so few servers have pages left that
 resting as politeness says they cannot keep all sessions busy.
+
+``--simulated``: each crawl is also simulated, with the CPU time per response of the real one and with none; the areas
+under quality over time, over the span of the longer crawl, should differ by less than 5%; exit status 1 where they do
+not.  Keep the CPU column well below 50%: choose a larger ``--time-scale``.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from testbed.bench import command_line
 from testbed.crawl import Conditions, Run, area, crawl
 from testbed.web import (
     PolitenessRule,
@@ -32,7 +39,17 @@ from testbed.web import (
     value_at,
 )
 
+if TYPE_CHECKING:
+    import argparse
+
+    from testbed.twin import Agreement
+
 SHARES = (0.1, 0.2, 0.3, 0.5)
+TOLERANCE = 0.05
+SIMULATED_HEAD = (
+    f"{'policy':14} {'real s':>7} {'sim s':>7} {'conns':>6} {'sim':>6} {'CPU':>5} {'ms/resp':>7} {'area':>6} {'sim':>6}"
+    f" {'differ':>7} {'CPU 0':>6} {'differ':>7}"
+)
 
 
 def thinning_time(run: Run, needed: float) -> float:
@@ -68,31 +85,55 @@ def row(run: Run, longest: float, args: argparse.Namespace) -> str:
     )
 
 
-def main() -> None:
-    """Crawl by each policy and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--policies", default="breadth-first,performance,quality,capacity")
-    parser.add_argument("--servers", type=int, default=500)
-    parser.add_argument("--pages", type=int, default=30_000)
-    parser.add_argument("--sessions", type=int, default=64)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--quality", choices=("pagerank", "zipf"), default="pagerank")
-    parser.add_argument("--time-scale", type=float, default=3.0, help="factor on the web's response times")
-    parser.add_argument("--politeness", choices=("session", "request"), default="session")
-    parser.add_argument("--factor", type=float, default=1.0)
-    parser.add_argument("--min-delay", type=float, default=0.5)
-    parser.add_argument("--max-delay", type=float, default=60.0)
-    args = parser.parse_args()
-    spec = WebSpec(
-        servers=args.servers,
-        pages=args.pages,
-        seed=args.seed,
-        quality=args.quality,
-        time_scale=args.time_scale,
+def simulated_row(policy: str, found: Agreement) -> str:
+    """The line of the table of real and simulated crawls."""
+    run = found.run
+    return (
+        f"{policy:14} {run.seconds:7.1f} {found.simulated_seconds:7.1f} {found.real_connections:6}"
+        f" {found.simulated_connections:6} {run.cpu.share:5.0%} {found.cpu_time * 1e3:7.2f}"
+        f" {found.real_area:6.4f} {found.simulated_area:6.4f} {found.difference:+7.2%}"
+        f" {found.ideal_area:6.4f} {found.ideal_difference:+7.2%}"
     )
+
+
+def simulated(policies: list[str], spec: WebSpec, conditions: Conditions) -> int:
+    """Print a row for each policy; 1 where one of them differs by more than the tolerance."""
+    from testbed.twin import compare
+
+    print(SIMULATED_HEAD)
+    worst = 0.0
+    for policy in policies:
+        found = compare(policy, spec, conditions)
+        worst = max(worst, abs(found.difference))
+        print(simulated_row(policy, found), flush=True)
+    return int(worst > TOLERANCE)
+
+
+def main() -> int:
+    """Crawl by each policy and print the table."""
+    args = command_line(
+        __doc__,
+        policies="breadth-first,performance,quality,capacity",
+        servers=500,
+        pages=30_000,
+        sessions=64,
+        seed=1,
+        quality="pagerank",
+        time_scale=3.0,
+        politeness="session",
+        factor=1.0,
+        min_delay=0.5,
+        max_delay=60.0,
+        simulated=False,
+    ).parse_args()
+    web = {name: getattr(args, name) for name in ("servers", "pages", "seed", "quality", "time_scale")}
+    spec = WebSpec(**web)
     conditions = Conditions(args.sessions, args.politeness, args.factor, args.min_delay, args.max_delay)
+    policies = args.policies.split(",")
+    if args.simulated:
+        return simulated(policies, spec, conditions)
     runs = []
-    for policy in args.policies.split(","):
+    for policy in policies:
         runs.append(crawl(policy, spec, conditions))
         print(f"# {policy}: {runs[-1].seconds:.1f} s", file=sys.stderr, flush=True)
     longest = max(run.seconds for run in runs)
@@ -102,7 +143,8 @@ def main() -> None:
     )
     for run in runs:
         print(row(run, longest, args))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

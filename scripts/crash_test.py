@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kill a crawl of the emulated web with kill -9, again and again, and count what that cost. By hand; minutes.
 
-    scripts/crash_test.py [--kills 55] [--pages 5000] [--seed 1]
+    scripts/crash_test.py [--kills 55] [--pages 5000] [--seed 1]   # default: 90 pages for each kill
 
 The crawl is started again on the same JOBDIR after every kill, and once more to its end.  By the log of the emulated
 servers every page must have been fetched, and twice only what was under way when the crawl was killed, or had ended
@@ -10,7 +10,6 @@ less than a commit interval (and half a second for a busy machine) before.  Exit
 
 from __future__ import annotations
 
-import argparse
 import random
 import subprocess
 import sys
@@ -20,9 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from testbed.bench import ROOT, command_line
+from testbed.crawl import crawl_command
 from testbed.web import Record, RunningWeb, WebSpec, duplicates, fetches, running_web
 
 if TYPE_CHECKING:
@@ -124,9 +124,7 @@ def crash_crawl(spec: WebSpec, kills: int, folder: Path) -> Crashes:
 
 
 def _command(web: RunningWeb, folder: Path) -> list[str]:
-    command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(web.seeds)}"]
-    settings = {**SETTINGS, "JOBDIR": str(folder / "job")}
-    return command + [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+    return crawl_command(web.seeds, {**SETTINGS, "JOBDIR": folder / "job"})
 
 
 def _wait_for_moment(process: subprocess.Popen[bytes], web: RunningWeb, chance: random.Random) -> None:
@@ -160,11 +158,7 @@ def report(crashes: Crashes) -> Iterator[str]:
 
 def main() -> int:
     """Crash, tell; 0 where nothing was lost."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=55)
-    parser.add_argument("--pages", type=int, default=0, help=f"default: {PAGES_PER_KILL} for each kill")
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
+    arguments = command_line(__doc__, kills=55, pages=0, seed=1).parse_args()
     spec = crash_spec(arguments.pages or max(400, PAGES_PER_KILL * arguments.kills), arguments.seed)
     with tempfile.TemporaryDirectory() as folder:
         crashes = crash_crawl(spec, arguments.kills, Path(folder))

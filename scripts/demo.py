@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from crawlproject.options.all_settings import DEFAULTS
+from testbed.crawl import crawl_command
 from testbed.web import (
     PolitenessRule,
     WebSpec,
@@ -38,9 +39,8 @@ PAGES = ROOT / "pages.jsonl"
 
 def crawl(seeds: list[str], scores: Path) -> None:
     """Run the web spider with its defaults; its pages go to ``pages.jsonl``."""
-    command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(seeds)}", "-O", str(PAGES)]
-    command += ["-s", "FRONTIER_QUALITY=scores", "-s", f"FRONTIER_QUALITY_FILE={scores}", "-s", "LOG_LEVEL=WARNING"]
-    command += ["-s", "ALLOWED_NETWORKS=127.0.0.0/8"]
+    settings = {"FRONTIER_QUALITY": "scores", "FRONTIER_QUALITY_FILE": scores, "LOG_LEVEL": "WARNING"}
+    command = [*crawl_command(seeds, settings | {"ALLOWED_NETWORKS": "127.0.0.0/8"}), "-O", str(PAGES)]
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # or the process would start and nobody know of it
     with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:
         try:

@@ -8,14 +8,16 @@ Rows whose summary is in the output folder already are not run again.  All of th
 
 from __future__ import annotations
 
-import argparse
 import csv
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from testbed.bench import ROOT, command_line
+
 THREE = "--policy breadth-first,capacity,prefix"
 #: Name of the row -> options of the command; GRAPH stands for the file.
 ROWS = {
@@ -83,16 +85,13 @@ def lines(name: str, table: Path) -> list[str]:
 
 def main() -> None:
     """Run what is missing and print all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graph", default=str(ROOT.parent / "shared" / "data" / "graphs" / "uic.graph.npz"))
-    parser.add_argument("--output", type=Path, default=ROOT / "results")
-    parser.add_argument("--only", default=",".join(ROWS))
-    parser.add_argument("--jobs", type=int, default=2)
-    args = parser.parse_args()
+    args = command_line(
+        __doc__, graph="uic.graph.npz", output=ROOT / "results", only=",".join(ROWS), jobs=2
+    ).parse_args()
     print("| row | quality | policy | nauc (worst) | t80/bf (worst) | t80/capacity (worst) | not below capacity |")
     print("|---|---|---|---|---|---|---|")
     for name in args.only.split(","):
-        options = ROWS[name].replace("GRAPH", shlex.quote(args.graph))
+        options = ROWS[name].replace("GRAPH", shlex.quote(str(Path(args.graph).resolve())))
         run(options, args.output.resolve() / name, args.jobs)
         print("\n".join(lines(name, args.output / name / "table.csv")), flush=True)
 

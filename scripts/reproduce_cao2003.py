@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from scripts.cao2003 import fig3, fig4, fig5, policies
-from scripts.cao2003.output import Result, markdown, write
-from scripts.cao2003.plan import Plan, Size
+from scripts.cao2003.figure import Plan, Result, Size, markdown, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -2,18 +2,17 @@
 """Serves built static sites, one loopback address each, and counts the pages that a crawl loses with the guard on.
 
     scripts/site_losses.py DIR...            # a folder of built HTML each; or a file with a folder on each line
-        [--walk] [--orders breadth,links,depth] [--timeout 1800] [--least 20] [--all] [--rest]
+        [--timeout 1800] [--least 20] [--all] [--rest]
 
 What can be reached is counted apart from the crawler: breadth first from the home page, by ``<a>`` and ``<area>``,
 ``<link rel=canonical>``, redirects and refreshes, HTML files alone.  A page is a file: a static server ignores queries.
 Absolute links to a site's own public address are served as links to its loopback address; links to other sites are not
-followed.  ``--walk``: only the guard, without sockets, in several orders.  ``--all``: a line for each site, not only
-for those with losses.  ``--rest``: also name pages that neither crawl found.
+followed.  ``--least``: sites with fewer reachable pages are left out.  ``--all``: a line for each site, not only for
+those with losses.  ``--rest``: also name pages that neither crawl found.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import mimetypes
 import re
@@ -25,7 +24,6 @@ import time
 from collections import Counter, deque
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote, urljoin, urlsplit
@@ -33,14 +31,12 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 from aiohttp import web
 from selectolax.lexbor import LexborHTMLParser
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from crawlproject.content.page_marks import page_marks
-from crawlproject.frontier.guard.watched_patterns import GuardLimits
 from crawlproject.frontier.learning.file_kinds import extension_of
-from crawlproject.urls import NON_TEXT_EXTENSIONS, Canonicalizer, LinkFilter, extract
-from scripts.guard_walk import ORDERS, Shown, Walk
+from crawlproject.urls import NON_TEXT_EXTENSIONS
+from testbed.bench import ROOT, command_line
+from testbed.crawl import crawl_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -88,10 +84,6 @@ class Site:
     def home(self) -> str:
         """URL of the home page."""
         return f"{self.root}{self.prefix}/"
-
-    def forget(self) -> None:
-        """Free the memory of what is where."""
-        self._pages.clear()
 
     def answer(self, path: str) -> Answer:
         """For a decoded path, as static hosts do: folders have an index page, ``.html`` may be left out."""
@@ -275,12 +267,10 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
     with tempfile.TemporaryDirectory() as name:
         seeds, log = Path(name, "seeds"), Path(name, "log")
         seeds.write_text("".join(f"{site.home}\n" for site in sites))
-        command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={seeds}", "-a", "allowed=127.0.0.0/8"]
-        command[-1] = "allowed=" + ",".join(site.address for site in sites)
-        options = [part for item in given.items() for part in ("-s", "{}={}".format(*item))]
+        command = [*crawl_command([str(seeds)], given), "-a", "allowed=" + ",".join(site.address for site in sites)]
         start = time.monotonic()
         with log.open("w") as output:
-            subprocess.run([*command, *options], cwd=ROOT, stderr=output, stdout=subprocess.DEVNULL, check=True)
+            subprocess.run(command, cwd=ROOT, stderr=output, stdout=subprocess.DEVNULL, check=True)
         text = log.read_text(errors="replace")
         for line in re.findall(r".*(?:shows nothing new|new on each visit|comes after all).*", text):
             print(line)
@@ -290,64 +280,16 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
         return time.monotonic() - start, stats
 
 
-def walk(site: Site, limits: GuardLimits | None, order: str) -> set[Path]:
-    """The files that a walk with the guard alone finds."""
-    canonical, follows = Canonicalizer(), LinkFilter().reason
-    found: set[Path] = set()
-
-    @lru_cache(maxsize=100_000)
-    def page_of(url: str) -> Shown | None:
-        at = site.page(url)
-        if at is None:
-            return None
-        file, final = at
-        found.add(file)
-        page = extract(site.body(file), final, with_text=True)
-        if page.nofollow:
-            return Shown((), lambda: None, canonical.canonical(final))
-        hrefs = [*page.hrefs, *([page.canonical] if page.canonical else ())]
-        links = [url for url in canonical.batch(hrefs, page.base) if url is not None and follows(url) is None]
-        own = [url for url in links if url.startswith(site.root + "/")]
-        text = page.text or ""
-        return Shown(own, lambda: page_marks(final, page.title, text, page.media), canonical.canonical(final))
-
-    start = canonical.canonical(site.home)
-    assert start is not None
-    Walk([start], page_of, limits, order=order)
-    return found
-
-
 def main() -> None:
     """Print what was lost."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__, timeout=1800, least=20, all=False, rest=False)
     parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--walk", action="store_true")
-    parser.add_argument("--orders", default=",".join(ORDERS))
-    parser.add_argument("--timeout", type=int, default=1800)
-    parser.add_argument("--least", type=int, default=20, help="reachable pages; sites with fewer are left out")
-    parser.add_argument("--all", action="store_true")
-    parser.add_argument("--rest", action="store_true")
     args = parser.parse_args()
     sites = [site_of(folder, number) for number, folder in enumerate(_folders(args.folders))]
     counts = {site.address: reachable(site) for site in sites}
     sites = [site for site in sites if len(counts[site.address]) >= args.least]
     total = sum(len(counts[site.address]) for site in sites)
     print(f"{len(sites)} sites with {total:,} pages within reach", flush=True)
-    if args.walk:
-        for order in args.orders.split(","):
-            lost, free = [], 0
-            for site in sites:
-                off = walk(site, None, order)
-                free += len(off)
-                lost += [counts[site.address].get(f, str(f)) for f in off - walk(site, GuardLimits(), order)]
-                site.forget()
-            print(f"{order:8} {free:,} pages without a guard, {len(lost)} of them lost with it", flush=True)
-            print("".join(f"    {each}\n" for each in sorted(lost)[:20]), end="", flush=True)
-        return
-    _crawl_both(sites, counts, args)
-
-
-def _crawl_both(sites: list[Site], counts: dict[str, dict[Path, str]], args: argparse.Namespace) -> None:
     with serving(sites):
         off_time, _ = crawl(sites, {"GUARD_ENABLED": False}, args.timeout)
         off = {site.address: (set(site.served), site.requests) for site in sites}
@@ -359,9 +301,10 @@ def _crawl_both(sites: list[Site], counts: dict[str, dict[Path, str]], args: arg
         found_off, found_on = pages.keys() & fetched, pages.keys() & site.served.keys()
         lost = (fetched - site.served.keys()) & {file for file in fetched if is_html(file)}
         row = {"reachable": len(pages), "off": len(found_off), "on": len(found_on), "lost": len(lost)}
-        sums.update({**row, "requests_off": requests, "requests_on": site.requests})
+        row |= {"requests_off": requests, "requests_on": site.requests}
+        sums.update(row)
         if args.all or lost or len(found_on) < len(found_off):
-            print(_line(site.folder.name[:40], {**row, "requests_off": requests, "requests_on": site.requests}))
+            print(_line(site.folder.name[:40], row))
             print("".join(f"    lost: {pages.get(file, file)}\n" for file in sorted(lost)[:5]), end="")
         if args.rest and pages.keys() - found_off:
             rest = sorted(pages[file] for file in pages.keys() - found_off)

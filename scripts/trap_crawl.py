@@ -3,24 +3,22 @@
 
     scripts/trap_crawl.py [--servers 300] [--pages 10000] [--kinds calendar,session,repeat] [--share 0.1] [--without]
 
+``--share``: of the servers have one of these traps; other kinds: visit, diary.
 A request went into a trap if its page is one that the trap made up, or a page that was served before.  ``--without``
 also crawls with each guard switched off; as some of those crawls never end, they stop after ``--most`` times the pages.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from testbed.bench import command_line
 from testbed.crawl import Conditions, crawl
 from testbed.web import WebSpec, first_fetches, into_traps
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NO_RULES = {
     **{"TRAPS_MAX_SEGMENTS": 0, "TRAPS_MAX_PARAMETERS": 0, "TRAPS_YEARS_BACK": 0},
@@ -37,17 +35,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Crawl and print a line for each variant."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--servers", type=int, default=300)
-    parser.add_argument("--pages", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kinds", default="calendar,session,repeat", help="also: visit, diary")
-    parser.add_argument("--share", type=float, default=0.1, help="share of the servers that have one of these traps")
-    parser.add_argument("--without", action="store_true")
-    parser.add_argument("--most", type=float, default=2.0)
-    args = parser.parse_args(argv)
+    args = command_line(
+        __doc__, servers=300, pages=10_000, seed=1, kinds="calendar,session,repeat", share=0.1, without=False, most=2.0
+    ).parse_args()
     kinds = args.kinds.split(",")
     shares = {f"{kind}_share": args.share / len(kinds) for kind in kinds}
     spec = WebSpec(servers=args.servers, pages=args.pages, seed=args.seed, time_scale=0, **shares)

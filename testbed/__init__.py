@@ -1,6 +1,6 @@
 """What tests, demonstration and benchmarks crawl: emulated and real webs on loopback, a name server, crawl runs.
 
 ``web`` is an emulated web with a log of every request; ``real_web`` serves downloaded documentation by nginx; ``dns``
-is a name server; ``crawl`` runs a crawl as a process and measures it; ``disk_crawl`` plays a crawl on the disk store.
-Not part of the installed package.
+is a name server; ``crawl`` runs a crawl as a process and measures it, ``twin`` simulates the same crawl; ``bench`` is
+what benchmarks share.  Not part of the installed package.
 """

@@ -160,11 +160,9 @@ class _Udp(asyncio.DatagramProtocol):
 
 
 @contextmanager
-def running_name_server(
-    zone: Zone | None = None, find: Callable[[str], Name | None] = lambda _: None
-) -> Iterator[NameServer]:
+def running_name_server(zone: Zone | None = None) -> Iterator[NameServer]:
     """A name server in a thread of its own."""
-    server = NameServer(zone, find)
+    server = NameServer(zone)
     started = threading.Event()
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()

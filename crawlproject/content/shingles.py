@@ -52,22 +52,10 @@ def summary(text: str) -> tuple[int, bytes, int]:
     return count, _bins_of(least), total & _MASK_64
 
 
-def bins_of(hashes: Hashes) -> bytes:
-    """The bins of a page with these shingles: 256 numbers of 16 bits. O(n)."""
-    least = np.full(BINS, _EMPTY)
-    np.minimum.at(least, (hashes >> np.uint64(BIN_SHIFT)).astype(np.intp), hashes)
-    return _bins_of(least)
-
-
 def _bins_of(least: Hashes) -> bytes:
     bins = least.astype(np.uint16) | np.uint16(1)
     bins[least == _EMPTY] = 0
     return bins.tobytes()
-
-
-def word_hashes(text: str) -> Hashes:
-    """A hash of 32 bits for each word of ``text``, in order; of a word above 64 kB, its end. O(length)."""
-    return np.concatenate([_piece_hashes(piece) for piece in pieces(text)]).astype(np.uint64)
 
 
 def _piece_hashes(data: bytes) -> NDArray[np.uint32]:
@@ -96,11 +84,3 @@ def shingle_hashes(words: Hashes) -> Hashes:
     for offset in range(1, WORDS):
         hashes += words[offset : offset + count] * _FACTORS[offset]
     return mixed(hashes)
-
-
-def jaccard(one: Hashes, other: Hashes) -> float:
-    """Shared among all distinct shingles of both (resemblance); 1 where there are none. O(n log n)."""
-    one, other = np.unique(one), np.unique(other)
-    shared = len(np.intersect1d(one, other, assume_unique=True))
-    together = len(one) + len(other) - shared
-    return shared / together if together else 1.0

@@ -7,7 +7,7 @@ The WARC files are the truth; the index can be made again from them.  A director
     index.sqlite                           a row for each page
 
 ``Capture`` is what is known of one answer, ``Repository`` keeps it; ``reading`` brings it back.  Nothing here knows
-Scrapy: ``repository_middleware.py`` joins it to the crawl.
+Scrapy: ``crawlproject.middlewares.repository`` joins it to the crawl.
 """
 
 from crawlproject.repository.capture import Capture, Measured

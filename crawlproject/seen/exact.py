@@ -76,10 +76,6 @@ class MemorySeenSet:
         self._tables[number] = table
         self._room[number] = _room(size) - _room(len(old))
 
-    def add_if_new(self, key: int) -> bool:
-        """Add ``key``; True if it had not been there. O(1)."""
-        return self.add_new((key,))[0]
-
     def add(self, keys: Sequence[int]) -> None:
         """Add ``keys``. O(1) each."""
         self.add_new(keys)
@@ -108,17 +104,6 @@ class MemorySeenSet:
             yield 0
         for table in self._tables:
             yield from filter(None, table)
-
-    def check(self) -> None:
-        """Assert the invariants: keys in their tables, loads within bounds, counts right. O(n); for tests."""
-        total = int(self._has_zero)
-        for number, table in enumerate(self._tables):
-            keys = [key for key in table if key]
-            assert all(key % TABLES == number for key in keys)
-            assert len(set(keys)) == len(keys)
-            assert self._room[number] == _room(len(table)) - len(keys) > 0
-            total += len(keys)
-        assert total == self._length
 
     def __sizeof__(self) -> int:
         lists = self._tables.__sizeof__() + self._room.__sizeof__()

@@ -10,7 +10,7 @@ from itertools import product
 from math import nan
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -27,8 +27,13 @@ from crawlproject.simulation.trial import Experiment, Ground, Knowledge, Trial, 
 from crawlproject.simulation.worth import KnownWorth
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from crawlproject.simulation.record import CrawlOptions
     from crawlproject.simulation.web import SimulatedWeb
+
+Task = TypeVar("Task")
+Done = TypeVar("Done")
 
 #: Qualities to collect; besides, ``scores:FILE``.
 COLLECTED = ("pagerank", "zipf", "uniform")
@@ -60,7 +65,7 @@ def run(experiment: Experiment, jobs: int = 1) -> list[Trial]:
     grounds = list(dict.fromkeys(product(experiment.webs, experiment.qualities)))
     keys = [(*ground, policy) for ground in grounds for policy in (None, *policies)]
     tasks = [_Task(*key, experiment.options, experiment.knowledge) for key in keys]
-    done = dict(zip(keys, _perform_all(tasks, jobs), strict=True))
+    done = dict(zip(keys, in_parallel(_perform, tasks, jobs), strict=True))
     trials = []
     for web, quality in grounds:
         ground = cast("Ground", done[web, quality, None])
@@ -101,7 +106,7 @@ def web_of(spec: WebSpec, quality: str) -> SimulatedWeb:
 def estimator(knowledge: Knowledge, web: SimulatedWeb, seed: int) -> Quality:
     """What the crawler takes pages to be worth while they wait; ``seed`` draws the errors."""
     if knowledge.estimate == "known":
-        return KnownWorth(web, knowledge.error, seed, knowledge.power)
+        return KnownWorth(web, knowledge.error, seed)
     return QUALITIES[knowledge.estimate]()
 
 
@@ -119,11 +124,12 @@ def policy_of(name: str) -> type[Policy]:
     return cast("type[Policy]", loaded)
 
 
-def _perform_all(tasks: list[_Task], jobs: int) -> list[Outcome | Ground]:
+def in_parallel(function: Callable[[Task], Done], tasks: Sequence[Task], jobs: int) -> list[Done]:
+    """``function`` of each task, in the tasks' order, in ``jobs`` processes."""
     if jobs == 1:
-        return [_perform(task) for task in tasks]
+        return [function(task) for task in tasks]
     with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=get_context("spawn")) as pool:
-        return list(pool.map(_perform, tasks))
+        return list(pool.map(function, tasks))
 
 
 def _perform(task: _Task) -> Outcome | Ground:

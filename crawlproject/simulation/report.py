@@ -165,11 +165,16 @@ def write(trials: Sequence[Trial], folder: Path) -> list[Path]:
     """Write the three CSV files into ``folder``; their paths."""
     files = {"table.csv": rows(trials), "summary.csv": summary(trials), "curves.csv": _curve_rows(trials)}
     for name, lines in files.items():
-        with (folder / name).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(lines[0]))
-            writer.writeheader()
-            writer.writerows({column: _written(value) for column, value in line.items()} for line in lines)
+        write_rows(lines, folder / name)
     return [folder / name for name in files]
+
+
+def write_rows(lines: Sequence[Row], path: Path) -> None:
+    """A CSV file with the columns of the first row."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(lines[0]))
+        writer.writeheader()
+        writer.writerows({column: _written(value) for column, value in line.items()} for line in lines)
 
 
 def _written(value: str | float) -> str:

@@ -24,9 +24,8 @@ class Knowledge:
 
     #: One of ``ESTIMATES``.
     estimate: str = "known"
-    #: Of a known quality: spread (sigma) of its log-normal error, and the power to which it is then taken.
+    #: Of a known quality: spread (sigma) of its log-normal error.
     error: float = 0.0
-    power: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,9 @@ if TYPE_CHECKING:
 
 
 class KnownWorth(ScoredQuality):
-    """The true quality when a URL is discovered, or a wrong one: multiplied by a log-normal error of spread ``sigma``.
+    """The true quality when a URL is discovered, multiplied by a log-normal error of spread ``sigma``."""
 
-    ``power`` is what an operator does about an error: 0.5 takes the square root.
-    """
-
-    def __init__(self, web: SimulatedWeb, sigma: float = 0.0, seed: int = 0, power: float = 1.0) -> None:
+    def __init__(self, web: SimulatedWeb, sigma: float = 0.0, seed: int = 0) -> None:
         error = np.random.default_rng([seed, 0xE4404]).lognormal(0.0, sigma, web.pages)
-        values = (web.quality * error) ** power
+        values = web.quality * error
         super().__init__(dict(zip(web.urls, values.tolist(), strict=True)))

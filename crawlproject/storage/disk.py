@@ -46,7 +46,6 @@ class DiskStore:
     def __init__(self, path: Path, label: StoreLabel) -> None:
         self.path = path
         self.label = label
-        self.commits = 0
         self._parts: list[Part] = []
         self._directory: StoreDirectory | None = StoreDirectory(path)
         self._directory.claim(label)
@@ -64,7 +63,7 @@ class DiskStore:
         if label is None:
             raise StoreError(path, "no frontier is stored here")
         store = cls.__new__(cls)
-        store.path, store.label, store.commits = path, label, 0
+        store.path, store.label = path, label
         store._parts, store._directory = [], None
         for attempt in range(ATTEMPTS):
             try:
@@ -95,7 +94,6 @@ class DiskStore:
         self.rocks.write(batch)
         for part in self._parts:
             part.written()
-        self.commits += 1
         return True
 
     def close(self) -> None:

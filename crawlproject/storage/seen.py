@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlproject.seen import key_bytes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -11,8 +13,6 @@ if TYPE_CHECKING:
     from crawlproject.storage.rocks import Batch
 
 TABLE = "seen"
-#: Server prefix (4), so that a page's links lie together, and hash of the whole URL (8).
-KEY_BYTES = 12
 
 
 class DiskSeenStore:
@@ -31,7 +31,7 @@ class DiskSeenStore:
         """Add ``keys``; for each whether it had not been there, nor earlier among them. A few µs each."""
         fresh = self._fresh
         answers = []
-        codes = list(map(_encode, keys))
+        codes = list(map(key_bytes, keys))
         for code, is_stored in zip(codes, self._are_stored(codes), strict=True):
             is_new = not is_stored and code not in fresh
             if is_new:
@@ -41,18 +41,18 @@ class DiskSeenStore:
 
     def add(self, keys: Sequence[int]) -> None:
         """Add ``keys``, which the caller knows to be new and distinct. O(1) each."""
-        self._fresh.update(map(_encode, keys))
+        self._fresh.update(map(key_bytes, keys))
 
     def take_back(self, key: int) -> bool:
         """Remove ``key`` if it was added since the last commit; whether it was. O(1)."""
-        code = _encode(key)
+        code = key_bytes(key)
         was_fresh = code in self._fresh
         self._fresh.discard(code)
         return was_fresh
 
     def contains(self, keys: Sequence[int]) -> list[bool]:
         """For each of ``keys``, whether it is there. A few µs each."""
-        codes = list(map(_encode, keys))
+        codes = list(map(key_bytes, keys))
         stored = self._are_stored(codes)
         return [is_stored or code in self._fresh for code, is_stored in zip(codes, stored, strict=True)]
 
@@ -80,7 +80,3 @@ class DiskSeenStore:
 
     def _are_stored(self, codes: list[bytes]) -> list[bool]:
         return [value is not None for value in self._rocks.get_many(TABLE, codes)]
-
-
-def _encode(key: int) -> bytes:
-    return key.to_bytes(KEY_BYTES, "big")

@@ -87,11 +87,6 @@ def affordable_parts(text: str) -> list[Part]:
     return [*kept[:-1], kept[-1]._replace(end=length)]
 
 
-def affordable_length(text: str) -> int:
-    """How many characters of *text* to parse."""
-    return affordable_parts(text)[-1].end
-
-
 def _length_by_bytes(text: str) -> int:
     """How many characters have MAX_BYTES in UTF-8, a NUL counted as NUL_BYTES."""
     if NUL_BYTES * len(text) <= MAX_BYTES:

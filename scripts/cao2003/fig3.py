@@ -9,14 +9,14 @@ from crawlproject.simulation.synthetic import SyntheticSpec, build
 from testbed.crawl import Conditions, crawl
 from testbed.web import WebSpec
 
-from .output import Result, Row, line_plot
+from .figure import Result, Row, line_plot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from testbed.web import Record
 
-    from .plan import Plan, Size
+    from .figure import Plan, Size
 
 PAPER = "paper (Stanford, 500 servers)"
 PAGES_PER_SERVER = 200  # so that the smallest server can show a limit of 100

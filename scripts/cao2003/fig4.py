@@ -14,18 +14,18 @@ import numpy as np
 
 from crawlproject.frontier import POLICIES
 from crawlproject.simulation.crawl import CrawlOptions, simulate
+from crawlproject.simulation.experiment import in_parallel
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.worth import KnownWorth
 from testbed.crawl import Conditions, crawl
 from testbed.web import WebSpec
 
-from .output import Result, Row, line_plot
-from .plan import in_parallel
+from .figure import Result, Row, line_plot
 
 if TYPE_CHECKING:
     from crawlproject.simulation.web import SimulatedWeb
 
-    from .plan import Plan
+    from .figure import Plan
 
 MODES = ("HTTP/1.0", "HTTP/1.1")
 SIMULATED_POLICIES = ("breadth-first", "performance")

@@ -19,12 +19,12 @@ from crawlproject.simulation.synthetic import SyntheticSpec
 from testbed.crawl import Conditions, crawl
 from testbed.web import WebSpec
 
-from .output import Result, Row
+from .figure import Result, Row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .plan import Plan, Size
+    from .figure import Plan, Size
 
 BREADTH_FIRST = "breadth-first"
 NUMBERS = {"pagerank": 6, "zipf": 7}

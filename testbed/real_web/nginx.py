@@ -63,9 +63,9 @@ FOREIGN = """\
 
 
 @contextmanager
-def running_real_web(directory: Path | str, port: int | None = None) -> Iterator[RealWeb]:
+def running_real_web(directory: Path | str) -> Iterator[RealWeb]:
     """Serve the web set up in this directory for the length of a ``with`` block."""
-    web = start(directory, port)
+    web = start(directory)
     try:
         yield web
     finally:

@@ -4,7 +4,7 @@
 
 `WebSpec` says what the web is like; `build_web` draws servers, pages, links, sizes, times and worth from its seed.
 `LocalWeb` serves it in the running event loop, `running_web` in a process of its own; both write an `AccessLog`, and
-the functions of `analysis` and `summary` read it. Standard library only; Linux (all of 127.0.0.0/8 is local there).
+the functions of `analysis` read it. Standard library only; Linux (all of 127.0.0.0/8 is local there).
 """
 
 from .analysis import (
@@ -21,13 +21,13 @@ from .analysis import (
     parallel_connections,
     politeness_violations,
     quality_over_time,
+    report,
     value_at,
 )
 from .log import AccessLog, Record, read_log, read_spec
 from .process import RunningWeb, running_web
 from .server import LocalWeb
 from .spec import WebSpec
-from .summary import report
 from .web import Web, build_web
 
 __all__ = [

@@ -10,14 +10,13 @@ import math
 import os
 import signal
 import sys
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
-from .analysis import PolitenessRule, politeness_violations
+from .analysis import PolitenessRule, politeness_violations, report
 from .log import read_log, read_spec
 from .server import LocalWeb
 from .spec import WebSpec
-from .summary import report
 from .web import build_web
 
 if TYPE_CHECKING:
@@ -77,12 +76,9 @@ def _add_spec_options(group: argparse._ArgumentGroup) -> None:
 
 def _spec(arguments: argparse.Namespace) -> WebSpec:
     """The spec in --spec, with the fields replaced that have options of their own."""
-    values: dict[str, Any] = json.loads(arguments.spec) if arguments.spec else {}
-    if not isinstance(values, dict):
-        raise ValueError(f"--spec: a JSON object, not {arguments.spec!r}")
     given = vars(arguments)
-    values |= {each.name: given[each.name] for each in fields(WebSpec) if each.name in given}
-    return WebSpec.from_values(values)
+    changes = {each.name: given[each.name] for each in fields(WebSpec) if each.name in given}
+    return replace(WebSpec.from_json(arguments.spec or "{}"), **changes)
 
 
 def _serve(arguments: argparse.Namespace) -> int:

@@ -1,7 +1,8 @@
 """The pages of a web and the links between them: what kind each page is, where it leads, what can be reached.
 
 A page is a number; the pages of a server follow each other, its home page first. Links have power-law popularity:
-between servers by a rank dealt at random, inside a server by page number (low numbers are popular).
+between servers by a rank dealt at random, inside a server by page number (low numbers are popular). A page's worth is
+its PageRank, or dealt at random by Zipf's law.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ BRANCHES = 4  # pages below each page, in the tree that its server's pages form
 SERVER_POPULARITY = 0.75  # servers are linked to in proportion to rank^-0.75
 PAGE_SKEW = 4.0  # page number ~ u^4 of the server's pages, so in-links ~ rank^-(3/4)
 HOME_SHARE = 0.3  # of the links that enter a server
+PRIVATE_SHARE = 0.2  # of the pages of a server that disallows /private/
 
 Links = list[list[int]]
 
@@ -36,7 +38,7 @@ def draw_kinds(spec: WebSpec, servers: Sequence[Server]) -> bytes:
     for server in servers:
         if server.has_private:
             inner = server.page_range[1:]
-            for page in rng.sample(inner, round(spec.private_page_share * len(inner))):
+            for page in rng.sample(inner, round(PRIVATE_SHARE * len(inner))):
                 kinds[page] = PRIVATE
     homes = {server.first_page for server in servers}
     candidates = [page for page in range(spec.pages) if kinds[page] == PLAIN and page not in homes]
@@ -157,3 +159,39 @@ def connect_unreached(spec: WebSpec, servers: Sequence[Server], reach: Reach, li
                 source = rng.choice(server.page_range)
                 links[source if reach.shows_links(source) else server.first_page].append(page)
                 reach.spread([page])
+
+
+DAMPING = 0.85  # Cao 2003; Page & Brin 1998
+CONVERGED = 1e-5  # sum of changes; 50 to 60 rounds
+
+
+def pagerank(links: Sequence[Sequence[int]]) -> list[float]:
+    """PageRank of each page by power iteration; sums to 1. O(rounds * links).
+
+    A page without links gives its rank to all pages alike.
+    """
+    count = len(links)
+    inlinks: list[list[int]] = [[] for _ in range(count)]
+    for source, targets in enumerate(links):
+        for target in targets:
+            inlinks[target].append(source)
+    dangling = [page for page in range(count) if not links[page]]
+    ranks = [1 / count] * count
+    change = 1.0
+    while change > CONVERGED:
+        given = [rank / (len(targets) or 1) for rank, targets in zip(ranks, links, strict=True)]
+        lost = sum(ranks[page] for page in dangling)
+        base = (1 - DAMPING + DAMPING * lost) / count
+        take = given.__getitem__
+        renewed = [base + DAMPING * sum(map(take, sources)) for sources in inlinks]
+        change = sum(abs(new - old) for new, old in zip(renewed, ranks, strict=True))
+        ranks = renewed
+    return ranks
+
+
+def zipf(count: int, seed: int) -> list[float]:
+    """1/rank (a = 1), scaled to sum to 1 and dealt to the pages at random."""
+    values = [1 / rank for rank in range(1, count + 1)]
+    total = sum(values)
+    Random(f"{seed}/zipf").shuffle(values)
+    return [value / total for value in values]

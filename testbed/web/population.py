@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 PRIVATE = "/private/"
 SESSION_FORMS = (";jsessionid=", "?PHPSESSID=", "?sid=")
 VISIT_FORM = "?visit="
+SLOW_SMALL_SHARE = 0.2  # of the servers, the slowest, that get the smallest sizes
+#: Shares of the servers with 1 and with 100 requests per connection (Cao 2003); the rest: 2 to 50.
+SINGLE_SHARE, HUNDRED_SHARE = 0.24, 0.66
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ def _sizes(servers: int, pages: int, exponent: float) -> list[int]:
 def _assign_sizes(spec: WebSpec, medians: list[float]) -> list[int]:
     """Sizes by server: the slowest servers get the smallest, the others any."""
     sizes = _sizes(spec.servers, spec.pages, spec.size_exponent)
-    slow = round(spec.slow_small_share * spec.servers)
+    slow = round(SLOW_SMALL_SHARE * spec.servers)
     by_speed = sorted(range(spec.servers), key=medians.__getitem__)
     rest = sizes[: spec.servers - slow]
     Random(f"{spec.seed}/sizes").shuffle(rest)
@@ -120,8 +123,8 @@ def _draw_limits(spec: WebSpec) -> list[int]:
     if spec.keep_alive_limit:
         return [spec.keep_alive_limit] * spec.servers
     rng = Random(f"{spec.seed}/limits")
-    single = round(spec.single_share * spec.servers)
-    hundred = min(round(spec.hundred_share * spec.servers), spec.servers - single)
+    single = round(SINGLE_SHARE * spec.servers)
+    hundred = min(round(HUNDRED_SHARE * spec.servers), spec.servers - single)
     others = spec.servers - single - hundred
     limits = [1] * single + [100] * hundred + [rng.randint(2, 50) for _ in range(others)]
     rng.shuffle(limits)

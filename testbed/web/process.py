@@ -49,14 +49,14 @@ class RunningWeb:
         """Hold the log in memory, as its file is about to go."""
         self._kept = self.records()
 
-    def flush(self, timeout: float = 10.0) -> None:
-        """Have the log written to its file; waits until it is. Raises `RuntimeError` after `timeout` seconds."""
+    def flush(self) -> None:
+        """Have the log written to its file; waits until it is. Raises `RuntimeError` after 10 s."""
         self.process.send_signal(signal.SIGUSR1)
-        _read_message(self.process, timeout)
+        _read_message(self.process, 10.0)
 
 
 @contextmanager
-def running_web(spec: WebSpec, log_path: str | Path | None = None, start_timeout: float = 60.0) -> Iterator[RunningWeb]:
+def running_web(spec: WebSpec, log_path: str | Path | None = None) -> Iterator[RunningWeb]:
     """Serve a web in a child process until the end of the `with` block; the log can still be read afterwards.
 
     Without `log_path` the log's file goes with the block, and its records are kept in memory. The child also ends when
@@ -71,7 +71,7 @@ def running_web(spec: WebSpec, log_path: str | Path | None = None, start_timeout
         with subprocess.Popen(command, **pipes, text=True, start_new_session=True) as process:
             try:
                 web = build_web(spec)
-                ready = _read_message(process, start_timeout)
+                ready = _read_message(process, 60.0)
                 running = RunningWeb(web.at(ready["port"]), ready["port"], ready["seeds"], path, process)
                 yield running
             finally:

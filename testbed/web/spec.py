@@ -37,7 +37,6 @@ class WebSpec:
     quality: str = _option("pagerank", "page quality: pagerank (damping .85) or zipf (a = 1, dealt at random)")
 
     size_exponent: float = _option(0.35, "server size ~ rank^-exponent; 0: equal sizes, .7: a few servers hold most")
-    slow_small_share: float = _option(0.2, "share of servers, the slowest, that get the smallest sizes")
     links_per_page: int = _option(15, "median number of links on a page")
     links_sigma: float = _option(0.5, "spread of the number of links (log-normal); 0: the same on every page")
     local_share: float = _option(0.75, "share of links that stay on their server")
@@ -50,20 +49,15 @@ class WebSpec:
     connect_sigma: float = _option(0.7, "spread of the connection cost between servers (log-normal)")
     time_scale: float = _option(1.0, "factor on response times and connection costs; 0: no delay at all")
 
-    single_share: float = _option(0.24, "share of servers with 1 request per connection (Cao 2003)")
-    hundred_share: float = _option(0.66, "share of servers with 100 requests per connection (Cao 2003); the rest: 2-50")
-    keep_alive_limit: int = _option(0, "requests per connection on every server; 0: by the two shares above")
+    keep_alive_limit: int = _option(0, "requests per connection on every server; 0: as in Cao 2003")
     silent_close_share: float = _option(0.0, "share of servers that close at their limit without announcing it")
     keep_alive_header: bool = _option(False, "tell time-out and remaining requests in a Keep-Alive header")
     idle_timeout: float = _option(15.0, "seconds after which an idle connection is closed")
 
-    page_bytes_mean: float = _option(8000.0, "mean size of a page in bytes")
-    page_bytes_sigma: float = _option(0.8, "spread of the page size (log-normal)")
-    page_bytes: int = _option(0, "size of every page in bytes; 0: by mean and spread")
+    page_bytes: int = _option(0, "size of every page in bytes; 0: log-normal, 8 kB on average")
 
     robots_missing_share: float = _option(0.5, "share of servers without robots.txt, among those that need none")
     robots_disallow_share: float = _option(0.0, "share of servers whose robots.txt disallows /private/")
-    private_page_share: float = _option(0.2, "share of the pages of such a server that lie below /private/")
     crawl_delay_share: float = _option(0.0, "share of servers whose robots.txt gives a Crawl-delay")
     crawl_delay: float = _option(1.0, "the Crawl-delay in seconds")
 
@@ -92,7 +86,6 @@ class WebSpec:
         self._require("port", self.port <= 65535, "a port number")
         self._require("quality", self.quality in QUALITIES, f"one of {', '.join(QUALITIES)}")
         self._require("dead_share", self.dead_share < 1, "below 1: a web has a live server")
-        self._require("hundred_share", self.single_share + self.hundred_share <= 1, "at most 1 - single_share")
         broken = self.not_found_share + self.server_error_share + self.redirect_share
         self._require("redirect_share", broken <= 0.9, "at most .9 together with the shares of 404 and 500")
         traps = self.calendar_share + self.session_share + self.repeat_share + self.visit_share + self.diary_share
@@ -126,7 +119,7 @@ class WebSpec:
         """The spec in `text`; fields left out keep their default. Raises `ValueError` for anything else in it."""
         values = json.loads(text)
         if not isinstance(values, dict):
-            raise ValueError(f"a spec is a JSON object, not {text!r}")
+            raise ValueError(f"--spec: a JSON object, not {text!r}")
         return cls.from_values(values)
 
     @classmethod

@@ -13,13 +13,15 @@ from urllib.parse import urlsplit
 
 from . import graph
 from .population import PRIVATE, Server, draw_servers
-from .quality import pagerank, zipf
 from .traps import WITH_IDS, without_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .spec import WebSpec
+
+
+BYTES_MEAN, BYTES_SIGMA = 8000.0, 0.8  # of a page
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +98,6 @@ class Web:
             raise KeyError(url)
         return page
 
-    def quality(self, url: str) -> float:
-        """What the page behind a URL is worth; all pages sum to 1. Raises `KeyError` for a URL outside this web."""
-        return self.scores[self.page_at(url)]
-
     def expected_urls(self) -> list[str]:
         """The URLs that a crawl from the seeds must fetch with 200, each once."""
         return [self.url(page) for page in self.expected]
@@ -137,7 +135,7 @@ def build_web(spec: WebSpec) -> Web:
         targets=array("I", chain.from_iterable(links)),
         sizes=_draw_sizes(spec),
         times=_draw_times(spec, servers),
-        scores=pagerank(links) if spec.quality == "pagerank" else zipf(spec.pages, spec.seed),
+        scores=graph.pagerank(links) if spec.quality == "pagerank" else graph.zipf(spec.pages, spec.seed),
         expected=tuple(page for page in range(spec.pages) if reach.shows_links(page)),
         pages_by_path=[{paths[page]: page for page in server.page_range} for server in servers],
         servers_by_address={server.address: server.index for server in servers} | _by_name(spec, servers),
@@ -164,13 +162,12 @@ def _path(server: Server, page: int, kind: int) -> str:
 
 
 def _draw_sizes(spec: WebSpec) -> array[int]:
-    """Bytes of each page: fixed, or log-normal with the mean of the spec."""
+    """Bytes of each page: fixed, or log-normal."""
     if spec.page_bytes:
         return array("I", [spec.page_bytes]) * spec.pages
     rng = Random(f"{spec.seed}/bytes")
-    sigma = spec.page_bytes_sigma
-    mu = math.log(max(1.0, spec.page_bytes_mean)) - sigma * sigma / 2
-    return array("I", (round(rng.lognormvariate(mu, sigma)) for _ in range(spec.pages)))
+    mu = math.log(BYTES_MEAN) - BYTES_SIGMA * BYTES_SIGMA / 2
+    return array("I", (round(rng.lognormvariate(mu, BYTES_SIGMA)) for _ in range(spec.pages)))
 
 
 def _draw_times(spec: WebSpec, servers: Sequence[Server]) -> array[float]:

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from crawlproject.content import plain_shingles, shingles
 from crawlproject.content.plain_shingles import LONGEST, PIECE
-from crawlproject.content.shingles import word_hashes
 from tests.cpu import cpu_seconds
 
-from .texts import words
+from .texts import word_hashes, words
 
 _BLANK = " \t\r\n\f\x00"
 BLANKS = st.text(_BLANK, min_size=1, max_size=3)

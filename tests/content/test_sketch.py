@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawlproject.content import PageSketch, similarity
-from crawlproject.content.shingles import bins_of, jaccard, shingle_hashes, word_hashes
+from crawlproject.content.shingles import shingle_hashes, summary
 from crawlproject.content.sketch import BINS, FEW_WORDS, LEAST_SHINGLES
 
-from .texts import page_sketch, text, words
+from .texts import jaccard, page_sketch, text, word_hashes, words
 
 PROPERTY = settings(deadline=None, max_examples=60)
 WORDS = st.lists(st.sampled_from(string.ascii_lowercase[:6]), max_size=60)
@@ -41,12 +41,9 @@ def test_estimate_is_near_the_true_coefficient(shared: int, one: int, other: int
     Two bins more may be equal or not by chance, as they keep 15 bits.
     """
     parts = words(shared + one + other, seed)
-    hashes = [
-        shingle_hashes(word_hashes(" ".join(parts[: shared + one]))),
-        shingle_hashes(word_hashes(" ".join(parts[:shared] + parts[shared + one :]))),
-    ]
-    truth = jaccard(*hashes)
-    bins = [bins_of(array) for array in hashes]
+    pages = [" ".join(parts[: shared + one]), " ".join(parts[:shared] + parts[shared + one :])]
+    truth = jaccard(*(shingle_hashes(word_hashes(page)) for page in pages))
+    bins = [summary(page)[1] for page in pages]
     used = sum(1 for pair in zip(*(memoryview(each).cast("H") for each in bins), strict=True) if any(pair))
     deviation = sqrt(truth * (1 - truth) / max(1, used))
     assert abs(similarity(*bins) - truth) <= 4.5 * deviation + 1e-9 + 2 / max(2, used) * (truth < 1)
@@ -71,7 +68,7 @@ def test_short_pages_are_not_judged() -> None:
 
 def test_sketch_of_nothing() -> None:
     """No shingle, no bin used; two such are equal."""
-    empty = bins_of(shingle_hashes(word_hashes("")))
+    empty = summary("")[1]
     assert empty == bytes(2 * BINS)
     assert similarity(empty, empty) == 1.0
 

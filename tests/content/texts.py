@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
+import numpy as np
+
 from crawlproject.content import PageSketch
+from crawlproject.content.plain_shingles import pieces
+from crawlproject.content.shingles import Hashes, _piece_hashes
 
 
 def words(count: int, seed: int = 0) -> list[str]:
@@ -25,3 +29,14 @@ def page_sketch(body: str, title: str | None = "A page") -> PageSketch:
     sketch = PageSketch.of(title, body)
     assert sketch is not None
     return sketch
+
+
+def word_hashes(text: str) -> Hashes:
+    """A hash of 32 bits for each word of ``text``, in order; of a word above 64 kB, its end."""
+    return np.concatenate([_piece_hashes(piece) for piece in pieces(text)]).astype(np.uint64)
+
+
+def jaccard(one: Hashes, other: Hashes) -> float:
+    """Shared among all distinct shingles of both (resemblance); 1 where there are none."""
+    together = len(np.union1d(one, other))
+    return len(np.intersect1d(one, other)) / together if together else 1.0

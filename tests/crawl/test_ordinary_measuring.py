@@ -61,7 +61,7 @@ def test_tls_is_measured_and_seen(measured: dict[str, dict[str, Any]]) -> None:
 def test_engine_can_be_woken() -> None:
     """The one private name of Scrapy that the scheduler calls is where it was."""
     ours = run(f"{INLINE}.EngineSpider", {"1/": FINE})
-    assert ours.items() == [{"callable": True}], "engine._slot.nextcall.schedule has moved: see engine_alarm.py"
+    assert ours.items() == [{"callable": True}], "engine._slot.nextcall.schedule has moved: see crawlproject/engine.py"
 
 
 def test_cache_answers_the_second_crawl(tmp_path: Path) -> None:

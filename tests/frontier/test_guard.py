@@ -18,7 +18,7 @@ from crawlproject.frontier.guard.watched_patterns import (
     Pattern,
 )
 from crawlproject.frontier.sift import set_guarded
-from scripts.guard_walk import Shown, Walk
+from tests.frontier.guard_walk import Shown, Walk
 from tests.generated_sites import words
 
 SITE = "http://a.example"

@@ -9,7 +9,7 @@ from crawlproject.frontier.guard import judge as guard
 from crawlproject.frontier.guard.mark_budget import MarkBudget
 from crawlproject.frontier.guard.watched_patterns import GuardLimits
 from crawlproject.urls import Canonicalizer, extract
-from scripts.guard_walk import ORDERS, Shown, Walk
+from tests.frontier.guard_walk import ORDERS, Shown, Walk
 from tests.generated_sites import REAL, TRAPS, Site
 
 MOST = 5000

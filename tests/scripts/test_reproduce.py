@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from scripts import reproduce_cao2003
-from scripts.cao2003.agreement import compare
 from scripts.cao2003.fig3 import limits
-from scripts.cao2003.profile import DOWNLOAD, PARSE, SEEN, Function, by_part
-from scripts.cao2003.twin import twin
+from scripts.cao2003.fig5 import DOWNLOAD, PARSE, SEEN, Function, by_part
 from testbed.crawl import Conditions, CpuLog, area
+from testbed.twin import compare, twin
 from testbed.web import Record, WebSpec, build_web
 
 SMALL = ["--servers", "100", "--pages", "2000", "--sessions", "12", "--connections", "4,16,64"]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.simulation.pagerank import pagerank, top_share, zipf
+from crawlproject.simulation.pagerank import pagerank, zipf
 from crawlproject.simulation.web import compressed, sources_of
 
 
@@ -47,9 +47,3 @@ def test_zipf_is_dealt_by_seed() -> None:
     assert (first != other).any()
     assert first.sum() == pytest.approx(1)
     assert np.sort(first)[::-1] * (1 / first.max()) == pytest.approx(1 / np.arange(1, 101))
-
-
-def test_top_share_of_equal_pages_is_their_number() -> None:
-    """A tenth of the pages holds a tenth."""
-    assert top_share(np.ones(50), 0.1) == pytest.approx(0.1)
-    assert top_share(np.array([8.0, 1.0, 1.0]), 1 / 3) == pytest.approx(0.8)

@@ -5,9 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.simulation.pagerank import top_share, zipf
+from crawlproject.simulation.pagerank import zipf
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.web import SimulatedWeb, sources_of
+
+
+def top_share(quality: np.ndarray, share: float) -> float:
+    """Share of the total that the best ``share`` of the pages hold."""
+    return float(np.sort(quality)[::-1][: round(share * len(quality))].sum() / quality.sum())
 
 
 @pytest.fixture(scope="module", params=[1, 6])

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from testbed.web import Web, WebSpec, build_web
-from testbed.web.graph import MOVED, NOT_FOUND, PRIVATE, SERVER_ERROR
+from testbed.web.graph import MOVED, NOT_FOUND, PRIVATE, SERVER_ERROR, pagerank, zipf
 from testbed.web.pages import answer
-from testbed.web.quality import pagerank, zipf
 from testbed.web.traps import trap_links
 
 if TYPE_CHECKING:
@@ -249,7 +248,7 @@ def test_quality_is_in_page_and_file(tmp_path: Path) -> None:
     lines = [line.split("\t") for line in (tmp_path / "scores.tsv").read_text().splitlines()]
     body = answer(web, web.servers[0], "/", 1).body.decode()
     assert [(url, float(score)) for url, score in lines] == [(web.url(page), web.scores[page]) for page in range(1200)]
-    assert f'<meta name="quality" content="{web.quality(web.url(0))!r}">' in body
+    assert f'<meta name="quality" content="{web.scores[0]!r}">' in body
 
 
 @pytest.mark.parametrize("kind", ["session", "visit"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.web.throttle import Refusal, Throttle
+from testbed.web.live import Refusal, Throttle
 
 
 def test_window_in_seconds() -> None:

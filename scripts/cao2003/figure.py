@@ -1,18 +1,18 @@
-"""A figure's results: a markdown table, CSV files and plots."""
+"""What to run for a figure, and its results: a markdown table, CSV files and plots."""
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from matplotlib.figure import Figure
 
+from crawlproject.simulation.report import Row, write_rows
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-Row: TypeAlias = dict[str, str | float]
 #: Label -> (x, y) of its points.
 Lines: TypeAlias = "Mapping[str, tuple[Sequence[float], Sequence[float]]]"
 
@@ -55,18 +55,11 @@ def write(result: Result, folder: Path) -> list[Path]:
     paths = []
     for name, rows in result.data.items():
         paths.append(folder / f"{name}.csv")
-        with paths[-1].open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-            writer.writeheader()
-            writer.writerows({column: _written(value) for column, value in row.items()} for row in rows)
+        write_rows(rows, paths[-1])
     for name, figure in result.plots.items():
         paths.append(folder / f"{name}.png")
         figure.savefig(paths[-1], dpi=120)
     return paths
-
-
-def _written(value: str | float) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def line_plot(lines: Lines, labels: tuple[str, str], style: str = "o-") -> Figure:
@@ -92,3 +85,30 @@ def stacked_plot(names: Sequence[str], parts: Mapping[str, Sequence[float]], lab
         below = [low + height for low, height in zip(below, heights, strict=True)]
     figure.legend(loc="outside upper center", ncols=len(parts))
     return figure
+
+
+@dataclass(frozen=True)
+class Size:
+    """A web and the connections of its crawl."""
+
+    servers: int
+    pages: int
+    sessions: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The options of the command line."""
+
+    simulated: Size = field(default_factory=lambda: Size(500, 30_000, 64))
+    #: Of real crawls; None: none are made.
+    real: Size | None = None
+    #: The first seed, and how many synthetic webs.
+    seed: int = 1
+    webs: int = 1
+    #: Connections at a time of figure 4.
+    connections: tuple[int, ...] = (8, 16, 32, 64, 96, 128)
+    #: How long a real crawl of figures 4 and 5 runs.
+    seconds: int = 15
+    #: Processes for simulated crawls; real ones are made one by one.
+    jobs: int = 1

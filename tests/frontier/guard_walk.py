@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.guard.watched_patterns import GuardLimits, Marks
 
-NO_MARKS: Marks = frozenset()
-
 ORDERS = ("breadth", "links", "depth")
 
 
@@ -52,7 +50,7 @@ class Walk:
         self.dropped: list[str] = []
         self.servers: dict[str, Server] = {}
         self.guard = None if limits is None else Guard(limits, self.servers.get)
-        self._page_of, self._order = page_of, order
+        self._order = order
         self._found: Counter[str] = Counter()
         self._waiting: dict[str, Entry] = {}
         self._heap: list[tuple[bool, int, int, str]] = []

@@ -1,0 +1,130 @@
+"""What benchmarks share: the command line, crawls in processes of their own, cases measured in turns."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from testbed.crawl import ROOT
+from testbed.web import WebSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+WEB_SPIDER = "crawlproject.spiders.web.WebSpider"
+QUIET: dict[str, Any] = {
+    "LOG_LEVEL": "INFO",
+    "TELNETCONSOLE_ENABLED": False,
+    "REMOTE_CONTROL_ENABLED": False,
+    "COOKIES_ENABLED": False,
+}
+ADDON: dict[str, Any] = {
+    "ADDONS": {"crawlproject.addon.FrontierAddon": 300},
+    "FRONTIER_DELAY_FACTOR": 0,
+    "FRONTIER_MIN_DELAY": 0,
+    "FRONTIER_MAX_DELAY": 0,
+    "ALLOWED_NETWORKS": "127.0.0.0/8",
+    "MONITOR_INTERVAL": 1,
+}
+#: With the project's own spider, which yields one item a page.
+WEB: dict[str, Any] = QUIET | ADDON | {"CONCURRENT_ITEMS": 1}
+
+Stats: TypeAlias = dict[str, Any]
+
+
+def command_line(description: str | None, **defaults: Any) -> argparse.ArgumentParser:
+    """A parser with an option for each default and of its type; False makes a switch.
+
+    >>> command_line("", pages=10, min_delay=0.5, all=False).parse_args(["--pages", "20", "--all"])
+    Namespace(pages=20, min_delay=0.5, all=True)
+    """
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in defaults.items():
+        option = "--" + name.replace("_", "-")
+        if default is False:
+            parser.add_argument(option, action="store_true")
+        else:
+            parser.add_argument(option, type=type(default), default=default, help=f"default: {default}")
+    return parser
+
+
+def fast_web(pages: int, page_bytes: int = 19_000, links: int = 40) -> WebSpec:
+    """20 servers that answer at once: what such a crawl takes is the crawler's CPU time."""
+    return WebSpec(
+        servers=20,
+        pages=pages,
+        time_scale=0,
+        page_bytes=page_bytes,
+        links_per_page=links,
+        links_sigma=0,
+        keep_alive_limit=100,
+    )
+
+
+class CpuTime:
+    """Extension: CPU seconds (user and system) and seconds from the spider's opening to its closing, as stats."""
+
+    def __init__(self, crawler: Any) -> None:
+        from scrapy import signals  # bench_policy.py times the garbage collector too, and does without Scrapy's objects
+
+        self.stats = crawler.stats
+        crawler.signals.connect(self.opened, signals.spider_opened)
+        crawler.signals.connect(self.closed, signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> CpuTime:
+        """As Scrapy makes it."""
+        return cls(crawler)
+
+    def opened(self) -> None:
+        """Start."""
+        self._cpu, self._wall = time.process_time(), time.monotonic()
+
+    def closed(self) -> None:
+        """Stop."""
+        self.stats.set_value("bench/cpu", time.process_time() - self._cpu)
+        self.stats.set_value("bench/wall", time.monotonic() - self._wall)
+
+
+def crawl(settings: dict[str, Any], spider: str = WEB_SPIDER, **arguments: str) -> Stats:
+    """The stats of a crawl in a process of its own, those of `CpuTime` among them.
+
+    Raises ``subprocess.CalledProcessError`` where it fails.
+    """
+    extensions = {"testbed.bench.CpuTime": 0} | settings.get("EXTENSIONS", {})
+    job = json.dumps([settings | {"EXTENSIONS": extensions}, spider, arguments])
+    command = [sys.executable, "-m", "testbed.bench", job]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    stats: Stats = json.loads(done.stdout.strip().splitlines()[-1])
+    return stats
+
+
+def best_of(cases: Iterable[str], measure: Callable[[str], Stats], rounds: int) -> dict[str, Stats]:
+    """The stats of each case in its round of the least CPU time; the cases are measured in turns."""
+    best: dict[str, Stats] = {}
+    cases = list(cases)
+    for case in cases * rounds:
+        result = measure(case)
+        if case not in best or result["bench/cpu"] < best[case]["bench/cpu"]:
+            best[case] = result
+    return best
+
+
+def _run(settings: dict[str, Any], spider: str, arguments: dict[str, str]) -> None:
+    """Crawl in this process and print the stats."""
+    from scrapy.crawler import AsyncCrawlerProcess
+    from scrapy.utils.misc import load_object
+
+    process = AsyncCrawlerProcess(settings)
+    crawler = process.create_crawler(load_object(spider))
+    process.crawl(crawler, **arguments)
+    process.start()
+    print(json.dumps(crawler.stats.get_stats(), default=str))
+
+
+if __name__ == "__main__":
+    _run(*json.loads(sys.argv[1]))
