@@ -1,7 +1,7 @@
 """Caches of URLs met lately, in front of a slow seen-set (Broder, Najork & Wiener 2003, §3).
 
 A crawl meets the same URLs again and again: a small cache answers most tests without a look-up.  One class per policy;
-the names are the paper's.  Its MIN and INFINITE are bounds that no crawl can have.
+the names are the paper's.  MIN and INFINITE, which a crawl cannot have, are in ``scripts/url_cache.py``.
 
 Rule: a cache never holds a key that has not been added, so a hit always means "met before".
 """
