@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 SERVER_ATTRIBUTES = (
     *("crawl_delay", "estimates", "failures", "found", "given_up", "ready_at"),
-    *("pages", "copies", "copy_run", "demotion", "guard", "guarded", "shared", "fetched", "last_error", "file_kinds"),
+    *("pages", "copies", "copy_run", "demotion", "demoted_because", "guard"),
+    *("shared", "fetched", "last_error", "file_kinds"),
 )
+
+#: Attributes that are stored under another name.
+STORED_AS = {"demoted_because": "guarded"}
 
 #: Attributes that are None until something is observed.
 MADE_WHEN_NEEDED: dict[str, type] = {
@@ -46,21 +50,17 @@ def restore_frontier(frontier: Frontier, state: dict[str, Any]) -> None:
 
 def restore_server(frontier: Frontier, key: str, urls: ServerUrls, state: dict[str, Any]) -> Server:
     """Take back a server with its queue and what ``server_state`` kept of it. O(log servers)."""
-    server = frontier._servers.add(key, urls)
-    set_state(server, {name: state[name] for name in SERVER_ATTRIBUTES if name in state})
-    server.weigh(by_copies=frontier.copies_count)
-    frontier._servers.foresee(server)
-    frontier._expectations.update(server)
-    if server.given_up:
-        frontier._dropped += urls.drain(key)
-    frontier._urls += len(urls)
-    frontier._queue.place(server)
-    return server
+
+    def restore(server: Server) -> None:
+        names = {name: STORED_AS.get(name, name) for name in SERVER_ATTRIBUTES}
+        set_state(server, {name: state[stored] for name, stored in names.items() if stored in state})
+
+    return frontier.restore_server(key, urls, restore)
 
 
 def server_state(server: Server) -> dict[str, Any]:
     """What must be kept of ``server`` besides its key and its URLs; times on the frontier's clock. O(1)."""
-    state = {name: getattr(server, name) for name in SERVER_ATTRIBUTES}
+    state = {STORED_AS.get(name, name): getattr(server, name) for name in SERVER_ATTRIBUTES}
     return {name: value if _is_plain(value) else state_of(value) for name, value in state.items() if value is not None}
 
 

@@ -5,12 +5,10 @@ Both are part of a server's record, so they are stored and restored together wit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from crawlproject.frontier.server import Server
 
 #: Copies of one content since a server last showed one not met in its run: from then on they may be a circle.
 MIN_TIMES = 20
@@ -110,7 +108,26 @@ def is_circle(url: str, links: Iterable[str | None]) -> bool:
     return False
 
 
-def learn_shared(server: Server, first: Server) -> Server | None:
+class HasSharedPages(Protocol):
+    """A server, as far as it is compared with others."""
+
+    shared: SharedPages | None
+
+    @property
+    def key(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def pages(self) -> int:
+        """Pages whose content was looked at."""
+        ...
+
+
+T = TypeVar("T", bound=HasSharedPages)
+
+
+def learn_shared(server: T, first: T) -> T | None:
     """A page of ``server`` is the same as the one in its place on ``first``, which had it first. O(1).
 
     Returns the one that this shows to be a mirror of the other, once: the one of more copies, ``server`` if they have

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from crawlproject.frontier.learning.backlog import Backlog
 from crawlproject.frontier.learning.estimate import NEW_CONNECT_TIME, NEW_RESPONSE_TIME
-from crawlproject.frontier.learning.look_ahead import LookAhead
+from crawlproject.frontier.learning.look_ahead import LookAhead, Yield
 from crawlproject.frontier.learning.prior import Prior
 from crawlproject.frontier.learning.sitemaps import Sitemaps
 
 if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
-    from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.server import Server
 
 
@@ -21,9 +20,9 @@ class Expectations:
     take; as far as the policy asks.
     """
 
-    def __init__(self, policy: Policy) -> None:
-        self.prior = Prior(NEW_CONNECT_TIME, NEW_RESPONSE_TIME) if getattr(policy, "learns_prior", False) else None
-        self.look_ahead = LookAhead() if getattr(policy, "looks_ahead", False) else None
+    def __init__(self, *, learns_prior: bool, looks_ahead: bool) -> None:
+        self.prior = Prior(NEW_CONNECT_TIME, NEW_RESPONSE_TIME) if learns_prior else None
+        self.look_ahead = LookAhead() if looks_ahead else None
         self.sitemaps = Sitemaps(self.look_ahead)
         self.backlog = Backlog()
 
@@ -63,7 +62,8 @@ class Expectations:
         if sitemap_gain is not None:
             self.sitemaps.learn(sitemap_gain)
         elif self.look_ahead is not None:
-            self.look_ahead.learn_page(server, new)
+            server.found = server.found or Yield()
+            self.look_ahead.learn_page(server.found, new)
         self.update(server)
 
     def is_outdated(self, servers: int) -> bool:

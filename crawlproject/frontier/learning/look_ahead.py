@@ -12,11 +12,6 @@ O(1) per page and new URL.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from crawlproject.frontier.server import Server
-
 SERVER_DECAY = 0.97  # per page of the server
 BUCKET_DECAY = 0.995  # per page fetched of a server in the bucket
 GAIN_DECAY = 0.999  # per new URL
@@ -54,9 +49,8 @@ class LookAhead:
         """g: what a new URL is worth beyond its time."""
         return self._gain / self._weight if self._weight else 0.0
 
-    def learn_page(self, server: Server, new: int) -> None:
-        """A page of ``server`` showed so many new URLs. O(1)."""
-        found = server.found = server.found or Yield()
+    def learn_page(self, found: Yield, new: int) -> None:
+        """A page of the server that ``found`` is of showed so many new URLs. O(1)."""
         bucket = found.visits.bit_length()
         while len(self._buckets) <= bucket:
             self._buckets.append([0.0, 0.0])

@@ -1,14 +1,13 @@
-"""What the frontier asks of a server's URL queue, and what a durable frontier asks of its store."""
+"""What the frontier asks of a server's URL queue, and what a stored queue asks of its store."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from crawlproject.frontier.entry import Entry
-    from crawlproject.frontier.server import Server
 
 
 class ServerUrls(Protocol):
@@ -95,20 +94,4 @@ class UrlRows(Protocol):
 
     def after(self, server: int, place: bytes, count: int) -> list[bytes]:
         """The first ``count`` places behind ``place``, in order."""
-        ...
-
-
-class FrontierStore(Protocol):
-    """Where a frontier outlives the process. Implemented in ``storage``."""
-
-    def open_queue(self, key: str) -> ServerUrls:
-        """An empty queue for the server ``key``, which has not been met before."""
-        ...
-
-    def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
-        """The quality of these URLs, by server and path, is about to be raised where they are queued."""
-        ...
-
-    def changed(self, server: Server) -> None:
-        """More of ``server`` than its URLs has changed. O(1)."""
         ...
