@@ -340,10 +340,11 @@ class Frontier:
         """Add a server with its stored queue; ``restore`` sets what was learned of it. O(log servers)."""
         server = self.servers.add(key, urls)
         restore(server)
+        self.servers.restored(server)
         if server.given_up:
             self._dropped += urls.drain(key)
         self._urls += len(urls)
-        self.servers.restored(server)
+        self._queue.place(server)
         return server
 
     # Inside

@@ -126,11 +126,10 @@ class ServerTable:
         self.changed(server)
 
     def restored(self, server: Server) -> None:
-        """What is known of ``server`` has been read from a store: derive the rest of it. O(log servers)."""
+        """What is known of ``server`` has been read from a store: derive the rest of it. It must then be placed."""
         server.update_worth(by_copies=self.penalizes_copies)
         self._predict_session(server)
         self._expectations.update(server)
-        self._queue.place(server)
 
     def expect(self, server: Server) -> None:
         """Expect of it what all servers have taught, if it was never contacted, and predict its next session."""
