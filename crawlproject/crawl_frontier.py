@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.dispatch import Dispatcher, Start
     from crawlproject.frontier.entry import Entry
-    from crawlproject.frontier.session import Measurement
+    from crawlproject.frontier.measurement import Measurement
     from crawlproject.links import Links
 
 
@@ -109,7 +109,7 @@ class CrawlFrontier:
 
     def request_ended(self, key: str, now: float, fetch_time: float) -> None:
         """The last byte of a response has come: its server must be left alone from now on, recorded or not."""
-        self.frontier.rest(key, now, fetch_time)
+        self.frontier.servers.rest(key, now, fetch_time)
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a request that ended."""
@@ -126,7 +126,7 @@ class CrawlFrontier:
         if give_up:
             self.frontier.give_up(key)
         self._take_dropped()
-        return self.frontier.back_off(key, CLOCK(), failures, retry_after, error)
+        return self.frontier.servers.back_off(key, CLOCK(), failures, retry_after, error)
 
 
 class CrawlFrontierScheduler(BaseScheduler):

@@ -59,7 +59,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
             max_failures=options.max_failures,
             group_of=options.group_of,
         )
-        frontier.copies_count = options.copies_penalty
+        frontier.servers.penalizes_copies = options.copies_penalty
         dispatcher = Dispatcher(frontier, options.max_sessions, max_parked=options.max_parked)
         self.crawl = CrawlFrontier(dispatcher, self._take_dropped, by_ip=options.group == "ip")
         self._frontier = frontier

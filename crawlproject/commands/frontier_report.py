@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from crawlproject.frontier.entry import url_of
 from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.queues.sort_key import decode_row, decode_sort_key
-from crawlproject.frontier.server import ServerState
+from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.waiting import rest_reason
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore
@@ -39,7 +39,7 @@ class FrontierReport:
         self._policy: Policy = options.policy()
         self._now = time.time()
         self._frontier = Frontier(self._policy, options.politeness, max_batch=options.max_batch)
-        self._frontier.copies_count = options.copies_penalty
+        self._frontier.servers.penalizes_copies = options.copies_penalty
         servers = DiskFrontierStore(self._store, clock_offset=0.0)  # so the frontier's clock is the wall clock
         try:
             servers.load(self._frontier, self._now, options.politeness.longest_wait)
@@ -66,15 +66,16 @@ class FrontierReport:
             "servers": counts["servers"],
             "servers_ready": counts["ready"],
             "servers_resting": counts["resting"],
+            "servers_waiting": counts["waiting"],
             "servers_idle": counts["idle"],
-            "servers_given_up": sum(server.given_up for server in self._frontier.servers()),
-            "servers_guarded": sum(bool(server.guarded) for server in self._frontier.servers()),
+            "servers_given_up": sum(server.given_up for server in self._frontier.servers),
+            "servers_guarded": sum(bool(server.demoted_because) for server in self._frontier.servers),
         }
 
     def servers(self, host: str | None = None, state: str | None = None) -> list[dict[str, Any]]:
         """Servers by rank, best first; of one ``host`` (or server key), in one ``state`` (as shown), or all that
         have URLs. O(n log n)."""
-        found = list(self._frontier.servers())
+        found = list(self._frontier.servers)
         if host is not None:
             found = [server for server in found if host in (server.key, host_of(server.key))]
         if state is not None:
@@ -129,7 +130,7 @@ class FrontierReport:
             "session_time": server.expected_time if urls else 0.0,
             "crawl_delay": server.crawl_delay,
             "failures": server.failures,
-            "guarded": server.guarded,
+            "guarded": server.demoted_because,
             "refused": server.guard.refused if server.guard else 0,
             "traps": server.guard.spent if server.guard else [],
         }

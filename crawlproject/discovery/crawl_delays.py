@@ -30,7 +30,7 @@ class CrawlDelays:
         delay = rules.crawl_delay(self._agent or page.headers.get(b"User-Agent") or b"*")
         server = self._frontier.server(key)
         if delay is not None and isfinite(delay) and delay > 0:
-            self._frontier.set_crawl_delay(key, delay)
+            self._frontier.servers.set_crawl_delay(key, delay)
             self._stats.inc_value("frontier/crawl_delays")
         elif server is not None and server.crawl_delay:
-            self._frontier.set_crawl_delay(key, 0.0)
+            self._frontier.servers.set_crawl_delay(key, 0.0)

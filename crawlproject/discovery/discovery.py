@@ -87,7 +87,7 @@ class Discovery:
 
     def learn_content(self, key: str, url: str, *, copy: bool) -> None:
         """The page at ``url``, of the server ``key``, was read; ``copy``: its content was met before."""
-        self._frontier.learn_content(key, copy=copy)
+        self._frontier.servers.learn_content(key, copy=copy)
         if self._guard is not None:
             self._guard.learn_content(key, url, copy=copy)
 

@@ -30,12 +30,12 @@ class PageLimits:
         self._per_domain = per_domain
         self._pages: Counter[str] = Counter()  # by domain
         self._servers: dict[str, set[str]] = {}  # domain -> keys of its servers that are not full
-        for server in list(frontier.servers()):
+        for server in list(frontier.servers):
             if per_domain:
                 self._pages[domain_of_server(server.key)] += server.fetched
             if server.fetched >= per_server > 0:
                 frontier.fill(server.key)
-        for server in list(frontier.servers()):
+        for server in list(frontier.servers):
             self.meet(server.key)
 
     @classmethod

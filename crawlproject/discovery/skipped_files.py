@@ -47,7 +47,7 @@ class SkippedFiles:
         # Extension -> servers where a kind of it turned out to be files, up to AGREEING_SERVERS of them.
         self._files: dict[str, set[str]] = {}
         self._pages: set[str] = set()  # extensions of kinds that turned out to be pages, on any server
-        for server in frontier.servers():
+        for server in frontier.servers:
             for kind, answers in () if server.file_kinds is None else server.file_kinds.items():
                 self._count(server.key, kind, answers)
 
@@ -96,7 +96,7 @@ class SkippedFiles:
         kinds = server.file_kinds = server.file_kinds or FileKinds()
         kind = kind_of(url)
         kinds.learn(kind, is_page=media in HTML_TYPES)
-        self._frontier.changed(server)
+        self._frontier.servers.changed(server)
         self._count(server.key, kind, kinds.answers(kind))
 
     def _is_known(self, kinds: FileKinds, kind: str) -> bool:

@@ -11,9 +11,9 @@ from scrapy.http import TextResponse
 from crawlproject.content.page_marks import MAX_TEXT, page_marks
 from crawlproject.discovery.page_reading import is_html, read_page
 from crawlproject.engine import stats_of
+from crawlproject.frontier.frontier import REWRITE_STEP
 from crawlproject.frontier.guard.judge import REASONS, Guard, GuardedPage, demoted, is_dropped
 from crawlproject.frontier.guard.watched_patterns import is_doubted
-from crawlproject.frontier.sift import STEP, set_guarded, sift, sift_in_steps
 from crawlproject.options.traps import TrapOptions, warn_of_removed
 from crawlproject.requests.meta import DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF
 from crawlproject.urls import server_key
@@ -71,11 +71,11 @@ class TrapGuard:
         self._guard = Guard(options.limits, frontier.server, options.is_released, options.rules)
         self._work: deque[tuple[Iterator[int], str]] = deque()
         self._rules: dict[str, DropRules] = {}  # by server, where ids of visits are known
-        for server in frontier.servers():
+        for server in frontier.servers:
             if server.guard is not None:
                 self._guard.restored(server.guard)
-            if server.guarded and (options.is_released(server.key) or server.guarded not in REASONS):
-                set_guarded(frontier, server, "")
+            if server.demoted_because and (options.is_released(server.key) or server.demoted_because not in REASONS):
+                frontier.servers.rank_last(server, "")
             elif server.guard is not None and server.guard.visit_ids.learned:
                 self._rules[server.key] = DropRules.of_names(server.guard.visit_ids.learned)
 
@@ -111,7 +111,7 @@ class TrapGuard:
         for spent in dropped:
             self._drop(page.server, spent)
             entries = [entry for entry in entries if not (page.is_own(entry.url) and self._is_dropped(entry, spent))]
-        self._frontier.changed(page.server)
+        self._frontier.servers.changed(page.server)
         self._judge(page.server)
         return entries
 
@@ -143,21 +143,21 @@ class TrapGuard:
         """Have the URLs of a pattern no longer wait."""
         logger.info("%s%s shows nothing new: no longer followed", server.key, spent)
         self._stats.inc_value("guard/patterns")
-        self._sift(server, lambda entry: self._without(spent, entry), "guard/dropped")
+        self._rewrite(server, lambda entry: self._without(spent, entry), "guard/dropped")
 
-    def _sift(self, server: Server, judge: Callable[[Entry], Entry | None], stat: str) -> None:
+    def _rewrite(self, server: Server, judge: Callable[[Entry], Entry | None], stat: str) -> None:
         """Have the URLs that wait judged: at once where they are few, else by ``work``."""
-        if len(server.urls) <= STEP:
-            self._stats.inc_value(stat, sift(self._frontier, server, judge))
+        if len(server.urls) <= REWRITE_STEP:
+            self._stats.inc_value(stat, self._frontier.rewrite_queue(server, judge))
         else:
-            self._work.append((sift_in_steps(self._frontier, server, judge), stat))
+            self._work.append((self._frontier.rewrite_queue_in_steps(server, judge), stat))
 
     def _judge(self, server: Server) -> None:
         reason = self._guard.standing_out(server)
-        if reason and not server.guarded:
+        if reason and not server.demoted_because:
             logger.info("%s comes after all other servers: %s (GUARD_RELEASED)", server.key, reason)
             self._stats.inc_value("guard/servers")
-            set_guarded(self._frontier, server, reason)
+            self._frontier.servers.rank_last(server, reason)
 
     def _observe(self, page: GuardedPage, url: str, links: list[str | None]) -> None:
         server = page.server
@@ -170,7 +170,7 @@ class TrapGuard:
         )
         self._stats.inc_value("guard/visit_ids")
         self._seen.urls_are_new([rules.strip_url(fetched) for fetched in pages])
-        self._sift(server, self._merge, "guard/merged")
+        self._rewrite(server, self._merge, "guard/merged")
 
     def _learn_redirect(self, meta: dict[str, Any], marks: Callable[[], Marks]) -> None:
         """Where doubted URLs lead counts for them, though it has another URL."""

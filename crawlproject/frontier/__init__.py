@@ -9,7 +9,7 @@ Life of a URL::
                             ^                     |
                             +------give_back------+        queued --server given up--> dropped, counted
 
-States of a server (scheme + host + port)::
+States of a server (scheme + host + port), see ``frontier.states`` for the steps between them, and for sessions::
 
     idle     no URL queued
     ready    URLs queued, may be asked now            in the heap by rank
@@ -19,15 +19,20 @@ States of a server (scheme + host + port)::
 
 Invariants: a server has at most one session; a politeness group has at most one; no session is opened and no
 URL handed out before its server's time; a ready server's place in the heap is its rank.  A rank changes only by
-events (URLs pushed, request recorded, session closed), so the heap stays right without scanning.
+events (URLs pushed, request recorded, session closed), so the heap stays right without scanning.  An illegal step of
+a server or a session raises ``IllegalStepError``.
 
-``Frontier`` keeps these, ``Dispatcher`` runs sessions on it within a limit.  Sessions are not preempted: a
-better server waits until a connection closes.
+``Frontier`` keeps these, its ``servers`` learn what each server does, ``Dispatcher`` runs sessions on it within a
+limit.  Sessions are not preempted: a better server waits until a connection closes.
+
+What you may bring along: a ``Policy`` (how servers rank), a ``Quality`` (what pages are worth, ``frontier.quality``), a
+``FrontierStore`` (where URLs and servers outlive the process).
 """
 
 from crawlproject.frontier.dispatch import Dispatcher, Start
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
+from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.policy import (
     POLICIES,
     BestPrefix,
@@ -38,11 +43,12 @@ from crawlproject.frontier.policy import (
     QualityFirst,
 )
 from crawlproject.frontier.politeness import Politeness, retry_after_seconds
-from crawlproject.frontier.queues.protocols import FrontierStore, ServerUrls, UrlRows
+from crawlproject.frontier.queues.protocols import ServerUrls, UrlRows
 from crawlproject.frontier.queues.stored_queue import QueueRows, StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue
-from crawlproject.frontier.server import Group, Server, ServerState
-from crawlproject.frontier.session import Measurement, Session
+from crawlproject.frontier.server import Group, Server, Session
+from crawlproject.frontier.states import IllegalStepError, ServerState, SessionState
+from crawlproject.frontier.store import FrontierStore
 
 __all__ = [
     "POLICIES",
@@ -54,6 +60,7 @@ __all__ = [
     "Frontier",
     "FrontierStore",
     "Group",
+    "IllegalStepError",
     "Measurement",
     "PerformanceFirst",
     "Policy",
@@ -64,6 +71,7 @@ __all__ = [
     "ServerState",
     "ServerUrls",
     "Session",
+    "SessionState",
     "Start",
     "StoredUrlQueue",
     "UrlQueue",

@@ -10,12 +10,12 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.frontier.queues.heap import LazyHeap
+from crawlproject.frontier.states import SessionEvent, SessionState
 
 if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
-    from crawlproject.frontier.server import Server
-    from crawlproject.frontier.session import Session
+    from crawlproject.frontier.server import Server, Session
 
 #: How long (seconds) a session waits for its last page's links when its server has no URL left.
 LINGER = 0.1
@@ -47,8 +47,8 @@ class Dispatcher:
         self.max_parked = max_parked
         self._linger = linger
         self._open: set[Session] = set()
-        self._free: deque[Session] = deque()  # no request under way, to be looked at
-        self._held: LazyHeap[Session] = LazyHeap()  # waiting politely, or for URLs, by the time it ends
+        self._free: deque[Session] = deque()
+        self._held: LazyHeap[Session] = LazyHeap()  # held and lingering ones, by the time it ends
         self._parked: LazyHeap[Session] = LazyHeap()  # by the time it ends
         self._closed: list[Session] = []
         self.opened = 0  # sessions, ever
@@ -62,10 +62,11 @@ class Dispatcher:
     def next(self, now: float) -> Start | None:
         """The request to start next; None if none may start now."""
         for session in self.frontier.take_refilled():
-            if session in self._open and session.heap_item is not None:
+            if session.state is SessionState.FREE:  # else it has been closed
                 self._held.remove(session)
                 self._free.append(session)
         while (held := self._held.pop_due(now)) is not None:
+            held.step(SessionEvent.WAKE)
             self._free.append(held)
         while (parked := self._parked.pop_due(now)) is not None:
             self._unpark(parked, now)
@@ -78,7 +79,7 @@ class Dispatcher:
             if opened is None:
                 break
             self._open.add(opened)
-            if opened.heap_item is not None:
+            if opened.heap_item is not None:  # it was parked
                 self._parked.remove(opened)
                 self.resumed += 1
             else:
@@ -90,12 +91,13 @@ class Dispatcher:
 
     def ended(self, session: Session) -> None:
         """The session's request is over, whatever became of it."""
-        if session in self._open:
+        session.step(SessionEvent.END)
+        if session.state is SessionState.FREE:
             self._free.append(session)
 
     def connection_lost(self, key: str, now: float) -> None:
         """The server ``key`` has closed the connection of its session, open or parked."""
-        self.frontier.connection_lost(key, now)
+        self.frontier.servers.connection_lost(key, now)
         server = self.frontier.server(key)
         if server is not None and server.parked is not None:
             self._parked.remove(server.parked)
@@ -106,7 +108,7 @@ class Dispatcher:
         self.frontier.give_back(start.session, start.entry)
 
     def end(self, session: Session) -> None:
-        """Have the session closed instead of given another request."""
+        """No further request on the session: it is closed when its request is over."""
         session.ending = True
 
     def wake_at(self) -> float | None:
@@ -155,16 +157,18 @@ class Dispatcher:
             return None
         entry = frontier.next_url(session, now)
         if entry is not None:
+            session.step(SessionEvent.ASK)
             return Start(session, entry, session.requests >= session.limit)
         if session.is_spent:
             self._close(session, now)
         elif now < session.ready_at:
-            if frontier.politeness.holds(session.ready_at - now, session.server.estimates):
+            if session.server.estimates.is_worth_holding(session.ready_at - now):
+                session.step(SessionEvent.HOLD)
                 self._held.push(session, session.ready_at)
             else:
                 self._park(session, now)
         elif now < session.last_end + self._linger:
-            session.waits = True
+            session.step(SessionEvent.LINGER)
             self._held.push(session, session.last_end + self._linger)
         else:
             self._close(session, now)

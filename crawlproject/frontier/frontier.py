@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import path_of
+from crawlproject.frontier.learning.expectation import Expectations
 from crawlproject.frontier.politeness import Politeness
+from crawlproject.frontier.server_queue import ServerQueue
 from crawlproject.frontier.server_table import ServerTable
+from crawlproject.frontier.states import SessionEvent, SessionState
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from crawlproject.frontier.entry import Entry
+    from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.policy import Policy
-    from crawlproject.frontier.queues.protocols import FrontierStore
-    from crawlproject.frontier.server import Server
-    from crawlproject.frontier.session import Measurement, Session
+    from crawlproject.frontier.queues.protocols import ServerUrls
+    from crawlproject.frontier.server import Server, Session
+    from crawlproject.frontier.store import FrontierStore
 
 #: Arrival numbers start here, so that an entry given back can be put before all others of its quality.
 FIRST_ARRIVAL = 1 << 39
+
+#: URLs that ``rewrite_queue`` judges, or queues again, in one step: 0.1 s.
+REWRITE_STEP = 2_000
+
+LINGERING = SessionState.LINGERING  # a look-up in the enum for each URL would take longer than the rest
 
 
 class Frontier:
@@ -29,6 +40,8 @@ class Frontier:
     ``open_session``, ``next_url``, ``record`` and ``close_session`` are O(log n) amortised per URL or server
     moved (``record`` also O(batch) when a server's number of requests per connection changes).
     Memory grows with URLs queued and servers met.
+
+    ``servers``: all servers met, and what is learned of each.
 
     ``max_batch``: most requests of a session.  ``max_failures``: a server that failed as often in a row is
     given up, its URLs handed to ``take_dropped``.  ``group_of``: server key -> politeness group, or None
@@ -46,13 +59,18 @@ class Frontier:
     ) -> None:
         self.policy = policy
         self.politeness = politeness or Politeness()
-        self.copies_count = True  # against the rank of servers that show them; set before the first URL is pushed
         self._max_batch = max_batch
         self._max_failures = max_failures
-        self._servers = ServerTable(policy, self.politeness, max_batch, group_of)
-        self._queue = self._servers.queue
-        self._expectations = self._servers.expectations
-        self._goes_on = getattr(policy, "goes_on", None)
+        self._learns = policy.learns_prior or policy.looks_ahead  # over all servers, so that ranks change
+        self._queue = ServerQueue(policy.rank, policy.rerank_above, group_of)
+        self._expectations = Expectations(learns_prior=policy.learns_prior, looks_ahead=policy.looks_ahead)
+        self.servers = ServerTable(
+            self._queue,
+            self._expectations,
+            self.politeness,
+            max_batch,
+            by_quality=policy.by_quality,
+        )
         self._urls = 0
         self._arrivals = FIRST_ARRIVAL
         self._returns = FIRST_ARRIVAL
@@ -60,8 +78,8 @@ class Frontier:
         self._dropped: list[Entry] = []
 
     def keep_in(self, store: FrontierStore, now: float) -> None:
-        """Have URLs and servers outlive the process; while there are none yet. Memory then grows with servers only."""
-        self._servers.store = store
+        """Store URLs and servers there, from before the first of them on. Memory then grows with servers only."""
+        self.servers.store = store
         self._queue.tick(now)
 
     def __len__(self) -> int:
@@ -78,7 +96,7 @@ class Frontier:
         Raises ValueError for a URL without a server; entries before it are queued.
         """
         changed: dict[Server, None] = {}
-        locate, rate = self._servers.locate, self._queue.last_rank
+        locate, rate = self.servers.locate, self._queue.last_rank
         look_ahead = None if found_on is None else self._expectations.look_ahead
         count, gain = 0, 0.0
         try:
@@ -86,18 +104,18 @@ class Frontier:
                 count += 1
                 (server, path), quality = locate(entry.url), entry.quality
                 self._arrivals += 1
-                if quality > server.moving_quality:
+                if quality > server.rerank_above:
                     changed[server] = None
                 self._push_url(server, path, entry, self._arrivals)
                 if look_ahead is not None:
                     gain += look_ahead.learn_url(quality * server.worth, rate, server.page_time)
         finally:
             if look_ahead is not None and found_on is not None:
-                source = self._servers.meet(found_on)
+                source = self.servers.get_or_add(found_on)
                 self._expectations.learn_source(source, count, gain if from_sitemap else None)
                 changed[source] = None
-                self._servers.changed(source)
-            self._servers.place(changed)
+                self.servers.changed(source)
+            self.servers.place(changed)
 
     def push_sitemap(self, entry: Entry) -> None:
         """Queue the URL of a sitemap; its quality becomes what sitemaps bring, and rises with it. O(log n)."""
@@ -105,7 +123,16 @@ class Frontier:
 
     def raise_quality(self, gains: Iterable[tuple[str, float]]) -> None:
         """Add to the quality of URLs, each with its gain > 0; those not queued are left alone. O(log n) each."""
-        self._servers.raise_quality(gains)
+        servers = self.servers
+        found = [(located, gain) for url, gain in gains if (located := servers.locate_known(url)) is not None]
+        if servers.store is not None:  # which reads the URLs all at once
+            servers.store.read_ahead([located for located, _ in found])
+        changed: dict[Server, None] = {}
+        for (server, path), gain in found:
+            quality = server.urls.raise_quality(path, gain)
+            if quality is not None and quality > server.rerank_above:
+                changed[server] = None
+        servers.place(changed)
 
     def give_back(self, session: Session, entry: Entry) -> None:
         """Queue ``entry`` again, the last handed out by ``next_url``: it was not fetched. O(log n)."""
@@ -122,7 +149,7 @@ class Frontier:
         Until then it is handed out again after a restart.  Where nothing is stored this does nothing. O(log n).
         """
         if entry.place is not None:
-            server = self._servers.by_key[server_key(entry.url)]
+            server = self.servers[server_key(entry.url)]
             server.urls.acknowledge(entry, server.key)
 
     # Sessions
@@ -132,7 +159,7 @@ class Frontier:
 
         Servers of a busy politeness group are set aside on the way: O(log servers) for each, once.
         """
-        self._servers.freshen_best(now)
+        self.servers.rank_best(now)
         server = self._queue.lease(now)
         return None if server is None else server.take_session(now, self._max_batch)
 
@@ -146,7 +173,6 @@ class Frontier:
             return None
         self._queue.tick(now)
         session.requests += 1
-        session.waits = False
         if session.busy_since is None:
             session.busy_since = now
         self._urls -= 1
@@ -160,75 +186,52 @@ class Frontier:
         if not server.urls:
             return True
         alternative = self._queue.best_rank(now)
-        return alternative is None or self._goes_on is None or self._goes_on(server, alternative)
+        return alternative is None or self.policy.goes_on(server, alternative)
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a request that ended: estimates, politeness, back-off. O(log servers)."""
-        server = self._servers.learn(measurement)
-        self._servers.expect_afresh()
+        server = self.servers.learn(measurement)
+        if self._learns:
+            self._rank_again()
         if server.failures >= self._max_failures > 0:
             self.give_up(server.key)
-        self._servers.move(server)
-
-    def rest(self, key: str, now: float, fetch_time: float) -> None:
-        """The server ``key`` has answered: the polite wait begins, whether or not this is recorded. O(log n)."""
-        self._servers.rest(key, now, fetch_time)
-
-    def back_off(self, key: str, now: float, failures: int, retry_after: float | None = None, error: str = "") -> float:
-        """End the server's session, have it rest as after ``failures`` in a row, the last of them ``error`` in words.
-
-        Returns until when it rests. O(log servers).
-        """
-        return self._servers.back_off(key, now, failures, retry_after, error)
-
-    def set_crawl_delay(self, key: str, delay: float) -> None:
-        """Keep ``delay`` seconds between any two requests to the server ``key`` (robots.txt). O(log servers)."""
-        self._servers.set_crawl_delay(key, delay)
-
-    def learn_content(self, key: str, *, copy: bool) -> None:
-        """A page of the server ``key`` was looked at; ``copy``: its content was met before. O(log servers)."""
-        self._servers.learn_content(key, copy=copy, counts=self.copies_count)
-
-    def learn_copy(self, key: str, content: int) -> int:
-        """A page of the server ``key`` has the ``content`` (hash) of an earlier one; how often now (``CopyRun``). O(1).
-
-        ``learn_content`` comes first.
-        """
-        return self._servers.learn_copy(key, content)
-
-    def learn_shared(self, key: str, first: str) -> str | None:
-        """A page of the server ``key`` is the same in its place on the server ``first``, which had it first.
-
-        Returns the key of the one that is a mirror of the other, once. O(1).
-        """
-        return self._servers.learn_shared(key, first)
-
-    def demote(self, key: str, factor: float) -> None:
-        """Rank the server ``key`` at ``factor`` (above 0) of what it would be, from now on. O(log servers)."""
-        self._servers.demote(key, factor, copies_count=self.copies_count)
-
-    def connection_lost(self, key: str, now: float) -> None:
-        """The server ``key`` has closed its session's connection: no further request on it. O(batch)."""
-        self._servers.connection_lost(key, now)
+        self.servers.move(server)
 
     def close_session(self, session: Session, now: float) -> None:
         """End the lease; the server rests as politeness says. O(log servers).
 
-        Raises ValueError if the session is not open.
+        Raises IllegalStepError, and changes nothing, if the session is parked or closed.
         """
-        self._servers.release(session, now)
+        session.step(SessionEvent.CLOSE)
+        self._queue.tick(now)
+        session.server.rest_after(session, self.servers.politeness_of(session.server))
+        self._release(session.server)
 
     def park_session(self, session: Session, now: float) -> bool:
         """``close_session``, but its connection stays open: the server's next session is this one. O(log servers).
 
-        That lasts until ``session.parked_until``, when ``unpark`` must be called.  False, and nothing is done, where
-        no request could follow on the connection, or not in time.
+        That lasts until ``session.parked_until``, when ``unpark`` must be called.  False, and the session stays as it
+        is, where no request could follow on the connection, or not in time.
         """
-        return self._servers.release(session, now, park=True)
+        server = session.server
+        politeness = self.servers.politeness_of(server)
+        self._queue.tick(now)
+        server.rest_after(session, politeness)
+        is_usable = session.carried and not session.is_spent
+        session.parked_until = session.last_end + (server.idle_time(politeness) if is_usable else 0.0)
+        if session.parked_until <= max(now, server.ready_at):
+            return False
+        session.step(SessionEvent.PARK)
+        server.parked = session
+        self._release(server)
+        return True
 
     def unpark(self, session: Session, now: float) -> None:
         """The connection of a parked session is closed. O(log servers)."""
-        self._servers.unpark(session, now)
+        session.step(SessionEvent.EXPIRE)
+        self._queue.tick(now)
+        session.server.parked = None
+        self._queue.place(session.server)
 
     def next_due(self) -> float | None:
         """When ``open_session`` can next succeed, now if that has passed; None if no server waits. O(1) amortised."""
@@ -240,28 +243,28 @@ class Frontier:
         """
         return [server.key for server in self._queue.upcoming(count, until)]
 
-    # Groups, and what became of URLs
-
     def join_group(self, key: str, group_key: str) -> bool:
         """Put the leased server ``key`` into a politeness group that was not known before (its IP address).
 
         False if the group is busy or rests: then its session must be closed without a request.
         """
-        return self._queue.join(self._servers.by_key[key], group_key)
-
-    def take_dropped(self) -> list[Entry]:
-        """The entries of servers given up since the last call; they are no longer in the frontier."""
-        dropped, self._dropped = self._dropped, []
-        return dropped
+        return self._queue.join(self.servers[key], group_key)
 
     def take_refilled(self) -> list[Session]:
-        """Sessions that waited for URLs of their server and have been given some since the last call."""
+        """Sessions that lingered and whose servers have been given URLs since the last call; they are free."""
         refilled, self._refilled = self._refilled, []
         return refilled
 
+    # URLs that are dropped or changed
+
+    def take_dropped(self) -> list[Entry]:
+        """The entries of servers given up, or full, since the last call; they are no longer in the frontier."""
+        dropped, self._dropped = self._dropped, []
+        return dropped
+
     def give_up(self, key: str) -> None:
         """Drop the URLs of the server ``key``, and those still to come. O(URLs)."""
-        server = self._servers.meet(key)
+        server = self.servers.get_or_add(key)
         if not server.given_up:
             server.given_up = True
             self._drop_urls(server)
@@ -272,23 +275,47 @@ class Frontier:
         The URLs of a full server are dropped, and those still to come; a count outlives the process, ``full`` does not.
         O(log servers), or O(URLs) once.
         """
-        server = self._servers.meet(key)
+        server = self.servers.get_or_add(key)
         server.fetched += 1
         if server.fetched >= limit > 0:
             self.fill(key)
-        self._servers.changed(server)
+        self.servers.changed(server)
         return server.fetched
 
     def fill(self, key: str) -> None:
         """The server ``key`` is full. O(URLs)."""
-        server = self._servers.meet(key)
+        server = self.servers.get_or_add(key)
         if not server.full:
             server.full = True
             self._drop_urls(server)
 
-    def changed(self, server: Server) -> None:
-        """Something that is stored of ``server`` was changed from outside (its guard, its kinds of files). O(1)."""
-        self._servers.changed(server)
+    def rewrite_queue(self, server: Server, judge: Callable[[Entry], Entry | None]) -> int:
+        """Replace each queued URL of ``server`` by what ``judge`` returns; None drops it. Returns how many were.
+
+        O(n log n) of the URLs queued there; those handed out already are not judged.
+        """
+        return sum(self.rewrite_queue_in_steps(server, judge))
+
+    def rewrite_queue_in_steps(self, server: Server, judge: Callable[[Entry], Entry | None]) -> Iterator[int]:
+        """The same, ``REWRITE_STEP`` URLs at a time: yields how many each step has dropped.
+
+        Between the steps new URLs may be queued.  Those that are kept are queued again at the end, also when the
+        generator is closed early, and stay in the store until then.
+        """
+        steps = -(-len(server.urls) // REWRITE_STEP)
+        self._urls -= len(server.urls)
+        left = server.urls.drain(server.key)
+        self.servers.move(server)
+        kept: deque[tuple[Entry, Entry]] = deque()
+        try:
+            for _ in range(steps):
+                yield self._judge(server, judge, islice(left, REWRITE_STEP), kept)
+            while kept:
+                self._put_back(server, kept, REWRITE_STEP)
+                yield 0
+        finally:
+            kept.extend((entry, entry._replace(place=None)) for entry in left)
+            self._put_back(server, kept, len(kept))
 
     # Looking in
 
@@ -299,26 +326,48 @@ class Frontier:
 
     def server(self, key: str) -> Server | None:
         """The server ``key``, if a URL of it was ever met. O(1)."""
-        return self._servers.by_key.get(key)
-
-    def servers(self) -> Iterator[Server]:
-        """All servers ever met."""
-        return iter(self._servers.by_key.values())
+        return self.servers.get(key)
 
     def counts(self) -> dict[str, int]:
         """Servers by state, ``servers`` and ``urls`` in all. O(1), or O(groups) where there are groups."""
         counts = self._queue.counts()
-        counts["idle"] = len(self._servers.by_key) - sum(counts.values())
-        return counts | {"servers": len(self._servers.by_key), "urls": self._urls}
+        counts["idle"] = len(self.servers) - sum(counts.values())
+        return counts | {"servers": len(self.servers), "urls": self._urls}
+
+    # For the store
+
+    def restore_server(self, key: str, urls: ServerUrls, restore: Callable[[Server], None]) -> Server:
+        """Add a server with its stored queue; ``restore`` sets what was learned of it. O(log servers)."""
+        server = self.servers.add(key, urls)
+        restore(server)
+        self.servers.restored(server)
+        if server.given_up:
+            self._dropped += urls.drain(key)
+        self._urls += len(urls)
+        self._queue.place(server)
+        return server
 
     # Inside
+
+    def _rank_again(self) -> None:
+        """Raise sitemaps, and rank the best ready servers, by what has been learned over all; some at a time."""
+        if self.servers.is_outdated():
+            self.raise_quality(self._expectations.sitemaps.raised())
+            self.servers.rank_again()
+        self.servers.rank_some()
+
+    def _release(self, server: Server) -> None:
+        server.session = None
+        self._expectations.update(server)
+        self._queue.release(server)
+        self.servers.changed(server)
 
     def _drop_urls(self, server: Server) -> None:
         self._urls -= len(server.urls)
         dropped = list(server.urls.drain(server.key))
         self._expectations.sitemaps.dropped(dropped)
         self._dropped += dropped
-        self._servers.move(server)
+        self.servers.move(server)
 
     def _push_url(self, server: Server, path: str, entry: Entry, arrival: int) -> None:
         if server.given_up:
@@ -330,12 +379,33 @@ class Frontier:
             return
         self._urls += 1
         session = server.session
-        if session is not None and session.waits:
-            session.waits = False
+        if session is not None and session.state is LINGERING:
+            session.step(SessionEvent.WAKE)
             self._refilled.append(session)
 
-    def check(self) -> None:
-        """Assert every invariant. O(n log n); for tests."""
-        from crawlproject.frontier.invariants import check
+    def _judge(
+        self,
+        server: Server,
+        judge: Callable[[Entry], Entry | None],
+        entries: Iterable[Entry],
+        kept: deque[tuple[Entry, Entry]],
+    ) -> int:
+        """Judge ``entries`` of ``server``; how many were dropped."""
+        dropped: list[Entry] = []
+        for entry in entries:
+            judged = judge(entry)
+            if judged is None:
+                server.urls.acknowledge(entry, server.key)
+                dropped.append(entry)
+            else:
+                kept.append((entry, judged._replace(place=None)))
+        self._expectations.sitemaps.dropped(dropped)
+        return len(dropped)
 
-        check(self)
+    def _put_back(self, server: Server, kept: deque[tuple[Entry, Entry]], count: int) -> None:
+        for _ in range(min(count, len(kept))):
+            before, entry = kept.popleft()
+            self._arrivals += 1
+            server.urls.acknowledge(before, server.key)
+            self._push_url(server, path_of(entry.url, server.key), entry, self._arrivals)
+        self.servers.move(server)

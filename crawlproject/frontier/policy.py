@@ -6,61 +6,58 @@ a measurement is recorded or a session is closed, which is when the frontier ask
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from math import inf
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from crawlproject.frontier.server import Server
 
 
-class Policy(Protocol):
-    """Ranks servers that have URLs; the highest rank gets the next connection, ties the longest waiting."""
+class Policy(ABC):
+    """Ranks servers that have URLs; the highest rank gets the next connection, ties the longest waiting.
+
+    Only ``rank`` must be written: the rest holds for the paper's four policies.
+    """
 
     #: Whether a server's URLs are fetched by quality (else in order of discovery).
-    by_quality: bool
+    by_quality: bool = True
 
     #: Whether what is not known of a server is learned from the others (else the paper's constants stand in).
-    learns_prior: bool
+    learns_prior: bool = False
 
     #: Whether URLs count for more than their quality, for what their pages' links are expected to bring; and servers
     #: for more where their polite waits will take long.
-    looks_ahead: bool
+    looks_ahead: bool = False
 
+    @abstractmethod
     def rank(self, server: Server) -> float:
         """The rank of ``server``, which has at least one URL. No side effects; O(1), or O(batch) where it says so."""
-        ...
 
     def goes_on(self, server: Server, alternative: float) -> bool:
         """Whether an open session should make its next request, ``alternative`` being the best rank that waits.
 
-        Asked only while every connection is in use. O(1), or as ``rank``.
+        Asked only while every connection is in use. O(1), or as ``rank``.  Here always: the batch is fetched as far as
+        the server allows.
         """
-        ...
-
-    def moving_quality(self, server: Server, rank: float) -> float:
-        """URLs queued at no more than this, new or worth less before, leave the ``rank`` of ``server`` as it is. O(1).
-
-        So the server need not be ranked anew; ``-inf`` where any URL may change it.
-        """
-        ...
-
-
-class PaperPolicy:
-    """What the paper's four policies share: sessions are not ended for another server, estimates start as constants."""
-
-    learns_prior = False
-    looks_ahead = False
-
-    def moving_quality(self, server: Server, rank: float) -> float:
-        """Any URL may change the rank."""
-        return -inf
-
-    def goes_on(self, server: Server, alternative: float) -> bool:
-        """Always: the batch is fetched as far as the server allows."""
         return True
 
+    def rerank_above(self, server: Server, rank: float) -> float:
+        """The quality of a URL, new or raised, above which it may change the ``rank`` of ``server``. O(1).
 
-class BreadthFirst(PaperPolicy):
+        Up to it the server is not ranked again.  Here any URL may change the rank: ``-inf``.
+        """
+        return -inf
+
+
+def checked_policy(loaded: object) -> type[Policy]:
+    """``loaded``, if it is a policy. Raises ValueError, to be read behind the name of a setting."""
+    if isinstance(loaded, type) and issubclass(loaded, Policy) and not loaded.__abstractmethods__:
+        return loaded
+    raise ValueError("the class must have rank(server) and the base crawlproject.frontier.Policy")
+
+
+class BreadthFirst(Policy):
     """Servers in the order in which they became ready, their URLs in the order of discovery."""
 
     by_quality = False
@@ -69,12 +66,12 @@ class BreadthFirst(PaperPolicy):
         """Always 0."""
         return 0.0
 
-    def moving_quality(self, server: Server, rank: float) -> float:
-        """None does."""
+    def rerank_above(self, server: Server, rank: float) -> float:
+        """No URL changes the rank."""
         return inf
 
 
-class PerformanceFirst(PaperPolicy):
+class PerformanceFirst(Policy):
     """R(s,i) = P(s,i) / T(s,i): the most pages per second first, URLs in the order of discovery."""
 
     by_quality = False
@@ -84,30 +81,26 @@ class PerformanceFirst(PaperPolicy):
         return server.expected_pages / server.expected_time
 
 
-class QualityFirst(PaperPolicy):
+class QualityFirst(Policy):
     """The server with the best URL first, whatever it costs; URLs by quality.
 
     Here and below, the URLs of a server count for its ``worth``: less where it has shown many copies.
     """
-
-    by_quality = True
 
     def rank(self, server: Server) -> float:
         """Quality of the server's best URL."""
         return server.urls.best_quality * server.worth
 
 
-class CapacityBased(PaperPolicy):
+class CapacityBased(Policy):
     """C(s,i) = Σ quality of the best P(s,i) URLs / T(s,i): the most quality per second first; URLs by quality."""
-
-    by_quality = True
 
     def rank(self, server: Server) -> float:
         """Quality per second expected of the next session. O(batch)."""
         return server.urls.window_sum * server.worth / server.expected_time
 
 
-class BestPrefix:
+class BestPrefix(Policy):
     """Marginal-value capacity: the batch as long as is worth most per second, and no longer.
 
     A URL is worth its quality and the server's bonus (``look_ahead``); a server that must be left alone after each
@@ -123,7 +116,6 @@ class BestPrefix:
     costs much, or few URLs would be left for it, late.
     """
 
-    by_quality = True
     learns_prior = True
     looks_ahead = True
     STAY = 0.75
@@ -138,7 +130,7 @@ class BestPrefix:
         rate = (server.urls.best_quality + server.bonus) * server.worth / server.page_time
         return rate >= self.STAY * alternative or rate * rate >= self.STAY * alternative * self.rank(server)
 
-    def moving_quality(self, server: Server, rank: float) -> float:
+    def rerank_above(self, server: Server, rank: float) -> float:
         """A URL worth no more per second than the prefix stays behind its end."""
         return rank / (server.worth * server.urgency) * server.page_time - server.bonus
 

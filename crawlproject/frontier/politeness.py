@@ -23,8 +23,6 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from crawlproject.frontier.learning.estimate import Estimates
-
 Mode = Literal["request", "session"]
 
 #: ``parking_time`` where connections are parked: as long as Apache, the most impatient of the usual servers, keeps one.
@@ -85,19 +83,9 @@ class Politeness:
         own = self.min_backoff * 2.0 ** min(failures - 1, 60)
         return min(max(own, retry_after or 0.0), self.max_backoff)
 
-    def holds(self, wait: float, estimates: Estimates) -> bool:
-        """Whether to keep a connection open for ``wait`` rather than to release it and connect again.
-
-        Release when the wait is longer than reconnecting (close + open, 2 x connect time) or than the
-        server keeps an idle connection.
-        """
-        return wait <= min(2 * estimates.connect_time, estimates.keep_alive_time)
-
-    def idle_time(self, estimates: Estimates) -> float:
+    def idle_time(self, keep_alive_time: float) -> float:
         """How long to leave a connection open, idle, for the server's next session: not until the server closes it."""
-        if not self.parking_time or not estimates.persistent:
-            return 0.0
-        return max(0.0, min(self.parking_time, estimates.keep_alive_time - KEEP_ALIVE_MARGIN))
+        return max(0.0, min(self.parking_time, keep_alive_time - KEEP_ALIVE_MARGIN))
 
     def _bounded(self, time: float) -> float:
         return max(self.min_delay, min(self.max_delay, self.factor * time))

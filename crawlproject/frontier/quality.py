@@ -1,8 +1,8 @@
 """Page quality as far as it is known while the page waits: the worth that policies collect.
 
-An estimator maps a canonical URL and its depth to a float >= 0, higher is better; it must be cheap, as it is
-asked for every link (O(1)).  A ``LinkQuality`` says besides what each further link adds to the page it leads to;
-the sums are kept where they are used, in the URL queues, so that no table of all URLs is needed.
+A ``Quality`` maps a canonical URL and its depth to a float >= 0, higher is better; it must be cheap, as it is asked for
+every link (O(1)).  A ``LinkQuality`` also says what each further link adds to the page it leads to; the sums are kept
+where they are used, in the URL queues, so that no table of all URLs is needed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+@runtime_checkable
 class Quality(Protocol):
-    """Estimates the worth of pages."""
+    """Estimates the worth of pages: what a class given as ``FRONTIER_QUALITY`` must have."""
 
     def quality(self, url: str, depth: int) -> float:
         """Worth of the page at the canonical ``url``, ``depth`` links away from a seed. O(1)."""
@@ -33,7 +34,7 @@ class LinkQuality(Quality, Protocol):
     def gain(self, page_quality: float, links: int, *, internal: bool) -> float:
         """What a page of ``page_quality`` adds to each of its ``links`` different links (``internal``: of its server).
 
-        Each page tells once, when it is fetched. O(1).
+        Asked once for each page, when it is fetched. O(1).
         """
         ...
 

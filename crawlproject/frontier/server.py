@@ -1,15 +1,21 @@
-"""A server, the unit of the upper level of the frontier, and a politeness group of servers."""
+"""A server, the unit of the upper level of the frontier; its session; its politeness group."""
 
 from __future__ import annotations
 
-from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.learning.estimate import Estimates
 from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES
 from crawlproject.frontier.queues.heap import LazyHeap
-from crawlproject.frontier.session import Session
+from crawlproject.frontier.states import (
+    SERVER_STEPS,
+    SESSION_STEPS,
+    IllegalStepError,
+    ServerState,
+    SessionEvent,
+    SessionState,
+)
 
 if TYPE_CHECKING:
     from crawlproject.frontier.guard.copies import CopyRun, SharedPages
@@ -17,10 +23,11 @@ if TYPE_CHECKING:
     from crawlproject.frontier.learning.file_kinds import FileKinds
     from crawlproject.frontier.learning.look_ahead import LinkYield
     from crawlproject.frontier.learning.prior import Prior
+    from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.queues.heap import HeapItem
     from crawlproject.frontier.queues.protocols import ServerUrls
-    from crawlproject.frontier.session import Measurement
+    from crawlproject.frontier.states import ServerEvent
 
 
 #: No session takes less (seconds): a rank divides by its time, and the clock may have measured 0.
@@ -34,14 +41,61 @@ MAX_ERROR = 200
 PRIOR_PAGES = 10
 
 
-class ServerState(Enum):
-    """Where a server stands; see the table in the package's docstring."""
+class Session:
+    """One connection to a server; its states are in ``states``.
 
-    READY = "ready"
-    RESTING = "resting"
-    WAITING = "waiting"  # ready, but another server of its politeness group is leased or rests
-    LEASED = "leased"
-    IDLE = "idle"
+    ``limit`` requests may be made on it, one after another, ``requests`` have been; none before ``ready_at``.
+    """
+
+    __slots__ = (
+        "busy_since",
+        "carried",
+        "ending",
+        "heap_item",
+        "last_end",
+        "limit",
+        "parked_until",
+        "ready_at",
+        "requests",
+        "server",
+        "state",
+    )
+
+    def __init__(self, server: Server, now: float, limit: int) -> None:
+        self.server = server
+        self.state = SessionState.FREE
+        self.limit = limit
+        self.requests = 0
+        self.carried = 0  # by its connection, as last measured
+        self.ready_at = now
+        self.busy_since: float | None = None  # when its first request was handed out
+        self.last_end = now  # when its last response ended
+        self.ending = False  # no further request: the server closes it, or failed
+        self.parked_until = now
+        self.heap_item: HeapItem | None = None
+
+    def step(self, event: SessionEvent) -> None:
+        """Change the state; raises IllegalStepError, and changes nothing, where ``event`` cannot happen. O(1)."""
+        after = SESSION_STEPS.get((self.state, event))
+        if after is None:
+            raise IllegalStepError(f"no step {event.value!r}: {self!r}")
+        self.state = after
+
+    def resume(self, now: float, limit: int) -> None:
+        """Make up to ``limit`` more requests, if so many are left, on the connection that was parked."""
+        self.step(SessionEvent.RESUME)
+        self.limit = min(self.limit - self.requests, limit)
+        self.requests = 0
+        self.ready_at = now
+        self.busy_since = None
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether no further request may be made on it."""
+        return self.ending or self.requests >= self.limit
+
+    def __repr__(self) -> str:
+        return f"<Session {self.server.key} {self.state.value} requests={self.requests}/{self.limit}>"
 
 
 class Server:
@@ -59,6 +113,7 @@ class Server:
         "copies",
         "copy_run",
         "crawl_delay",
+        "demoted_because",
         "demotion",
         "estimates",
         "failures",
@@ -69,18 +124,17 @@ class Server:
         "given_up",
         "group",
         "guard",
-        "guarded",
         "heap_item",
         "key",
         "last_end",
         "last_error",
         "limit",
-        "moving_quality",
         "page_time",
         "pages",
         "parked",
         "ready_at",
         "request_wait",
+        "rerank_above",
         "session",
         "shared",
         "state",
@@ -94,7 +148,7 @@ class Server:
         self.urls = urls
         self.estimates = Estimates()
         self.found: LinkYield | None = None  # on its pages; kept where a policy looks ahead
-        self.moving_quality = -inf  # a URL queued at no more than this changes neither its rank nor its place
+        self.rerank_above = -inf  # quality of a new URL above which its rank or its place may change
         self.bonus = 0.0  # what the links of its next page are expected to be worth
         self.state = ServerState.IDLE
         self.limit = limit
@@ -110,7 +164,7 @@ class Server:
         self.fetched = 0  # pages; where they are limited
         self.full = False  # as many as wanted have been fetched: in this run no more are
         self.guard: ServerGuard | None = None  # what is suspicious about it
-        self.guarded = ""  # why it comes after all others; empty: it does not
+        self.demoted_because = ""  # reason for ranking last; empty if none
         self.file_kinds: FileKinds | None = None  # from the first answer to a URL that ends like a file
         self.given_up = False
         self.pages = 0  # whose content was looked at
@@ -123,6 +177,13 @@ class Server:
         self.parked: Session | None = None  # its connection is open, idle
         self.group: Group | None = None
         self.heap_item: HeapItem | None = None
+
+    def step(self, event: ServerEvent) -> None:
+        """Change the state; raises IllegalStepError, and changes nothing, where ``event`` cannot happen. O(1)."""
+        after = SERVER_STEPS.get((self.state, event))
+        if after is None:
+            raise IllegalStepError(f"no step {event.value!r}: {self!r}")
+        self.state = after
 
     @property
     def expected_pages(self) -> int:
@@ -159,15 +220,17 @@ class Server:
 
         Not in a group: while another of its servers is asked, no connection to this one should be open.
         """
-        return politeness.idle_time(self.estimates) if self.group is None else 0.0
+        if self.group is not None:
+            return 0.0
+        return politeness.idle_time(self.estimates.keep_alive_time) if self.estimates.persistent else 0.0
 
-    def set_limit(self, politeness: Politeness, max_batch: int) -> None:
-        """Foresee what the next session carries, and how fast: one request, where reconnecting beats a polite wait."""
+    def predict_session(self, politeness: Politeness, max_batch: int) -> None:
+        """Set how many requests the next session carries, and how fast: one, where reconnecting beats a polite wait."""
         estimates = self.estimates
         wait = politeness.request_wait(estimates.response_time, self.crawl_delay)
         self.limit, self.request_wait = min(estimates.requests_per_connection, max_batch), wait
         self.away_wait = 0.0
-        if wait and not politeness.holds(wait, estimates):
+        if wait and not estimates.is_worth_holding(wait):
             self.request_wait = 0.0  # it is spent parked or not connected
             if wait >= self.idle_time(politeness):
                 self.limit, self.away_wait = 1, wait
@@ -184,7 +247,8 @@ class Server:
     def learn(self, m: Measurement, prior: Prior | None, politeness: Politeness) -> None:
         """Take in what a request told: estimates, polite wait, back-off; its session as well."""
         session = self.session
-        self.estimates.learn(m, session, prior)
+        carried, last_end = (0, 0.0) if session is None else (session.carried, session.last_end)
+        self.estimates.learn(m, carried, last_end, prior)
         wait = self.wait_after(m.fetch_time, politeness)
         if m.failed or m.status in SLOW_DOWN_STATUSES:
             self.failures += 1
@@ -204,7 +268,7 @@ class Server:
         """Keep the words of a failure."""
         self.last_error = error[:MAX_ERROR]
 
-    def weigh(self, *, by_copies: bool) -> None:
+    def update_worth(self, *, by_copies: bool) -> None:
         """Set ``worth``: the smoothed share of distinct content on its pages, where copies count, and its demotion."""
         self.worth = self.demotion
         if by_copies:

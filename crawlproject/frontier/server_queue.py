@@ -6,36 +6,46 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.queues.heap import LazyHeap
-from crawlproject.frontier.server import Group, Server, ServerState
+from crawlproject.frontier.server import Group, Server
+from crawlproject.frontier.states import ServerEvent, ServerState
 
 if TYPE_CHECKING:
-    from crawlproject.frontier.policy import Policy
+    from collections.abc import Callable
 
 
 # Looking up a member of an enum takes longer than anything else that is done here with a server.
 IDLE, LEASED, READY = ServerState.IDLE, ServerState.LEASED, ServerState.READY
 RESTING, WAITING = ServerState.RESTING, ServerState.WAITING
+DUE, EMPTY, REST = ServerEvent.DUE, ServerEvent.EMPTY, ServerEvent.REST
+LEASE, RECALL, RELEASE, SET_ASIDE = ServerEvent.LEASE, ServerEvent.RECALL, ServerEvent.RELEASE, ServerEvent.SET_ASIDE
 
 
 class ServerQueue:
-    """Ready servers by rank, resting ones by the time when their rest ends.
+    """Ready servers by rank, resting ones by the time when their rest ends; the only place where their state changes.
 
-    A server moves in O(log servers); nothing scans.  The top of the resting heap tells exactly when something
-    can be done next (as in BUbiNG's workbench).
+    ``rank`` and ``rerank_above`` are the policy's, ``group_of`` is the frontier's.  A server moves in O(log servers);
+    nothing scans.  The top of the resting heap tells exactly when something can be done next (as in BUbiNG's
+    workbench).
 
     A politeness group lets one of its servers be leased at a time.  Servers found ready while their group is busy
-    or rests are set aside in the group's own heap; when the group is free again, the best of them comes forward.
+    or rests are set aside in the group's own heap; when the group is free again, the best of them is recalled.
     """
 
-    def __init__(self, policy: Policy) -> None:
-        self._policy = policy
-        self._moving_quality = getattr(policy, "moving_quality", None)
+    def __init__(
+        self,
+        rank: Callable[[Server], float],
+        rerank_above: Callable[[Server, float], float],
+        group_of: Callable[[str], str] | None = None,
+    ) -> None:
+        self._rank = rank
+        self._rerank_above = rerank_above
+        self._group_of = group_of
         self.ready: LazyHeap[Server] = LazyHeap()  # best first
         self.resting: LazyHeap[Server | Group] = LazyHeap()
         self.groups: dict[str, Group] = {}
         self.leased = 0
         self.now = 0.0  # the latest time seen
-        self.last_rank = 0.0  # of the server leased last, but for its urgency: what a second is worth
+        self.last_rank = 0.0  # of the server leased last, without its urgency: what a second is worth
 
     def tick(self, now: float) -> None:
         """Time has passed."""
@@ -47,22 +57,10 @@ class ServerQueue:
         state = server.state
         if state is LEASED:
             return
-        if state is READY and server.urls and server.ready_at <= self.now:  # what happens most
+        if state is READY and server.urls and server.ready_at <= self.now:  # what happens most: due, and still ready
             self.ready.rekey(server, self._key_by_rank(server))
             return
-        target = self._target(server)
-        server.moving_quality = inf if target is RESTING else -inf
-        if state is target:
-            if target is not IDLE:
-                self._heap(server).rekey(server, self._key(server))
-            return
-        if state is not IDLE:
-            self._heap(server).remove(server)
-        server.state = target
-        if target is not IDLE:
-            self._heap(server).push(server, self._key(server))
-        if server.group is not None:
-            self._offer(server.group)
+        self._step(server, self._event(server))
 
     def lease(self, now: float) -> Server | None:
         """Take the best server that may be asked now; None if there is none. O(log servers).
@@ -75,11 +73,12 @@ class ServerQueue:
             self.last_rank = max(0.0, -key) / server.urgency
             group = server.group
             if group is not None and not group.is_free(now):
-                server.state = WAITING
-                group.waiting.push(server, self._key(server))
-                self._offer(group)
+                self._step(server, SET_ASIDE)
                 continue
-            self._leased(server)
+            if group is not None:
+                group.holder = server
+            self._step(server, LEASE)
+            self.leased += 1
             return server
         return None
 
@@ -92,13 +91,12 @@ class ServerQueue:
 
     def release(self, server: Server) -> None:
         """Take a leased server back; its group rests as long as it does. O(log servers)."""
-        self.leased -= 1
-        server.state = IDLE
         group = server.group
         if group is not None and group.holder is server:
             group.ready_at = max(group.ready_at, server.ready_at)
             group.holder = None
-            self._offer(group)
+        self._step(server, RELEASE)
+        self.leased -= 1
         self.place(server)
 
     def first_due(self) -> float | None:
@@ -106,8 +104,8 @@ class ServerQueue:
         return self.now if len(self.ready) else self.resting.first_key()
 
     def upcoming(self, count: int, until: float) -> list[Server]:
-        """The ``count`` servers that ``lease`` would take next, but for what changes: those ready, the best first, then
-        those whose rest ends by ``until``, the first first. O(count log count).
+        """The ``count`` servers that ``lease`` would take next if nothing changed: those ready, the best first, then
+        those whose rest ends by ``until``, the earliest first. O(count log count).
         """
         servers = self.ready.first(count)
         for due in self.resting.first(count - len(servers)):
@@ -118,8 +116,11 @@ class ServerQueue:
                 servers.append(server)
         return servers
 
-    def group(self, key: str) -> Group:
-        """The politeness group ``key``."""
+    def group_of(self, server_key: str) -> Group | None:
+        """The politeness group of a server; None where every server is one of its own, or that is not known yet."""
+        return None if self._group_of is None else self._group(self._group_of(server_key))
+
+    def _group(self, key: str) -> Group:
         group = self.groups.get(key)
         if group is None:
             group = self.groups[key] = Group(key)
@@ -128,7 +129,7 @@ class ServerQueue:
     def join(self, server: Server, key: str) -> bool:
         """Put a leased server into group ``key``, unless it has one; False if that must be left alone now."""
         if server.group is None:
-            server.group = self.group(key)
+            server.group = self._group(key)
         group = server.group
         if group.holder is server:
             return True
@@ -138,41 +139,47 @@ class ServerQueue:
         return True
 
     def counts(self) -> dict[str, int]:
-        """Servers by state but idle. O(1), or O(groups) where there are any."""
-        resting = len(self.resting)
+        """Servers by state, except idle ones. O(1), or O(groups) where there are any."""
+        waiting = groups_resting = 0
         for group in self.groups.values():
-            resting += len(group.waiting) - (group.heap_item is not None)
-        return {"ready": len(self.ready), "resting": resting, "leased": self.leased}
+            waiting += len(group.waiting)
+            groups_resting += group.heap_item is not None
+        resting = len(self.resting) - groups_resting
+        return {"ready": len(self.ready), "resting": resting, "waiting": waiting, "leased": self.leased}
 
-    def _leased(self, server: Server) -> None:
-        server.state = LEASED
-        server.moving_quality = inf
-        self.leased += 1
-        if server.group is not None:
-            server.group.holder = server
+    def _step(self, server: Server, event: ServerEvent) -> None:
+        """Let ``event`` happen to ``server``, and move it from heap to heap; it may have been taken out already."""
+        before = server.state
+        server.step(event)
+        after = server.state
+        if after is not before and server.heap_item is not None:
+            self._heap(server, before).remove(server)
+        server.rerank_above = inf if after is RESTING or after is LEASED else -inf
+        if after is not IDLE and after is not LEASED:
+            key = server.ready_at if after is RESTING else self._key_by_rank(server)
+            if server.heap_item is None:
+                self._heap(server, after).push(server, key)
+            else:
+                self._heap(server, after).rekey(server, key)
+        if server.group is not None and after is not before:
+            self._offer(server.group)
 
-    def _target(self, server: Server) -> ServerState:
+    def _event(self, server: Server) -> ServerEvent:
         if not server.urls:
-            return IDLE
-        if server.ready_at > self.now:
-            return RESTING
-        return WAITING if server.state is WAITING else READY
-
-    def _key(self, server: Server) -> float:
-        return server.ready_at if server.state is RESTING else self._key_by_rank(server)
+            return EMPTY
+        return REST if server.ready_at > self.now else DUE
 
     def _key_by_rank(self, server: Server) -> float:
-        rank = self._policy.rank(server)
-        if server.guarded:  # after all others, which have a rank >= 0
+        rank = self._rank(server)
+        if server.demoted_because:  # below all others, which have a rank >= 0
             rank = rank / (1.0 + rank) - 1.0
-        if self._moving_quality is not None:
-            server.moving_quality = self._moving_quality(server, rank)
+        server.rerank_above = self._rerank_above(server, rank)
         return -rank
 
-    def _heap(self, server: Server) -> LazyHeap[Server] | LazyHeap[Server | Group]:
-        if server.state is READY:
+    def _heap(self, server: Server, state: ServerState) -> LazyHeap[Server] | LazyHeap[Server | Group]:
+        if state is READY:
             return self.ready
-        if server.state is WAITING:
+        if state is WAITING:
             assert server.group is not None
             return server.group.waiting
         return self.resting
@@ -182,10 +189,10 @@ class ServerQueue:
         while (due := self.resting.pop_due(now)) is not None:
             server = due.waiting.pop() if isinstance(due, Group) else due
             if server is not None:
-                server.state = IDLE
-                self.place(server)
+                event = self._event(server)
+                self._step(server, RECALL if event is DUE and server.state is WAITING else event)
 
     def _offer(self, group: Group) -> None:
-        """Have the group's best waiting server come forward when the group may be asked again."""
+        """Recall the group's best waiting server when the group may be asked again."""
         if group.holder is None and len(group.waiting) and group.heap_item is None:
             self.resting.push(group, group.ready_at)

@@ -6,57 +6,86 @@ from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.guard.copies import CopyRun, learn_shared
-from crawlproject.frontier.learning.expectation import Expectations
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Server
-from crawlproject.frontier.server_queue import ServerQueue
 from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Iterator
 
-    from crawlproject.frontier.policy import Policy
+    from crawlproject.frontier.learning.expectation import Expectations
+    from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.politeness import Politeness
-    from crawlproject.frontier.queues.protocols import FrontierStore, ServerUrls
-    from crawlproject.frontier.session import Measurement, Session
+    from crawlproject.frontier.queues.protocols import ServerUrls
+    from crawlproject.frontier.server_queue import ServerQueue
+    from crawlproject.frontier.store import FrontierStore
 
-#: How many servers a page may cause to be ranked anew, about 10 µs each: no pause, however many servers wait.
+#: How many servers a page may cause to be ranked again, about 10 µs each: no pause, however many servers wait.
 RANKED_PER_PAGE = 4
 #: Only so many, about the best, are: those that may get one of the next sessions. The others are when they come to
 #: the top.
-RANKED_AT_MOST = 2000
+MAX_RANKED = 2000
 
 
 class ServerTable:
     """Servers by key. Whatever is learned here moves the server in ``queue`` and is told the ``store``.
 
-    Arguments as of ``Frontier``.
+    ``by_quality``: how their URLs are sorted.  ``politeness``, ``max_batch``: see ``Frontier``.
     """
 
     def __init__(
         self,
-        policy: Policy,
+        queue: ServerQueue,
+        expectations: Expectations,
         politeness: Politeness,
         max_batch: int,
-        group_of: Callable[[str], str] | None,
+        *,
+        by_quality: bool,
     ) -> None:
-        self.by_key: dict[str, Server] = {}
-        self.queue = ServerQueue(policy)
-        self.expectations = Expectations(policy)
         self.store: FrontierStore | None = None
-        self._outdated: list[Server] = []  # to be ranked anew
-        self._by_quality = policy.by_quality
+        self.penalizes_copies = True  # whether servers that show copies rank lower; set before the first is met
+        self._by_key: dict[str, Server] = {}
+        self._queue = queue
+        self._expectations = expectations
+        self._outdated: list[Server] = []  # to be ranked again, the best last
+        self._by_quality = by_quality
         self._politeness = politeness
         self._politeness_by_host = politeness.by_host()
         self._max_batch = max_batch
-        self._group_of = group_of
 
-    def meet(self, key: str) -> Server:
+    # Servers by key
+
+    def __len__(self) -> int:
+        """How many servers were ever met. O(1)."""
+        return len(self._by_key)
+
+    def __iter__(self) -> Iterator[Server]:
+        """All servers ever met."""
+        return iter(self._by_key.values())
+
+    def __getitem__(self, key: str) -> Server:
+        """The server ``key``. O(1). Raises KeyError where it was never met."""
+        return self._by_key[key]
+
+    def get(self, key: str) -> Server | None:
+        """The server ``key``, if a URL of it was ever met. O(1)."""
+        return self._by_key.get(key)
+
+    def get_or_add(self, key: str) -> Server:
         """The server ``key``, met before or not. O(1)."""
-        server = self.by_key.get(key)
+        server = self._by_key.get(key)
         if server is None:
             server = self.add(key, None if self.store is None else self.store.open_queue(key))
             self.changed(server)
+        return server
+
+    def add(self, key: str, urls: ServerUrls | None = None) -> Server:
+        """A server not met before, with a queue of its own or the one given. O(1)."""
+        own = UrlQueue(by_quality=self._by_quality, window=1) if urls is None else urls
+        server = self._by_key[key] = Server(key, own, limit=1)
+        server.group = self._queue.group_of(key)
+        self._expectations.meet(server)
+        self._predict_session(server)
         return server
 
     def locate(self, url: str) -> tuple[Server, str]:
@@ -64,161 +93,129 @@ class ServerTable:
 
         Raises ValueError where there is no server.
         """
-        return self._locate_known(url) or (server := self.meet(server_key(url)), path_of(url, server.key))
+        return self.locate_known(url) or (server := self.get_or_add(server_key(url)), path_of(url, server.key))
 
-    def _locate_known(self, url: str) -> tuple[Server, str] | None:
+    def locate_known(self, url: str) -> tuple[Server, str] | None:
         """``locate``, if the server was met before."""
         end = url.find("/", 8)  # the shortest "https://" ends there
         # a URL that starts with a key and a slash, as all canonical ones do, is of that server: no need to parse it
-        server = self.by_key.get(url[:end]) if end > 0 else None
+        server = self._by_key.get(url[:end]) if end > 0 else None
         if server is not None:
             return server, url[end:]
-        server = self.by_key.get(server_key(url))
+        server = self._by_key.get(server_key(url))
         return None if server is None else (server, path_of(url, server.key))
 
-    def add(self, key: str, urls: ServerUrls | None = None) -> Server:
-        """A server not met before, with a queue of its own or the one given. O(1)."""
-        own = UrlQueue(by_quality=self._by_quality, window=1) if urls is None else urls
-        server = self.by_key[key] = Server(key, own, limit=1)
-        if self._group_of is not None:
-            server.group = self.queue.group(self._group_of(key))
-        self.expectations.meet(server)
-        self.foresee(server)
-        return server
-
-    def raise_quality(self, gains: Iterable[tuple[str, float]]) -> None:
-        """See ``Frontier.raise_quality``."""
-        found = [(located, gain) for url, gain in gains if (located := self._locate_known(url)) is not None]
-        if self.store is not None:  # which reads the URLs all at once
-            self.store.read_ahead([located for located, _ in found])
-        changed: dict[Server, None] = {}
-        for (server, path), gain in found:
-            quality = server.urls.raise_quality(path, gain)
-            if quality is not None and quality > server.moving_quality:
-                changed[server] = None
-        self.place(changed)
-
-    def expect(self, server: Server) -> None:
-        """Expect of it what all servers have taught, if it was never contacted, and foresee its next session."""
-        if self.expectations.meet(server):
-            self.foresee(server)
-            self.expectations.update(server)
-
-    def expect_afresh(self) -> None:
-        """Rank the best ready servers by what has been learned over all, ``RANKED_PER_PAGE`` of them at a time."""
-        if not self._outdated and self.expectations.is_outdated(len(self.queue.ready)):
-            self.raise_quality(self.expectations.sitemaps.raised())
-            self._outdated = self.queue.ready.about_first(RANKED_AT_MOST)[::-1]  # the best last
-        if self._outdated:
-            for server in self._outdated[-RANKED_PER_PAGE:]:
-                self._rank_anew(server)
-            del self._outdated[-RANKED_PER_PAGE:]
-
-    def freshen_best(self, now: float) -> None:
-        """Rank the best ready server anew, and what then is the best, ``RANKED_PER_PAGE`` at most. O(log servers).
-
-        Of a server that was met long ago, or ranked so, less may be expected now.
-        """
-        if not self.expectations.are_learned:
-            return
-        ready = self.queue.ready
-        self.queue.best_rank(now)  # those whose rest is over are among them
-        for _ in range(RANKED_PER_PAGE):
-            best = ready.peek()
-            if best is not None:
-                self._rank_anew(best)
-            if best is ready.peek():
-                return
-
-    def _rank_anew(self, server: Server) -> None:
-        self.expect(server)
-        self.queue.place(server)
-
-    def _politeness_of(self, server: Server) -> Politeness:
-        """The rules of waiting that hold for it. O(1)."""
-        if not self._politeness_by_host:
-            return self._politeness
-        return self._politeness_by_host.get(host_of(server.key), self._politeness)
-
-    def foresee(self, server: Server) -> None:
-        """What its next session carries. O(1), or O(batch) where that changes."""
-        server.set_limit(self._politeness_of(server), self._max_batch)
+    # Where a server stands in the queue
 
     def changed(self, server: Server) -> None:
-        """Have the store keep it. O(1)."""
+        """Something that is stored of ``server`` has changed, here or outside (its guard, its kinds of files). O(1)."""
         if self.store is not None:
             self.store.changed(server)
 
     def place(self, servers: Iterable[Server]) -> None:
         """Put each where its URLs say. O(log servers) each."""
-        place = self.queue.place
+        place = self._queue.place
         for server in servers:
             if server.away_wait:  # the more URLs, the more urgent
-                self.expectations.update(server)
+                self._expectations.update(server)
             place(server)
 
     def move(self, server: Server) -> None:
-        """Put it where it belongs now, and have the store keep it. O(log servers)."""
-        self.queue.place(server)
+        """Put it where it belongs now, and tell the store. O(log servers)."""
+        self._queue.place(server)
         self.changed(server)
 
-    # Sessions
+    def restored(self, server: Server) -> None:
+        """What is known of ``server`` has been read from a store: derive the rest of it. It must then be placed."""
+        server.update_worth(by_copies=self.penalizes_copies)
+        self._predict_session(server)
+        self._expectations.update(server)
 
-    def release(self, session: Session, now: float, *, park: bool = False) -> bool:
-        """See ``Frontier.close_session``, ``Frontier.park_session``."""
-        server = session.server
-        if server.session is not session:
-            raise ValueError(f"session is not open: {session!r}")
-        self.queue.tick(now)
-        server.rest_after(session, self._politeness_of(server))
-        if park:
-            idle_time = (
-                0.0 if session.is_spent or not session.carried else server.idle_time(self._politeness_of(server))
-            )
-            session.parked_until = session.last_end + idle_time
-            if session.parked_until <= max(now, server.ready_at):
-                return False
-            server.parked = session
-        server.session = None
-        self.expectations.update(server)
-        self.queue.release(server)
-        self.changed(server)
-        return True
+    def expect(self, server: Server) -> None:
+        """Expect of it what all servers have taught, if it was never contacted, and predict its next session."""
+        if self._expectations.meet(server):
+            self._predict_session(server)
+            self._expectations.update(server)
 
-    def unpark(self, session: Session, now: float) -> None:
-        """See ``Frontier.unpark``."""
-        self.queue.tick(now)
-        session.server.parked = None
-        self.queue.place(session.server)
+    def is_outdated(self) -> bool:
+        """Whether ready servers are ranked by expectations that no longer hold, and no ``rank_some`` is under way."""
+        return not self._outdated and self._expectations.is_outdated(len(self._queue.ready))
+
+    def rank_again(self) -> None:
+        """From now on ``rank_some`` goes through the best ready servers. O(MAX_RANKED)."""
+        self._outdated = self._queue.ready.about_first(MAX_RANKED)[::-1]
+
+    def rank_some(self) -> None:
+        """Rank the next ``RANKED_PER_PAGE`` of the servers that ``rank_again`` has found. O(log servers)."""
+        if self._outdated:
+            for server in self._outdated[-RANKED_PER_PAGE:]:
+                self._rank(server)
+            del self._outdated[-RANKED_PER_PAGE:]
+
+    def rank_best(self, now: float) -> None:
+        """Rank the best ready server again, and the one that then is the best, ``RANKED_PER_PAGE`` at most.
+
+        Less may be expected now of a server that was met, or ranked, long ago.  O(log servers).
+        """
+        if not self._expectations.are_learned:
+            return
+        ready = self._queue.ready
+        self._queue.best_rank(now)  # those whose rest is over are among them
+        for _ in range(RANKED_PER_PAGE):
+            best = ready.peek()
+            if best is not None:
+                self._rank(best)
+            if best is ready.peek():
+                return
+
+    def _rank(self, server: Server) -> None:
+        self.expect(server)
+        self._queue.place(server)
+
+    def _predict_session(self, server: Server) -> None:
+        """O(1), or O(batch) where the length of its next session changes."""
+        server.predict_session(self.politeness_of(server), self._max_batch)
 
     # What a server did and said
 
+    def politeness_of(self, server: Server) -> Politeness:
+        """The rules of waiting that hold for it. O(1)."""
+        if not self._politeness_by_host:
+            return self._politeness
+        return self._politeness_by_host.get(host_of(server.key), self._politeness)
+
     def learn(self, measurement: Measurement) -> Server:
-        """See ``Frontier.record``; the server must then be moved."""
-        self.queue.tick(measurement.now)
-        server = self.meet(measurement.server_key)
-        politeness = self._politeness_of(server)
-        server.learn(measurement, self.expectations.prior, politeness)
-        server.set_limit(politeness, self._max_batch)
+        """Learn from a request that ended: estimates, polite wait, back-off. O(batch).
+
+        The server must then be moved.
+        """
+        self._queue.tick(measurement.now)
+        server = self.get_or_add(measurement.server_key)
+        politeness = self.politeness_of(server)
+        server.learn(measurement, self._expectations.prior, politeness)
+        server.predict_session(politeness, self._max_batch)
         return server
 
     def rest(self, key: str, now: float, fetch_time: float) -> None:
-        """See ``Frontier.rest``."""
-        server = self.meet(key)
-        self.queue.tick(now)
-        server.ready_at = max(server.ready_at, now + server.wait_after(fetch_time, self._politeness_of(server)))
+        """The server ``key`` has answered: the polite wait begins, whether or not this is recorded. O(log servers)."""
+        server = self.get_or_add(key)
+        self._queue.tick(now)
+        server.ready_at = max(server.ready_at, now + server.wait_after(fetch_time, self.politeness_of(server)))
         server.last_end = now
         if server.session is not None:
             server.session.ready_at = server.ready_at
             server.session.last_end = now
         self.move(server)
 
-    def back_off(self, key: str, now: float, failures: int, retry_after: float | None, error: str) -> float:
-        """See ``Frontier.back_off``."""
-        server = self.meet(key)
+    def back_off(self, key: str, now: float, failures: int, retry_after: float | None = None, error: str = "") -> float:
+        """End the server's session; it rests as after ``failures`` in a row, the last of them ``error`` in words.
+
+        Returns until when it rests. O(log servers).
+        """
+        server = self.get_or_add(key)
         if error:
             server.note_error(error)
-        self.queue.tick(now)
+        self._queue.tick(now)
         server.ready_at = max(server.ready_at, now + self._politeness.backoff(failures, retry_after))
         if server.session is not None:
             server.session.ready_at = server.ready_at
@@ -227,52 +224,63 @@ class ServerTable:
         return server.ready_at
 
     def set_crawl_delay(self, key: str, delay: float) -> None:
-        """See ``Frontier.set_crawl_delay``."""
-        server = self.meet(key)
+        """Keep ``delay`` seconds between any two requests to the server ``key`` (robots.txt). O(log servers)."""
+        server = self.get_or_add(key)
         server.crawl_delay = delay
-        self.foresee(server)
-        self.expectations.update(server)
+        self._predict_session(server)
+        self._expectations.update(server)
         last_end = server.last_end if server.session is None else server.session.last_end
-        server.ready_at = max(server.ready_at, last_end + self._politeness_of(server).request_wait(0.0, delay))
+        server.ready_at = max(server.ready_at, last_end + self.politeness_of(server).request_wait(0.0, delay))
         if server.session is not None:
             server.session.ready_at = max(server.session.ready_at, server.ready_at)
         self.move(server)
 
-    def learn_content(self, key: str, *, copy: bool, counts: bool) -> None:
-        """See ``Frontier.learn_content``; ``counts``: whether copies count against a rank."""
-        server = self.meet(key)
+    def connection_lost(self, key: str, now: float) -> None:
+        """The server ``key`` has closed its session's connection: no further request on it. O(batch)."""
+        server = self.get_or_add(key)
+        server.learn_close(now)
+        self._predict_session(server)
+        self.changed(server)
+
+    def learn_content(self, key: str, *, copy: bool) -> None:
+        """A page of the server ``key`` was looked at; ``copy``: its content was met before. O(log servers)."""
+        server = self.get_or_add(key)
         server.pages += 1
         server.copies += copy
         if not copy:
             server.copy_run = None
-        server.weigh(by_copies=counts)
+        server.update_worth(by_copies=self.penalizes_copies)
         self.move(server)
 
     def learn_copy(self, key: str, content: int) -> int:
-        """See ``Frontier.learn_copy``."""
-        server = self.meet(key)
+        """A page of the server ``key`` has the ``content`` (hash) of an earlier one; how often now (``CopyRun``). O(1).
+
+        ``learn_content`` comes first.
+        """
+        server = self.get_or_add(key)
         server.copy_run = server.copy_run or CopyRun()
         self.changed(server)
         return server.copy_run.add(content)
 
     def learn_shared(self, key: str, first: str) -> str | None:
-        """See ``Frontier.learn_shared``."""
-        servers = self.meet(key), self.meet(first)
+        """A page of the server ``key`` is the same in its place on the server ``first``, which had it first.
+
+        Returns the key of the one that is a mirror of the other, once. O(1).
+        """
+        servers = self.get_or_add(key), self.get_or_add(first)
         mirror = learn_shared(*servers)
         for server in servers:
             self.changed(server)
         return None if mirror is None else mirror.key
 
-    def demote(self, key: str, factor: float, *, copies_count: bool) -> None:
-        """See ``Frontier.demote``."""
-        server = self.meet(key)
+    def demote(self, key: str, factor: float) -> None:
+        """Rank the server ``key`` at ``factor`` (above 0) of what it would be, from now on. O(log servers)."""
+        server = self.get_or_add(key)
         server.demotion = factor
-        server.weigh(by_copies=copies_count)
+        server.update_worth(by_copies=self.penalizes_copies)
         self.move(server)
 
-    def connection_lost(self, key: str, now: float) -> None:
-        """See ``Frontier.connection_lost``."""
-        server = self.meet(key)
-        server.learn_close(now)
-        self.foresee(server)
-        self.changed(server)
+    def rank_last(self, server: Server, reason: str) -> None:
+        """Rank ``server`` below all others, for this ``reason``; empty: no longer. O(log servers)."""
+        server.demoted_because = reason
+        self.move(server)

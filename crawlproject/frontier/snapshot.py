@@ -67,7 +67,7 @@ def server_state(server: Server) -> dict[str, Any]:
         "new_links": server.found and server.found.to_state(),
         "file_kinds": server.file_kinds and server.file_kinds.to_state(),
         "guard": server.guard and server.guard.to_state(),
-        "demoted_because": server.guarded,
+        "demoted_because": server.demoted_because,
     }
     always = {
         "version": VERSION,
@@ -84,17 +84,12 @@ def restore_server(frontier: Frontier, key: str, urls: ServerUrls, values: dict[
     O(log servers).  Raises ValueError for anything else.
     """
     state = StateReader("server", upgrade_server(values) if _version(values) < VERSION else values)
-    server = frontier._servers.add(key, urls)
-    _restore_counts(server, state)
-    _restore_parts(server, state)
-    server.weigh(by_copies=frontier.copies_count)
-    frontier._servers.foresee(server)
-    frontier._expectations.update(server)
-    if server.given_up:
-        frontier._dropped += urls.drain(key)
-    frontier._urls += len(urls)
-    frontier._queue.place(server)
-    return server
+
+    def restore(server: Server) -> None:
+        _restore_counts(server, state)
+        _restore_parts(server, state)
+
+    return frontier.restore_server(key, urls, restore)
 
 
 def _restore_counts(server: Server, state: StateReader) -> None:
@@ -107,7 +102,7 @@ def _restore_counts(server: Server, state: StateReader) -> None:
     server.copies = state.count("copies", 0)
     server.given_up = state.flag("given_up", default=False)
     server.last_error = state.text("last_error", "") or None
-    server.guarded = state.text("demoted_because", "")
+    server.demoted_because = state.text("demoted_because", "")
 
 
 def _restore_parts(server: Server, state: StateReader) -> None:

@@ -123,7 +123,7 @@ class DuplicatesMiddleware:
         those that were met before cost a look at the seen-set.
         """
         crawl = frontier_of(self._crawler)
-        if crawl is None or crawl.frontier.learn_copy(server_key(response.url), content) <= MIN_TIMES:
+        if crawl is None or crawl.frontier.servers.learn_copy(server_key(response.url), content) <= MIN_TIMES:
             return False
         page = read_page(response)
         deeper = islice((href for href in page.hrefs if "/" in href[1:]), MAX_LINKS)
@@ -139,12 +139,12 @@ class DuplicatesMiddleware:
         crawl.intake.learn_content(server, url, copy=first is not None)
         if first is None or server == server_key(first) or _path(url) != _path(first):
             return
-        mirror = crawl.frontier.learn_shared(server, server_key(first))
+        mirror = crawl.frontier.servers.learn_shared(server, server_key(first))
         if mirror is not None:
             self._stats.inc_value("duplicates/mirrors")
             other = server_key(first) if mirror == server else server
             logger.info("%s is a mirror of %s: its rank is lowered", mirror, other)
-            crawl.frontier.demote(mirror, self._options.mirror_factor)
+            crawl.frontier.servers.demote(mirror, self._options.mirror_factor)
 
 
 def _path(url: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from scrapy.utils.asyncio import create_looping_call
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import stats_of
+from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.failure_log import failure_counts
 from crawlproject.monitor.loop_lag import LoopLag
 from crawlproject.monitor.metrics import MetricsServer
@@ -37,13 +38,13 @@ RATES = {"downloader/response_bytes": "bytes_per_second", "response_received_cou
 SHARED = frozenset(("dns_lookups",))
 
 #: States of servers.
-STATES = ("ready", "resting", "leased", "idle")
+STATES = tuple(state.value for state in ServerState)
 
 LINE = (
     "%(sessions)d of %(session_limit)d sessions, %(connections)d connections, %(dns_lookups)d DNS look-ups open; "
     "%(pages_per_second).1f pages/s, %(bytes_per_second)d bytes/s; loop lag %(lag).3f s, memory %(memory_mb)d MB; "
-    "%(urls)d URLs queued; servers: %(servers/ready)d ready, %(servers/resting)d resting, %(servers/leased)d leased, "
-    "%(servers/idle)d idle"
+    "%(urls)d URLs queued; servers: %(servers/ready)d ready, %(servers/resting)d resting, %(servers/waiting)d waiting, "
+    "%(servers/leased)d leased, %(servers/idle)d idle"
 )
 
 

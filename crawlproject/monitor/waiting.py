@@ -16,7 +16,7 @@ def waiting_words(dispatcher: Dispatcher, now: float) -> str:
         return ""
     server, at = found
     counts = dispatcher.frontier.counts()
-    resting = counts["resting"] + counts["leased"]
+    resting = counts["resting"] + counts["waiting"] + counts["leased"]
     servers = "1 server rests" if resting == 1 else f"{resting} servers rest"
     return f"{servers}; next {server.key} in {max(0.0, at - now):.0f} s ({rest_reason(server)})"
 

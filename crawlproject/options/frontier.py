@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
-from crawlproject.frontier.policy import POLICIES, Policy
+from crawlproject.frontier.policy import POLICIES, Policy, checked_policy
 from crawlproject.frontier.politeness import PARKING_TIME, Mode, Politeness
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
 from crawlproject.options.values import Options, Reader
@@ -145,10 +145,12 @@ def _policy(reader: Reader) -> type[Policy]:
     if isinstance(value, str) and value in POLICIES:
         return POLICIES[value]
     loaded = _load(reader, "FRONTIER_POLICY", value, tuple(POLICIES))
-    if not callable(getattr(loaded, "rank", None)) or not hasattr(loaded, "by_quality"):
-        raise ValueError(f"FRONTIER_POLICY={value!r}: the class must have by_quality and rank(server)")
-    _make("FRONTIER_POLICY", loaded)
-    return cast("type[Policy]", loaded)
+    try:
+        policy = checked_policy(loaded)
+    except ValueError as error:
+        raise ValueError(f"FRONTIER_POLICY={value!r}: {error}") from error
+    _make("FRONTIER_POLICY", policy)
+    return policy
 
 
 def _quality(reader: Reader) -> Quality:
@@ -161,7 +163,7 @@ def _quality(reader: Reader) -> Quality:
     if value == "scores":
         return _scores(path)
     loaded = _load(reader, "FRONTIER_QUALITY", value, (*QUALITIES, "scores"))
-    if not callable(getattr(loaded, "quality", None)):
+    if not (isinstance(loaded, type) and issubclass(loaded, Quality)):
         raise ValueError(f"FRONTIER_QUALITY={value!r}: the class must have quality(url, depth)")
     return cast("Quality", _make("FRONTIER_QUALITY", loaded))
 

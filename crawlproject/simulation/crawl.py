@@ -16,8 +16,8 @@ import numpy as np
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
+from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.quality import link_gains
-from crawlproject.frontier.session import Measurement
 from crawlproject.simulation.record import Crawl, CrawlOptions
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.dispatch import Start
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.quality import Quality
-    from crawlproject.frontier.session import Session
+    from crawlproject.frontier.server import Session
     from crawlproject.simulation.web import SimulatedWeb
 
 UNKNOWN, QUEUED, TAKEN = range(3)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
-from crawlproject.frontier.policy import POLICIES, Policy
+from crawlproject.frontier.policy import POLICIES, Policy, checked_policy
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
 from crawlproject.simulation.bound import bound_of
 from crawlproject.simulation.crawl import simulate
@@ -119,9 +119,7 @@ def policy_of(name: str) -> type[Policy]:
         loaded = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"must be one of {', '.join(POLICIES)}, or the path of a class ({error})") from error
-    if not callable(getattr(loaded, "rank", None)) or not hasattr(loaded, "by_quality"):
-        raise ValueError("the class must have by_quality and rank(server)")
-    return cast("type[Policy]", loaded)
+    return checked_policy(loaded)
 
 
 def in_parallel(function: Callable[[Task], Done], tasks: Sequence[Task], jobs: int) -> list[Done]:

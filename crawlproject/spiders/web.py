@@ -216,7 +216,7 @@ class WebSpider(Spider):
         if stats.get_value("frontier/links/seen", 0) and not stats.get_value("frontier/links/new", 0):
             return
         crawl = frontier_of(self.crawler)
-        servers = crawl.frontier.servers() if crawl is not None else ()
+        servers = crawl.frontier.servers if crawl is not None else ()
         failed = (f"{server.key}: {server.last_error}" for server in servers if server.last_error)
         reasons = [*islice(failed, MAX_REASONS)]
         counts = failure_counts(stats.get_stats(), {**COUNTED, "frontier/links/skipped/": "not followed, "})

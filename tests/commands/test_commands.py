@@ -100,7 +100,10 @@ def test_simulate_of_a_recorded_crawl(tmp_path: Path) -> None:
         ("--error nan", "--error: must be a number >= 0, not 'nan'"),
         ("--estimate guess", "--estimate: invalid choice: 'guess'"),
         ("--policy capacity,best", "--policy best: must be one of breadth-first, "),
-        ("--policy os.path", "--policy os.path: the class must have by_quality and rank(server)"),
+        (
+            "--policy os.path",
+            "--policy os.path: the class must have rank(server) and the base crawlproject.",
+        ),
         ("--quality beauty", "--quality beauty: must be one of pagerank, "),
         ("--quality scores:nowhere.tsv", "--quality scores:nowhere.tsv: No such file or directory"),
         ("--web nowhere.npz", "--web nowhere.npz: No such file or directory"),

@@ -9,7 +9,6 @@ import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
 from crawlproject.frontier.guard.watched_patterns import ServerGuard
-from crawlproject.frontier.sift import set_guarded
 from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore, StoreLabel
 from tests.processes import run_python
 
@@ -37,7 +36,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trap = frontier.server("http://trap.example")
     trap.guard = ServerGuard()
     trap.guard.spend("/@")
-    set_guarded(frontier, frontier.server("http://trap.example"), "copies")
+    frontier.servers.rank_last(frontier.server("http://trap.example"), "copies")
     frontier.push([Entry("http://dead.example/1")])
     for _ in range(10):
         frontier.record(Measurement("http://dead.example", 0.0, failed=True, error="connection refused"))

@@ -11,6 +11,7 @@ from crawlproject.discovery.page_limits import PageLimits
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
 from crawlproject.options.limits import LimitOptions
 from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
+from tests.frontier.invariants import check
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,7 @@ def test_full_server_gets_no_more() -> None:
     assert (limits.refuses(f"{A}/9"), limits.refuses(f"{C}/9")) == (True, False)
     frontier.push([Entry(f"{A}/10")])
     assert dropped(frontier) == [f"{A}/10"]
-    frontier.check()
+    check(frontier)
     assert len(frontier) == 1
 
 
@@ -55,7 +56,7 @@ def test_full_domain_fills_all_its_servers() -> None:
     new = "http://new.example.org"
     assert [limits.refuses(f"{key}/x") for key in (A, B, new, C)] == [True, True, True, False]
     assert len(frontier) == 1
-    frontier.check()
+    check(frontier)
 
 
 def test_servers_of_a_full_domain_stay_unknown() -> None:
@@ -64,7 +65,7 @@ def test_servers_of_a_full_domain_stay_unknown() -> None:
     limits = PageLimits(frontier, 0, 1)
     limits.fetched(A)
     assert all(limits.refuses(f"http://{number}.example.org/") for number in range(9))
-    assert [server.key for server in frontier.servers()] == [A]
+    assert [server.key for server in frontier.servers] == [A]
     assert limits.meet(B)
     frontier.push([Entry(f"{B}/1")])
     assert dropped(frontier) == [f"{A}/1", f"{B}/1"]
@@ -132,7 +133,7 @@ def test_what_a_full_server_is_given_or_back_is_kept_for_a_higher_limit(tmp_path
     frontier.give_back(session, handed_out)
     frontier.close_session(session, 0.0)
     frontier.push([Entry(f"{A}/2")])
-    frontier.check()
+    check(frontier)
     assert dropped(frontier) == [f"{A}/1", f"{A}/2"]
     assert len(frontier) == 0
     store.commit()

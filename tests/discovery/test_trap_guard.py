@@ -15,7 +15,6 @@ from crawlproject.backends.recrawl import pack_again
 from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
-from crawlproject.frontier.sift import set_guarded
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.spiders.web import WebSpider
 from crawlproject.storage import FetchedPage
@@ -43,9 +42,9 @@ def test_a_server_that_came_last_for_a_reason_that_is_gone_does_not_any_more() -
     for key, reason in reasons.items():
         server = frontier.server(key)
         assert server is not None
-        set_guarded(frontier, server, reason)
+        frontier.servers.rank_last(server, reason)
     guard_over(frontier)
-    assert [server.guarded for server in frontier.servers()] == ["", "copies", "refused"]
+    assert [server.demoted_because for server in frontier.servers] == ["", "copies", "refused"]
 
 
 def test_a_pattern_is_dropped_once_though_its_page_is_judged_in_steps() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
+from tests.frontier.invariants import check
 
 A, B = "http://a.example", "http://b.example"
 RULES = Politeness(factor=0, min_delay=0, max_delay=0, min_backoff=5, max_backoff=300)
@@ -21,11 +22,11 @@ def test_url_handed_out_comes_back_first_after_the_rest() -> None:
     dispatcher = dispatcher_of(f"{A}/1", f"{A}/2")
     frontier = dispatcher.frontier
     start = dispatcher.next(0.0)
-    assert frontier.back_off(A, 1.0, 1) == 6.0
+    assert frontier.servers.back_off(A, 1.0, 1) == 6.0
     dispatcher.give_back(start)
     dispatcher.ended(start.session)
     assert dispatcher.next(1.0) is None
-    frontier.check()
+    check(frontier)
     assert [session.server.key for session in dispatcher.take_closed()] == [A]
     assert dispatcher.wake_at() == 6.0
     again = dispatcher.next(6.0)
@@ -39,22 +40,22 @@ def test_url_handed_out_comes_back_first_after_the_rest() -> None:
 def test_rest_grows_with_failures(failures: int, retry_after: float | None, rest: float) -> None:
     """Doubled each time, up to the longest; Retry-After wins."""
     frontier = dispatcher_of(f"{A}/1").frontier
-    assert frontier.back_off(A, 0.0, failures, retry_after) == rest
-    frontier.check()
+    assert frontier.servers.back_off(A, 0.0, failures, retry_after) == rest
+    check(frontier)
     assert frontier.counts()["resting"] == 1
 
 
 def test_longer_rest_stays() -> None:
     """A server that rests for 300 s already does not wake earlier."""
     frontier = dispatcher_of(f"{A}/1").frontier
-    frontier.back_off(A, 0.0, 9)
-    assert frontier.back_off(A, 1.0, 1) == 300.0
+    frontier.servers.back_off(A, 0.0, 9)
+    assert frontier.servers.back_off(A, 1.0, 1) == 300.0
 
 
 def test_pages_failures_are_counted_apart() -> None:
     """An answer for a robots.txt, as 500, resets them; what cannot be had is counted by the caller."""
     frontier = dispatcher_of(f"{A}/1").frontier
-    frontier.back_off(A, 0.0, 2)
+    frontier.servers.back_off(A, 0.0, 2)
     frontier.record(Measurement(A, 0.0, status=500))
     assert frontier.server(A).failures == 0
     assert frontier.server(A).ready_at == 10.0
@@ -69,7 +70,7 @@ def test_server_given_up_drops_its_urls() -> None:
     frontier.give_up(A)
     dispatcher.give_back(start)
     frontier.push([Entry(f"{A}/3")])
-    frontier.check()
+    check(frontier)
     assert {entry.url for entry in frontier.take_dropped()} == {f"{A}/1", f"{A}/2", f"{A}/3"}
     assert len(frontier) == 1
 
@@ -90,4 +91,4 @@ def test_fewer_sessions_are_allowed_while_more_are_open() -> None:
     assert all(start.session.requests == 2 for start in going_on)
     dispatcher.max_sessions = 4
     assert dispatcher.next(0.1).session.requests == 1
-    dispatcher.frontier.check()
+    check(dispatcher.frontier)

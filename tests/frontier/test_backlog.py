@@ -6,6 +6,7 @@ import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, Session
 from crawlproject.frontier.learning.backlog import MEAN_TO_BEST, Backlog
+from tests.frontier.invariants import check
 
 LARGE, SMALL = "http://large.example", "http://small.example"
 AWAY = Politeness(mode="request", factor=10.0, min_delay=0.0, max_delay=60.0)  # after each request, not connected
@@ -77,7 +78,7 @@ def test_where_waits_are_long_the_server_that_needs_most_of_them_is_asked_first(
     session = frontier.open_session(now)
     assert session is not None
     assert session.server.key == first
-    frontier.check()
+    check(frontier)
 
 
 def test_a_server_never_asked_is_urgent_by_the_urls_it_has() -> None:
@@ -95,9 +96,9 @@ def test_a_server_never_asked_is_urgent_by_the_urls_it_has() -> None:
     assert large is not None
     before = large.urgency
     assert before > 10.0
-    frontier.set_crawl_delay(LARGE, 30.0)
+    frontier.servers.set_crawl_delay(LARGE, 30.0)
     assert large.urgency > 2 * before
-    frontier.check()
+    check(frontier)
     rank = frontier.policy.rank(large)
     session = frontier.open_session(now)
     assert session is not None

@@ -14,6 +14,7 @@ from crawlproject.frontier import (
     QualityFirst,
 )
 from crawlproject.frontier.server import PRIOR_PAGES
+from tests.frontier.invariants import check
 
 A, B = "http://a.example", "http://b.example"
 AT_ONCE = Politeness(factor=0, min_delay=0, max_delay=0)
@@ -27,7 +28,7 @@ def two_servers(policy: type[Policy], best: float = 1.1) -> Frontier:
 
 
 def first_server(frontier: Frontier) -> str:
-    frontier.check()
+    check(frontier)
     session = frontier.open_session(0.0)
     assert session is not None
     return session.server.key
@@ -39,12 +40,12 @@ def test_copies_cost_rank(policy: type[Policy]) -> None:
     assert first_server(two_servers(policy)) == A
     frontier = two_servers(policy)
     for copy in (True, True):
-        frontier.learn_content(A, copy=copy)
+        frontier.servers.learn_content(A, copy=copy)
     assert frontier.server(A).worth == pytest.approx(PRIOR_PAGES / (PRIOR_PAGES + 2))
     assert first_server(frontier) == B
     frontier = two_servers(policy)
     for copy in (True, *[False] * 50):
-        frontier.learn_content(A, copy=copy)
+        frontier.servers.learn_content(A, copy=copy)
     assert first_server(frontier) == A
 
 
@@ -53,16 +54,16 @@ def test_policies_that_do_not_look_at_quality_do_not_look_at_copies(policy: type
     """The rank is as it was."""
     frontier = two_servers(policy)
     before = frontier.policy.rank(frontier.server(A))
-    frontier.learn_content(A, copy=True)
+    frontier.servers.learn_content(A, copy=True)
     assert frontier.policy.rank(frontier.server(A)) == before
 
 
 def test_copies_are_counted_where_they_do_not_count() -> None:
     """Switched off: known, for whoever asks, and without effect."""
     frontier = two_servers(BestPrefix)
-    frontier.copies_count = False
+    frontier.servers.penalizes_copies = False
     for _ in range(100):
-        frontier.learn_content(A, copy=True)
+        frontier.servers.learn_content(A, copy=True)
     server = frontier.server(A)
     assert (server.pages, server.copies, server.worth) == (100, 100, 1.0)
     assert first_server(frontier) == A
@@ -71,9 +72,9 @@ def test_copies_are_counted_where_they_do_not_count() -> None:
 def test_a_demoted_server_comes_last() -> None:
     """Whatever it has; and copies count on top."""
     frontier = two_servers(BestPrefix, best=9.0)
-    frontier.demote(A, 0.1)
+    frontier.servers.demote(A, 0.1)
     assert first_server(frontier) == B
-    frontier.learn_content(A, copy=True)
+    frontier.servers.learn_content(A, copy=True)
     assert frontier.server(A).worth == pytest.approx(0.1 * 10 / 11)
 
 
@@ -85,7 +86,7 @@ def test_an_open_session_goes_on_for_what_its_urls_are_worth() -> None:
     assert session.server.key == A
     assert frontier.is_worth_more(session, 0.0)
     for _ in range(90):
-        frontier.learn_content(A, copy=True)
+        frontier.servers.learn_content(A, copy=True)
     assert not frontier.is_worth_more(session, 0.0)
 
 
@@ -93,8 +94,8 @@ def test_a_new_url_moves_a_server_of_little_worth() -> None:
     """A rank that is scaled still tells which new URLs change it."""
     frontier = two_servers(BestPrefix)
     for _ in range(30):
-        frontier.learn_content(A, copy=True)
+        frontier.servers.learn_content(A, copy=True)
     frontier.push([Entry(f"{A}/2", 1.05)])
-    frontier.check()
+    check(frontier)
     frontier.push([Entry(f"{A}/3", 50.0)])
     assert first_server(frontier) == A

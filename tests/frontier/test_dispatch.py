@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from crawlproject.frontier import BestPrefix, Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
 from crawlproject.frontier.politeness import PARKING_TIME
+from tests.frontier.invariants import check
 
 A, B, C = "http://a.example", "http://b.example", "http://c.example"
 
@@ -104,7 +105,7 @@ def test_request_given_back_waits_for_its_server() -> None:
     push(dispatcher, f"{A}/1")
     start = dispatcher.next(0.0)
     dispatcher.frontier.record(Measurement(A, 0.1, status=200, fetch_time=0.1))  # robots.txt
-    dispatcher.frontier.set_crawl_delay(A, 5.0)
+    dispatcher.frontier.servers.set_crawl_delay(A, 5.0)
     dispatcher.give_back(start)
     dispatcher.ended(start.session)
     assert dispatcher.next(0.1) is None
@@ -129,7 +130,7 @@ def test_close_all_closes_everything() -> None:
     dispatcher.next(0.0)
     dispatcher.close_all(0.1)
     dispatcher.ended(start.session)
-    dispatcher.frontier.check()
+    check(dispatcher.frontier)
     assert dispatcher.open_sessions == 0
     assert len(dispatcher.take_closed()) == 2
 
@@ -145,7 +146,7 @@ def fetch(dispatcher: Dispatcher, now: float, **measured: object) -> object:
     start = dispatcher.next(now)
     assert start is not None
     answer(dispatcher, start, now + 0.1, **{"connection_requests": start.session.carried + 1} | measured)
-    dispatcher.frontier.check()
+    check(dispatcher.frontier)
     return start
 
 
@@ -178,7 +179,7 @@ def test_parked_server_ranks_as_one_that_costs_no_connection() -> None:
         push(dispatcher, f"{B}/1")
         server = dispatcher.frontier.server(B)
         server.estimates = dispatcher.frontier.server(A).estimates
-        server.set_limit(dispatcher.frontier.politeness, 100)
+        server.predict_session(dispatcher.frontier.politeness, 100)
         dispatcher.frontier._queue.place(server)
         assert dispatcher.next(1.2).session.server.key == expected
 
@@ -194,7 +195,7 @@ def test_parked_connection_is_closed_in_time() -> None:
     rank = dispatcher.frontier.policy.rank(first.session.server)
     assert dispatcher.next(2.6) is None
     assert dispatcher.take_closed() == [first.session]
-    dispatcher.frontier.check()
+    check(dispatcher.frontier)
     assert dispatcher.frontier.policy.rank(first.session.server) < rank
     answer(dispatcher, busy, 2.7)
     assert dispatcher.next(3.0).session is not first.session
@@ -226,7 +227,7 @@ def test_no_more_are_parked_than_allowed() -> None:
     assert dispatcher.next(0.3) is None
     assert dispatcher.take_closed() == [starts[2].session]
     dispatcher.close_all(0.4)
-    dispatcher.frontier.check()
+    check(dispatcher.frontier)
     assert set(dispatcher.take_closed()) == {start.session for start in starts[:2]}
 
 
@@ -237,7 +238,7 @@ def test_parked_connection_that_the_server_closes_is_forgotten() -> None:
     first = fetch(dispatcher, 0.0)
     assert dispatcher.next(0.1) is None
     dispatcher.connection_lost(A, 1.6)
-    dispatcher.frontier.check()
+    check(dispatcher.frontier)
     assert dispatcher.take_closed() == [first.session]
     server = dispatcher.frontier.server(A)
     assert (server.parked, server.failures, server.estimates.keep_alive_time) == (None, 0, pytest.approx(1.5))
@@ -271,7 +272,7 @@ def test_every_url_comes_in_time_whatever_is_parked(
     keys = [f"http://{number}.example" for number in range(5)]
     push(dispatcher, *(f"{key}/{page}" for key in keys for page in range(4)))
     for key, delay in zip(keys, delays, strict=True):
-        frontier.set_crawl_delay(key, delay)
+        frontier.servers.set_crawl_delay(key, delay)
     now, fetched, open_now, free_at = 0.0, [], set(), dict.fromkeys(keys, 0.0)
     while len(fetched) < 20:
         starts = []
@@ -283,9 +284,9 @@ def test_every_url_comes_in_time_whatever_is_parked(
             answer(dispatcher, start, now + 0.1, connection_requests=start.session.carried + 1)
             free_at[start.session.server.key] = now + 0.1 + delays[keys.index(start.session.server.key)]
             fetched.append(start.entry.url)
-        frontier.check()
+        check(frontier)
         open_now -= set(dispatcher.take_closed())
-        parked = [server.parked for server in frontier.servers() if server.parked is not None]
+        parked = [server.parked for server in frontier.servers if server.parked is not None]
         assert len(parked) <= limits[1]
         assert dispatcher.open_sessions <= limits[0]
         assert len(open_now) == dispatcher.open_sessions + len(parked), "every connection is known"

@@ -16,8 +16,12 @@ from crawlproject.frontier import (
     Measurement,
     Politeness,
     QualityFirst,
+    Server,
     ServerState,
 )
+from crawlproject.frontier.states import SERVER_STEPS
+from tests.frontier.invariants import check
+from tests.frontier.test_states import recorded_steps
 
 A, B, C = "http://a.example", "http://b.example", "http://c.example"
 NO_WAIT = Politeness(mode="session", factor=0, min_delay=0, max_delay=0)
@@ -29,7 +33,7 @@ def frontier_of(policy: object = None, politeness: Politeness = NO_WAIT, **kwarg
 
 def push(frontier: Frontier, *urls: str, quality: float = 1.0) -> None:
     frontier.push(Entry(url, quality) for url in urls)
-    frontier.check()
+    check(frontier)
 
 
 def fetch(frontier: Frontier, session: object, now: float, **measured: object) -> str:
@@ -38,7 +42,7 @@ def fetch(frontier: Frontier, session: object, now: float, **measured: object) -
     assert entry is not None
     answer = {"status": 200, "response_time": 0.1, "fetch_time": 0.1} | measured
     frontier.record(Measurement(session.server.key, now + 0.1, **answer))
-    frontier.check()
+    check(frontier)
     return entry.url
 
 
@@ -159,7 +163,7 @@ def test_session_mode_rests_after_the_burst() -> None:
     for now in (0.0, 0.1, 0.2):
         fetch(frontier, session, now)
     frontier.close_session(session, 0.35)
-    frontier.check()
+    check(frontier)
     assert frontier.next_due() == pytest.approx(1.8)
 
 
@@ -167,8 +171,8 @@ def test_crawl_delay_holds_after_a_request_without_a_session() -> None:
     """Its robots.txt was fetched for another server, which redirected there: its first page waits as well."""
     frontier = frontier_of()
     push(frontier, f"{A}/1")
-    frontier.rest(A, 5.0, 0.1)
-    frontier.set_crawl_delay(A, 10.0)
+    frontier.servers.rest(A, 5.0, 0.1)
+    frontier.servers.set_crawl_delay(A, 10.0)
     assert frontier.open_session(14.9) is None
     assert frontier.open_session(15.0) is not None
 
@@ -177,7 +181,7 @@ def test_crawl_delay_holds_in_session_mode() -> None:
     """robots.txt asks for 10 s: one request per session, ten seconds apart."""
     frontier = frontier_of()
     push(frontier, f"{A}/1", f"{A}/2")
-    frontier.set_crawl_delay(A, 10.0)
+    frontier.servers.set_crawl_delay(A, 10.0)
     session = frontier.open_session(0.0)
     assert session.limit == 1
     fetch(frontier, session, 0.0)
@@ -234,7 +238,7 @@ def test_given_back_url_is_the_first_again() -> None:
     session = frontier.open_session(0.0)
     entry = frontier.next_url(session, 0.0)
     frontier.give_back(session, entry)
-    frontier.check()
+    check(frontier)
     assert (len(frontier), session.requests) == (2, 0)
     assert frontier.next_url(session, 0.0) == entry
 
@@ -247,10 +251,10 @@ def test_group_has_one_session_and_one_rest() -> None:
     push(frontier, f"{B}/1", quality=0.5)
     session = frontier.open_session(0.0)
     assert frontier.open_session(0.0) is None
-    frontier.check()
+    check(frontier)
     fetch(frontier, session, 0.0)
     frontier.close_session(session, 0.1)
-    frontier.check()
+    check(frontier)
     assert frontier.open_session(0.5) is None
     assert frontier.next_due() == pytest.approx(0.6)
     assert frontier.open_session(0.61).server.key == B
@@ -266,10 +270,10 @@ def test_server_found_to_share_a_busy_address_goes_back() -> None:
     assert not frontier.join_group(second.server.key, "192.0.2.1")
     frontier.give_back(second, entry)
     frontier.close_session(second, 0.0)
-    frontier.check()
+    check(frontier)
     assert frontier.open_session(0.0) is None
     frontier.close_session(first, 0.1)
-    frontier.check()
+    check(frontier)
     assert {frontier.open_session(0.2).server.key for _ in range(1)} <= {A, B}
 
 
@@ -279,9 +283,9 @@ def test_closing_a_session_twice_raises_and_changes_nothing() -> None:
     push(frontier, f"{A}/1", f"{A}/2")
     session = frontier.open_session(0.0)
     frontier.close_session(session, 0.0)
-    with pytest.raises(ValueError, match="not open"):
+    with pytest.raises(ValueError, match="closed"):
         frontier.close_session(session, 0.0)
-    frontier.check()
+    check(frontier)
 
 
 def test_bad_url_raises_and_keeps_the_others() -> None:
@@ -289,22 +293,29 @@ def test_bad_url_raises_and_keeps_the_others() -> None:
     frontier = frontier_of()
     with pytest.raises(ValueError, match="nonsense"):
         frontier.push([Entry(f"{A}/1"), Entry("nonsense")])
-    frontier.check()
+    check(frontier)
     assert len(frontier) == 1
 
 
 def test_counts_name_every_state() -> None:
-    """One server each ready, resting, leased and idle."""
-    frontier = frontier_of(politeness=Politeness(factor=1, min_delay=10), max_batch=1)
+    """One server each ready, resting, waiting for its group, and idle; two are leased."""
+
+    def group_of(key: str) -> str:
+        return "pair" if key in (B, f"{B}:81") else key
+
+    frontier = frontier_of(politeness=Politeness(factor=1, min_delay=10), max_batch=1, group_of=group_of)
     push(frontier, f"{C}/1")
     frontier.close_session(frontier.open_session(0.0), 0.0)
     resting = frontier.open_session(0.0)
     fetch(frontier, resting, 0.0)
     frontier.close_session(resting, 0.1)
-    push(frontier, f"{C}/2", f"{A}/1", f"{B}/1")
-    frontier.open_session(0.2)
+    for quality, key in enumerate((C, "http://d.example", A, f"{B}:81", B)):
+        push(frontier, f"{key}/2", quality=1.0 + quality)
+    assert [frontier.open_session(0.2).server.key for _ in range(2)] == [B, A]
     frontier.record(Measurement("http://idle.example", 0.2, status=200))
-    assert frontier.counts() == {"ready": 1, "resting": 1, "leased": 1, "idle": 1, "servers": 4, "urls": 3}
+    counts = frontier.counts()
+    assert counts == {"ready": 1, "resting": 1, "waiting": 1, "leased": 2, "idle": 1, "servers": 6, "urls": 5}
+    assert counts.keys() - {"servers", "urls"} == set(ServerState)
 
 
 class FrontierModel(RuleBasedStateMachine):
@@ -351,6 +362,22 @@ class FrontierModel(RuleBasedStateMachine):
                 if url in queue:
                     queue[url] += gain
 
+    @rule(number=st.integers(0, 5))
+    def drop(self, number: int) -> None:
+        server = self.frontier.server(f"http://{number}.example")
+        if server is not None:
+            dropped = self.frontier.rewrite_queue(server, lambda _: None)
+            assert dropped == len(self.queued.get(server.key, ()))
+            self.queued.get(server.key, {}).clear()
+
+    @rule(number=st.integers(0, 5))
+    def rest(self, number: int) -> None:
+        """It was asked for its robots.txt from elsewhere."""
+        key = f"http://{number}.example"
+        if all(session.server.key != key for session in self.sessions):
+            self.frontier.servers.rest(key, self.now, 0.0)
+            self.free_at[key] = max(self.free_at.get(key, 0.0), self.now + 0.2)
+
     @rule(seconds=st.sampled_from([0.05, 0.5, 2.0]))
     def wait(self, seconds: float) -> None:
         self.now += seconds
@@ -375,9 +402,9 @@ class FrontierModel(RuleBasedStateMachine):
         self.sessions.append(session)
 
     @precondition(lambda self: self.sessions)
-    @rule(data=st.data())
-    def fetch(self, data: st.DataObject) -> None:
-        session = data.draw(st.sampled_from(self.sessions))
+    @rule(pick=st.integers(0, 5), took=st.sampled_from([0.01, 0.3]))
+    def fetch(self, pick: int, took: float) -> None:
+        session = self.sessions[pick % len(self.sessions)]
         key = session.server.key
         entry = self.frontier.next_url(session, self.now)
         may = not session.ending and session.requests < 4 and self.queued[key]
@@ -385,17 +412,15 @@ class FrontierModel(RuleBasedStateMachine):
             assert not may or self.now < session.ready_at
             return
         assert entry.quality == max(self.queued[key].values()) == self.queued[key].pop(entry.url)
-        took = data.draw(st.sampled_from([0.01, 0.3]))
         self.now += took
         self.frontier.record(
             Measurement(key, self.now, status=200, response_time=took, fetch_time=took, connection_requests=1)
         )
 
     @precondition(lambda self: self.sessions)
-    @rule(data=st.data())
-    def close(self, data: st.DataObject) -> None:
-        session = data.draw(st.sampled_from(self.sessions))
-        self.sessions.remove(session)
+    @rule(pick=st.integers(0, 5))
+    def close(self, pick: int) -> None:
+        session = self.sessions.pop(pick % len(self.sessions))
         self.frontier.close_session(session, self.now)
         if session.busy_since is not None:
             rest = min(3.0, max(0.2, 2 * (session.last_end - session.busy_since)))
@@ -404,9 +429,9 @@ class FrontierModel(RuleBasedStateMachine):
 
     @invariant()
     def holds(self) -> None:
-        self.frontier.check()
+        check(self.frontier)
         assert len(self.frontier) == sum(map(len, self.queued.values()))
-        for server in self.frontier.servers():
+        for server in self.frontier.servers:
             leased = any(s.server is server for s in self.sessions)
             assert (server.state is ServerState.LEASED) == leased
 
@@ -420,6 +445,25 @@ class PrefixModel(FrontierModel):
 TestFrontierModel = FrontierModel.TestCase
 TestPrefixModel = PrefixModel.TestCase
 TestFrontierModel.settings = TestPrefixModel.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
+
+
+def test_the_model_takes_every_step_of_a_server() -> None:
+    """Whatever else it does at random; the two servers of the pair are 0 and 1."""
+    with recorded_steps(Server) as steps:
+        model = FrontierModel()
+        operations = [
+            *[lambda: model.push([(0, 0.5), (1, 0.5), (2, 0.25)], None), model.open, model.open],  # 1 is set aside
+            *[lambda: model.push([(1, 3.0)], None), lambda: model.rest(1)],
+            *[lambda: model.wait(2.0), model.open, lambda: model.drop(1)],  # while it waits
+            *[lambda: model.rest(1), lambda: model.push([(1, 1.0)], None), lambda: model.rest(1)],
+            *[lambda: model.drop(1), lambda: model.push([(1, 1.0)], None), lambda: model.wait(2.0), model.open],
+            *[lambda: model.close(0), model.open],  # 1 is recalled
+            *[lambda: model.push([(3, 1.0), (4, 1.0)], None), lambda: model.drop(3), lambda: model.rest(4)],
+        ]
+        for operation in operations:
+            operation()
+            model.holds()
+    assert steps == set(SERVER_STEPS)
 
 
 def test_capacity_prefers_the_faster_of_equal_servers() -> None:
@@ -441,13 +485,13 @@ def test_connection_lost_ends_the_session_and_teaches() -> None:
     session = frontier.open_session(0.0)
     fetch(frontier, session, 0.0, connection_requests=1)
     fetch(frontier, session, 0.2, connection_requests=2)
-    frontier.connection_lost(A, 0.31)
+    frontier.servers.connection_lost(A, 0.31)
     assert session.is_spent
     assert frontier.server(A).estimates.requests_per_connection == 2
     frontier.close_session(session, 0.4)
     session = frontier.open_session(1.0)
     fetch(frontier, session, 1.0, keep_alive_time=60.0)
-    frontier.connection_lost(A, 21.1)
+    frontier.servers.connection_lost(A, 21.1)
     assert frontier.server(A).estimates.keep_alive_time == pytest.approx(20.0)
 
 
@@ -467,10 +511,10 @@ def test_rest_begins_with_the_last_byte() -> None:
     push(frontier, f"{A}/1", f"{A}/2")
     session = frontier.open_session(0.0)
     frontier.next_url(session, 0.0)
-    frontier.rest(A, 0.2, fetch_time=0.2)
+    frontier.servers.rest(A, 0.2, fetch_time=0.2)
     assert session.ready_at == pytest.approx(2.2)
     frontier.close_session(session, 0.2)
-    frontier.check()
+    check(frontier)
     assert frontier.next_due() == pytest.approx(2.2)
 
 
@@ -496,7 +540,7 @@ def test_raised_url_brings_its_server_forward() -> None:
     push(frontier, f"{A}/1", quality=2.0)
     push(frontier, f"{B}/1", quality=1.0)
     frontier.raise_quality([(f"{B}/1", 1.5), (f"{B}/fetched", 9.0), ("http://never.example/", 1.0)])
-    frontier.check()
+    check(frontier)
     session = frontier.open_session(0.0)
     assert session.server.key == B
     assert frontier.next_url(session, 0.0).quality == 2.5

@@ -17,8 +17,8 @@ from crawlproject.frontier.guard.watched_patterns import (
     Marks,
     Pattern,
 )
-from crawlproject.frontier.sift import set_guarded
 from tests.frontier.guard_walk import Shown, Walk
+from tests.frontier.invariants import check
 from tests.generated_sites import words
 
 SITE = "http://a.example"
@@ -221,7 +221,7 @@ def test_a_server_of_copies_stands_out() -> None:
     """Half of fifty pages or more."""
     one = OneServer()
     for number in range(100):
-        one.frontier.learn_content(SITE, copy=number % 2 == 1)
+        one.frontier.servers.learn_content(SITE, copy=number % 2 == 1)
         assert one.guard.standing_out(one.server) == ("copies" if number >= 49 and number % 2 else "")
     released = Guard(GuardLimits(), one.frontier.server, lambda key: key == SITE)
     assert released.standing_out(one.server) == ""
@@ -332,9 +332,9 @@ def test_guarded_servers_come_last(policy_rank: float) -> None:
     qualities = {"a": 9.0, "b": 8.0, "c": policy_rank, "d": 2.0}
     frontier.push(Entry(f"http://{name}.example/", quality) for name, quality in qualities.items())
     for name in "ab":
-        set_guarded(frontier, frontier.server(f"http://{name}.example"), "copies")
+        frontier.servers.rank_last(frontier.server(f"http://{name}.example"), "copies")
     order = []
     while (session := frontier.open_session(0.0)) is not None:
         order.append(session.server.key[7])
     assert order == ["d", "c", "a", "b"]
-    frontier.check()
+    check(frontier)

@@ -14,15 +14,10 @@ from crawlproject.frontier.learning.look_ahead import (
     LinkYield,
     LookAhead,
 )
-from crawlproject.frontier.queues.url_queue import UrlQueue
-from crawlproject.frontier.server import Server
+from tests.frontier.invariants import check
 
 A, B = "http://a.example", "http://b.example"
 NO_WAIT = Politeness(mode="session", factor=0, min_delay=0, max_delay=0)
-
-
-def server(key: str = A) -> Server:
-    return Server(key, UrlQueue(by_quality=True, window=1), 1)
 
 
 def test_nothing_is_expected_before_anything_was_seen() -> None:
@@ -41,7 +36,7 @@ def test_gain_is_the_mean_worth_of_new_urls_beyond_their_time() -> None:
 def test_bonus_weighs_the_servers_own_pages_against_all_servers() -> None:
     """Own: 6 and 2 new URLs; the one other server met twice had 4, then 0."""
     look_ahead = LookAhead()
-    rich, poor = server(A), server(B)
+    rich, poor = LinkYield(), LinkYield()
     for one, new in ((rich, 6), (poor, 4), (rich, 2), (poor, 0)):
         look_ahead.learn_page(one, new)
     look_ahead.learn_url(0.5, rate=0.0, page_time=1.0)
@@ -50,8 +45,8 @@ def test_bonus_weighs_the_servers_own_pages_against_all_servers() -> None:
     own, pages = 6 * SERVER_DECAY + 2, SERVER_DECAY + 1
     second = (2 * BUCKET_DECAY + 0) / (BUCKET_DECAY + 1)  # of servers with one page
     expected = (own + POPULATION_WEIGHT * second) / (pages + POPULATION_WEIGHT)
-    assert look_ahead.bonus(rich.found) == pytest.approx(0.5 * expected)  # two pages: no server was met so yet
-    assert look_ahead.bonus(rich.found) > look_ahead.bonus(poor.found)
+    assert look_ahead.bonus(rich) == pytest.approx(0.5 * expected)  # two pages: no server was met so yet
+    assert look_ahead.bonus(rich) > look_ahead.bonus(poor)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["page", "url"]), st.integers(0, 5)), max_size=20))
@@ -60,7 +55,7 @@ def test_server_never_met_is_expected_to_bring_what_one_without_pages_is(steps: 
     look_ahead = LookAhead()
     for what, number in steps:
         if what == "page":
-            look_ahead.learn_page(server(), number)
+            look_ahead.learn_page(LinkYield(), number)
         else:
             look_ahead.learn_url(float(number), rate=0.1, page_time=1.0)
         assert look_ahead.bonus(None) == look_ahead.bonus(LinkYield())
@@ -68,14 +63,14 @@ def test_server_never_met_is_expected_to_bring_what_one_without_pages_is(steps: 
 
 def test_only_the_best_of_many_servers_are_ranked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """A long queue costs no more than a short one; those far behind keep what was expected of them."""
-    monkeypatch.setattr(server_table, "RANKED_AT_MOST", 10)
+    monkeypatch.setattr(server_table, "MAX_RANKED", 10)
     frontier = Frontier(BestPrefix(), NO_WAIT)
     keys = [f"http://{number:02}.example" for number in range(60)]
     frontier.push(Entry(f"{key}/{page}", 100.0 - number) for number, key in enumerate(keys) for page in range(20))
     for now in range(3):
         frontier.record(Measurement(keys[0], float(now), status=200, response_time=5.0, fetch_time=5.0))
-        frontier.check()
-    slow = {server.key for server in frontier.servers() if server.estimates.response_time > 1.0}
+        check(frontier)
+    slow = {server.key for server in frontier.servers if server.estimates.response_time > 1.0}
     assert slow == set(keys[:10])
 
 
@@ -85,10 +80,10 @@ def test_servers_are_ranked_anew_when_the_gain_drifts() -> None:
     look_ahead.learn_url(1.0, 0.0, 0.0)
     assert not look_ahead.is_outdated(servers=3)
     for _ in range(3):
-        look_ahead.learn_page(server(), 1)
+        look_ahead.learn_page(LinkYield(), 1)
     assert look_ahead.is_outdated(servers=3)
     for _ in range(3):
-        look_ahead.learn_page(server(), 1)
+        look_ahead.learn_page(LinkYield(), 1)
     assert not look_ahead.is_outdated(servers=3)
     for _ in range(5):
         look_ahead.learn_url(DRIFT * 1.5, 0.0, 0.0)
@@ -103,7 +98,7 @@ def test_server_whose_pages_bring_much_goes_first() -> None:
     for key, new in ((A, 3), (B, 0), (A, 3), (B, 0)):
         frontier.record(Measurement(key, 1.0, status=200, connect_time=0.1, response_time=0.2, fetch_time=0.2))
         frontier.push([Entry(f"http://far.example/{key[7]}{i}", 5.0) for i in range(new)], found_on=key)
-        frontier.check()
+        check(frontier)
     assert frontier.server(A).bonus > frontier.server(B).bonus
     ranks = {key: frontier.policy.rank(frontier.server(key)) for key in (A, B)}
     assert ranks[A] > ranks[B]

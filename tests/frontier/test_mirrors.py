@@ -34,16 +34,16 @@ class Crawl:
         """Copies of pages of ``first`` in their places, then pages of its own; the servers found to be mirrors."""
         found = []
         for _ in range(copies):
-            self.frontier.learn_content(server, copy=True)
-            found.append(self.frontier.learn_shared(server, first))
+            self.frontier.servers.learn_content(server, copy=True)
+            found.append(self.frontier.servers.learn_shared(server, first))
         for _ in range(own):
-            self.frontier.learn_content(server, copy=False)
+            self.frontier.servers.learn_content(server, copy=False)
         return [mirror for mirror in found if mirror is not None]
 
     def stop(self) -> None:
         """Go on with what is stored."""
         before, self.frontier = self.frontier, new_frontier()
-        for server in before.servers():
+        for server in before.servers:
             restore_server(self.frontier, server.key, UrlQueue(by_quality=True, window=1), server_state(server))
 
 
@@ -87,7 +87,7 @@ def test_crawled_side_by_side(stops: bool) -> None:
     crawl = Crawl()
     for number in range(MIN_SHARED):
         server, first = (A, B) if number % 3 else (B, A)
-        crawl.frontier.learn_content(first, copy=False)
+        crawl.frontier.servers.learn_content(first, copy=False)
         if stops and number == 10:
             crawl.stop()
         assert crawl.copies(server, first, 1) == ([A] if number == MIN_SHARED - 1 else [])
@@ -114,8 +114,8 @@ def shown(frontier: Frontier, *contents: int) -> list[int]:
     """Copies that ``A`` shows, one after another: how often each."""
     times = []
     for content in contents:
-        frontier.learn_content(A, copy=True)
-        times.append(frontier.learn_copy(A, content))
+        frontier.servers.learn_content(A, copy=True)
+        times.append(frontier.servers.learn_copy(A, content))
     return times
 
 
@@ -132,7 +132,7 @@ def test_a_page_with_new_content_ends_the_run() -> None:
     """What is behind the copies is not barren."""
     frontier = new_frontier()
     shown(frontier, 7, 7)
-    frontier.learn_content(A, copy=False)
+    frontier.servers.learn_content(A, copy=False)
     assert shown(frontier, 7) == [1]
 
 

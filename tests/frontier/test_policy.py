@@ -1,5 +1,9 @@
 """The paper's policies, each traced by hand (Cao 2003, §4)."""
 
+import re
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from crawlproject.frontier import (
@@ -8,11 +12,15 @@ from crawlproject.frontier import (
     BreadthFirst,
     CapacityBased,
     Entry,
+    Frontier,
     PerformanceFirst,
+    Policy,
     QualityFirst,
     Server,
 )
 from crawlproject.frontier.learning.estimate import Estimates, smooth
+from crawlproject.frontier.policy import checked_policy
+from crawlproject.frontier.quality import Quality
 from crawlproject.frontier.queues.url_queue import UrlQueue
 
 # One server for all policies: four URLs of quality 0.9, 0.5, 0.3, 0.1; it carries 3 requests per connection.
@@ -145,3 +153,28 @@ def test_best_prefix_stays_longer_where_it_costs_more_to_come_back() -> None:
     assert BestPrefix().goes_on(far, 2.5)
     assert not BestPrefix().goes_on(near, 2.5)
     assert BestPrefix().goes_on(near, 1.5)
+
+
+def test_the_examples_in_the_documentation_work() -> None:
+    """A policy and a quality of one's own, as docs/policies.md has them; the policy ranks in a frontier."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "policies.md").read_text(encoding="utf-8")
+    examples: dict[str, Any] = {}
+    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(code, examples)
+    quality = examples["ShortPathsFirst"]()
+    assert isinstance(quality, Quality)
+    assert quality.quality("http://a.example/", 0) > quality.quality("http://a.example/b/c", 1)
+    frontier = Frontier(checked_policy(examples["BigServersFirst"])())
+    urls = ("http://a.example/1", "http://b.example/1", "http://b.example/2")
+    frontier.push(Entry(url, quality.quality(url, 0)) for url in urls)
+    session = frontier.open_session(0.0)
+    assert session is not None
+    assert session.server.key == "http://b.example"
+    assert frontier.is_worth_more(session, 0.0)
+
+
+@pytest.mark.parametrize("wrong", [Policy, QualityFirst(), object, "capacity", type("NoRank", (Policy,), {})])
+def test_what_is_no_policy_is_refused(wrong: object) -> None:
+    """The base itself, an object instead of a class, another class, a class without ``rank``."""
+    with pytest.raises(ValueError, match="must have rank"):
+        checked_policy(wrong)

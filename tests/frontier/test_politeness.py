@@ -67,10 +67,10 @@ def test_connection_is_held_only_while_that_is_cheaper() -> None:
     """Hold up to 2 x connect time (0.4 s), and never longer than the server keeps it."""
     estimates = Estimates()
     estimates.connect_time, estimates.keep_alive_time = 0.2, 5.0
-    assert Politeness().holds(0.4, estimates)
-    assert not Politeness().holds(0.41, estimates)
+    assert estimates.is_worth_holding(0.4)
+    assert not estimates.is_worth_holding(0.41)
     estimates.keep_alive_time = 0.1
-    assert not Politeness().holds(0.2, estimates)
+    assert not estimates.is_worth_holding(0.2)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_a_host_may_have_a_delay_of_its_own() -> None:
     waits = {"http://quick.example:8080": 0.1, "https://[::1]": 2.0, "http://other.example": 1.0}
     for key, wait in waits.items():
         frontier.push([Entry(f"{key}/")])
-        frontier.rest(key, 10.0, 0.5)
+        frontier.servers.rest(key, 10.0, 0.5)
         assert frontier.server(key).ready_at == pytest.approx(10.0 + wait)
-    frontier.set_crawl_delay("http://quick.example:8080", 3.0)
+    frontier.servers.set_crawl_delay("http://quick.example:8080", 3.0)
     assert frontier.server("http://quick.example:8080").ready_at == pytest.approx(13.0)
     assert rules.longest_wait == 300.0
     assert Politeness(host_delays={"a": 1000.0}).longest_wait == 1000.0

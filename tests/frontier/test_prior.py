@@ -16,6 +16,7 @@ from crawlproject.frontier.learning.prior import (
     Population,
     Prior,
 )
+from tests.frontier.invariants import check
 
 times = st.floats(0.001, 30)
 
@@ -82,7 +83,7 @@ def test_new_servers_take_what_others_taught() -> None:
         frontier.record(
             Measurement("http://a.example", float(now), status=200, connect_time=0.01, response_time=0.02, fetch_time=0)
         )
-    frontier.check()
+    check(frontier)
     assert frontier.server("http://b.example").estimates.response_time < before / 2
 
 

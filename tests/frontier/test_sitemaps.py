@@ -16,6 +16,7 @@ from crawlproject.frontier import (
 )
 from crawlproject.frontier.learning.look_ahead import LookAhead
 from crawlproject.frontier.learning.sitemaps import DECAY, PRIOR_URLS, PRIOR_WEIGHT, Sitemaps
+from tests.frontier.invariants import check
 
 A, B = "http://a.example", "http://b.example"
 SITEMAP = f"{A}/sitemap.xml"
@@ -35,7 +36,7 @@ def fetch_all(frontier: Frontier, now: float = 0.0) -> list[str]:
     while (session := frontier.open_session(now)) is not None:
         urls.append(frontier.next_url(session, now).url)
         frontier.close_session(session, now)
-        frontier.check()
+        check(frontier)
     return urls
 
 
@@ -170,7 +171,7 @@ def test_every_sitemap_is_handed_out_once(policy: str, done: list[tuple[str, obj
                 frontier.push_sitemap(Entry(url))
             else:
                 frontier.push([Entry(url, quality)], what)
-        frontier.check()
+        check(frontier)
     taken += fetch_all(frontier, now=100.0)
     assert sorted(taken) == sorted(pushed)
     assert len(frontier._expectations.sitemaps) == 0

@@ -111,7 +111,7 @@ BY_SERVER: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "CopyRun": (copy_run, lambda state: CopyRun.from_state(StateReader("x", state))),
     "SharedPages": (shared_pages, lambda state: SharedPages.from_state(StateReader("x", state))),
     "FileKinds": (file_kinds, lambda state: FileKinds.from_state(StateReader("x", state))),
-    "VisitIds": (visit_ids, lambda state: VisitIds.from_state(StateReader("x", state))),
+    "VisitIds": (visit_ids, lambda state: VisitIds(**state)),
     "Pattern": (pattern, Pattern.from_state),
     "ServerGuard": (guard, lambda state: ServerGuard.from_state(StateReader("x", state))),
 }
@@ -155,11 +155,11 @@ OVERALL: dict[str, tuple[Callable[[], Any], Callable[[], Any], tuple[str, ...]]]
     "Backlog": (lambda: filled(Backlog(), ("_last",), _gaps=1.5, _weight=2.5, _waiting=3), Backlog, ()),
     "Expectations": (
         lambda: filled(
-            Expectations(QualityFirst()),
+            Expectations(learns_prior=False, looks_ahead=False),
             ("backlog", "sitemaps", "prior", "look_ahead"),
             _unused={"prior": prior().to_state(), "look_ahead": {"gain_sum": 1.5}},
         ),
-        lambda: Expectations(QualityFirst()),
+        lambda: Expectations(learns_prior=False, looks_ahead=False),
         (),
     ),
 }
@@ -196,7 +196,7 @@ STORED: dict[str, Any] = {
     "found": link_yield(),
     "given_up": True,
     "guard": guard(),
-    "guarded": "copies",
+    "demoted_because": "copies",
     "last_error": "refused",
     "pages": 5,
     "ready_at": 6.5,
@@ -205,7 +205,7 @@ STORED: dict[str, Any] = {
 
 #: Attributes of ``Server`` that are not stored: made from those that are, or of this run's sessions.
 DERIVED = {
-    *("away_wait", "bonus", "limit", "moving_quality", "page_time", "request_wait", "urgency", "worth"),
+    *("away_wait", "bonus", "limit", "rerank_above", "page_time", "request_wait", "urgency", "worth"),
     *("full", "group", "heap_item", "last_end", "parked", "session", "state"),
 }
 

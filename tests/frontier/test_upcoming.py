@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from crawlproject.frontier import Entry, Frontier, Measurement, Politeness, QualityFirst
 from crawlproject.frontier.queues.heap import HeapItem, LazyHeap
+from tests.frontier.invariants import check
 
 POLITE = Politeness(mode="session", factor=0, min_delay=5, max_delay=5)
 
@@ -45,7 +46,7 @@ def test_upcoming_servers_are_those_that_get_the_next_sessions(qualities: list[i
     frontier = Frontier(QualityFirst(), POLITE)
     frontier.push(Entry(f"http://s{quality}.test/", float(quality)) for quality in qualities)
     upcoming = frontier.upcoming(count, 0.0)
-    frontier.check()
+    check(frontier)
     opened = [frontier.open_session(0.0) for _ in range(min(count, len(qualities)))]
     assert upcoming == [session.server.key for session in opened]
 
@@ -70,7 +71,7 @@ def test_servers_that_rest_come_after_those_that_are_ready() -> None:
     assert frontier.upcoming(9, 10.0) == ["http://c.test", "http://a.test", "http://b.test"]
     assert frontier.upcoming(2, 10.0) == ["http://c.test", "http://a.test"]
     assert frontier.upcoming(9, 6.5) == ["http://c.test", "http://a.test"]
-    frontier.check()
+    check(frontier)
 
 
 def test_best_server_of_a_group_that_rests_stands_for_it() -> None:

@@ -166,8 +166,8 @@ def fail(frontier: Frontier, key: str) -> None:
 
 def delay(frontier: Frontier, key: str) -> None:
     frontier.record(Measurement(key, 0.0, status=200))
-    frontier.set_crawl_delay(key, 30.0)
-    frontier.rest(key, 0.0, 0.1)
+    frontier.servers.set_crawl_delay(key, 30.0)
+    frontier.servers.rest(key, 0.0, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -176,9 +176,12 @@ def delay(frontier: Frontier, key: str) -> None:
         (lambda f: fail(f, A), f"1 server rests; next {A} in 4 s (connection refused)"),
         (lambda f: [fail(f, A), fail(f, A)], f"1 server rests; next {A} in 9 s (connection refused, 2 times in a row)"),
         (lambda f: delay(f, A), f"1 server rests; next {A} in 29 s (Crawl-delay 30 s)"),
-        (lambda f: f.back_off(A, 0.0, 1, error="robots.txt: status 503"), "in 4 s (robots.txt: status 503)"),
-        (lambda f: [f.back_off(A, 0.0, 5), fail(f, B)], f"2 servers rest; next {B} in 4 s (connection refused)"),
-        (lambda f: f.rest(A, 0.0, 10.0), f"next {A} in 49 s (polite wait)"),
+        (lambda f: f.servers.back_off(A, 0.0, 1, error="robots.txt: status 503"), "in 4 s (robots.txt: status 503)"),
+        (
+            lambda f: [f.servers.back_off(A, 0.0, 5), fail(f, B)],
+            f"2 servers rest; next {B} in 4 s (connection refused)",
+        ),
+        (lambda f: f.servers.rest(A, 0.0, 10.0), f"next {A} in 49 s (polite wait)"),
     ],
 )
 def test_crawl_says_for_whom_it_waits(rest: Callable[[Frontier], object], words: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crawlproject.frontier import POLICIES, CapacityBased
+from crawlproject.frontier import POLICIES, CapacityBased, Policy
 from crawlproject.simulation.crawl import CrawlOptions
 from crawlproject.simulation.experiment import (
     ESTIMATES,
@@ -27,10 +27,8 @@ SMALL = SyntheticSpec(servers=20, pages=300)
 SMALL_EXPERIMENT = Experiment((SMALL, replace(SMALL, seed=2)), ("pagerank", "zipf"), options=CrawlOptions(sessions=4))
 
 
-class SlowestFirst:
+class SlowestFirst(Policy):
     """A policy of one's own: it has what the documentation asks for, and nothing else."""
-
-    by_quality = True
 
     def rank(self, server) -> float:
         return server.estimates.response_time

@@ -20,6 +20,7 @@ from crawlproject.frontier import (
 )
 from crawlproject.storage import DiskFrontierStore, DiskStore, StoreError, StoreLabel
 from crawlproject.storage.rocks import Batch
+from tests.frontier.invariants import check
 
 SERVERS = [f"http://{name}.example" for name in "abc"]
 POLITENESS = Politeness(mode="session", factor=1, min_delay=0, max_delay=5)
@@ -139,14 +140,14 @@ class Both:
         self.drop()
         self.commit()
         for frontier in self.frontiers:  # a server's bonus is looked up when it is ranked, as a restart does for all
-            for server in frontier.servers():
+            for server in frontier.servers:
                 frontier._expectations.update(server)
-            frontier._servers.expect_afresh()
+            frontier._rank_again()
         old = self.disk.frontier
         self.disk.reopen(now=self.now)
         new = self.disk.frontier
         assert len(new) == len(old) + self.unacknowledged
-        for server in old.servers():
+        for server in old.servers:
             again = new.server(server.key)
             assert again is not None
             assert (again.limit, again.page_time, again.bonus) == (server.limit, server.page_time, server.bonus)
@@ -164,7 +165,7 @@ def test_frontier_on_disk_behaves_like_the_one_in_memory(policy: type[Policy], s
         names = {"give back": "give_back", "raise": "raise_"}
         for name, *args in steps:
             getattr(both, names.get(name, name))(*args)
-            both.disk.frontier.check()
+            check(both.disk.frontier)
             if name == "reopen":
                 break
         both.disk.store.close()
@@ -256,7 +257,7 @@ def test_servers_keep_their_numbers(disk: OnDisk) -> None:
     disk.store.commit()
     disk.reopen()
     assert len(disk.frontier) == 30
-    disk.frontier.check()
+    check(disk.frontier)
     disk.store.close()
 
 
@@ -265,8 +266,8 @@ def test_copies_and_demotion_survive_a_restart(tmp_path: Path) -> None:
     disk = OnDisk(tmp_path / "frontier")
     disk.frontier.push([Entry(f"{SERVERS[0]}/1", 1.0)])
     for copy in (True, True, False):
-        disk.frontier.learn_content(SERVERS[0], copy=copy)
-    disk.frontier.demote(SERVERS[0], 0.5)
+        disk.frontier.servers.learn_content(SERVERS[0], copy=copy)
+    disk.frontier.servers.demote(SERVERS[0], 0.5)
     disk.store.commit()
     before = disk.frontier.server(SERVERS[0])
     disk.reopen()

@@ -18,7 +18,6 @@ from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Poli
 from crawlproject.frontier.guard.copies import MIN_SHARED
 from crawlproject.frontier.guard.judge import Guard, GuardedPage
 from crawlproject.frontier.guard.watched_patterns import GuardLimits
-from crawlproject.frontier.sift import set_guarded
 from crawlproject.options.links import LinkOptions
 from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
 
@@ -46,16 +45,16 @@ def fetch(frontier: Frontier, key: str, *, seconds: float = 0.1, failed: bool = 
 def copies(frontier: Frontier, count: int) -> None:
     """Pages of ``B`` that are the same in their place on ``A``."""
     for _ in range(count):
-        frontier.learn_content(A, copy=False)
-        frontier.learn_content(B, copy=True)
-        if frontier.learn_shared(B, A) is not None:
-            frontier.demote(B, 0.1)
+        frontier.servers.learn_content(A, copy=False)
+        frontier.servers.learn_content(B, copy=True)
+        if frontier.servers.learn_shared(B, A) is not None:
+            frontier.servers.demote(B, 0.1)
 
 
-def set_guarded_(frontier: Frontier) -> None:
+def rank_last(frontier: Frontier) -> None:
     server = frontier.server(A)
     assert server is not None
-    set_guarded(frontier, server, "copies")
+    frontier.servers.rank_last(server, "copies")
 
 
 def of_new(frontier: Frontier) -> tuple[float, float]:
@@ -64,7 +63,7 @@ def of_new(frontier: Frontier) -> tuple[float, float]:
         frontier.push([Entry(f"{NEW}/", 1.0)])
     server = frontier.server(NEW)
     assert server is not None
-    frontier._servers.expect(server)
+    frontier.servers.expect(server)
     return server.estimates.response_time, server.bonus
 
 
@@ -98,7 +97,7 @@ def judge(frontier: Frontier, pages: int) -> GuardedPage:
         page = guard.page(f"{A}/p/{number}", lambda: frozenset((2, 4)))
         assert page is not None
         page.learn([f"{A}/p/{number + 1}"])
-    frontier.changed(server)
+    frontier.servers.changed(server)
     assert page is not None
     return page
 
@@ -110,7 +109,7 @@ def show_ids(frontier: Frontier) -> None:
         page = guard.page(f"{A}/?sid=abcdefg{number}", frozenset)
         assert page is not None
         page.observe(f"{A}/?sid=abcdefg{number}", [f"{A}/{n}?sid=hijklmn{number}" for n in range(3)])
-        frontier.changed(page.server)
+        frontier.servers.changed(page.server)
 
 
 def files(frontier: Frontier, media: str, count: int = 3) -> None:
@@ -133,17 +132,17 @@ LEARNED: dict[str, tuple[Learn, Learn]] = {
     "requests per connection": (lambda f: [fetch(f, A) for _ in range(9)], of("estimates.requests_per_connection")),
     "failures": (lambda f: fetch(f, A, failed=True), of("failures")),
     "polite wait": (lambda f: fetch(f, A, seconds=2.0), of("ready_at")),
-    "crawl delay": (lambda f: f.set_crawl_delay(A, 7.0), lambda f: f.server(A).wait_after(0.0, POLITENESS)),
+    "crawl delay": (lambda f: f.servers.set_crawl_delay(A, 7.0), lambda f: f.server(A).wait_after(0.0, POLITENESS)),
     "given up": (lambda f: f.give_up(A), of("given_up")),
     "copies": (lambda f: copies(f, 5), of("worth", B)),
-    "mirror": (lambda f: copies(f, MIN_SHARED), lambda f: (of("worth", B)(f), f.learn_shared(B, A))),
+    "mirror": (lambda f: copies(f, MIN_SHARED), lambda f: (of("worth", B)(f), f.servers.learn_shared(B, A))),
     "mirror, not yet sure": (
         lambda f: copies(f, MIN_SHARED // 2 - 1),
         lambda f: f.server(B).shared.count(A) / f.server(B).pages if f.server(B).shared else None,
     ),
     "circle": (
-        lambda f: [(f.learn_content(A, copy=True), f.learn_copy(A, 7)) for _ in range(5)],
-        lambda f: f.learn_copy(A, 7),
+        lambda f: [(f.servers.learn_content(A, copy=True), f.servers.learn_copy(A, 7)) for _ in range(5)],
+        lambda f: f.servers.learn_copy(A, 7),
     ),
     "pattern, dropped": (
         lambda f: judge(f, 9),
@@ -157,8 +156,8 @@ LEARNED: dict[str, tuple[Learn, Learn]] = {
         lambda f: skipped(f).factor(f"{A}/images/9.png"),
     ),
     "pages fetched": (lambda f: f.page_fetched(A, 0), of("fetched")),
-    "last error": (lambda f: f.back_off(A, 0.0, 1, error="refused"), of("last_error")),
-    "comes last": (set_guarded_, of("guarded")),
+    "last error": (lambda f: f.servers.back_off(A, 0.0, 1, error="refused"), of("last_error")),
+    "comes last": (rank_last, of("demoted_because")),
     "all servers' times": (lambda f: [fetch(f, B, seconds=3.0) for _ in range(9)], of_new),
     "what links bring": (
         lambda f: [f.push([Entry(f"{B}/{n}/{len(f)}", 9.0) for n in range(9)], A) for _ in range(5)],

@@ -19,6 +19,7 @@ from crawlproject.storage import DiskFetchedPages, DiskFrontierStore, DiskSeenSt
 from crawlproject.storage.content_file import ContentFile
 from crawlproject.storage.directory import FORMAT
 from crawlproject.storage.seen_file import SeenFile
+from tests.frontier.invariants import check
 
 if TYPE_CHECKING:
     from crawlproject.frontier import Policy
@@ -63,7 +64,7 @@ class Opened:
     def found(self) -> dict[str, Any]:
         """All that ``expected.json`` has; it fetches every URL, in memory."""
         frontier = self.frontier
-        found: dict[str, Any] = {"servers": {server.key: learned(frontier, server) for server in frontier.servers()}}
+        found: dict[str, Any] = {"servers": {server.key: learned(frontier, server) for server in frontier.servers}}
         found["order"] = order(frontier)
         frontier.push([Entry(f"{NEW}/", 1.0)])
         new = frontier.server(NEW)
@@ -108,7 +109,7 @@ def learned(frontier: Frontier, server: Server) -> dict[str, Any]:
         "fetched": server.fetched,
         "pages": server.pages,
         "copies": server.copies,
-        "demoted": server.guarded,
+        "demoted": server.demoted_because,
         "shared": [shared.is_mirror, shared.count(PLAIN), shared.count(FORUM)] if shared else None,
         "refused": guard.refused if guard else 0,
         "listed": guard.listed if guard else 0,
@@ -173,8 +174,8 @@ def test_an_upgraded_store_is_written_as_this_version_does(archive: Path, tmp_pa
     folder = tmp_path / "frontier"
     shutil.copytree(archive / name, folder)
     opened = Opened(folder, policy)
-    for server in opened.frontier.servers():
-        opened.frontier.changed(server)
+    for server in opened.frontier.servers:
+        opened.frontier.servers.changed(server)
     opened.store.commit()
     opened.store.close()
     opened = Opened(folder, policy)
@@ -195,7 +196,7 @@ def test_an_older_store_goes_on(archive: Path, tmp_path: Path, name: str) -> Non
     opened.store.close()
     opened = Opened(folder, policy)
     assert len(opened.frontier) == len(queued) - 50
-    opened.frontier.check()
+    check(opened.frontier)
     fetched += [row[0] for row in order(opened.frontier)]
     opened.store.close()
     assert sorted(fetched) == sorted(queued)

@@ -5,16 +5,15 @@ Both records are stored with their server.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-    from crawlproject.frontier.server import Server
     from crawlproject.frontier.state import StateReader
 
-#: Copies of one content, since the last content that is new in the run, from which on they may be a circle.
+#: Copies of one content since a server last showed one not met in its run: from then on they may be a circle.
 MIN_TIMES = 20
 #: Contents watched per server.
 MAX_CONTENTS = 64
@@ -111,7 +110,26 @@ def is_circle(url: str, links: Iterable[str | None]) -> bool:
     return False
 
 
-def learn_shared(server: Server, first: Server) -> Server | None:
+class HasSharedPages(Protocol):
+    """A server, as far as it is compared with others."""
+
+    shared: SharedPages | None
+
+    @property
+    def key(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def pages(self) -> int:
+        """Pages whose content was looked at."""
+        ...
+
+
+T = TypeVar("T", bound=HasSharedPages)
+
+
+def learn_shared(server: T, first: T) -> T | None:
     """A page of ``server`` is the same as the one in its place on ``first``, which had it first. O(1).
 
     Returns the one that this shows to be a mirror of the other, once: the one of more copies, ``server`` if they have

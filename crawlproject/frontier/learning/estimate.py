@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from crawlproject.frontier.learning.prior import Prior
-    from crawlproject.frontier.session import Measurement, Session
+    from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.state import StateReader
 
 SMOOTHING = 0.8  # Cao 2003, §4: weight α of the old value
@@ -91,8 +91,16 @@ class Estimates:
         speedup = PERSISTENT_SPEEDUP if self.persistent else 1.0
         return 2 * self.connect_time + pages * self.response_time / speedup + max(0, pages - 1) * wait
 
-    def learn(self, m: Measurement, session: Session | None, prior: Prior | None) -> None:
-        """Take in what one request told; ``session`` is the one it was made in, as it stood before it.
+    def is_worth_holding(self, wait: float) -> bool:
+        """Whether to keep a connection open for ``wait`` rather than to release it and connect again.
+
+        Release when the wait is longer than reconnecting (close + open, 2 x connect time) or than the
+        server keeps an idle connection.
+        """
+        return wait <= min(2 * self.connect_time, self.keep_alive_time)
+
+    def learn(self, m: Measurement, carried: int, last_end: float, prior: Prior | None) -> None:
+        """Take in what one request told; before it, its session ``carried`` so many and rested from ``last_end`` on.
 
         Times are smoothed as in the paper, or weighed against all servers' where there is a ``prior``.
         """
@@ -113,8 +121,8 @@ class Estimates:
             self.requests_per_connection = m.connection_requests
         elif m.connection_requests > self.requests_per_connection:
             self.requests_per_connection = m.connection_requests  # it carries more than assumed
-        elif session is not None and m.connect_time is not None:
-            self.learn_close(session.carried, m.now - m.fetch_time - session.last_end)
+        elif m.connect_time is not None:
+            self.learn_close(carried, m.now - m.fetch_time - last_end)
 
     def _update_times(self, m: Measurement, prior: Prior) -> None:
         if m.connect_time is not None:

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from crawlproject.frontier.learning.backlog import Backlog
 from crawlproject.frontier.learning.estimate import NEW_CONNECT_TIME, NEW_RESPONSE_TIME
-from crawlproject.frontier.learning.look_ahead import LookAhead
+from crawlproject.frontier.learning.look_ahead import LinkYield, LookAhead
 from crawlproject.frontier.learning.prior import Prior
 from crawlproject.frontier.learning.sitemaps import Sitemaps
 
 if TYPE_CHECKING:
+    from collections.abc import Sized
+
     from crawlproject.frontier.entry import Entry
-    from crawlproject.frontier.policy import Policy
-    from crawlproject.frontier.server import Server
+    from crawlproject.frontier.learning.estimate import Estimates
     from crawlproject.frontier.state import StateReader
+
+
+class PredictedServer(Protocol):
+    """What predictions read of a server, and set."""
+
+    estimates: Estimates
+    found: LinkYield | None
+    bonus: float
+    urgency: float
+    away_wait: float
+
+    @property
+    def urls(self) -> Sized:
+        """Its queue."""
+        ...
 
 
 class Expectations:
@@ -23,9 +39,9 @@ class Expectations:
     The prior and the gain of links are learned only if the policy uses them.
     """
 
-    def __init__(self, policy: Policy) -> None:
-        self.prior = Prior(NEW_CONNECT_TIME, NEW_RESPONSE_TIME) if getattr(policy, "learns_prior", False) else None
-        self.look_ahead = LookAhead() if getattr(policy, "looks_ahead", False) else None
+    def __init__(self, *, learns_prior: bool, looks_ahead: bool) -> None:
+        self.prior = Prior(NEW_CONNECT_TIME, NEW_RESPONSE_TIME) if learns_prior else None
+        self.look_ahead = LookAhead() if looks_ahead else None
         self.sitemaps = Sitemaps(self.look_ahead)
         self.backlog = Backlog()
         self._unused: dict[str, Any] = {}  # stored by a run whose policy asks for more
@@ -60,7 +76,7 @@ class Expectations:
         """Whether ranks depend on what is learned over all servers."""
         return self.prior is not None or self.look_ahead is not None
 
-    def meet(self, server: Server) -> bool:
+    def meet(self, server: PredictedServer) -> bool:
         """Predict the times of a server never contacted from all others; whether this changed them. O(1)."""
         self.update(server)
         estimates, prior = server.estimates, self.prior
@@ -70,7 +86,7 @@ class Expectations:
         estimates.connect_time, estimates.response_time = prior.unmet
         return before != prior.unmet
 
-    def update(self, server: Server) -> None:
+    def update(self, server: PredictedServer) -> None:
         """Set the bonus and the urgency of ``server``. O(1)."""
         if self.look_ahead is not None:
             server.bonus = self.look_ahead.bonus(server.found)
@@ -86,12 +102,13 @@ class Expectations:
         self.sitemaps.given_back(entry)
         self.backlog.given_back(waiting)
 
-    def learn_source(self, server: Server, new: int, sitemap_gain: float | None) -> None:
+    def learn_source(self, server: PredictedServer, new: int, sitemap_gain: float | None) -> None:
         """A page of ``server`` showed ``new`` new URLs, or a sitemap URLs of ``sitemap_gain``. O(1)."""
         if sitemap_gain is not None:
             self.sitemaps.learn(sitemap_gain)
         elif self.look_ahead is not None:
-            self.look_ahead.learn_page(server, new)
+            server.found = server.found or LinkYield()
+            self.look_ahead.learn_page(server.found, new)
         self.update(server)
 
     def is_outdated(self, servers: int) -> bool:

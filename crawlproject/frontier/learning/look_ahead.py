@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from typing import Self
 
-    from crawlproject.frontier.server import Server
     from crawlproject.frontier.state import StateReader
 
 SERVER_DECAY = 0.97  # per page of the server
@@ -87,9 +86,8 @@ class LookAhead:
         """g: what a new URL is worth beyond its time."""
         return self._gain / self._weight if self._weight else 0.0
 
-    def learn_page(self, server: Server, new: int) -> None:
-        """A page of ``server`` showed so many new URLs. O(1)."""
-        found = server.found = server.found or LinkYield()
+    def learn_page(self, found: LinkYield, new: int) -> None:
+        """A page of the server that ``found`` is of showed so many new URLs. O(1)."""
         bucket = found.visits.bit_length()
         while len(self._buckets) <= bucket:
             self._buckets.append([0.0, 0.0])

@@ -1,14 +1,13 @@
-"""What the frontier requires of a server's URL queue, and a durable frontier of its store."""
+"""What the frontier requires of a server's URL queue, and a stored queue of its store."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from crawlproject.frontier.entry import Entry
-    from crawlproject.frontier.server import Server
 
 
 class ServerUrls(Protocol):
@@ -95,20 +94,4 @@ class UrlRows(Protocol):
 
     def after(self, server: int, sort_key: bytes, count: int) -> list[bytes]:
         """The first ``count`` sort keys behind ``sort_key``, in order."""
-        ...
-
-
-class FrontierStore(Protocol):
-    """Keeps a frontier after the process ends. Implemented in ``storage``."""
-
-    def open_queue(self, key: str) -> ServerUrls:
-        """An empty queue for the new server ``key``."""
-        ...
-
-    def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
-        """The quality of these URLs (server, path) is about to be raised, if they are queued."""
-        ...
-
-    def changed(self, server: Server) -> None:
-        """Something about ``server`` has changed besides its URLs. O(1)."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isclose
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.server import ServerState
+from crawlproject.frontier.states import ServerState
 
 if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def check(frontier: Frontier) -> None:
     """Assert every invariant of ``frontier``. O(n log n)."""
     queue = frontier._queue
-    servers = list(frontier.servers())
+    servers = list(frontier.servers)
     by_state: dict[ServerState, list[Server]] = {state: [] for state in ServerState}
     for server in servers:
         server.urls.check()

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier
+from crawlproject.frontier.frontier import REWRITE_STEP
 from crawlproject.frontier.queues.stored_queue import StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue
-from crawlproject.frontier.sift import STEP, set_guarded, sift, sift_in_steps
 from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
+from tests.frontier.invariants import check
 
 A, B = "http://a.example", "http://b.example"
 
@@ -65,8 +66,8 @@ def test_urls_are_dropped_replaced_and_kept(opened: Callable[[], Frontier]) -> N
         number = int(entry.url.rpartition("/")[2])
         return None if number % 2 else entry._replace(url=f"{A}/four") if number == 4 else entry
 
-    assert sift(frontier, frontier.server(A), judge) == 49
-    frontier.check()
+    assert frontier.rewrite_queue(frontier.server(A), judge) == 49
+    check(frontier)
     frontier.acknowledge(out)
     frontier.close_session(session, 0.0)
     assert len(frontier) == 51
@@ -80,8 +81,8 @@ def test_a_queue_can_be_emptied(opened: Callable[[], Frontier]) -> None:
     """Then nothing waits."""
     frontier = opened()
     frontier.push([Entry(f"{A}/{n}") for n in range(10)])
-    assert sift(frontier, frontier.server(A), lambda _: None) == 10
-    frontier.check()
+    assert frontier.rewrite_queue(frontier.server(A), lambda _: None) == 10
+    check(frontier)
     frontier = opened()
     assert (len(frontier), frontier.open_session(0.0)) == (0, None)
 
@@ -99,15 +100,15 @@ def test_what_the_guard_knows_outlives_the_process(opened: Callable[[], Frontier
         guard.page(f"{A}/item/{number}", lambda: shown).learn([f"{A}/item/{number + 1}", f"{A}/item/{number + 9}"])
     frontier.server(A).guard.spend("/edit?t")
     frontier.server(A).guard.visit_ids.learned = ["visit"]
-    frontier.learn_content(A, copy=True)
-    set_guarded(frontier, frontier.server(A), "copies")
+    frontier.servers.learn_content(A, copy=True)
+    frontier.servers.rank_last(frontier.server(A), "copies")
     known = frontier.server(A).guard.to_state()["patterns"]
     frontier = opened()
     server = frontier.server(A)
     assert known == server.guard.to_state()["patterns"] == [["/item/#", 4, 0, 2, 1, 2, 2, 0, 0, "AgAAAAQAAAAGAAAA"]]
     assert server.guard.patterns["/item/#"].marks.tolist() == [2, 4, 6]
     assert (server.guard.spent, server.guard.visit_ids.learned) == (["/edit?t"], ["visit"])
-    assert (server.pages, server.copies, server.guarded) == (1, 1, "copies")
+    assert (server.pages, server.copies, server.demoted_because) == (1, 1, "copies")
     assert next(url for url, _ in fetch_all(frontier)) == f"{B}/"
     assert frontier.server(B).guard is None
 
@@ -115,15 +116,19 @@ def test_what_the_guard_knows_outlives_the_process(opened: Callable[[], Frontier
 def test_long_queue_is_gone_through_in_steps(opened: Callable[[], Frontier]) -> None:
     """100,000 URLs took the event loop 2.8 s; between the steps the server is asked, and nothing is lost."""
     frontier = opened()
-    count = 2 * STEP + 9
+    count = 2 * REWRITE_STEP + 9
     frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(count)])
     server = frontier.server(A)
     assert server is not None
-    steps = sift_in_steps(frontier, server, lambda entry: entry if int(entry.url.rpartition("/")[2]) % 2 else None)
-    assert next(steps) == STEP / 2
+
+    def odd(entry: Entry) -> Entry | None:
+        return entry if int(entry.url.rpartition("/")[2]) % 2 else None
+
+    steps = frontier.rewrite_queue_in_steps(server, odd)
+    assert next(steps) == REWRITE_STEP / 2
     frontier.push([Entry(f"{A}/new", 1.0)])
-    assert sum(steps) == count // 2 + 1 - STEP / 2
-    frontier.check()
+    assert sum(steps) == count // 2 + 1 - REWRITE_STEP / 2
+    check(frontier)
     urls = [url for url, _ in fetch_all(opened())]
     assert sorted(urls) == sorted([f"{A}/new", *(f"{A}/{n}" for n in range(1, count, 2))])
 
@@ -131,7 +136,7 @@ def test_long_queue_is_gone_through_in_steps(opened: Callable[[], Frontier]) -> 
 def test_a_step_reads_no_more_than_it_judges(opened: Callable[[], Frontier], monkeypatch: pytest.MonkeyPatch) -> None:
     """To read all of 60,000 URLs with the first step took the event loop 0.3 s."""
     frontier = opened()
-    frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(5 * STEP)])
+    frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(5 * REWRITE_STEP)])
     server = frontier.server(A)
     assert server is not None
     read = [0]
@@ -145,21 +150,21 @@ def test_a_step_reads_no_more_than_it_judges(opened: Callable[[], Frontier], mon
 
     monkeypatch.setattr(UrlQueue, "best", counting(UrlQueue.best))
     monkeypatch.setattr(StoredUrlQueue, "_entry", counting(StoredUrlQueue._entry))
-    steps = sift_in_steps(frontier, server, lambda entry: None)
-    assert next(steps) == STEP
-    assert STEP <= read[0] <= STEP + 10
-    assert sum(steps) == 4 * STEP
+    steps = frontier.rewrite_queue_in_steps(server, lambda entry: None)
+    assert next(steps) == REWRITE_STEP
+    assert REWRITE_STEP <= read[0] <= REWRITE_STEP + 10
+    assert sum(steps) == 4 * REWRITE_STEP
     assert len(server.urls) == 0
 
 
 def test_sifting_that_is_broken_off_loses_nothing(opened: Callable[[], Frontier]) -> None:
     """What was kept is queued again."""
     frontier = opened()
-    frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(2 * STEP)])
+    frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(2 * REWRITE_STEP)])
     server = frontier.server(A)
     assert server is not None
-    steps = sift_in_steps(frontier, server, lambda entry: entry)
+    steps = frontier.rewrite_queue_in_steps(server, lambda entry: entry)
     next(steps)
     steps.close()
-    frontier.check()
-    assert len(fetch_all(opened())) == 2 * STEP
+    check(frontier)
+    assert len(fetch_all(opened())) == 2 * REWRITE_STEP

@@ -1,0 +1,153 @@
+"""The states of a server and of a session, and the only steps between them; any other step raises.
+
+A server (scheme + host + port); ``ServerQueue`` takes each step, and keeps the server in the heap of its state:
+
+========  ===============================================  =======================
+state     meaning                                          kept in
+========  ===============================================  =======================
+idle      no URL queued                                    no heap
+ready     URLs queued, may be asked now                    a heap by rank
+resting   URLs queued, may not be asked before a time      a heap by that time
+waiting   as ready, but its politeness group is busy       its group's heap by rank
+leased    has a session                                    no heap
+========  ===============================================  =======================
+
+=========  =======  =======  =======  =======  =========  =======  =======
+from       empty    rest     due      lease    set aside  recall   release
+=========  =======  =======  =======  =======  =========  =======  =======
+idle       idle     resting  ready
+ready      idle     resting           leased   waiting
+resting    idle     resting  ready
+waiting    idle     resting  waiting                      ready
+leased                                                             idle
+=========  =======  =======  =======  =======  =========  =======  =======
+
+A ready server that gets more URLs stays as it is; only its rank changes.  A released one is idle only until its URLs
+and its polite wait have put it where it belongs.  Given up and full are
+no states: the URLs of such a server are dropped, so it is idle once its session has ended.
+
+A session (one connection); ``Dispatcher`` takes the steps while it is open, ``Frontier`` parks, resumes and closes it:
+
+=========  =============================================================
+state      meaning
+=========  =============================================================
+free       no request under way: the dispatcher will look at it
+busy       a request is under way
+held       waits politely between two requests
+lingering  its server has no URL: waits for the links of its last page
+parked     its connection is open and idle, its server is not leased
+closed     its connection is closed, or will be at once
+=========  =============================================================
+
+=========  ======  ======  =======  =========  ======  ======  ======  =======  =======
+from       ask     end     hold     linger     wake    park    resume  close    expire
+=========  ======  ======  =======  =========  ======  ======  ======  =======  =======
+free       busy            held     lingering          parked          closed
+busy               free                                                closed
+held                                           free                    closed
+lingering                                      free                    closed
+parked                                                         free             closed
+closed             closed
+=========  ======  ======  =======  =========  ======  ======  ======  =======  =======
+
+A request may end after its session was closed: at the end of a crawl.  That a session must end (``Session.ending``) is
+no state: it holds until its request is over, and for parked ones, too.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class IllegalStepError(ValueError):
+    """A step that the tables do not have."""
+
+
+class ServerState(StrEnum):
+    """Where a server stands."""
+
+    IDLE = "idle"
+    READY = "ready"
+    RESTING = "resting"
+    WAITING = "waiting"
+    LEASED = "leased"
+
+
+class ServerEvent(StrEnum):
+    """What happens to a server."""
+
+    EMPTY = "empty"  # no URL is queued
+    REST = "rest"  # URLs are queued, its polite wait has not ended
+    DUE = "due"  # URLs are queued, its polite wait has ended
+    LEASE = "lease"
+    SET_ASIDE = "set aside"  # its politeness group is busy or rests
+    RECALL = "recall"  # its politeness group is free again
+    RELEASE = "release"
+
+
+class SessionState(StrEnum):
+    """Where a session stands."""
+
+    FREE = "free"
+    BUSY = "busy"
+    HELD = "held"
+    LINGERING = "lingering"
+    PARKED = "parked"
+    CLOSED = "closed"
+
+
+class SessionEvent(StrEnum):
+    """What happens to a session."""
+
+    ASK = "ask"
+    END = "end"  # of its request
+    HOLD = "hold"
+    LINGER = "linger"
+    WAKE = "wake"  # what it waited for has come, or has not come in time
+    PARK = "park"
+    RESUME = "resume"
+    CLOSE = "close"
+    EXPIRE = "expire"  # its connection has been parked for as long as it may be, or is lost
+
+
+ServerSteps = dict[tuple[ServerState, ServerEvent], ServerState]
+SessionSteps = dict[tuple[SessionState, SessionEvent], SessionState]
+
+
+def _server_steps() -> ServerSteps:
+    idle, ready, resting, waiting, leased = ServerState
+    event = ServerEvent
+    steps: ServerSteps = {}
+    for state in (idle, ready, resting, waiting):
+        steps |= {(state, event.EMPTY): idle, (state, event.REST): resting}
+    return steps | {
+        (idle, event.DUE): ready,
+        (resting, event.DUE): ready,
+        (waiting, event.DUE): waiting,
+        (ready, event.LEASE): leased,
+        (ready, event.SET_ASIDE): waiting,
+        (waiting, event.RECALL): ready,
+        (leased, event.RELEASE): idle,
+    }
+
+
+def _session_steps() -> SessionSteps:
+    free, busy, held, lingering, parked, closed = SessionState
+    event = SessionEvent
+    steps: SessionSteps = {(state, event.CLOSE): closed for state in (free, busy, held, lingering)}
+    return steps | {
+        (free, event.ASK): busy,
+        (busy, event.END): free,
+        (closed, event.END): closed,
+        (free, event.HOLD): held,
+        (free, event.LINGER): lingering,
+        (held, event.WAKE): free,
+        (lingering, event.WAKE): free,
+        (free, event.PARK): parked,
+        (parked, event.RESUME): free,
+        (parked, event.EXPIRE): closed,
+    }
+
+
+SERVER_STEPS = _server_steps()
+SESSION_STEPS = _session_steps()
