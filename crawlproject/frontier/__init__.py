@@ -47,8 +47,8 @@ from crawlproject.frontier.queues.protocols import ServerUrls, UrlRows
 from crawlproject.frontier.queues.stored_queue import QueueRows, StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Group, Server, Session
+from crawlproject.frontier.server_table import FrontierStore
 from crawlproject.frontier.states import IllegalStepError, ServerState, SessionState
-from crawlproject.frontier.store import FrontierStore
 
 __all__ = [
     "POLICIES",

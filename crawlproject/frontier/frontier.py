@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.learning.expectation import Expectations
 from crawlproject.frontier.politeness import Politeness
-from crawlproject.frontier.server_queue import ServerQueue
-from crawlproject.frontier.server_table import ServerTable
+from crawlproject.frontier.server_table import ServerQueue, ServerTable
 from crawlproject.frontier.states import SessionEvent, SessionState
 from crawlproject.urls.server_key import server_key
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.queues.protocols import ServerUrls
     from crawlproject.frontier.server import Server, Session
-    from crawlproject.frontier.store import FrontierStore
+    from crawlproject.frontier.server_table import FrontierStore
 
 #: Arrival numbers start here, so that an entry given back can be put before all others of its quality.
 FIRST_ARRIVAL = 1 << 39

@@ -111,7 +111,7 @@ BY_SERVER: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "CopyRun": (copy_run, lambda state: CopyRun.from_state(StateReader("x", state))),
     "SharedPages": (shared_pages, lambda state: SharedPages.from_state(StateReader("x", state))),
     "FileKinds": (file_kinds, lambda state: FileKinds.from_state(StateReader("x", state))),
-    "VisitIds": (visit_ids, lambda state: VisitIds(**state)),
+    "VisitIds": (visit_ids, lambda state: VisitIds.from_state(StateReader("x", state))),
     "Pattern": (pattern, Pattern.from_state),
     "ServerGuard": (guard, lambda state: ServerGuard.from_state(StateReader("x", state))),
 }
@@ -195,8 +195,8 @@ STORED: dict[str, Any] = {
     "file_kinds": file_kinds(),
     "found": link_yield(),
     "given_up": True,
-    "guard": guard(),
     "demoted_because": "copies",
+    "guard": guard(),
     "last_error": "refused",
     "pages": 5,
     "ready_at": 6.5,
@@ -205,7 +205,7 @@ STORED: dict[str, Any] = {
 
 #: Attributes of ``Server`` that are not stored: made from those that are, or of this run's sessions.
 DERIVED = {
-    *("away_wait", "bonus", "limit", "rerank_above", "page_time", "request_wait", "urgency", "worth"),
+    *("away_wait", "bonus", "limit", "page_time", "request_wait", "rerank_above", "urgency", "worth"),
     *("full", "group", "heap_item", "last_end", "parked", "session", "state"),
 }
 

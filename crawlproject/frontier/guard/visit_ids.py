@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self
+
+    from crawlproject.frontier.state import StateReader
 
 #: Pages that must show the sign before it is believed.
 EVIDENCE = 2
@@ -37,14 +40,21 @@ class VisitIds:
 
     __slots__ = ("_candidates", "cleared", "learned")
 
-    def __init__(self, learned: Iterable[str] = (), cleared: Iterable[str] = ()) -> None:
-        self.learned = [*learned]
-        self.cleared = [*cleared]
+    def __init__(self) -> None:
+        self.learned: list[str] = []
+        self.cleared: list[str] = []
         self._candidates: dict[str, dict[str, str]] = {}  # name -> id handed out -> page that did
 
     def to_state(self) -> dict[str, Any]:
-        """The arguments of a new one, as plain values; parameters that showed the sign once are not stored."""
+        """As plain values; parameters that showed the sign once are not stored."""
         return {"learned": self.learned, "cleared": self.cleared}
+
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """What ``to_state`` gave; raises ValueError for anything else."""
+        ids = cls()
+        ids.learned, ids.cleared = state.texts("learned"), state.texts("cleared")
+        return ids
 
     def observe(self, page: str, links: Iterable[str]) -> list[str]:
         """Learn from the canonical ``links`` of a page to its own server; the pages that made it learn a new id.

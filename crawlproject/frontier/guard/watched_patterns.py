@@ -232,7 +232,7 @@ class ServerGuard:
         guard.spent = state.texts("dropped")
         visit_ids = state.part("visit_ids")
         if visit_ids is not None:
-            guard.visit_ids = VisitIds(visit_ids.texts("learned"), visit_ids.texts("cleared"))
+            guard.visit_ids = VisitIds.from_state(visit_ids)
         return guard
 
     def watch(self, name: str) -> Pattern:

@@ -18,14 +18,22 @@ if TYPE_CHECKING:
     from crawlproject.frontier.state import StateReader
 
 
-class PredictedServer(Protocol):
-    """What predictions read of a server, and set."""
+class ExpectedServer(Protocol):
+    """What is read of a server, and set, to predict more of it."""
 
-    estimates: Estimates
-    found: LinkYield | None
     bonus: float
+    found: LinkYield | None
     urgency: float
-    away_wait: float
+
+    @property
+    def away_wait(self) -> float:
+        """Polite wait between two requests, where it is spent not connected."""
+        ...
+
+    @property
+    def estimates(self) -> Estimates:
+        """What was measured."""
+        ...
 
     @property
     def urls(self) -> Sized:
@@ -76,7 +84,7 @@ class Expectations:
         """Whether ranks depend on what is learned over all servers."""
         return self.prior is not None or self.look_ahead is not None
 
-    def meet(self, server: PredictedServer) -> bool:
+    def meet(self, server: ExpectedServer) -> bool:
         """Predict the times of a server never contacted from all others; whether this changed them. O(1)."""
         self.update(server)
         estimates, prior = server.estimates, self.prior
@@ -86,7 +94,7 @@ class Expectations:
         estimates.connect_time, estimates.response_time = prior.unmet
         return before != prior.unmet
 
-    def update(self, server: PredictedServer) -> None:
+    def update(self, server: ExpectedServer) -> None:
         """Set the bonus and the urgency of ``server``. O(1)."""
         if self.look_ahead is not None:
             server.bonus = self.look_ahead.bonus(server.found)
@@ -102,7 +110,7 @@ class Expectations:
         self.sitemaps.given_back(entry)
         self.backlog.given_back(waiting)
 
-    def learn_source(self, server: PredictedServer, new: int, sitemap_gain: float | None) -> None:
+    def learn_source(self, server: ExpectedServer, new: int, sitemap_gain: float | None) -> None:
         """A page of ``server`` showed ``new`` new URLs, or a sitemap URLs of ``sitemap_gain``. O(1)."""
         if sitemap_gain is not None:
             self.sitemaps.learn(sitemap_gain)
