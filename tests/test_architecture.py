@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from scrapy import Request
 
+from crawlproject.backends.choice import BACKENDS
 from crawlproject.frontier import Entry, Frontier, Measurement, Politeness, QualityFirst
+from tests.contract.test_backends import Place
 from tests.crawl.crawling import IMPOLITE
 from tests.crawl.scripted_site import Answer, page, scripted_site
 from tests.processes import run_python
@@ -111,13 +113,16 @@ def test_store_is_told_what_changes() -> None:
     assert store.keys == {"http://b.example"}
 
 
-def test_backend_keeps_a_request() -> None:
-    """Packed and unpacked it is the same; what is handed out is counted."""
-    backend = example("Add a backend")["CountingBackend"]()
-    request = Request("http://a.example/", meta={"number": 1})
-    entry = Entry(request.url, payload=backend.pack(request))
-    assert backend.unpack(entry) is request
-    backend.handed_out(request, entry)
-    assert backend.under_way == 1
-    backend.given_back(request)
-    assert backend.under_way == 0
+def test_backend_keeps_a_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opened by its name, it gives back the request that it was given, and counts what is handed out."""
+    monkeypatch.setitem(BACKENDS, "memory", example("Add a backend")["CountingBackend"])
+    with Place("memory", tmp_path).open() as crawl:
+        backend: Any = crawl.backend
+        request = Request("http://a.example/", meta={"number": 1})
+        crawl.push(request)
+        entry = crawl.take()
+        assert backend.unpack(entry) is request
+        backend.handed_out(request, entry)
+        assert backend.under_way == 1
+        backend.given_back(request)
+        assert backend.under_way == 0
