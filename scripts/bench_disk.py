@@ -3,18 +3,18 @@
 
     scripts/bench_disk.py [--urls 1000000,10000000] [--servers 100000] [--rounds 5] [--scrapy 20000]
 
-For each of ``--urls`` a process fills a store with as many queued and seen URLs (``fill``) and waits until RocksDB has
-written back what that left (``settled``).  Then all are measured in turns, so that whatever else the machine does meets
-all sizes alike, the median of ``--rounds``: pages of 60 links, 48 of them seen before (``links``: three of four of
-these among 30,000 popular URLs; ``uniform``: any, so that the URL cache does not help; ``gains``: as ``links``, and the
-48 raise the quality of what waits, as ``in-links`` does), then sessions of ten pages (``pops``: lease, pop,
-measurement, acknowledgement).  A commit (fsync) each second.
-A rate is three: by the clock / by CPU time of all threads, RocksDB's too / by that of the crawl's thread.
+For each size in ``--urls``, a process fills a store with that many queued and seen URLs (``fill``) and waits until
+RocksDB has finished compaction (``settled``).  Then all sizes are measured in turns, so that other work on the machine
+affects them alike; the result is the median of ``--rounds``.  First come pages of 60 links, 48 of them seen before
+(``links``: three of four of these among 30,000 popular URLs; ``uniform``: any, so that the URL cache does not help;
+``gains``: as ``links``, and the 48 raise the quality of queued URLs, as ``in-links`` does), then sessions of ten pages
+(``pops``: lease, pop, measurement, acknowledgement).  There is a commit (fsync) each second.
+Each rate is given by the clock / by CPU time of all threads, including RocksDB's / by that of the crawl's thread.
 At the end the largest store is opened again in a new process.
 
-First ``--scrapy N`` (0: not): N links of the same kind, of 500 servers, and 2,000 pops, through the same and through
-Scrapy's RFPDupeFilter, DownloaderAwarePriorityQueue and disk queues (its default and SQLite's).  So few, because it
-keeps a file open for each server, and looks at all of them for a pop.
+``--scrapy N`` (0: off) first sends N links of the same kind, of 500 servers, and 2,000 pops through the same code and
+through Scrapy's RFPDupeFilter, DownloaderAwarePriorityQueue and disk queues (its default and SQLite's).  N is small,
+because Scrapy keeps a file open for each server and looks at all servers for each pop.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How many connections wait for DNS, with and without looking ahead: crawls of the emulated web by names.
+"""How many connections wait for DNS, with and without prefetching: crawls of the emulated web by names.
 
     scripts/bench_dns.py [--servers 400] [--pages 2000] [--sessions 32] [--delay 0.2] [--seconds 40]
                          [--time-scale 1] [--rounds 1]
 
-The name server on loopback takes ``--delay`` seconds on average: log-normal, the same for a name in each crawl.
-Each crawl stops after ``--seconds``: the slowest servers take minutes.
+The name server on loopback takes ``--delay`` seconds on average, log-normal, the same for a name in each crawl.
+Each crawl stops after ``--seconds``, because the slowest servers take minutes.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What finding duplicates costs: CPU of each step, and of whole crawls of real pages with and without it.
+"""The cost of detecting duplicates: CPU of each step, and of whole crawls of real pages with and without detection.
 
     scripts/real_web.py setup --dir DIR && scripts/real_web.py start DIR
     scripts/bench_duplicates.py DIR [--pages 2000] [--rounds 3]
 
-Steps: microseconds of CPU a page, over pages drawn from DIR, the best of the rounds.
-Crawls: the spider ``web`` on the running web, in turns with all off, with exact duplicates, with both; user and system
-time of its process a page, the best of the rounds.  They do not fetch the same pages, as copies count against servers;
-so what the steps take within a crawl is measured, too, as a share of its CPU (``inside``).
+Steps: microseconds of CPU per page, over pages drawn from DIR, the best of the rounds.
+Crawls: the spider ``web`` on the running web, in turns with everything off, with exact duplicates, and with both; user
+and system time of its process per page, the best of the rounds.  The crawls fetch different pages, because copies count
+against servers; therefore the share of the steps in a crawl's CPU is measured as well (``inside``).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""CPU per fetched page of everything that the frontier decides, by size.
+"""CPU per fetched page of all decisions of the frontier, by size.
 
     scripts/bench_policy.py [--servers 10000,20000,40000] [--urls-per-server 20] [--pages 50000] [--policies ...]
 
-For each page: the dispatcher finds the next request (stop test, closing and opening sessions), the measurement is
-recorded, three new URLs are pushed and the quality of five waiting ones is raised.  64 sessions, no polite waits, so
+For each page, the dispatcher finds the next request (stop test, closing and opening sessions), the measurement is
+recorded, three new URLs are pushed and the quality of five queued ones is raised.  64 sessions, no polite waits, so
 that all servers compete.  CPU time of this process; run it on an idle machine.
 """
 

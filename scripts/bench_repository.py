@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""What keeping pages in the repository costs: the share of a crawl's CPU, the levels of compression, the stalls.
+"""The cost of the repository: its share of a crawl's CPU, the levels of compression, the stalls.
 
     scripts/bench_repository.py crawl [--pages 2000] [--rounds 3] [--page-bytes 19000] [--links 40]
     scripts/bench_repository.py levels FOLDER [--suffix .html]
     scripts/bench_repository.py stalls FOLDER [--suffix .html]
 
-crawl   the web spider over a fast web on loopback (20 servers that answer at once), in turns without a repository,
-        with gzip and with zstd; CPU seconds (user + system) of the crawling process between the opening and the
-        closing of the spider.  "repository" is the part that was spent inside it, within the same run; the best of
-        the rounds.
-levels  CPU per record and size, over files of a folder (real pages), by level
-stalls  how long a body of a size holds up the event loop while its records are made (CPU time: on a free core)
+crawl   the web spider on a fast web on loopback (20 servers that answer at once), in turns without a repository,
+        with gzip and with zstd; CPU seconds (user + system) of the crawling process from the opening to the closing
+        of the spider, the best of the rounds.  "repository" is the part spent inside it, within the same run.
+levels  CPU per record, and size, by level, over files of a folder (real pages)
+stalls  how long the records of a body of some size hold up the event loop (CPU time, that is on an idle core)
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 
     scripts/bench_seen.py [--urls 200000] [--memory 10000000]
 
-Pages of 60 links, 80% of them seen: new URLs in order, the others drawn from all so far, the early ones more often.
-Keys alone first (the seen-set's own work, with and without cache and bloom), then whole URLs: canonical ones through
-``SeenDupeFilter.urls_are_new``, and ``RFPDupeFilter.request_seen`` on requests made beforehand and in the loop.
-``--urls``: different URLs for the times; 0: no times.  ``--memory`` fills the exact set with so many keys and prints
-the process's memory per key as it grows.  CPU time of this process; on a busy machine read the ratios.
+Pages of 60 links, 80% of them seen before: new URLs in order, the others drawn from all earlier ones, early ones more
+often.  First come keys alone (the seen-set's own work, with and without cache and Bloom filter), then whole URLs:
+canonical ones through ``SeenDupeFilter.urls_are_new``, and ``RFPDupeFilter.request_seen`` on requests created
+beforehand and in the loop.  ``--urls``: number of different URLs for the times; 0: no times.  ``--memory N`` fills the
+exact set with N keys and prints the process's memory per key as it grows.  CPU time of this process; on a busy machine
+compare ratios.
 """
 
 from __future__ import annotations

@@ -3,15 +3,15 @@
 
     scripts/bench_throughput.py [--pages 1000] [--rounds 3] [--cases stock,web]
 
-Pages of 19 kB with 40 links, on 20 servers that answer at once.  CPU seconds (user + system) of the crawling
-process between the opening and the closing of the spider, so that start-up does not count; the best of the rounds.
+Pages of 19 kB with 40 links, on 20 servers that answer at once.  CPU seconds (user + system) of the crawling process
+from the opening to the closing of the spider, so that start-up does not count; the best of the rounds.
 
-Last columns: the highest mean lag of the event loop in a second, and to how many sessions the monitor went down.
+The last columns show the highest mean lag of the event loop in a second, and the monitor's lowest limit on sessions.
 
-stock      Scrapy as it comes: its scheduler, LinkExtractor, a Request per link
+stock      Scrapy without changes: its scheduler, LinkExtractor, a Request per link
 ordinary   the same spider with only the add-on switched on
 web        this project's spider: selectolax, links in bulk
-no-near    the same without looking for near-duplicates (pages of nothing but text are their worst case)
+no-near    the same without near-duplicates (pages of nothing but text are their worst case)
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Real crawls of the emulated web, a policy each, judged by the servers' own log.
+"""Real crawls of the emulated web, one for each policy, judged by the servers' own log.
 
     scripts/compare_policies.py [--policies breadth-first,capacity] [--servers 500] [--pages 30000] [--sessions 64]
     scripts/compare_policies.py --simulated [...]
 
-``--quality pagerank|zipf``, ``--politeness session|request``, ``--time-scale``: factor on the web's response times.
+``--quality pagerank|zipf``, ``--politeness session|request``; ``--time-scale``: factor on the web's response times.
 
-Page quality is known on discovery, as in the paper (Cao 2003, figures 6 and 7).  Each policy crawls the same web.
-Columns: seconds of the crawl; share of the quality collected by 10, 20, 30 and 50% of the slowest policy's time
-and the mean over that time (area); the most connections open at once, in all and to one server; politeness
-violations; and connections in use until the frontier thins out, that is until so few servers have pages left that
-resting as politeness says they cannot keep all sessions busy.
+Page quality is known on discovery, as in the paper (Cao 2003, figures 6 and 7).  All policies crawl the same web.
+Columns: seconds of the crawl; share of the quality collected by 10, 20, 30 and 50% of the slowest policy's time, and
+its mean over that time (area); the highest number of open connections, in all and to one server; politeness violations;
+and connections in use until the frontier thins out, that is until too few servers have pages left to keep all sessions
+busy under politeness.
 
-``--simulated``: each crawl is also simulated, with the CPU time per response of the real one and with none; the areas
-under quality over time, over the span of the longer crawl, should differ by less than 5%; exit status 1 where they do
-not.  Keep the CPU column well below 50%: choose a larger ``--time-scale``.
+``--simulated``: each crawl is also simulated, with the CPU time per response of the real one and without CPU time.  The
+areas under quality over time, over the duration of the longer crawl, should differ by less than 5%; otherwise the exit
+code is 1.  Keep the CPU column well below 50%: choose a larger ``--time-scale``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Kill a crawl of the emulated web with kill -9, again and again, and count what that cost. By hand; minutes.
+"""Kill a crawl of the emulated web with kill -9, repeatedly, and count what that costs. Run by hand; takes minutes.
 
     scripts/crash_test.py [--kills 55] [--pages 5000] [--seed 1]   # default: 90 pages for each kill
 
-The crawl is started again on the same JOBDIR after every kill, and once more to its end.  By the log of the emulated
-servers every page must have been fetched, and twice only what was under way when the crawl was killed, or had ended
-less than a commit interval (and half a second for a busy machine) before.  Exit code 1 where that is not so.
+After every kill the crawl is started again on the same JOBDIR, and at last runs to its end.  By the log of the emulated
+servers, every page must have been fetched; only pages in progress at a kill, or finished less than a commit interval
+(and half a second for a busy machine) before it, may have been fetched twice.  Otherwise the exit code is 1.
 """
 
 from __future__ import annotations

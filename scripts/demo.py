@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The demonstration: crawl an emulated web on loopback and tell what was fetched, how good and how politely.
+"""The demonstration: crawl an emulated web on loopback and report what was fetched, how good and how politely.
 
-What it tells comes from the log of the emulated servers, not from the crawler.
+The report is based on the log of the emulated servers, not on the crawler's own figures.
 """
 
 from __future__ import annotations

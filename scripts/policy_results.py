@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Every row of docs/results.md: runs `scrapy simulate` for each and prints the table.
+"""Every row of docs/research/results.md: runs `scrapy simulate` for each and prints the table.
 
     scripts/policy_results.py [--graph uic.graph.npz] [--output results] [--only NAME,...] [--jobs 2]
 
-Rows whose summary is in the output folder already are not run again.  All of them take about an hour of CPU.
+Rows whose summary is already in the output folder are not run again.  All rows take about an hour of CPU.
 """
 
 from __future__ import annotations

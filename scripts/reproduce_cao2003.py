@@ -5,12 +5,12 @@
 
 3  requests per connection: how servers differ
 4  pages per second by protocol (HTTP/1.0, HTTP/1.1) and number of connections
-5  what the crawler's CPU does (real crawls only)
-6  the paper's four policies and prefix, page quality being PageRank
-7  the same, page quality following Zipf
+5  where the crawler's CPU time goes (real crawls only)
+6  the paper's four policies and prefix, with PageRank as page quality
+7  the same with Zipf quality
 
-Crawls are simulated; with --real there are also real ones of the emulated web, over loopback, in real time: about
-15 minutes for all figures.  Keep the machine free of other work meanwhile: two cores serve both the crawl and its web.
+Crawls are simulated; --real adds real ones of the emulated web, over loopback, in real time: about 15 minutes for all
+figures.  Do not run other work meanwhile: two cores serve both the crawl and its web.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Serves built static sites, one loopback address each, and counts the pages that a crawl loses with the guard on.
+"""Serves built static sites, one loopback address each, and counts the pages that a crawl loses because of the guard.
 
     scripts/site_losses.py DIR...            # a folder of built HTML each; or a file with a folder on each line
         [--timeout 1800] [--least 20] [--all] [--rest]
 
-What can be reached is counted apart from the crawler: breadth first from the home page, by ``<a>`` and ``<area>``,
-``<link rel=canonical>``, redirects and refreshes, HTML files alone.  A page is a file: a static server ignores queries.
+Reachable pages are counted independently of the crawler: breadth first from the home page, by ``<a>`` and ``<area>``,
+``<link rel=canonical>``, redirects and refreshes, HTML files only.  A page is a file: a static server ignores queries.
 Absolute links to a site's own public address are served as links to its loopback address; links to other sites are not
-followed.  ``--least``: sites with fewer reachable pages are left out.  ``--all``: a line for each site, not only for
-those with losses.  ``--rest``: also name pages that neither crawl found.
+followed.  ``--least``: sites with fewer reachable pages are skipped.  ``--all``: one line for each site, not only for
+those with losses.  ``--rest``: also name the pages that neither crawl found.
 """
 
 from __future__ import annotations

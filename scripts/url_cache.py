@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Hit rate of URL caches by size, on the links of real crawls: Broder, Najork & Wiener 2003, §5, again.
+"""Hit rate of URL caches by size, on the links of real crawls: reproduces Broder, Najork & Wiener 2003, §5.
 
     scripts/url_cache.py [--data DIR] [--sizes 64,65536] [--out DIR]
 
-Traces: the links of all pages in the order of a breadth-first crawl, each link once a page.  ``uic`` (University of
-Illinois at Chicago, 2018), whole and ("cross") what N crawler processes that share the hosts by a hash send each other,
-each process with a cache of its own; ``cnr`` (CNR, 2000), which has no hosts, whole.
+Traces: the links of all pages in the order of a breadth-first crawl, each link once per page.  ``uic`` (University of
+Illinois at Chicago, 2018), whole and ("cross") the links that N crawler processes, which share the hosts by a hash,
+send each other, each process with its own cache; ``cnr`` (CNR, 2000), which has no hosts, whole.
 
 Policies: MIN (clairvoyant; the bound), LRU, CLOCK, RANDOM, STATIC and INFINITE.  STATIC has the most popular URLs of
-the trace.  The paper has them in the cache from the start (column "preloaded"), so that even a first request is a hit;
-a crawl that did so would never fetch them.  For all others, and in the column STATIC, a first request is a miss.
+the trace.  In the paper they are in the cache from the start (column "preloaded"), so that even a first request is a
+hit; a crawl that did so would never fetch them.  In all other columns, STATIC included, a first request is a miss.
 
 Prints a table; with --out writes url-cache.csv and url-cache.png.
 """

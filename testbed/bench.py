@@ -1,4 +1,4 @@
-"""What benchmarks share: the command line, crawls in processes of their own, cases measured in turns."""
+"""Shared by the benchmarks: the command line, crawls in separate processes, cases measured in turns."""
 
 from __future__ import annotations
 

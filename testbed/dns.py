@@ -1,4 +1,4 @@
-"""A name server on loopback, over UDP and TCP, as good and as bad as a test or a bench wants it."""
+"""A name server on loopback, over UDP and TCP, with the behaviour that a test or a benchmark asks for."""
 
 from __future__ import annotations
 

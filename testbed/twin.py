@@ -1,8 +1,8 @@
-"""A real crawl of the emulated web beside a simulated one of the same web: areas under quality over time.
+"""A real crawl of the emulated web and a simulated one of the same web: areas under quality over time.
 
-Pages, links, servers, times, limits, qualities, sessions and politeness are the same.  The simulation also has what
-the real crawl has beside pages: a robots.txt of each server, connection costs that come with the first response,
-and a crawler with one thread, which needs as much CPU for a response as was measured in the real crawl.
+Pages, links, servers, times, limits, qualities, sessions and politeness are the same.  The simulation also includes the
+other costs of the real crawl: a robots.txt for each server, connection costs that are known with the first response,
+and a crawler with one thread, which needs as much CPU per response as the real one did.
 """
 
 from __future__ import annotations

@@ -15,7 +15,14 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "crawlproject").rglob("*.py"))
 SETTINGS = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
 STATS = (ROOT / "docs" / "stats.md").read_text(encoding="utf-8")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "tests").rglob("README.md"))]
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
+    *DOCS,
+    *(ROOT / "tests").rglob("README.md"),
+]
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
@@ -74,17 +81,39 @@ def test_every_stat_is_documented() -> None:
 
 
 def test_links_between_the_docs_lead_somewhere() -> None:
-    """No dead link."""
+    """No link to a file, or to a heading, that is not there."""
     for page in PAGES:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+        for target, _, heading in re.findall(r"\]\((?!https?:)([^)#]*)(#([^)]+))?\)", page.read_text(encoding="utf-8")):
+            path = page.parent / target if target else page
+            assert path.exists(), f"{page.name}: {target}"
+            if heading:
+                assert heading in headings(path), f"{page.name}: {target}#{heading}"
 
 
-def test_scripts_named_in_the_docs_exist() -> None:
-    """A reader can run what is named."""
+def headings(page: Path) -> set[str]:
+    """The anchors that GitHub makes of a page's headings."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_files_named_in_the_docs_exist() -> None:
+    """A reader finds what is named; CHANGELOG tells of what is gone, too."""
     for page in PAGES:
-        for script in re.findall(r"scripts/[a-z0-9_]+(?:\.py)?", page.read_text(encoding="utf-8")):
-            assert (ROOT / script).exists(), f"{page.name}: {script}"
+        if page.name == "CHANGELOG.md":
+            continue
+        text = page.read_text(encoding="utf-8")
+        for name in re.findall(r"\b((?:crawlproject|docs|testbed|tests)/[\w./-]+\.(?:py|md|toml))\b", text):
+            assert (ROOT / name).exists(), f"{page.name}: {name}"
+        for name in re.findall(r"scripts/[a-z0-9_]+(?:\.py)?", text):
+            assert (ROOT / name).exists(), f"{page.name}: {name}"
+
+
+def test_table_of_contents_has_every_page() -> None:
+    """docs/README.md."""
+    contents = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    for page in DOCS:
+        name = page.relative_to(ROOT / "docs")
+        assert page.name == "README.md" or f"]({name})" in contents, name
 
 
 def test_example_of_a_crawl_test_passes() -> None:
@@ -93,3 +122,18 @@ def test_example_of_a_crawl_test_passes() -> None:
     names: dict[str, Any] = {}
     exec(guide.split("```python\n")[1].split("```")[0], names)
     names["test_broken_page_costs_no_other"]()
+
+
+def test_commands_of_the_pre_commit_hooks_exist() -> None:
+    """Each hook of .pre-commit-config.yaml is local, and runs a tool that requirements-dev.txt installs into .venv."""
+    text = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    assert re.findall(r"^  - repo: (.+)$", text, re.MULTILINE) == ["local"]
+    hooks = re.findall(r"^      - id: (.+)\n((?:        .+\n)+)", text, re.MULTILINE)
+    assert [name for name, _ in hooks] == ["ruff-check", "ruff-format", "mypy"]
+    requirements = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8")
+    for name, lines in hooks:
+        keys = dict(line.strip().split(": ", 1) for line in lines.splitlines())
+        assert keys["language"] == "system", name
+        tool = re.match(r"\.venv/bin/(\w+)( |$)", keys["entry"])
+        assert tool, name
+        assert re.search(rf"^{tool[1]}\W", requirements, re.MULTILINE), name

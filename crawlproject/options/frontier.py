@@ -58,7 +58,7 @@ class FrontierOptions(Options):
     def read(cls, reader: Reader) -> Self:
         """See ``Options``."""
         # Not everybody expects more sockets than sessions. They pay where each request is followed by a wait of
-        # seconds, hardly after the bursts that are the default (docs/results.md).
+        # seconds, hardly after the bursts that are the default (docs/research/results.md).
         max_parked = reader.count("FRONTIER_MAX_PARKED", 0)
         directory = _directory(reader)
         return cls(
@@ -140,7 +140,7 @@ def _backend(reader: Reader, directory: Path | None) -> str:
 
 
 def _policy(reader: Reader) -> type[Policy]:
-    # Most quality over time on every web tried, known or learned (docs/results.md).
+    # Most quality over time on every web tried, known or learned (docs/research/results.md).
     value = reader.value("FRONTIER_POLICY", "prefix")
     if isinstance(value, str) and value in POLICIES:
         return POLICIES[value]
@@ -155,8 +155,8 @@ def _policy(reader: Reader) -> type[Policy]:
 
 def _quality(reader: Reader) -> Quality:
     path = reader.path("FRONTIER_QUALITY_FILE")
-    # The best of those learned during the crawl, on synthetic webs and a real one (docs/results.md). Requests that a
-    # spider yields one by one all have the same, so Scrapy's priority orders them.
+    # The best of those learned during the crawl, on synthetic webs and a real one (docs/research/results.md). Requests
+    # that a spider yields one by one all have the same, so Scrapy's priority orders them.
     value = reader.value("FRONTIER_QUALITY", "in-links")
     if isinstance(value, str) and value in QUALITIES:
         return QUALITIES[value]()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Kind = Literal["exact", "bloom"]
 CachePolicy = Literal["clock", "lru", "random", "static"]
 
-#: Of a Bloom filter alone. None in front of an exact store: RocksDB's own cost less (docs/stores.md).
+#: Of a Bloom filter alone. None in front of an exact store: RocksDB's own cost less (docs/research/stores.md).
 DEFAULT_CAPACITY = 10_000_000
 
 
@@ -51,7 +51,7 @@ class SeenOptions(Options):
     def read(cls, reader: Reader) -> Self:
         """See ``Options``."""
         kind = cast("Kind", reader.choice("SEEN_SET", "exact", get_args(Kind)))
-        # A mark bit gives LRU's hit rate (Broder 2003, figures 2 and 3; docs/url-cache.md).
+        # A mark bit gives LRU's hit rate (Broder 2003, figures 2 and 3; docs/research/url-cache.md).
         policy = cast("CachePolicy", reader.choice("SEEN_CACHE_POLICY", "clock", get_args(CachePolicy)))
         # One new URL in a thousand is lost, or looked up in vain; for 10 million URLs the filter takes 24 MB.
         error = reader.number("SEEN_BLOOM_ERROR", 0.001)

@@ -1,4 +1,4 @@
-"""RocksDB as the store needs it: seven tables, atomic batches, errors of its own. See docs/stores.md for why.
+"""RocksDB as the store needs it: seven tables, atomic batches, errors of its own. See docs/research/stores.md for why.
 
 Keys and values are bytes (rocksdict's raw mode: nothing is pickled).
 """

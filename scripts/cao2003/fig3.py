@@ -1,4 +1,4 @@
-"""Figure 3: how many requests servers carry on one connection, as drawn and as a crawl meets it."""
+"""Figure 3: how many requests servers carry on one connection, as specified and as observed by a crawl."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Figure 4: pages per second by protocol and number of connections.
 
-HTTP/1.0 is one request per connection on every server; HTTP/1.1 lets each server carry as many as it does.
+HTTP/1.0 means one request per connection on every server; with HTTP/1.1 each server carries its own number.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Figure 5: what the crawler's CPU does, on 20 fast servers.
+"""Figure 5: where the crawler's CPU time goes, on 20 fast servers.
 
 As in the paper: servers that answer within 100 ms and carry 100 requests per connection; throughput and the
-crawling thread's time by number of connections. Besides: the parts of the program that this time goes to.
+crawling thread's time by number of connections. In addition: the share of each part of the program.
 """
 
 from __future__ import annotations

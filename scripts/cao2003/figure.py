@@ -1,4 +1,4 @@
-"""What to run for a figure, and its results: a markdown table, CSV files and plots."""
+"""The crawls of a figure, and its results: a markdown table, CSV files and plots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks a web with the guard of traps, without sockets: what a crawl would fetch of it, in a moment."""
+"""Walks a web with the trap guard, without sockets: which pages a crawl would fetch, within seconds."""
 
 from __future__ import annotations
 
