@@ -51,10 +51,15 @@ class Policy(ABC):
 
 
 def checked_policy(loaded: object) -> type[Policy]:
-    """``loaded``, if it is a policy. Raises ValueError, to be read behind the name of a setting."""
+    """``loaded``, if it is a policy; a class that only has ``rank`` gets the defaults of ``Policy`` for the rest.
+
+    Raises ValueError, to be read behind the name of a setting.
+    """
+    if isinstance(loaded, type) and not issubclass(loaded, Policy) and callable(vars(loaded).get("rank")):
+        loaded = type(loaded.__name__, (loaded, Policy), {})
     if isinstance(loaded, type) and issubclass(loaded, Policy) and not loaded.__abstractmethods__:
         return loaded
-    raise ValueError("the class must have rank(server) and the base crawlproject.frontier.Policy")
+    raise ValueError("must be a class with rank(server); crawlproject.frontier.Policy is the base for the rest")
 
 
 class BreadthFirst(Policy):

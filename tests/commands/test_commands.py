@@ -102,7 +102,7 @@ def test_simulate_of_a_recorded_crawl(tmp_path: Path) -> None:
         ("--policy capacity,best", "--policy best: must be one of breadth-first, "),
         (
             "--policy os.path",
-            "--policy os.path: the class must have rank(server) and the base crawlproject.",
+            "--policy os.path: must be a class with rank(server)",
         ),
         ("--quality beauty", "--quality beauty: must be one of pagerank, "),
         ("--quality scores:nowhere.tsv", "--quality scores:nowhere.tsv: No such file or directory"),

@@ -176,5 +176,22 @@ def test_the_examples_in_the_documentation_work() -> None:
 @pytest.mark.parametrize("wrong", [Policy, QualityFirst(), object, "capacity", type("NoRank", (Policy,), {})])
 def test_what_is_no_policy_is_refused(wrong: object) -> None:
     """The base itself, an object instead of a class, another class, a class without ``rank``."""
-    with pytest.raises(ValueError, match="must have rank"):
+    with pytest.raises(ValueError, match="must be a class with rank"):
         checked_policy(wrong)
+
+
+def test_a_class_with_rank_alone_is_a_policy() -> None:
+    """It gets the defaults of the base for all else."""
+
+    class Own:
+        by_quality = False
+
+        def rank(self, server: Server) -> float:
+            return 2.0
+
+    policy = checked_policy(Own)()
+    assert isinstance(policy, Own)
+    assert (policy.by_quality, policy.learns_prior, policy.looks_ahead) == (False, False, False)
+    frontier = Frontier(policy)
+    frontier.push([Entry("http://a.example/1", 1.0)])
+    assert frontier.open_session(0.0) is not None

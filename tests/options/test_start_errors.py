@@ -42,7 +42,10 @@ CASES: dict[str, tuple[list[str], str]] = {
     ),
     "policy": ([*SEED, "-s", "FRONTIER_POLICY=fastest"], "FRONTIER_POLICY='fastest': must be one of breadth-first, "),
     "policy's path": ([*SEED, "-s", "FRONTIER_POLICY=no.such.Policy"], "FRONTIER_POLICY='no.such.Policy': must be one"),
-    "policy's class": ([*SEED, "-s", "FRONTIER_POLICY=os.path"], "FRONTIER_POLICY='os.path': the class must have"),
+    "policy's class": (
+        [*SEED, "-s", "FRONTIER_POLICY=os.path"],
+        "FRONTIER_POLICY='os.path': must be a class with rank",
+    ),
     "quality's class": (
         [*SEED, "-s", "FRONTIER_QUALITY=crawlproject.frontier.quality.ScoredQuality"],
         "FRONTIER_QUALITY=<class",
