@@ -288,13 +288,14 @@ class Server:
 class Group:
     """Servers that share one politeness (a registered domain, an address): one session at a time."""
 
-    __slots__ = ("heap_item", "holder", "key", "ready_at", "waiting")
+    __slots__ = ("heap_item", "holder", "key", "ready_at", "recalled", "waiting")
 
     def __init__(self, key: str) -> None:
         self.key = key
         self.ready_at = 0.0
         self.holder: Server | None = None  # the server that has a session
         self.waiting: LazyHeap[Server] = LazyHeap()  # ready servers, by rank
+        self.recalled: Server | None = None  # the one of them that may have the next session, while it is ready
         self.heap_item: HeapItem | None = None
 
     def is_free(self, now: float) -> bool:

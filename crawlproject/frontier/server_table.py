@@ -74,8 +74,13 @@ class ServerQueue:
             return
         if state is READY and server.urls and server.ready_at <= self.now:  # what happens most: due, and still ready
             self.ready.rekey(server, self._key_by_rank(server))
+            if server.group is not None and server.group.recalled is server:
+                self._recall_better(server, server.group)
             return
-        self._step(server, self._event(server))
+        event = self._event(server)
+        if event is DUE and state is WAITING and server.group is not None and server.group.is_free(self.now):
+            event = RECALL  # it may rank better now than the one that was recalled
+        self._step(server, event)
 
     def lease(self, now: float) -> Server | None:
         """Take the best server that may be asked now; None if there is none. O(log servers).
@@ -176,8 +181,11 @@ class ServerQueue:
                 self._heap(server, after).push(server, key)
             else:
                 self._heap(server, after).rekey(server, key)
-        if server.group is not None and after is not before:
-            self._offer(server.group)
+        group = server.group
+        if group is not None and after is not before:
+            if group.recalled is server and after is not READY:
+                group.recalled = None
+            self._offer(group)
 
     def _event(self, server: Server) -> ServerEvent:
         if not server.urls:
@@ -202,15 +210,25 @@ class ServerQueue:
     def _wake_due(self, now: float) -> None:
         """Bring forward the servers whose rest, or whose group's rest, is over. O(log servers) for each."""
         while (due := self.resting.pop_due(now)) is not None:
-            server = due.waiting.pop() if isinstance(due, Group) else due
+            if isinstance(due, Group):
+                server = due.recalled = due.waiting.pop()
+            else:
+                server = due
             if server is not None:
                 event = self._event(server)
                 self._step(server, RECALL if event is DUE and server.state is WAITING else event)
 
     def _offer(self, group: Group) -> None:
-        """Recall the group's best waiting server when the group may be asked again."""
-        if group.holder is None and len(group.waiting) and group.heap_item is None:
+        """Recall the group's best waiting server, and no other, when the group may be contacted again."""
+        if group.holder is None and group.recalled is None and len(group.waiting) and group.heap_item is None:
             self.resting.push(group, group.ready_at)
+
+    def _recall_better(self, recalled: Server, group: Group) -> None:
+        """Recall another server of ``group`` if ``recalled`` no longer ranks best in it."""
+        best = group.waiting.first_key()
+        if best is not None and recalled.heap_item is not None and best < recalled.heap_item[0]:
+            group.recalled = None
+            self._offer(group)
 
 
 class FrontierStore(Protocol):

@@ -33,7 +33,9 @@ def check(frontier: Frontier) -> None:
     assert len(queue.ready) == len(by_state[ServerState.READY])
     for server in by_state[ServerState.READY]:
         assert server.heap_item is not None
-        assert isclose(server.heap_item[0], -frontier.policy.rank(server), rel_tol=1e-12), f"stale rank: {server!r}"
+        rank = frontier.policy.rank(server)
+        rank = rank / (1.0 + rank) - 1.0 if server.demoted_because else rank
+        assert isclose(server.heap_item[0], -rank, rel_tol=1e-12), f"stale rank: {server!r}"
         assert server.ready_at <= queue.now
     groups = list(queue.groups.values())
     offered = [group for group in groups if group.heap_item is not None]
@@ -47,7 +49,9 @@ def check(frontier: Frontier) -> None:
         leased = [s for s in by_state[ServerState.LEASED] if s.group is group and group.holder is s]
         assert len(leased) == (group.holder is not None), "one session per group"
         if group.waiting.values():
-            ready = any(s.group is group for s in by_state[ServerState.READY])
-            assert group.holder or group.heap_item or ready, f"nobody will wake the group {group.key}"
+            assert group.holder or group.heap_item or group.recalled, f"nobody will wake the group {group.key}"
+        if group.recalled is not None:
+            assert group.recalled.state is ServerState.READY, f"recalled, but not ready: {group.recalled!r}"
+            assert group.recalled.group is group
     counts = frontier.counts()
     assert counts["idle"] == len(by_state[ServerState.IDLE])
