@@ -1,8 +1,8 @@
-"""The clock of all measuring and waiting."""
+"""The clock for all measurements and waits."""
 
 from __future__ import annotations
 
 import time
 
-#: Seconds, from any start; it never goes back.
+#: Seconds since an arbitrary point; never decreases.
 CLOCK = time.monotonic

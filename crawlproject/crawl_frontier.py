@@ -1,6 +1,6 @@
-"""The frontier at work in a crawl: what may be asked of it and told it from outside the scheduler.
+"""The interface of the running frontier to middlewares, the download handler, the monitor and spiders.
 
-Middlewares, the download handler, the monitor and spiders get it by ``frontier_of(crawler)``; the scheduler makes it.
+They get it from ``frontier_of(crawler)``; the scheduler creates it.
 """
 
 from __future__ import annotations
@@ -27,67 +27,67 @@ if TYPE_CHECKING:
 
 
 class PageIntake(Protocol):
-    """What takes in pages and their links (``discovery``)."""
+    """Receives fetched pages and their links (``discovery``)."""
 
     def push_links(self, links: Links) -> Iterator[None]:
-        """Queue the new ones among a page's or sitemap's links, in steps of 0.1 s at most, and wake the engine."""
+        """Queue the new links of a page or sitemap, in steps of at most 0.1 s, and wake the engine."""
 
     def page_fetched(self, key: str) -> None:
-        """A page of the server ``key`` has come: it counts against the limits."""
+        """Count a fetched page of the server ``key`` against the limits."""
 
     def learn_content(self, key: str, url: str, *, copy: bool) -> None:
-        """The page at ``url``, of the server ``key``, was read; ``copy``: its content was met before."""
+        """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
 
 
 class CrawlFrontier:
-    """Frontier, sessions, and the requests that were handed out and are not over.
+    """Frontier, sessions, and the requests that were handed out and are not finished.
 
-    ``by_ip``: servers on one address share their politeness.  ``take_dropped`` is called after whatever may make the
-    frontier drop URLs.
+    ``by_ip``: servers at one IP address form one politeness group.  ``take_dropped`` is called after each operation
+    that may make the frontier drop URLs.
     """
 
-    #: Set by the scheduler, before the spider is opened.
+    #: Set by the scheduler before the spider opens.
     intake: PageIntake
 
     def __init__(self, dispatcher: Dispatcher, take_dropped: Callable[[], None], *, by_ip: bool) -> None:
         self.dispatcher = dispatcher
         self.frontier = dispatcher.frontier
         self.by_ip = by_ip
-        #: Handed out, and under way.
+        #: Requests handed out and not finished.
         self.started: dict[Request, Start] = {}
-        #: Will fail without being sent: no server in their URL, or one that is given up or full.
+        #: Requests that will fail without being sent: their URL has no host, or their server is given up or full.
         self.unsent: deque[tuple[Request, Entry]] = deque()
         self._take_dropped = take_dropped
 
     def __len__(self) -> int:
-        """How many requests are queued. O(1)."""
+        """Number of queued requests. O(1)."""
         return len(self.frontier) + len(self.unsent)
 
     @property
     def is_waiting(self) -> bool:
-        """Whether something is queued and nothing is under way."""
+        """Whether requests are queued and none is in progress."""
         return not self.started and len(self) > 0
 
     # of requests
 
     def handed_out(self, request: Request) -> bool:
-        """Whether the scheduler returned ``request``, and it is under way."""
+        """Whether the scheduler returned ``request`` and it is not finished."""
         return request in self.started
 
     def may_start(self, request: Request) -> bool:
-        """Whether the server of a request handed out may still be contacted (its robots.txt was not, meanwhile)."""
+        """Whether the server of ``request`` may still be contacted now: fetching a robots.txt may come first."""
         start = self.started.get(request)
         return start is None or (not start.session.ending and CLOCK() >= start.session.ready_at)
 
     def polite_wait(self, request: Request) -> float:
-        """Seconds until a request that bypassed the scheduler may be sent (one that was handed out: 0)."""
+        """Seconds until a request that bypassed the scheduler may be sent; 0 for one that was handed out."""
         server = self.frontier.server(server_key(request.url))
         if server is None or request in self.started:
             return 0.0
         return max(0.0, server.ready_at - CLOCK())
 
     def join_group(self, request: Request, group_key: str) -> bool:
-        """Put the request's server into a politeness group; False if the group must be left alone now."""
+        """Put the request's server into a politeness group; False if the group may not be contacted now."""
         start = self.started.get(request)
         if start is None or self.frontier.join_group(start.session.server.key, group_key):
             return True
@@ -102,27 +102,27 @@ class CrawlFrontier:
         return server is not None and server.session is not None
 
     def end_session(self, key: str) -> None:
-        """We are about to close its connection: no further request on it, nothing is learned from its end."""
+        """End the server's session before we close its connection: nothing is learned from that closing."""
         server = self.frontier.server(key)
         if server is not None and server.session is not None:
             self.dispatcher.end(server.session)
 
     def request_ended(self, key: str, now: float, fetch_time: float) -> None:
-        """The last byte of a response has come: its server must be left alone from now on, recorded or not."""
+        """Start the server's rest after the last byte of a response, whether the request is recorded or not."""
         self.frontier.servers.rest(key, now, fetch_time)
 
     def record(self, measurement: Measurement) -> None:
-        """Learn from a request that ended."""
+        """Learn from a finished request."""
         self.frontier.record(measurement)
         self._take_dropped()
 
     def page_fetched(self, key: str) -> None:
-        """A page of the server has come: it counts against the limits."""
+        """Count a fetched page of the server against the limits."""
         self.intake.page_fetched(key)
         self._take_dropped()
 
     def back_off(self, key: str, failures: int, retry_after: float | None, error: str, *, give_up: bool) -> float:
-        """Leave a server alone whose robots.txt is unavailable; returns when it may be asked again (``CLOCK``)."""
+        """Pause a server whose robots.txt is unavailable; returns when it may be contacted again (on ``CLOCK``)."""
         if give_up:
             self.frontier.give_up(key)
         self._take_dropped()
@@ -130,15 +130,15 @@ class CrawlFrontier:
 
 
 class CrawlFrontierScheduler(BaseScheduler):
-    """A scheduler that has one."""
+    """A scheduler with a ``CrawlFrontier``."""
 
     crawl: CrawlFrontier
 
 
 def frontier_of(crawler: Crawler) -> CrawlFrontier | None:
-    """The frontier of the crawl; None before the spider is opened, and under another scheduler."""
+    """The frontier of the crawl; None before the spider opens, and with another scheduler."""
     scheduler = scheduler_of(crawler)
-    # not isinstance: by BaseScheduler's metaclass every scheduler is an instance of every other
+    # not isinstance: BaseScheduler's metaclass accepts every scheduler as an instance
     if CrawlFrontierScheduler not in type(scheduler).__mro__:
         return None
     return cast("CrawlFrontierScheduler", scheduler).crawl

@@ -1,4 +1,4 @@
-"""The dupefilter: requests and links against one seen-set."""
+"""The dupefilter: checks requests and links against one seen-set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-#: Keys that a Bloom filter is filled with at a time.
+#: Keys read from the store at a time to fill a Bloom filter.
 CHUNK = 65_536
 
 #: Name in ``counts()`` of a seen-set -> stat.
@@ -45,13 +45,13 @@ STATS = {
 
 
 class SeenDupeFilter(BaseDupeFilter):
-    """``DUPEFILTER_CLASS`` on the seen-set, with any scheduler.
+    """``DUPEFILTER_CLASS`` that uses the seen-set; works with any scheduler.
 
-    A plain GET counts by its canonical URL, so that spellings of one page are one; anything else, and every
-    request of a project with a fingerprinter of its own, by Scrapy's request fingerprint.
+    The key of a plain GET is its canonical URL, so that all spellings of a page's URL are equal.  The key of any other
+    request is Scrapy's request fingerprint, as is that of every request in a project with its own fingerprinter.
 
-    With JOBDIR it remembers over the runs of a crawl, in the file ``seen.keys`` there, unless a scheduler takes care
-    of that (``use_store``).
+    With JOBDIR the file ``seen.keys`` there keeps the keys between runs, unless the scheduler stores them
+    (``use_store``).
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class SeenDupeFilter(BaseDupeFilter):
         self._options = options
         self.seen = self._options.in_memory()
         self._file = None if self._options.directory is None else SeenFile(self._options.directory / FILE_NAME)
-        self._record: ExactStore | None = None  # keeps what a Bloom filter has met
-        self._withheld: set[int] = set()  # met, and not to be stored
+        self._record: ExactStore | None = None  # stores the keys of a Bloom filter
+        self._withheld: set[int] = set()  # seen, but not in the store
         self._is_open = False
         self._url_key = url_fingerprint
         self._fingerprinter = fingerprinter
@@ -91,11 +91,11 @@ class SeenDupeFilter(BaseDupeFilter):
         )
 
     def use_store(self, store: ExactStore | None) -> None:
-        """Called before ``open`` by a scheduler that keeps the frontier itself: its exact store of ``url_key``.
+        """Use the exact store of ``url_key`` of a scheduler that stores the frontier itself. Call it before ``open``.
 
-        None: nothing outlives the run, whatever JOBDIR says.  With ``SEEN_SET = "bloom"`` nothing is looked up in the
-        store, but the keys are kept there, so that a URL is never met without being queued: the filter is filled from
-        it, O(keys), 9 s for a million.
+        None: no key outlives the run, even with JOBDIR.  With ``SEEN_SET = "bloom"`` the store is written and not
+        searched: keys and queue are stored together, so that no URL is marked as seen without being queued.  The filter
+        is filled from the store: O(keys), 9 s for a million.
         """
         if self._is_open or len(self.seen):
             raise RuntimeError("the store of a seen-set cannot be changed once it is in use")
@@ -117,11 +117,11 @@ class SeenDupeFilter(BaseDupeFilter):
             for keys in self._file.open():
                 self.seen.fill(keys)
             if len(self.seen):
-                logger.info("%s: %d URLs met in earlier runs", self._file.path, len(self.seen))
+                logger.info("%s: %d URLs seen in earlier runs", self._file.path, len(self.seen))
         self._is_open = True
 
     def close(self, reason: str) -> None:
-        """Close the file. Stats: ``seen/urls``, ``seen/store_lookups``, …: what the seen-set counted."""
+        """Close the file. Stats: ``seen/urls``, ``seen/store_lookups``, …: the counts of the seen-set."""
         self._is_open = False
         for name, count in self.seen.counts().items():
             self._stats.set_value(STATS[name], count)
@@ -129,9 +129,9 @@ class SeenDupeFilter(BaseDupeFilter):
             self._file.close()
 
     def request_seen(self, request: Request) -> bool:
-        """Whether an equal request has been met; it has been now.
+        """Whether an equal request was seen before; marks it as seen.
 
-        A redirect to another spelling of its own page is not: the page has not been fetched yet.
+        A redirect to another spelling of its own page is not a duplicate: the page was not fetched yet.
         """
         sources = request.meta.get("redirect_urls") or ()
         if request.url not in sources and any(self._is_same_page(source, request.url) for source in sources):
@@ -139,26 +139,26 @@ class SeenDupeFilter(BaseDupeFilter):
         return not self._add_new((self._request_key(request),))[0]
 
     def urls_are_new(self, urls: Sequence[str]) -> list[bool]:
-        """For each of the canonical ``urls``, whether it has not been met, nor before it in ``urls``; it has been now.
+        """For each of the canonical ``urls``, whether it is new, also within ``urls``; marks all as seen.
 
         O(length): 1.5 us each.
         """
         return self._add_new(list(map(self._url_key, urls)))
 
     def url_is_new(self, url: str) -> bool:
-        """Whether the canonical ``url`` has not been met; it has been now."""
+        """Whether the canonical ``url`` is new; marks it as seen."""
         return self.urls_are_new((url,))[0]
 
     def key_of(self, met: Request | str) -> int:
-        """What a request, or the canonical URL of a link, counts as seen by. O(length)."""
+        """The key in the seen-set of a request, or of the canonical URL of a link. O(length)."""
         return self._url_key(met) if isinstance(met, str) else self._request_key(met)
 
     def withhold(self, key: int) -> None:
-        """Keep in memory only that ``key`` was met: the caller has taken it out of the store. O(1)."""
+        """Keep ``key`` in memory only; the caller has removed it from the store. O(1)."""
         self._withheld.add(key)
 
     def release(self, key: int) -> None:
-        """``key`` is in the store. O(1)."""
+        """Undo ``withhold``: ``key`` is in the store again. O(1)."""
         self._withheld.discard(key)
 
     def _add_new(self, keys: Sequence[int]) -> list[bool]:
@@ -173,7 +173,7 @@ class SeenDupeFilter(BaseDupeFilter):
         return answers
 
     def log(self, request: Request, spider: Spider) -> None:
-        """Count a filtered request, and log the first, or all with ``DUPEFILTER_DEBUG``."""
+        """Count a filtered request; log the first, or all with ``DUPEFILTER_DEBUG``."""
         if self._debug or not self._logged:
             more = "" if self._debug else " - no more duplicates will be shown (see DUPEFILTER_DEBUG to show all)"
             logger.debug("Filtered duplicate request: %s%s", request, more, extra={"spider": spider})
@@ -193,5 +193,5 @@ class SeenDupeFilter(BaseDupeFilter):
         return fingerprint if self._url_key is url_fingerprint else server_part(request.url) | fingerprint
 
     def _key_of_any(self, url: str) -> int:
-        """Key of a URL that need not be canonical."""
+        """Key of a URL that may not be canonical."""
         return self._url_key(self.canonicalizer.canonical(url) or url)

@@ -1,7 +1,6 @@
-"""What Scrapy has no public, or no typed, way to say: all private names of its engine stand in this module.
+"""Access to Scrapy's engine where no public or typed interface exists: all private names of it are in this module.
 
-And the alarm that wakes the engine when the next request may start, so that nothing polls and nothing waits for its
-heartbeat.
+``EngineAlarm`` wakes the engine when the next request may start, so nothing polls or waits for the engine's heartbeat.
 """
 
 from __future__ import annotations
@@ -26,26 +25,26 @@ if TYPE_CHECKING:
 
 
 def stats_of(crawler: Crawler) -> StatsCollector:
-    """Its stats, which every crawler has before it builds its components."""
+    """The stats, which a crawler sets before it builds its components."""
     assert crawler.stats is not None
     return crawler.stats
 
 
 def engine_of(crawler: Crawler) -> ExecutionEngine | None:
-    """The engine; None before the crawl starts: ``Crawler.engine`` raises RuntimeError then."""
+    """The engine; None before the crawl starts, when ``Crawler.engine`` raises RuntimeError."""
     return crawler._engine
 
 
 def scheduler_of(crawler: Crawler) -> BaseScheduler | None:
-    """The scheduler in use; None before the spider is opened."""
+    """The scheduler in use; None before the spider opens."""
     engine = engine_of(crawler)
     return engine.scheduler if engine is not None else None
 
 
 def unfinished_requests(crawler: Crawler) -> AbstractSet[Request]:
-    """Requests that the engine has been given and is not through with: not downloaded, or not scraped to the end.
+    """Requests that the engine has not finished: not yet downloaded, or not completely scraped.
 
-    There is no public way to learn when a request is over, whatever became of it.
+    Scrapy has no public signal for the end of a request that covers every outcome.
     """
     engine = engine_of(crawler)
     slot = engine._slot if engine is not None else None
@@ -53,7 +52,7 @@ def unfinished_requests(crawler: Crawler) -> AbstractSet[Request]:
 
 
 def active_downloads(crawler: Crawler) -> AbstractSet[Request]:
-    """Requests that the downloader, with its middlewares, is not through with."""
+    """Requests that the downloader and its middlewares have not finished."""
     engine = engine_of(crawler)
     return engine.downloader.active if engine is not None else set()
 
@@ -68,18 +67,18 @@ def end_crawl(crawler: Crawler, reason: str) -> bool:
 
 
 def download_delay_of(spider: object) -> float | None:
-    """The attribute ``download_delay`` of a spider, or of its class, which wins over the setting."""
+    """The attribute ``download_delay`` of a spider or its class, which overrides the setting."""
     return None if (delay := getattr(spider, "download_delay", None)) is None else float(delay)
 
 
 def handled_statuses(crawler: Crawler) -> set[int]:
-    """Statuses that go to callbacks: the spider's ``handle_httpstatus_list``, else ``HTTPERROR_ALLOWED_CODES``."""
+    """Statuses passed to callbacks: the spider's ``handle_httpstatus_list``, else ``HTTPERROR_ALLOWED_CODES``."""
     allowed: Iterable[int | str] = crawler.settings.getlist("HTTPERROR_ALLOWED_CODES")
     return set(map(int, getattr(crawler.spider, "handle_httpstatus_list", allowed)))
 
 
 class EngineAlarm:
-    """One timer on the engine; ``set`` and ``ring`` are O(1)."""
+    """A timer that wakes the engine; ``set`` and ``ring`` are O(1)."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -87,9 +86,9 @@ class EngineAlarm:
         self._at = 0.0
 
     def ring(self) -> None:
-        """Have the engine ask the scheduler soon.
+        """Make the engine call the scheduler soon.
 
-        There is no public way to wake it.
+        Scrapy has no public way to wake the engine.
         """
         engine = engine_of(self._crawler)
         slot = engine._slot if engine is not None else None
@@ -97,7 +96,7 @@ class EngineAlarm:
             slot.nextcall.schedule()
 
     def set(self, at: float) -> None:
-        """Ring at ``at`` (on ``CLOCK``), or earlier if that has been asked for."""
+        """Ring at ``at`` (on ``CLOCK``), or earlier if the alarm is already set earlier."""
         if self._timer is not None:
             if self._at <= at:
                 return
@@ -106,7 +105,7 @@ class EngineAlarm:
         self._timer = call_later(max(0.0, at - CLOCK()), self._rang)
 
     def cancel(self) -> None:
-        """Ring no more."""
+        """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

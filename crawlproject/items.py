@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Page:
-    """A fetched page; times in seconds, None where a value is not known."""
+    """A fetched page; times in seconds, None if a value is unknown."""
 
-    #: URL it was fetched from, after redirects.
+    #: Final URL, after redirects.
     url: str
     status: int
-    #: Links followed from a seed to here.
+    #: Number of links followed from a seed.
     depth: int
-    #: Its worth as it was known when its turn came.
+    #: Quality known when the page was scheduled.
     quality: float
     title: str | None
     #: Media type of the ``Content-Type`` header, without parameters.
@@ -25,7 +25,7 @@ class Page:
     length: int
     #: scheme://host[:port]
     server: str
-    #: When it was fetched: ISO 8601, UTC.
+    #: Time of the fetch: ISO 8601, UTC.
     fetched_at: str
     dns_time: float | None
     connect_time: float | None
@@ -39,7 +39,7 @@ class Page:
     duplicate_of: str | None = None
     #: URL of the first page with nearly the same text.
     near_duplicate_of: str | None = None
-    #: Whether its links are followed: not those of a page that says nofollow, nor of some copies (docs/duplicates.md).
+    #: Whether its links are followed; False for nofollow pages and some copies (docs/duplicates.md).
     followed: bool = True
-    #: Text of the page, where asked for.
+    #: Text of the page, if the spider asks for it.
     body: str | None = None

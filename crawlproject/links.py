@@ -1,4 +1,4 @@
-"""Links in bulk: what a spider yields to hand over all links of a page in one call."""
+"""Links in bulk: a spider yields all links of a page as one object."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-#: What links were found on: a page (or nowhere: seeds), a sitemap, an index of sitemaps.
+#: Where links were found: on a page, in a sitemap, or in a sitemap index. Seeds count as links of a page.
 Kind: TypeAlias = Literal["page", "sitemap", "sitemap index"]
 
 
 @dataclass(slots=True)
 class Links:
-    """The links of a page, as many requests would be, without building a ``Request`` for each.
+    """The links of a page. Replaces a ``Request`` for each link.
 
-    ``yield Links(response, hrefs)`` from a callback: the URLs are made canonical, filtered, tested against the
-    seen-set and queued; a ``Request`` is built only when a URL's turn comes.
+    ``yield Links(response, hrefs)`` from a callback: the URLs are made canonical, filtered, checked against the
+    seen-set and queued; a ``Request`` is built only when a URL is scheduled.
     """
 
-    #: The page; its URL (or ``base``) completes relative links, its depth is one less than theirs. None for seeds,
-    #: which ``start`` may yield.
+    #: The page. Relative links are resolved against its URL (or ``base``); their depth is its depth plus one.
+    #: None for seeds, which ``start`` may yield.
     response: Response | None
-    #: References as they stand in the page, or absolute URLs.
+    #: References as written in the page, or absolute URLs.
     hrefs: Sequence[str]
-    #: Completes relative links instead of the page's URL (``<base href>``).
+    #: Base of relative links (``<base href>``) instead of the page's URL.
     base: str | None = None
-    #: Method of the spider that parses these pages; its ``parse`` where there is none.
+    #: Method of the spider that parses these pages; None: its ``parse``.
     callback: Callable[..., Any] | None = None
-    #: Worth of all these pages, instead of what ``FRONTIER_QUALITY`` says.
+    #: Quality of all these pages, instead of the result of ``FRONTIER_QUALITY``.
     quality: float | None = None
-    #: Of a sitemap only pages of its own server count, of an index only sitemaps of its own.
+    #: Only URLs of its own server are taken from a sitemap or a sitemap index.
     kind: Kind = "page"
 
 
 def sitemap_callback(spider: object) -> Callable[..., Any] | None:
-    """The spider's method ``parse_sitemap``, which takes sitemaps; None where it has none."""
+    """The spider's method ``parse_sitemap``; None if it has none."""
     return getattr(spider, "parse_sitemap", None)

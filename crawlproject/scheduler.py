@@ -1,4 +1,4 @@
-"""The scheduler: Scrapy's requests become frontier entries, sessions become requests. It decides nothing."""
+"""Scrapy's scheduler interface: turns requests into frontier entries and back. The frontier makes all decisions."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Links that are dropped at their turn before the event loop has its own: some 20 ms.
+#: Queued links that one call of ``next_request`` may drop before it returns to the event loop: about 20 ms.
 MAX_DROPPED = 500
 
 
 class FrontierScheduler(CrawlFrontierScheduler):
-    """``SCHEDULER`` on the two-level frontier.
+    """``SCHEDULER`` that uses the two-level frontier.
 
-    ``next_request`` returns only what may start now; while nothing may, a timer wakes the engine for the next server.
-    What others may ask is in ``crawl``, see ``crawl_frontier.frontier_of``.
+    ``next_request`` returns only requests that may start now; if there are none, a timer wakes the engine for the next
+    server.  Other components use ``crawl``, through ``crawl_frontier.frontier_of``.
     """
 
     def __init__(self, crawler: Crawler, options: FrontierOptions) -> None:
@@ -65,11 +65,11 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._frontier = frontier
         self._dispatcher = dispatcher
         self._alarm = EngineAlarm(crawler)
-        is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # else it filters requests; links need a seen-set, too
+        is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
         self._backend = open_backend(crawler, options, frontier, self._seen)
         self._entries = RequestEntries(self._backend, options.quality, self._stats)
-        # here and not in ``open``, after which Scrapy cannot end a failed start cleanly
+        # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
         self._discovery = Discovery(crawler, options.quality, frontier, self._seen, self._backend)
         self._guard = TrapGuard.from_crawler(crawler, frontier, self._seen, self._backend)
         self._discovery.guard_by(self._guard)
@@ -79,14 +79,14 @@ class FrontierScheduler(CrawlFrontierScheduler):
     @classmethod
     @starting(StoreError)
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Reads the settings ``FRONTIER_*``, opens the backend.
+        """Read the settings ``FRONTIER_*`` and open the backend.
 
-        Raises ValueError where a setting is wrong, StoreError where the backend's directory cannot be used.
+        Raises ValueError for an invalid setting, StoreError if the backend's directory cannot be used.
         """
         return cls(crawler, FrontierOptions.of(crawler))
 
     def open(self, spider: Spider) -> Deferred[None] | None:
-        """(1) listen for robots.txt and lost connections (2) open the dupefilter."""
+        """Connect the signals and open the dupefilter."""
         connect = self._crawler.signals.connect
         connect(self._discovery.robots_parsed, signals.robots_parsed)
         connect(self._discovery.answered, signals.response_received)
@@ -96,7 +96,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         return opened
 
     def close(self, reason: str) -> Deferred[None] | None:
-        """(1) close all sessions (2) write the stats (3) close the record of links, the backend, the dupefilter."""
+        """Close all sessions, write the stats, close the link record, the backend and the dupefilter, in this order."""
         self._alarm.cancel()
         self._dispatcher.close_all(CLOCK())
         self._close_connections()
@@ -110,11 +110,11 @@ class FrontierScheduler(CrawlFrontierScheduler):
         return closed
 
     def has_pending_requests(self) -> bool:
-        """Whether anything is queued, its server resting or not. O(1)."""
+        """Whether any request is queued, including those of resting servers. O(1)."""
         return len(self.crawl) > 0
 
     def __len__(self) -> int:
-        """How many requests are queued. O(1)."""
+        """Number of queued requests. O(1)."""
         return len(self.crawl)
 
     def enqueue_request(self, request: Request) -> bool:
@@ -134,9 +134,9 @@ class FrontierScheduler(CrawlFrontierScheduler):
         try:
             self._discovery.meet_server(request)
             self._frontier.push([entry])
-        except ValueError as error:  # no server in its URL: it fails in the downloader, as under Scrapy's scheduler
+        except ValueError as error:  # its URL has no host: let the downloader fail it, as with Scrapy's scheduler
             self._stats.inc_value("frontier/malformed")
-            logger.warning("Not schedulable: %s: %s", request, error)
+            logger.warning("Request cannot be scheduled: %s: %s", request, error)
             entry = self._backend.not_queued(entry, request)
             self.crawl.unsent.append((request, entry))
         self._count("enqueued", 1, entry)
@@ -144,7 +144,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         return True
 
     def next_request(self) -> Request | None:
-        """A request that may start now, else None, and the engine is woken when one may. O(log n).
+        """A request that may start now, or None; then a timer wakes the engine when one may. O(log n).
 
         Stats: ``scheduler/dequeued``, ``scheduler/dequeued/memory|disk``, ``frontier/sessions``.
         """
@@ -191,7 +191,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._take_dropped()
 
     def _find_ended(self) -> None:
-        """Look which requests are over: Scrapy has no signal for those a middleware answers or drops. O(sessions)."""
+        """Find finished requests: Scrapy sends no signal if a middleware answers or drops a request. O(sessions)."""
         started, active = self.crawl.started, active_downloads(self._crawler)
         if started.keys() <= active:
             return
@@ -203,9 +203,10 @@ class FrontierScheduler(CrawlFrontierScheduler):
             self._crawler.signals.send_catch_log(session_closed, server_key=session.server.key)
 
     def _take_dropped(self) -> None:
-        """Let the requests of servers given up fail as Scrapy's do; links have nobody to tell, so they are counted.
+        """Pass on what the frontier dropped: requests will fail with their errback; links have none and are counted.
 
-        So with full servers, but what waited there is not acknowledged: a run with a higher limit takes it up again.
+        Links of servers given up are forgotten.  Those of full servers are not acknowledged: a later run with a higher
+        limit can fetch them.
         """
         dropped = self._frontier.take_dropped()
         if not dropped:
@@ -224,7 +225,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._alarm.ring()
 
     def _drop(self, entry: Entry) -> None:
-        """Forget a link that will not be fetched."""
+        """Remove a link that will not be fetched from frontier and backend."""
         self._frontier.acknowledge(entry)
         self._backend.dropped(entry)
 
@@ -233,7 +234,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._close_connections()
 
     def _queued(self, count: int, one: Entry) -> None:
-        """So many URLs found have been queued, ``one`` among them."""
+        """Count ``count`` newly queued URLs and wake the engine; ``one``: any of their entries."""
         self._count("enqueued", count, one)
         self._take_dropped()
         self._alarm.ring()
@@ -242,7 +243,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._stats.inc_value("frontier/items_failed")
 
     def _count(self, what: str, count: int, entry: Entry) -> None:
-        """Count in Scrapy's stats; ``entry``: one of those counted."""
+        """Add to ``scheduler/<what>`` and to its part for the place (memory, disk) where ``entry`` is kept."""
         where = self._backend.name_of(entry.payload)
         self._stats.inc_value(f"scheduler/{what}", count)
         self._stats.inc_value(f"scheduler/{what}/{where}", count)

@@ -1,10 +1,10 @@
 """Signals of this project, sent through ``crawler.signals``."""
 
-#: A session has ended, parked or not, and its connection must be closed; argument ``server_key``.
+#: A session, open or parked, has ended: close its connection. Argument ``server_key``.
 session_closed = object()
 
-#: A server has closed the connection of an open or parked session; argument ``server_key``.
+#: The server closed the connection of an open or parked session. Argument ``server_key``.
 connection_lost = object()
 
-#: What is the load? Receivers return a dict: name of a stat below ``monitor/`` -> number. Numbers are added up.
+#: Requests the current load. Receivers return a dict: name of a stat below ``monitor/`` -> number; these are added.
 load_asked = object()
