@@ -272,7 +272,7 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
         with log.open("w") as output:
             subprocess.run(command, cwd=ROOT, stderr=output, stdout=subprocess.DEVNULL, check=True)
         text = log.read_text(errors="replace")
-        for line in re.findall(r".*(?:shows nothing new|new on each visit|comes after all).*", text):
+        for line in re.findall(r".*(?:shows nothing new|is a visit id|is ranked last).*", text):
             print(line)
         stats = {name: int(number) for name, number in re.findall(rf"'({NUMBERS})': ([0-9]+)", text)}
         if "'finish_reason': 'finished'" not in text:

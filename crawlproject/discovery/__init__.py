@@ -1,5 +1,5 @@
-"""What pages, sitemaps and robots.txt files show of the web, on its way into the frontier.
+"""Feeds links from pages, sitemaps and robots.txt into the frontier.
 
-Reading pages, making links canonical, asking the guard and the seen-set, limits of pages per server. Ranking is the
-frontier's; fetching is the scheduler's and the downloader's.
+Here: parsing pages, making links canonical, checking them against the guard and the seen-set, page limits per server.
+Not here: ranking (the frontier), fetching (scheduler and downloader).
 """

@@ -1,4 +1,4 @@
-"""The delay between two requests that a robots.txt asks for."""
+"""The ``Crawl-delay`` of robots.txt files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CrawlDelays:
-    """Passes ``Crawl-delay`` on to the frontier. Stats: ``frontier/crawl_delays``."""
+    """Passes ``Crawl-delay`` (seconds) to the frontier. Stats: ``frontier/crawl_delays``."""
 
     def __init__(self, frontier: Frontier, stats: StatsCollector, settings: BaseSettings) -> None:
         self._frontier = frontier
@@ -25,7 +25,7 @@ class CrawlDelays:
         self._agent: str | None = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
 
     def robots_parsed(self, rules: RobotParser, page: Request) -> None:
-        """The server of ``page`` has these rules now; a delay of older ones holds no longer."""
+        """Apply the delay in ``rules`` to the server of ``page``, or remove an older delay."""
         key = server_key(page.url)
         delay = rules.crawl_delay(self._agent or page.headers.get(b"User-Agent") or b"*")
         server = self._frontier.server(key)

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 
 class Discovery:
-    """Queues what is new."""
+    """Queues new URLs."""
 
-    #: Told how many URLs were queued, each time, and one of them. Set by the scheduler.
+    #: Called after each push with the number of queued URLs and the entry of one. Set by the scheduler.
     queued: Callable[[int, Entry], None]
 
     def __init__(
@@ -62,15 +62,14 @@ class Discovery:
         self._crawl_delays = CrawlDelays(frontier, stats, crawler.settings)
 
     def guard_by(self, guard: LinkGuard | None) -> None:
-        """Have links judged."""
+        """Set the guard that judges links."""
         self._guard = self._links.guard = guard
 
-    # told by middlewares, see ``PageIntake``
+    # called by middlewares, see ``PageIntake``
 
     def push_links(self, links: Links) -> Iterator[None]:
-        """A page's or sitemap's links, in steps of 0.1 s at most; between them the event loop may have its turn.
-
-        O(links).
+        """Queue the new links of a page or sitemap, in steps of at most 0.1 s so that the caller can yield to the
+        event loop. O(links).
         """
         if links.kind == "sitemap index":
             self._push_sitemaps(self._sitemaps.of_index(links), links.response)
@@ -82,44 +81,44 @@ class Discovery:
             yield from self._push(self._sitemaps.own(replace(links, hrefs=links.hrefs[start : start + STEP])))
 
     def page_fetched(self, key: str) -> None:
-        """A page of the server ``key`` has come."""
+        """Count a fetched page of the server ``key``."""
         self._limits.fetched(key)
 
     def learn_content(self, key: str, url: str, *, copy: bool) -> None:
-        """The page at ``url``, of the server ``key``, was read; ``copy``: its content was met before."""
+        """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
         self._frontier.servers.learn_content(key, copy=copy)
         if self._guard is not None:
             self._guard.learn_content(key, url, copy=copy)
 
-    # told by the scheduler
+    # called by the scheduler
 
     def meet_server(self, request: Request) -> None:
-        """``request`` is about to be queued. Raises ValueError where it has no server."""
+        """Check the page limits of the server of a ``request`` to be queued. Raises ValueError if it has no server."""
         self._limits.meet(server_key(request.url))
 
     def led_back(self, request: Request) -> None:
-        """``request`` was met before: if it is a redirect, what was asked for shows nothing new."""
+        """Learn from a duplicate ``request``: if it is a redirect, the URL requested first shows nothing new."""
         if self._guard is not None and "redirect_urls" in request.meta:
             self._guard.led_back(request)
 
     def is_file(self, request: Request) -> bool:
-        """Whether it is of a link that waited for what its server has turned out to answer with files."""
+        """Whether ``request`` is for a queued link whose server now is known to answer such URLs with files."""
         if request.errback is not link_failed or request.callback == sitemap_callback(self._spider):
             return False
         return self._files.is_dropped(request.url)
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
-        """A robots.txt file's Crawl-delay and sitemaps."""
+        """Take Crawl-delay and sitemaps from a robots.txt file."""
         self._crawl_delays.robots_parsed(robotparser, request)
         if isinstance(robotparser, NamesSitemaps):
             self._push_sitemaps(self._sitemaps.of_robots(robotparser.sitemaps, request))
 
     def answered(self, response: Response) -> None:
-        """An answer of any server: its type is learned from."""
+        """Learn from the media type of any response."""
         self._files.learn(response)
 
     def close(self) -> None:
-        """The crawl ends."""
+        """Close the link record."""
         self._links.close()
 
     def _push(self, links: Links) -> Iterator[None]:

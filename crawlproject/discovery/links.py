@@ -1,4 +1,4 @@
-"""Links of a page on their way into the frontier: canonical, filtered, new, with their quality."""
+"""Turns the links of a page into frontier entries: canonical, filtered, new, with a quality."""
 
 from __future__ import annotations
 
@@ -30,72 +30,72 @@ if TYPE_CHECKING:
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
 
-#: Links looked at before the event loop has its turn: 0.1 s, if all are new. The guard judges each so many by
-#: themselves, as if they stood on a page of their own.
+#: Links processed per turn of the event loop: 0.1 s if all are new. The guard judges each such batch separately, like
+#: a page of its own.
 STEP = 5_000
 
 
 class LinkGuard(Protocol):
-    """Judges links by the pages that they stand on."""
+    """Judges links by the page that contains them."""
 
     def page(
         self, url: str, response: Response, links: list[str | None]
     ) -> tuple[GuardedPage | None, list[str | None]]:
-        """The page at ``url``, to be asked about its links (None: all are followed), and its canonical ``links``."""
+        """An object to judge the links of the page at ``url`` (None: follow all), and its canonical ``links``."""
 
     def judge(self, page: GuardedPage, entries: list[Entry]) -> list[Entry]:
-        """Which of the page's links met for the first time are to be queued."""
+        """The entries to queue among ``entries``, the page's new links."""
 
     def work(self) -> Iterator[None]:
-        """Do what is left to do, in steps of 0.1 s."""
+        """Do pending work in steps of 0.1 s."""
 
     def led_back(self, request: Request) -> None:
-        """A redirect, ``request``, leads to a page met before."""
+        """Learn from ``request``, a redirect to a known page."""
 
     def learn_content(self, key: str, url: str | None, *, copy: bool) -> None:
-        """A page of the server ``key`` was read, and the frontier told."""
+        """Learn from a page of the server ``key``, after the frontier did."""
 
 
 class ServerLimits(Protocol):
-    """Knows which servers have given all the pages that they may."""
+    """Knows which servers have reached their page limit."""
 
     def __bool__(self) -> bool:
-        """Whether there is any limit."""
+        """Whether any limit is set."""
 
     def refuses(self, url: str) -> bool:
-        """Whether the canonical ``url`` is of a full server or domain."""
+        """Whether the canonical ``url`` belongs to a full server or domain."""
 
 
 class FileJudge(Protocol):
-    """Judges links that end like files."""
+    """Judges links with a file extension."""
 
     def is_skipped(self, url: str) -> bool:
         """Whether the link to the canonical ``url`` is not followed."""
 
     def factor(self, url: str) -> float:
-        """What becomes of the quality of a link that is."""
+        """Factor on the quality of a link that is followed."""
 
 
 class Found(NamedTuple):
-    """What a page's links mean to the frontier."""
+    """What the frontier receives from a page's links."""
 
-    #: Those met for the first time.
+    #: New URLs.
     entries: list[Entry]
-    #: URLs met before, with what this page adds to their quality.
+    #: Known URLs, with the quality that this page adds to each.
     raised: list[tuple[str, float]]
-    #: Key of the page's server, None for seeds.
+    #: Key of the page's server; None for seeds.
     found_on: str | None
 
 
 class _Source(NamedTuple):
-    """The page that links were found on, and what it adds to the quality of the pages they lead to."""
+    """The server of the page with the links, and the quality that it adds to internal and external targets."""
 
     server_key: str | None
     internal: float
     external: float
 
     def gains(self, urls: list[str]) -> list[float]:
-        """What it adds to each of the canonical ``urls``."""
+        """The quality added to each of the canonical ``urls``."""
         internal, external = self.internal, self.external
         if internal == external or self.server_key is None:
             return [external] * len(urls)
@@ -104,7 +104,7 @@ class _Source(NamedTuple):
 
 
 class LinkIntake:
-    """Turns ``Links`` into frontier entries; does the work of Scrapy's offsite, depth and URL-length middlewares.
+    """Turns ``Links`` into frontier entries; replaces Scrapy's offsite, depth and URL-length middlewares for them.
 
     O(length) per link; stats are written once per page.
     """
@@ -131,13 +131,13 @@ class LinkIntake:
         self._record = None if options.record is None else LinkRecord(options.record, stats)
 
     def find(self, links: Links, payload: Any = None) -> Found:
-        """The new ones among ``links``, with ``payload``, and what they add to others."""
+        """Entries with ``payload`` for the new URLs among ``links``, and the quality gains of known ones."""
         parts = [part for part in self.find_in_steps(links, payload) if part is not None]
         entries = [entry for part in parts for entry in part.entries]
         return Found(entries, [item for part in parts for item in part.raised], parts[-1].found_on)
 
     def find_in_steps(self, links: Links, payload: Any = None) -> Iterator[Found | None]:
-        """The same, ``STEP`` links at a time: what each step found is to be queued before the next one.
+        """Like ``find``, ``STEP`` links at a time; queue the result of each step before the next one.
 
         Counts each link in a stat ``frontier/links/*``.
         """
@@ -153,7 +153,7 @@ class LinkIntake:
                 self._stats.inc_value(f"frontier/links/{name}", count)
 
     def close(self) -> None:
-        """Finish the record of links."""
+        """Close the link record."""
         if self._record is not None:
             self._record.close()
 
@@ -202,7 +202,7 @@ class LinkIntake:
         guarded: GuardedPage | None,
         counts: Counter[str],
     ) -> tuple[list[str], set[str]]:
-        """Those of ``urls``, the canonical ``hrefs``, that are followed; those among them that end like files."""
+        """Which ``urls`` (``hrefs`` made canonical) are followed, and which of these have a file extension."""
         of_files = self._seed_filter_of_files if reason_to_skip is self._seed_filter else self._filter_of_files
         judges = [("guard", guarded.refuses)] if guarded is not None and guarded.refuses_some else []
         if self.limits:
@@ -226,7 +226,7 @@ class LinkIntake:
         return wanted, file_like
 
     def _canonical(self, links: Links, hrefs: Sequence[str]) -> list[str | None]:
-        """The canonical URL of each of ``hrefs``, some of ``links``; None where there is none."""
+        """The canonical URL of each of ``hrefs``, a part of ``links``; None for an invalid one."""
         canonicalizer = self._seen.canonicalizer
         if links.response is None:
             return list(map(canonicalizer.canonical, hrefs))
@@ -234,19 +234,19 @@ class LinkIntake:
         return canonicalizer.batch(hrefs, links.base or links.response.url, encoding)
 
     def _page(self, links: Links) -> str | None:
-        """The canonical URL of what the links stand on."""
+        """The canonical URL of the page with the links."""
         return None if links.response is None else self._seen.canonicalizer.canonical(links.response.url)
 
     def _source(self, links: Links, page: str | None, urls: list[str | None]) -> _Source:
-        """The ``page`` of ``links``, whose canonical URLs are ``urls``; it is recorded."""
+        """The source ``page`` of ``links`` with the canonical ``urls``; also writes them to the link record."""
         if links.response is None or page is None:
             return _Source(None, 0.0, 0.0)
-        if links.kind != "page":  # being listed is no merit
+        if links.kind != "page":  # a sitemap adds no quality to the pages it lists
             return _Source(server_key(page), 0.0, 0.0)
         distinct = dict.fromkeys(url for url in urls if url is not None and url != page)
         if self._record is not None and (links.hrefs or is_read(links.response)):
             self._record.add(page, distinct)
-        if links.quality is not None or DUPLICATE_OF in links.response.meta:  # a copy adds nothing to its first
+        if links.quality is not None or DUPLICATE_OF in links.response.meta:  # a copy adds no quality
             return _Source(server_key(page), 0.0, 0.0)
         return _Source(
             server_key(page), *link_gains(self._quality, links.response.meta.get(QUALITY, 1.0), len(distinct))
@@ -254,13 +254,13 @@ class LinkIntake:
 
 
 def is_read(response: Response) -> bool:
-    """Whether the links of a page were looked for: not those of copies, nor of what is no HTML."""
+    """Whether the links of a page were extracted: it is HTML, and not a copy whose links are skipped."""
     return SKIP_LINKS not in response.meta and is_html(response)
 
 
 def link_filter(crawler: Crawler) -> LinkFilter:
-    """Which links are followed: by ``LinkOptions``, ``FRONTIER_DENY_FILE``, ``URLLENGTH_LIMIT`` and the spider's
-    ``allowed`` (domains, ports as well) or ``allowed_domains``. Raises ValueError."""
+    """The link filter by ``LinkOptions``, ``FRONTIER_DENY_FILE``, ``URLLENGTH_LIMIT`` and the spider's ``allowed``
+    (domains, optionally with ports) or ``allowed_domains``. Raises ValueError."""
     links = LinkOptions.of(crawler)
     rules = LinkFilter(
         denied=LimitOptions.of(crawler).denied,

@@ -1,4 +1,4 @@
-"""At most so many pages of each server and of each registered domain, over all runs of a crawl."""
+"""Page limits per server and per registered domain, over all runs of a crawl."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class PageLimits:
-    """Counts pages (answers 2xx and 304 to what the frontier handed out, without sitemaps) and fills servers.
+    """Counts pages and marks servers as full. A page is a response 2xx or 304 to a frontier request, no sitemap.
 
-    A full server's URLs are dropped, in this run: a durable frontier keeps those that waited, and a run with a higher
-    limit fetches them.  The servers' counts are stored with them; those of domains are their sums, made here.
-    0 = no limit.  Building is O(servers), and O(URLs) of those that are full.
+    The URLs of a full server are dropped in this run; a durable frontier keeps the queued ones for a run with a higher
+    limit.  The counts of servers are stored with them; those of domains are summed here.
+    0 = no limit.  Construction is O(servers), plus O(URLs) for full servers.
     """
 
     def __init__(self, frontier: Frontier, per_server: int, per_domain: int) -> None:
@@ -48,7 +48,7 @@ class PageLimits:
         return bool(self._per_server or self._per_domain)
 
     def fetched(self, key: str) -> None:
-        """A page of the server ``key`` has come. O(log servers); O(URLs) where a limit is reached."""
+        """Count a page of the server ``key``. O(log servers); O(its URLs) when a limit is reached."""
         if not self:
             return
         self._frontier.page_fetched(key, self._per_server)
@@ -61,7 +61,7 @@ class PageLimits:
                 self._frontier.fill(other)
 
     def meet(self, key: str) -> bool:
-        """The server ``key`` is about to be given a URL; whether it is full, or its domain is. O(length)."""
+        """Register the server ``key`` before it gets a URL; returns whether it or its domain is full. O(length)."""
         server = self._frontier.server(key)
         if server is not None and server.full:
             return True
@@ -75,9 +75,9 @@ class PageLimits:
         return False
 
     def refuses(self, url: str) -> bool:
-        """Whether the canonical ``url`` is of a full server or domain. O(length).
+        """Whether the canonical ``url`` belongs to a full server or domain. O(length).
 
-        A server of a full domain that was never met stays unknown: a domain may have any number of them.
+        A new server of a full domain is not added to the frontier: a domain may have any number of them.
         """
         key = server_key(url)
         is_unknown = self._per_domain > 0 and self._frontier.server(key) is None

@@ -1,4 +1,4 @@
-"""Pages as HTML, read once: whoever looks at a page's markup first pays for parsing it."""
+"""Parses each HTML page once and caches the result for all readers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-#: Media types of HTML, and none, which may be HTML.
+#: Media types of HTML, and "" for none declared, which may be HTML.
 _HTML_OR_NONE = HTML_TYPES | {""}
 
 _read: WeakKeyDictionary[Response, PageLinks] = WeakKeyDictionary()
 
 
 def is_html(response: Response) -> bool:
-    """Whether it is text and says nothing else than that it is HTML."""
+    """Whether it is text, and declared as HTML or not declared at all."""
     return isinstance(response, TextResponse) and media_type(response.headers) in _HTML_OR_NONE
 
 
 def read_page(response: TextResponse, *, with_text: bool = False) -> PageLinks:
-    """What ``extract`` finds in a page. Parsed once, but for a text that was not asked for the first time."""
+    """What ``extract`` finds in a page, cached. Parses again only if ``with_text`` is new. O(length)."""
     page = _read.get(response)
     if page is None or (with_text and page.text is None):
         page = _read[response] = extract(response.text, response.url, with_text=with_text)
@@ -36,8 +36,8 @@ def read_page(response: TextResponse, *, with_text: bool = False) -> PageLinks:
 
 
 def wants_text(crawler: Crawler) -> bool:
-    """Whether anybody looks at the text of pages: the search for near-duplicates, or the guard of traps.
+    """Whether the near-duplicate search or the trap guard needs the text of pages.
 
-    Then the text is taken when a page is read for its links, or it would be parsed twice.
+    Then the first parse must extract the text, or the page would be parsed twice.
     """
     return DuplicateOptions.of(crawler).near or TrapOptions.of(crawler).is_guarded

@@ -1,4 +1,4 @@
-"""What stands in a sitemap: XML, text, gzipped or not; an index of sitemaps as well."""
+"""Reads sitemaps and sitemap indexes: XML or text, gzipped or not."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from crawlproject.links import Kind
 
 logger = logging.getLogger(__name__)
 
-# What the protocol (sitemaps.org) allows of one file; the rest is not read.
+# Limits of the protocol (sitemaps.org) for one file: a larger file is rejected, further URLs are not read.
 MAX_BYTES = 52_428_800
 MAX_URLS = 50_000
 
-#: XML's declaration, which names an encoding that holds no longer.
+#: The XML declaration: after recoding to UTF-8 its encoding is wrong.
 _DECLARATION = re.compile(r"\A<\?xml[^>]{0,200}\?>")
 
-#: Root element -> what a file is; "rss" and "feed", which the protocol allows too, are no lists of all pages.
+#: Root element -> kind of file. The protocol also allows "rss" and "feed", but these do not list all pages.
 _KINDS: dict[str, Kind] = {"urlset": "sitemap", "sitemapindex": "sitemap index"}
 
 
 async def sitemap_links(response: Response, crawler: Crawler, index_callback: Callable[..., Any]) -> Links:
-    """The links of a sitemap, none of a malformed one, for a callback to yield. A large one is read off the event loop.
+    """The links of a sitemap, for a callback to yield; none if malformed. A large one is parsed off the event loop.
 
-    ``index_callback`` parses the sitemaps of an index: the callback itself.
+    ``index_callback`` parses the sitemaps that an index lists; usually the calling callback itself.
     Stats: ``frontier/sitemaps/fetched``, ``frontier/sitemaps/malformed``.
     """
     stats = stats_of(crawler)
@@ -59,9 +59,9 @@ async def sitemap_links(response: Response, crawler: Crawler, index_callback: Ca
 
 
 def read_sitemap(response: Response, max_bytes: int = MAX_BYTES) -> tuple[Kind, list[str]]:
-    """Whether it lists pages or sitemaps, and which, the first ``MAX_URLS``. O(length).
+    """The kind of a sitemap and its first ``MAX_URLS`` URLs. O(length).
 
-    Raises ValueError where it is neither XML of the protocol nor text, OSError and EOFError if it cannot be unpacked.
+    Raises ValueError if it is too large or neither sitemap XML nor text, OSError and EOFError if decompression fails.
     """
     body = response.body
     if gzip_magic_number(response):
@@ -74,16 +74,16 @@ def read_sitemap(response: Response, max_bytes: int = MAX_BYTES) -> tuple[Kind, 
     try:
         sitemap = Sitemap(body)
     except (SyntaxError, StopIteration) as error:  # lxml's XMLSyntaxError is a SyntaxError
-        raise ValueError(f"no XML: {error}") from error
+        raise ValueError(f"invalid XML: {error}") from error
     if sitemap.type not in _KINDS:
         raise ValueError(f"neither urlset nor sitemapindex: {sitemap.type[:50]!r}")
     return _KINDS[sitemap.type], list(islice(_locations(sitemap), MAX_URLS))
 
 
 def _as_utf_8(body: bytes) -> bytes:
-    """``body`` without its byte order mark and the white space before its text; UTF-16 as UTF-8.
+    """``body`` without byte order mark and leading white space; UTF-16 recoded as UTF-8.
 
-    UTF-16 without a mark shows by the NUL beside the first character, which is "<" or that of a URL.
+    UTF-16 without a mark is detected by the NUL next to the first character, which is ASCII ("<" or "h").
     """
     if body.startswith(codecs.BOM_UTF16_LE) or (body[1:2] == b"\0" and body[:1] != b"\0"):
         encoding = "utf-16-le"
@@ -100,12 +100,12 @@ def _locations(sitemap: Sitemap) -> Iterator[str]:
         for entry in sitemap:
             if location := entry["loc"]:
                 yield location
-    except SyntaxError:  # too broken even for recovery: what came before counts
+    except SyntaxError:  # too broken for the parser's recovery: keep the URLs before the error
         return
 
 
 def _lines(body: bytes) -> list[str]:
-    """The URLs of a text file, one a line; ValueError where a line is something else."""
+    """The URLs of a text file, one per line. Raises ValueError if a line is no URL."""
     lines = [line for raw in body.splitlines()[:MAX_URLS] if (line := raw.decode("utf-8", "replace").strip())]
     if not lines or not all(line.lower().startswith(("http://", "https://")) for line in lines):
         raise ValueError("neither XML nor a URL in every line")

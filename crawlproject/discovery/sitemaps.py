@@ -1,4 +1,4 @@
-"""Sitemaps on their way into the frontier: those that robots.txt files and sitemap indexes name."""
+"""Queues the sitemaps listed in robots.txt files and sitemap indexes."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from crawlproject.options.links import LinkOptions
     from crawlproject.urls import LinkFilter
 
-#: Sitemaps of a server that are fetched: an index may lead to another and another.
+#: Sitemaps fetched per server: an index may list further indexes without end.
 MAX_PER_SERVER = 1000
 
-#: Sitemaps that one file may name; what comes after them is not looked at.
+#: Sitemaps read from one file; the rest is skipped.
 MAX_LISTED = 5 * MAX_PER_SERVER
 
 
 class NamesSitemaps(ABC):
-    """A parsed robots.txt that knows its sitemaps, of which Scrapy's do not tell."""
+    """A parsed robots.txt that provides its sitemaps; Scrapy's parsers do not."""
 
     @property
     @abstractmethod
     def sitemaps(self) -> Iterable[str]:
-        """Those that the file names, as they stand there."""
+        """URLs of the sitemaps, as written in the file."""
 
 
 class SitemapIntake:
-    """Turns addresses of sitemaps into frontier entries, each once, and keeps the servers' lists to their own URLs.
+    """Turns URLs of sitemaps into frontier entries, each once; drops URLs of other servers from sitemaps.
 
-    ``LINKS_SITEMAPS`` (default off: a sitemap of 50,000 URLs would fill a small crawl with one server's pages, of which
-    nothing else is known) asks for those of robots.txt, and the spider must have ``parse_sitemap``.
+    Sitemaps of robots.txt are fetched only with ``LINKS_SITEMAPS`` and a spider with ``parse_sitemap``.  The default is
+    off: a sitemap of 50,000 URLs would fill a small crawl with pages of one server, of unknown quality.
     Stats: ``frontier/sitemaps/found``, ``frontier/sitemaps/skipped``, ``frontier/sitemaps/urls``,
     ``frontier/sitemaps/foreign_urls``.
     """
@@ -57,7 +57,7 @@ class SitemapIntake:
         spider: Spider,
     ) -> None:
         self._seen = seen
-        self._filter = replace(link_filter, extensions=frozenset())  # .gz and .txt are as good as .xml
+        self._filter = replace(link_filter, extensions=frozenset())  # sitemaps may end in .gz or .txt
         self._stats = stats
         self._callback: Callable[..., Any] | None = None
         if options.sitemaps:
@@ -65,20 +65,20 @@ class SitemapIntake:
         self._counts: Counter[str] = Counter()  # by server
 
     def of_robots(self, sitemaps: Iterable[str], page: Request) -> list[Entry]:
-        """Those that the robots.txt of the server of ``page`` names, where they are wanted."""
+        """Entries for ``sitemaps`` of the robots.txt of the server of ``page``; none without ``LINKS_SITEMAPS``."""
         if self._callback is None:
             return []
         depth = max(1, page.meta.get("depth", 0))
         return self._entries(list(sitemaps), page.url, depth, self._callback)
 
     def of_index(self, links: Links) -> list[Entry]:
-        """Those that a sitemap index names."""
+        """Entries for the sitemaps listed in an index."""
         assert links.response is not None
         depth = links.response.meta.get("depth", 1)
         return self._entries(links.hrefs, links.response.url, depth, links.callback)
 
     def own(self, links: Links) -> Links:
-        """The pages that a sitemap names of its own server: it cannot speak for others."""
+        """The links of a sitemap to its own server; it has no authority over others."""
         assert links.response is not None
         start = server_key(links.response.url) + "/"
         urls = self._seen.canonicalizer.batch(links.hrefs, "")  # only absolute ones
@@ -88,7 +88,7 @@ class SitemapIntake:
         return replace(links, hrefs=own)
 
     def _entries(self, urls: Sequence[str], base: str, depth: int, callback: Callable[..., Any] | None) -> list[Entry]:
-        """One for each new sitemap among ``urls``, which stand in a file at ``base``, of its server."""
+        """An entry for each new sitemap among ``urls`` on the server of ``base``, the file that lists them."""
         key = server_key(base)
         entries = []
         self._count("skipped", len(urls[MAX_LISTED:]))

@@ -1,4 +1,4 @@
-"""Links that end like files: what each server answers to a few of them decides about the rest."""
+"""Links with a file extension: a server's responses to a few of them decide whether the rest are fetched."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.options.links import LinkOptions
 
-#: Servers that must have answered an extension with files, and none with a page, before one answer is enough elsewhere.
+#: If so many servers answered an extension with files, and none with a page, one response is enough on other servers.
 AGREEING_SERVERS = 3
 
-#: Kinds of URLs, each of a server, whose links queued to learn from are counted: some 20 MB. A server may make up any
-#: number of directories.
+#: Pairs (server, kind of URL) whose probes are counted: about 20 MB. Bounded, as a server may generate any number of
+#: directories.
 PROBES_REMEMBERED = 65_536
 
-#: Factor on the quality of a link that a server is asked for to learn from, and on that of those that wait for it.
+#: Factors on the quality of a link fetched as a probe, and of links that wait for the result of a probe.
 PROBED, WAITING = 0.1, 1e-9
 
 
 class SkippedFiles:
-    """Judges the links that ``LINKS_SKIP_EXTENSIONS`` names.
+    """Judges links with an extension in ``LINKS_SKIP_EXTENSIONS``.
 
-    A kind of URL (``frontier.file_kinds``) is skipped on a server after ``LINKS_SKIP_AFTER`` answers of that kind were
-    not HTML; after one HTML page it is never skipped there.  Until then its links are queued behind all others, except
-    those that are asked for to learn from.
-    Stats: ``frontier/links/dropped/extension`` (links that waited), ``frontier/links/probed/extension``.
+    A kind of URL (``frontier.learning.file_kinds``) is skipped on a server after ``LINKS_SKIP_AFTER`` responses of that
+    kind were not HTML; after one HTML page it is never skipped there.  Until then its links rank last, except probes.
+    Stats: ``frontier/links/dropped/extension`` (queued links), ``frontier/links/probed/extension``.
     """
 
     def __init__(self, frontier: Frontier, stats: StatsCollector, options: LinkOptions) -> None:
@@ -42,17 +41,17 @@ class SkippedFiles:
         self._stats = stats
         self._needed = options.skip_after
         self._extensions = options.skip_extensions
-        # (server, kind) -> links queued to learn from, in this run.
+        # (server, kind) -> probes queued in this run.
         self._probed: LRUCache[tuple[str, str], int] = LRUCache(PROBES_REMEMBERED)
-        # Extension -> servers where a kind of it turned out to be files, up to AGREEING_SERVERS of them.
+        # Extension -> servers where one of its kinds is known to be files, at most AGREEING_SERVERS.
         self._files: dict[str, set[str]] = {}
-        self._pages: set[str] = set()  # extensions of kinds that turned out to be pages, on any server
+        self._pages: set[str] = set()  # extensions with a kind known to be pages on any server
         for server in frontier.servers:
             for kind, answers in () if server.file_kinds is None else server.file_kinds.items():
                 self._count(server.key, kind, answers)
 
     def is_skipped(self, url: str) -> bool:
-        """Whether the link to the canonical ``url``, which has an extension of the list, is not followed. O(length)."""
+        """Whether to skip the link to the canonical ``url``, which has an extension of the list. O(length)."""
         if not self._needed:
             return True
         server = self._frontier.server(server_key(url))
@@ -61,7 +60,7 @@ class SkippedFiles:
         return self._is_known(server.file_kinds, kind_of(url))
 
     def factor(self, url: str) -> float:
-        """What becomes of the quality of a link that ``is_skipped`` let through, to be queued now. O(length)."""
+        """Factor on the quality of a link that is not skipped; counts it if it becomes a probe. O(length)."""
         key, kind = server_key(url), kind_of(url)
         server = self._frontier.server(key)
         answers = 0 if server is None or server.file_kinds is None else server.file_kinds.answers(kind)
@@ -76,14 +75,14 @@ class SkippedFiles:
         return PROBED
 
     def is_dropped(self, url: str) -> bool:
-        """Whether a link queued before is, now that its turn has come. O(length)."""
+        """Whether to skip a queued link when it is scheduled. O(length)."""
         if extension_of(url) not in self._extensions or not self.is_skipped(url):
             return False
         self._stats.inc_value("frontier/links/dropped/extension")
         return True
 
     def learn(self, response: Response) -> None:
-        """An answer has come: from 200 to a GET with such an extension something is learned. O(length)."""
+        """Learn the media type of a 200 response to a GET with an extension of the list. O(length)."""
         url = response.url.partition("#")[0]
         request = response.request
         if response.status != 200 or request is None or request.method != "GET":

@@ -1,4 +1,4 @@
-"""The guard at work: what it judges of a page's links, and what follows for the frontier."""
+"""Connects the trap guard to the crawl: passes pages and links to it and applies its verdicts to the frontier."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 def _marks_of(response: Response) -> Marks:
-    """What a page shows: of plain text its lines; nothing where it is no text."""
+    """Marks of a page's content; of plain text its lines; none if it is not text."""
     if not isinstance(response, TextResponse):
         return frozenset()
     if not is_html(response):
@@ -56,9 +56,9 @@ def _nothing() -> Marks:
 class TrapGuard:
     """Judges links for the intake and pages for the scheduler (docs/traps.md).
 
-    Stats: ``guard/demoted`` (URLs), ``guard/servers`` (servers put after all others), ``guard/patterns`` (patterns
-    dropped), ``guard/dropped`` (URLs of these that waited), ``guard/visit_ids``
-    (parameters found to be ids of visits), ``guard/merged`` (URLs that waited and were another one but for them).
+    Stats: ``guard/demoted`` (URLs), ``guard/servers`` (servers ranked last), ``guard/patterns`` (dropped patterns),
+    ``guard/dropped`` (queued URLs of these), ``guard/visit_ids`` (parameters found to be visit ids), ``guard/merged``
+    (queued URLs equal to another one without its visit id).
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class TrapGuard:
         self._stats = stats
         self._guard = Guard(options.limits, frontier.server, options.is_released, options.rules)
         self._work: deque[tuple[Iterator[int], str]] = deque()
-        self._rules: dict[str, DropRules] = {}  # by server, where ids of visits are known
+        self._rules: dict[str, DropRules] = {}  # by server, if visit ids are known
         for server in frontier.servers:
             if server.guard is not None:
                 self._guard.restored(server.guard)
@@ -81,7 +81,7 @@ class TrapGuard:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter, backend: Backend) -> Self | None:
-        """None without ``GUARD_ENABLED``. Raises ValueError for a wrong setting."""
+        """None without ``GUARD_ENABLED``. Raises ValueError for an invalid setting."""
         warn_of_removed(crawler.settings)
         options = TrapOptions.of(crawler)
         return cls(frontier, seen, backend, stats_of(crawler), options) if options.is_guarded else None
@@ -89,8 +89,8 @@ class TrapGuard:
     def page(
         self, url: str, response: Response, links: list[str | None]
     ) -> tuple[GuardedPage | None, list[str | None]]:
-        """The page at the canonical ``url``, to be asked about its links (None: all are followed), and these, the
-        canonical ``links``, without ids of visits."""
+        """An object to judge the links of the page at the canonical ``url`` (None: follow all), and its canonical
+        ``links`` without visit ids."""
         meta = response.meta
         is_copy = DUPLICATE_OF in meta or NEAR_DUPLICATE_OF in meta
         self._learn_redirect(meta, lambda: _marks_of(response))
@@ -102,12 +102,12 @@ class TrapGuard:
         return page, [None if link is None else self._without_visit_id(link) for link in links]
 
     def judge(self, page: GuardedPage, entries: list[Entry]) -> list[Entry]:
-        """Take in the page's links met for the first time; what is to be queued of them. O(length) each."""
+        """Learn from the page's new links and return those to queue. O(length) each."""
         last = page.learn([entry.url for entry in entries])
         if last:
             self._stats.inc_value("guard/demoted", len(last))
             entries = [demoted(entry) if entry.url in last else entry for entry in entries]
-        dropped, page.spent = page.spent, []  # a page of many links is judged in steps
+        dropped, page.spent = page.spent, []  # consumed here: a page with many links is judged in steps
         for spent in dropped:
             self._drop(page.server, spent)
             entries = [entry for entry in entries if not (page.is_own(entry.url) and self._is_dropped(entry, spent))]
@@ -116,9 +116,9 @@ class TrapGuard:
         return entries
 
     def work(self) -> Iterator[None]:
-        """Do what is left to do, in steps of 0.1 s.
+        """Do pending work in steps of 0.1 s.
 
-        It is for who processes a page: while one is under way, the crawl does not end.
+        Called while a page is processed, because the crawl cannot end then.
         """
         while self._work:
             steps, stat = self._work.popleft()
@@ -127,11 +127,11 @@ class TrapGuard:
                 yield
 
     def led_back(self, request: Request) -> None:
-        """A redirect, ``request``, leads to a page met before: what was asked for shows nothing new."""
+        """Learn from ``request``, a redirect to a known page: the URL requested first shows nothing new."""
         self._learn_redirect(request.meta, _nothing)
 
     def learn_content(self, key: str, url: str | None, *, copy: bool) -> None:
-        """A page of the server ``key`` was read, and the frontier told. O(length)."""
+        """Learn from a page of the server ``key``, after the frontier did. O(length)."""
         server = self._frontier.server(key)
         if server is None:
             return
@@ -140,13 +140,13 @@ class TrapGuard:
         self._judge(server)
 
     def _drop(self, server: Server, spent: str) -> None:
-        """Have the URLs of a pattern no longer wait."""
-        logger.info("%s%s shows nothing new: no longer followed", server.key, spent)
+        """Drop the queued URLs of a pattern."""
+        logger.info("%s%s shows nothing new: its URLs are dropped", server.key, spent)
         self._stats.inc_value("guard/patterns")
         self._rewrite(server, lambda entry: self._without(spent, entry), "guard/dropped")
 
     def _rewrite(self, server: Server, judge: Callable[[Entry], Entry | None], stat: str) -> None:
-        """Have the URLs that wait judged: at once where they are few, else by ``work``."""
+        """Judge the queued URLs of ``server``: few at once, many in ``work``."""
         if len(server.urls) <= REWRITE_STEP:
             self._stats.inc_value(stat, self._frontier.rewrite_queue(server, judge))
         else:
@@ -155,7 +155,7 @@ class TrapGuard:
     def _judge(self, server: Server) -> None:
         reason = self._guard.standing_out(server)
         if reason and not server.demoted_because:
-            logger.info("%s comes after all other servers: %s (GUARD_RELEASED)", server.key, reason)
+            logger.info("%s is ranked last: %s (to release it: GUARD_RELEASED)", server.key, reason)
             self._stats.inc_value("guard/servers")
             self._frontier.servers.rank_last(server, reason)
 
@@ -166,14 +166,14 @@ class TrapGuard:
             return
         rules = self._rules[server.key] = DropRules.of_names(server.guard.visit_ids.learned)
         logger.info(
-            "%s: %s is new on each visit, dropped from its URLs", server.key, server.guard.visit_ids.learned[-1]
+            "%s: %s is a visit id: removed from its URLs", server.key, server.guard.visit_ids.learned[-1]
         )
         self._stats.inc_value("guard/visit_ids")
         self._seen.urls_are_new([rules.strip_url(fetched) for fetched in pages])
         self._rewrite(server, self._merge, "guard/merged")
 
     def _learn_redirect(self, meta: dict[str, Any], marks: Callable[[], Marks]) -> None:
-        """Where doubted URLs lead counts for them, though it has another URL."""
+        """Count the content behind a redirect for the requested URL, if that is doubted."""
         requested = meta.get("redirect_urls")
         url = self._seen.canonicalizer.canonical(requested[0]) if requested else None
         if url is not None and is_doubted(self._guard.name_of(url)):
@@ -182,7 +182,7 @@ class TrapGuard:
                 self.judge(page, [])
 
     def _without(self, spent: str, entry: Entry) -> Entry | None:
-        """A waiting ``entry``, None where it goes with the pattern ``spent``; pages of earlier runs stay."""
+        """The queued ``entry``; None if it is dropped with the pattern ``spent``. Pages of earlier runs stay."""
         if self._backend.is_refetched(entry) or not self._is_dropped(entry, spent):
             return entry
         self._backend.dropped(entry)
