@@ -1,5 +1,5 @@
-"""What Scrapy calls for each request, answer and item list: downloader and spider middlewares.
+"""Downloader and spider middlewares, which Scrapy calls for each request, response and callback result.
 
-Each module is one middleware or one family. They translate between Scrapy and the rooms below (frontier, discovery,
-content, repository); decisions about which URL is next, and what a link is worth, are not made here.
+Each module has one middleware or one family. They connect Scrapy to the packages below (frontier, discovery, content,
+repository). Not here: the choice of the next URL and the quality of links.
 """

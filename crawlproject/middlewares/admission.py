@@ -1,4 +1,4 @@
-"""Which requests go to the network at all."""
+"""Decides which requests may use the network."""
 
 from __future__ import annotations
 
@@ -27,27 +27,28 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Why a request fails without being sent, in words.
+#: Reason for failing a request without sending it -> text.
 _UNSENT = {
     SERVER_GIVEN_UP: "its server was given up: too many failures in a row "
     "(FRONTIER_MAX_FAILURES, ROBOTSTXT_MAX_FAILURES)",
     PAGE_LIMIT: "its server is full (FRONTIER_MAX_PAGES_PER_SERVER, FRONTIER_MAX_PAGES_PER_DOMAIN)",
 }
 
-#: Those of requests that are judged.
+#: Schemes that ``FRONTIER_DENY_FILE`` applies to.
 _ANY_SCHEME = frozenset(("http", "https", "ftp"))
 
-#: Servers whose refusal is remembered, so that it is logged once.
+#: Servers remembered as refused, so that each is logged once.
 REFUSALS_REMEMBERED = 10_000
 
 
 class AdmissionMiddleware(CrawlerMiddleware):
-    """Before a server is contacted for the first time, robots.txt included (downloader, before RobotsMiddleware).
+    """Rejects requests before any contact with their server, robots.txt included (downloader, before
+    RobotsMiddleware).
 
-    A request to a server given up or full fails without being sent, and so does one to a server that is denied
-    (``FRONTIER_DENY_FILE``) or to an address that is not allowed (``ALLOWED_NETWORKS``; the addresses of names are
-    known later: to the download handler).  Where politeness goes by address, the server's is looked up, and the
-    request waits in the frontier while another server there has a connection.
+    Fails a request without sending it if its server is given up, full or denied (``FRONTIER_DENY_FILE``), or if its IP
+    address is not allowed (``ALLOWED_NETWORKS``; for host names the download handler checks this after the lookup).
+    With politeness per address it looks up the address; the request waits in the frontier while another server at this
+    address has a connection.
     Stats: ``frontier/denied``, ``guard/refused/<kind>``.
     """
 
@@ -59,19 +60,19 @@ class AdmissionMiddleware(CrawlerMiddleware):
         self._refused: LRUCache[str, bool] = LRUCache(REFUSALS_REMEMBERED)
 
     async def process_request(self, request: Request) -> Request | None:
-        """None: go on. The request itself: back to the frontier."""
+        """None: continue. The request itself: return it to the frontier."""
         reason = request.meta.pop(GIVEN_UP, None)
         if reason is not None:
             raise IgnoreRequest(_UNSENT.get(reason, reason))
         self._check_denied(request)
         try:
             key = server_key(request.url)
-        except ValueError as error:  # no server; the scheduler has counted it
+        except ValueError as error:  # its URL has no host; the scheduler counted it
             if "redirect_times" in request.meta:
                 raise IgnoreRequest(str(error)) from error
-            return None  # the download fails, as in plain Scrapy
+            return None  # let the download fail, as in plain Scrapy
         self._guard.check_url(request.url)
-        if request.url[:4].lower() == "ftp:":  # its handler resolves names by itself
+        if request.url[:4].lower() == "ftp:":  # Scrapy's FTP handler resolves names itself
             await self._check_name(request.url)
         frontier = frontier_of(self._crawler)
         if frontier is None or not frontier.by_ip:
@@ -83,23 +84,23 @@ class AdmissionMiddleware(CrawlerMiddleware):
         return request
 
     def _check_denied(self, request: Request) -> None:
-        """Raise IgnoreRequest where the server is not to be contacted, wherever the URL came from."""
+        """Raise IgnoreRequest if the server is denied, for URLs from any source."""
         if self._denied is None:
             return
-        with suppress(ValueError):  # no server in its URL: the download will say so
+        with suppress(ValueError):  # its URL has no host: the download will report it
             if self._denied.denies(server_key(request.url)):
                 self._stats.inc_value("frontier/denied")
                 raise IgnoreRequest("its server is denied (FRONTIER_DENY_FILE)")
 
     async def _address(self, host: str) -> str | None:
-        """IP address of ``host``, None if it has none (the download will say so)."""
+        """First IP address of ``host``; None if there is none: the download will report it."""
         try:
             return (await crawl_resolver(self._crawler).addresses(host))[0]
         except OSError:
             return None
 
     async def _check_name(self, url: str) -> None:
-        """Raise AddressRefused if the server has an address that may not be contacted."""
+        """Raise AddressRefused if one of the server's addresses is not allowed."""
         key = server_key(url)
         with suppress(NameLookupError):
             for address in await crawl_resolver(self._crawler).addresses(host_of(key)):
@@ -108,7 +109,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
                     raise AddressRefused(key, refusal)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Count what was refused, here or in the download handler; a line for each server, an error for a seed's."""
+        """Count refusals, made here or in the download handler; log one line per server, an error for a seed."""
         if not isinstance(exception, AddressRefused):
             return
         self._stats.inc_value(f"guard/refused/{exception.kind}")

@@ -1,4 +1,4 @@
-"""What the middlewares of this project have in common."""
+"""Base class of the middlewares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class CrawlerMiddleware:
-    """Keeps the crawler and its stats."""
+    """Holds the crawler and its stats."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -21,5 +21,5 @@ class CrawlerMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Built by Scrapy."""
+        """Called by Scrapy."""
         return cls(crawler)

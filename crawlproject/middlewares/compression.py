@@ -1,4 +1,4 @@
-"""Bodies are decompressed off the event loop, within the memory for bodies; what cannot be is counted."""
+"""Decompresses bodies off the event loop, within the memory budget for bodies; counts failures."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
     from crawlproject.download.body_budget import BodyBudget
 
-#: What decompressors raise for garbage; the last one is for a ``Content-Encoding`` that is not ASCII.
+#: What decompressors raise for invalid data; UnicodeError is for a ``Content-Encoding`` that is not ASCII.
 _BROKEN = (OSError, EOFError, zlib.error, brotli.error, zstd.ZstdError, UnicodeError)
 
-#: A body, or why there is none; None: not known.
+#: The decompressed body, or the error; None: not decompressed yet.
 _Decoded: TypeAlias = "bytes | Exception | None"
 
-#: Encodings of one answer that are undone, as curl has it: each may take as long as a whole body.
+#: Encodings of one response that are decoded, the limit of curl: each may take as long as a whole body.
 MAX_ENCODINGS = 5
 
 
 class TolerantCompressionMiddleware(HttpCompressionMiddleware):
-    """Counts what cannot be decompressed.
+    """Counts bodies that cannot be decompressed.
 
-    Stats: ``httpcompression/broken`` and ``httpcompression/too_large``, where the answer is ignored, and
-    ``httpcompression/truncated``, where what came is kept.
+    Stats: ``httpcompression/broken`` and ``httpcompression/too_large`` (the response is ignored),
+    ``httpcompression/truncated`` (the part received is kept).
     """
 
-    _decoded: _Decoded = None  # the body of the response being processed, where it was done before
+    _decoded: _Decoded = None  # the body of the current response, if decompressed before
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
         """Decompress."""
@@ -66,19 +66,19 @@ class TolerantCompressionMiddleware(HttpCompressionMiddleware):
             try:
                 return super()._handle_encoding(body, content_encoding, max_size)
             except (*_BROKEN, _DecompressionMaxSizeExceeded) as error:
-                failed = error.with_traceback(None)  # its frames hold what was unpacked, as long as a body may be
+                failed = error.with_traceback(None)  # its frames hold the decompressed data, up to the size limit
             raise failed
         if isinstance(decoded, Exception):
             raise decoded
         return decoded, to_keep
 
     def _count(self, what: str) -> None:
-        if self.stats is not None:  # built without a crawler
+        if self.stats is not None:  # None if built without a crawler
             self.stats.inc_value(f"httpcompression/{what}")
 
 
 class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
-    """The same, when there is memory for it; what may take long is decompressed off the event loop."""
+    """Waits for memory from the budget; decompresses large bodies off the event loop."""
 
     def __init__(self, stats: StatsCollector | None = None, *, crawler: Crawler | None = None) -> None:
         super().__init__(stats, crawler=crawler)
@@ -87,7 +87,7 @@ class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
     def process_response(  # type: ignore[override]
         self, request: Request, response: Response
     ) -> Request | Response | Awaitable[Request | Response]:
-        """Decompress; what comes out may be a thousand times as large as what came in."""
+        """Decompress within the budget: the result may be a thousand times as large as the input."""
         if self._budget is None or b"Content-Encoding" not in response.headers:
             return super().process_response(request, response)
         return self._in_turn(self._budget, request, response)
@@ -108,7 +108,7 @@ class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
         if 1 < layers <= MAX_ENCODINGS or (layers == 1 and len(response.body) > LARGE):
             max_size = request.meta.get("download_maxsize", self._max_size)
             try:
-                decode = partial(HttpCompressionMiddleware._handle_encoding, self)  # nothing in it is shared
+                decode = partial(HttpCompressionMiddleware._handle_encoding, self)  # uses no shared state
                 decoded, _ = await off_loop(decode, response.body, encodings, max_size)
             except (*_BROKEN, _DecompressionMaxSizeExceeded) as error:
                 decoded = error.with_traceback(None)  # as in _handle_encoding

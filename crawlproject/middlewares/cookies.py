@@ -1,4 +1,4 @@
-"""Scrapy's cookies, where a broken one would cost the page."""
+"""Scrapy's cookies, hardened: a broken cookie does not lose the page."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
-#: ``Set-Cookie`` lines of an answer that are read, as many as browsers keep for a site, and bytes of one: browsers
-#: read 4,096 for name and value, and 1,024 for each attribute.
+#: ``Set-Cookie`` lines read per response (browsers keep as many per site), and bytes of one line (browsers read 4,096
+#: for name and value, and 1,024 for each attribute).
 MAX_COOKIES, MAX_COOKIE = 180, 8192
 
-#: Digits of a ``Max-Age`` that are read: 300 years.
+#: Digits read of a ``Max-Age``: 300 years.
 _MAX_AGE_DIGITS = 10
 _long_age = re.compile(rb"(;[ \t]{0,9}max-age[ \t]{0,9}=[ \t]{0,9})\d{%d,}" % (_MAX_AGE_DIGITS + 1), re.IGNORECASE).sub
 
 
 class TolerantCookieJar(CookieJar):
-    """Each cookie by itself: one that Python's module cannot read costs neither the others nor a traceback.
+    """Parses each cookie separately: one that Python's module cannot parse affects no other and logs no traceback.
 
-    ``skipped`` is called for each.
+    ``skipped`` is called for each skipped cookie.
     """
 
     def __init__(self, skipped: Callable[[], None]) -> None:
@@ -48,7 +48,7 @@ class TolerantCookieJar(CookieJar):
                 continue
             line = _long_age(rb"\g<1>" + b"9" * _MAX_AGE_DIGITS, line)
             with warnings.catch_warnings():
-                warnings.simplefilter("error", UserWarning)  # "http.cookiejar bug!" and a traceback
+                warnings.simplefilter("error", UserWarning)  # else it logs "http.cookiejar bug!" and a traceback
                 try:
                     cookies += super().make_cookies(Response(response.url, headers={"Set-Cookie": line}), request)
                 except UserWarning:
@@ -57,7 +57,7 @@ class TolerantCookieJar(CookieJar):
 
 
 class TolerantCookiesMiddleware(CookiesMiddleware):
-    """Stat: ``cookies/skipped`` (too many of one answer, too long, or not readable)."""
+    """Stat: ``cookies/skipped`` (too many in one response, too long, or invalid)."""
 
     def __init__(self, debug: bool = False) -> None:
         super().__init__(debug)

@@ -33,15 +33,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Links of a copy looked at, for one that leads in a circle.
+#: Links of a copy examined for one that leads in a circle.
 MAX_LINKS = 200
 
 
 class DuplicatesMiddleware:
-    """Compares every HTML page with those before it (spider middleware, after HttpErrorMiddleware).
+    """Compares every HTML page with the earlier ones (spider middleware, after HttpErrorMiddleware).
 
-    Sets ``response.meta["duplicate_of"]`` or ``["near_duplicate_of"]`` to a URL, and ``["skip_links"]`` if the links of
-    the copy are not followed, before the callback runs.  A page fetched again is no copy of itself.
+    Before the callback runs, sets ``response.meta["duplicate_of"]`` or ``["near_duplicate_of"]`` to the URL of the
+    first page, and ``["skip_links"]`` if the links of the copy are not followed.  A refetched page is not a copy of
+    itself.
     Settings: ``DUPLICATES_*``.  Stats: ``duplicates/*``.
     """
 
@@ -55,7 +56,7 @@ class DuplicatesMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Raises NotConfigured where nothing is to be looked for, ValueError for a wrong setting."""
+        """Raises NotConfigured if no search is enabled, ValueError for an invalid setting."""
         options = DuplicateOptions.of(crawler)
         if not (options.exact or options.near):
             raise NotConfigured
@@ -66,23 +67,23 @@ class DuplicatesMiddleware:
         return middleware
 
     def spider_opened(self) -> None:
-        """Read the contents met by earlier runs; a file that cannot be used costs a line in the log."""
+        """Read the contents seen by earlier runs; log one line if the file cannot be used."""
         if self._near is not None and not IS_FAST:
             logger.info("DUPLICATES_NEAR takes ten times the CPU without numpy: %s", install_command("fast"))
         try:
             self._contents.open()
         except (ValueError, OSError) as error:
-            logger.error("Contents of earlier runs are not known: %s", error)
+            logger.error("Contents of earlier runs cannot be read and are ignored: %s", error)
             self._contents = ContentFile(None)
             self._contents.open()
 
     def spider_closed(self) -> None:
-        """Release the file."""
+        """Close the file."""
         self._contents.close()
 
     def process_spider_input(self, response: Response) -> None:
-        """Judge a page; others are left alone."""
-        for name in (DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS):  # of a response to the request it was copied from
+        """Compare an HTML page; ignore other responses."""
+        for name in (DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS):  # left by the request this one copies
             response.meta.pop(name, None)
         request = response.request
         if response.status == 200 and request is not None and request.method == "GET" and is_html(response):
@@ -117,10 +118,10 @@ class DuplicatesMiddleware:
         return self._near.first_like(url, sketch)
 
     def _is_circle(self, response: TextResponse, content: int) -> bool:
-        """Whether the links of an exact copy have turned out to lead to nothing but more copies, by ever longer paths.
+        """Whether the links of an exact copy are known to lead only to more copies, at ever longer paths.
 
-        The links of all other copies are followed: relative ones may lead to pages that no other link leads to, and
-        those that were met before cost a look at the seen-set.
+        The links of all other copies are followed: relative ones may be the only links to some pages, and a known URL
+        costs only a lookup in the seen-set.
         """
         crawl = frontier_of(self._crawler)
         if crawl is None or crawl.frontier.servers.learn_copy(server_key(response.url), content) <= MIN_TIMES:
@@ -130,7 +131,7 @@ class DuplicatesMiddleware:
         return is_circle(response.url, (resolve(href, page.base) for href in deeper))
 
     def _learn(self, url: str, first: str | None) -> None:
-        """Count a page for its server and, where it is a copy, against it; report mirrors."""
+        """Count a page for its server, as a copy if ``first`` is given; demote mirrors."""
         self._stats.inc_value("duplicates/pages")
         crawl = frontier_of(self._crawler)
         if crawl is None:

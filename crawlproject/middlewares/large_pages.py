@@ -1,4 +1,4 @@
-"""Large pages are decoded and parsed off the event loop, before anybody asks: a hostile one takes seconds."""
+"""Decodes and parses large pages in advance, off the event loop: a hostile one takes seconds."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
 
     from crawlproject.download.body_budget import Share
 
-#: Python's codecs that ``charset=`` can name and that decode no text; punycode takes quadratic time, too.
+#: Python's codecs that ``charset=`` can name but that are no charsets; punycode also takes quadratic time.
 _NO_CHARSETS = frozenset(("base64", "bz2", "hex", "idna", "punycode", "quopri", "rot-13", "undefined", "uu", "zlib"))
 
-#: Encodings whose mark tells the order of bytes; where it is missing, the high one comes first.
+#: Encodings whose byte order mark gives the byte order; without it they are big-endian.
 _WITH_MARK = ("utf-16", "utf-32")
 
-#: Bytes decoded in one go: 18 ms, if none of them is a character.
+#: Bytes decoded per step: 18 ms if none of them is a valid character.
 _PIECE = 1 << 16
 
-#: Bytes that are no character, of one page: it is garbage, and the rest is left out. 0.3 s.
+#: Invalid characters after which a page counts as garbage and the rest is cut. 0.3 s.
 MAX_UNDECODED = 1_000_000
 
-#: Characters of one page's text, and bytes that it takes: the longest real one has 8.4 million, up to 4 bytes each.
+#: Characters of a page's text, and its bytes in memory: the longest real one has 8.4 million, of up to 4 bytes each.
 MAX_CHARACTERS, MAX_DECODED = 12_000_000, 36_000_000
 
-#: What a large page takes while it is decoded: bytes for each of the body, all pieces and the whole text.
+#: Memory for decoding a large page, in bytes per byte of the body: all pieces and the whole text.
 _DECODING = 2
 
-#: Bytes of a large page from which its encoding is guessed, where nothing declares it.
+#: Bytes of a large page used to guess an undeclared encoding.
 _SAMPLE = 1 << 19
 
 
 class LargePageMiddleware(CrawlerMiddleware):
     """Decodes and parses large HTML pages off the event loop (downloader, after decompression).
 
-    Reads as UTF-8 what declares one of Python's codecs that is no charset, large or not.
-    What it takes counts in the budget of bodies, so that large ones are decoded one at a time.
-    Stats: ``charset/not_text``, ``charset/garbage`` (pages cut after ``MAX_UNDECODED`` bytes that are no characters,
+    A page of any size that declares a codec which is no charset is read as UTF-8.
+    The memory used counts in the budget for bodies, so that large ones are decoded one at a time.
+    Stats: ``charset/not_text``, ``charset/garbage`` (pages cut after ``MAX_UNDECODED`` invalid characters,
     ``MAX_CHARACTERS``, or ``MAX_DECODED`` bytes of text).
     """
 
@@ -60,7 +60,7 @@ class LargePageMiddleware(CrawlerMiddleware):
         self._with_text = wants_text(crawler)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Give it another encoding where it must have one; read it where it is large."""
+        """Replace an invalid encoding; decode and parse a large page."""
         if not isinstance(response, TextResponse):
             return response
         is_text = response._declared_encoding() not in _NO_CHARSETS
@@ -90,13 +90,13 @@ class LargePageMiddleware(CrawlerMiddleware):
 
 
 def _decode(response: TextResponse) -> bool:
-    """Have ``response.text`` ready, as Scrapy would make it, but that an encoding nobody declared is guessed from the
-    first bytes.  False: it is garbage, and cut.  O(length); never holds the interpreter for longer than 20 ms."""
+    """Fill the cache of ``response.text`` as Scrapy would, except that an undeclared encoding is guessed from the
+    first bytes.  False: garbage, and cut.  O(length); holds the interpreter lock for at most 20 ms at a time."""
     body = response.body
     encoding = response._declared_encoding() or _guess(response)
     mark_encoding, mark = read_bom(body)
     start = len(mark) if mark is not None and mark_encoding == encoding else 0
-    codec = f"{encoding}-be" if encoding in _WITH_MARK and not start else encoding  # as Scrapy has it
+    codec = f"{encoding}-be" if encoding in _WITH_MARK and not start else encoding  # as in Scrapy
     decoder = codecs.getincrementaldecoder(codec)("replace")
     pieces: list[str] = []
     undecoded = characters = 0
@@ -117,7 +117,7 @@ def _decode(response: TextResponse) -> bool:
 
 
 def _width(text: str) -> int:
-    """Bytes that each of its characters takes: 1, 2 or 4. O(length)."""
+    """Bytes per character in memory: 1, 2 or 4. O(length)."""
     return (sys.getsizeof(text * 2) - sys.getsizeof(text)) // len(text) if text else 1
 
 

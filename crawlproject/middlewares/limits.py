@@ -1,4 +1,4 @@
-"""How much a crawl fetches: of each server and domain, and in all."""
+"""Limits of a crawl: pages per server and domain; pages and bytes in total."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ logger = logging.getLogger(__name__)
 
 
 class LimitsMiddleware(CrawlerMiddleware):
-    """Counts pages and bytes and ends the crawl, or a server's part in it (downloader, outermost).
+    """Counts pages and bytes, ends the crawl at its limits, reports pages for server limits (downloader, outermost).
 
-    A page is an answer 2xx, or 304 to a recrawl, to a request of the frontier; no robots.txt, redirect, error, sitemap.
-    Closing reasons, Scrapy's where it has one: ``closespider_pagecount``, ``closespider_bytes``.
+    A page is a response 2xx, or 304 in a recrawl, to a frontier request; not a robots.txt, redirect, error or sitemap.
+    Closing reasons: ``closespider_pagecount`` (as in Scrapy), ``closespider_bytes``.
     Settings: ``FRONTIER_MAX_*``.  Stats: ``frontier/pages``.
     """
 
@@ -41,7 +41,7 @@ class LimitsMiddleware(CrawlerMiddleware):
             crawler.signals.connect(self._bytes_received, signals.bytes_received)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        """Count it, if it is a page."""
+        """Count a page."""
         frontier = frontier_of(self._crawler)
         if frontier is not None and frontier.handed_out(request) and self._is_page(request, response):
             self._pages += 1
@@ -63,4 +63,4 @@ class LimitsMiddleware(CrawlerMiddleware):
     def _close(self, reason: str, limit: str) -> None:
         if not self._is_closing and end_crawl(self._crawler, reason):
             self._is_closing = True
-            logger.info("The crawl ends: %s is reached", limit)
+            logger.info("Limit reached, the crawl ends: %s", limit)

@@ -1,4 +1,4 @@
-"""``Links`` that spiders yield go to the frontier; requests remember the page that they come from."""
+"""Passes ``Links`` from spiders to the frontier, and marks requests with the page that yielded them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class OriginMiddleware(CrawlerMiddleware):
-    """Notes in each request what page it comes from (spider middleware, last of all): see ``unstored``."""
+    """Marks each request with the page that yielded it (spider middleware, last of all): see ``requests.unstored``."""
 
     def __init__(self, crawler: Crawler) -> None:
         if FrontierOptions.of(crawler).backend != "disk":
@@ -32,12 +32,12 @@ class OriginMiddleware(CrawlerMiddleware):
         super().__init__(crawler)
 
     def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
-        """Pass on everything."""
+        """Mark requests; pass on everything."""
         for output in result:
             yield _mark_origin(output, response)
 
     async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Pass on everything."""
+        """Mark requests; pass on everything."""
         async for output in result:
             yield _mark_origin(output, response)
 
@@ -49,13 +49,13 @@ def _mark_origin(output: Any, response: Response) -> Any:
 
 
 class LinksMiddleware(CrawlerMiddleware):
-    """Hands the ``Links`` that callbacks yield to the frontier (spider middleware, next to the spider).
+    """Passes ``Links`` from callbacks to the frontier (spider middleware, next to the spider).
 
-    Those of a copy whose links are not followed are dropped.  Stat: ``duplicates/links_dropped``.
+    Drops the links of a copy marked ``skip_links``.  Stat: ``duplicates/links_dropped``.
     """
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Pass on all but ``Links``: a spider's seeds."""
+        """Queue ``Links`` (seeds); pass on everything else."""
         async for output in start:
             if isinstance(output, Links):
                 await self._push(output)
@@ -63,7 +63,7 @@ class LinksMiddleware(CrawlerMiddleware):
                 yield output
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Pass on all but ``Links``."""
+        """Queue ``Links``; pass on everything else."""
         async for output in result:
             if isinstance(output, Links):
                 await self._push(output)
@@ -71,7 +71,7 @@ class LinksMiddleware(CrawlerMiddleware):
                 yield output
 
     async def _push(self, links: Links) -> None:
-        """Queue ``links``; where they are many, the event loop has its turn in between."""
+        """Queue ``links``; yields to the event loop between steps."""
         frontier = frontier_of(self._crawler)
         if frontier is None:
             raise TypeError("Links need FrontierScheduler: ADDONS = {'crawlproject.addon.FrontierAddon': 300}")

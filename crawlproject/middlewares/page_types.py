@@ -1,4 +1,4 @@
-"""Which answers to links are read: the media type stands in the headers, so nothing else need be downloaded."""
+"""Stops downloads of unwanted media types: the type is in the headers, so the body need not be downloaded."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class PageTypes:
-    """An extension that stops the download of other types when their headers have come.
+    """An extension that stops the download of other media types after the headers.
 
-    The answer goes its way without a body, flagged ``download_stopped``; what declares no type is read.
+    The response is processed without a body, flagged ``download_stopped``; one without a type is downloaded.
     Setting: ``LINKS_TYPES``.  Stats: ``frontier/links/stopped/content_type``.
     """
 
@@ -38,7 +38,7 @@ class PageTypes:
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Built by Scrapy. Raises NotConfigured where all types are read, ValueError for what is no type."""
+        """Called by Scrapy. Raises NotConfigured if all types are allowed, ValueError for an invalid type."""
         types = LinkOptions.of(crawler).types
         if types is None:
             raise NotConfigured
@@ -47,7 +47,7 @@ class PageTypes:
         return extension
 
     def headers_received(self, headers: Headers, request: Request, spider: Spider) -> None:
-        """Raises StopDownload, as Scrapy wants it."""
+        """Raises StopDownload to stop the download."""
         if not request.meta.get(BY_TYPE) or request.callback == sitemap_callback(spider):
             return
         media = media_type(headers)

@@ -1,4 +1,4 @@
-"""No request is sent to a server that must be left alone now."""
+"""Holds back requests to servers that are resting."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class PolitenessMiddleware(CrawlerMiddleware):
-    """Sends a request back whose server was contacted since it was handed out (downloader, after RobotsMiddleware).
+    """Returns a request if its server was contacted since the hand-out (downloader, after RobotsMiddleware).
 
-    That is what fetching robots.txt does: then the page has to wait for its turn, and it does so in the
-    frontier, not in a place of the downloader.
+    Fetching robots.txt is such a contact.  The page then waits in the frontier, and does not block a slot of the
+    downloader.
     """
 
     def process_request(self, request: Request) -> Request | None:
-        """None: go on. The request itself: back to the frontier."""
+        """None: continue. The request itself: return it to the frontier."""
         frontier = frontier_of(self._crawler)
         if frontier is None or frontier.may_start(request):
             return None

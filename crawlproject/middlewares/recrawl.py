@@ -1,4 +1,4 @@
-"""Conditional requests of a recrawl: a page that has not changed costs its server a 304, and us no parsing."""
+"""Conditional requests in a recrawl: an unchanged page is answered with 304 and not parsed again."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ CONDITIONS = {"etag": b"If-None-Match", "modified": b"If-Modified-Since"}
 
 
 class RecrawlMiddleware:
-    """Downloader middleware, inside HttpCacheMiddleware: what that answers is not asked for.
+    """Makes requests conditional (downloader, inside HttpCacheMiddleware, so that cached pages are not requested).
 
-    A 304 to such a request goes to no callback of the spider, unless it handles that status as Scrapy's
-    ``handle_httpstatus_list`` and its kin say.
+    A 304 to such a request reaches no callback, unless the spider handles that status by ``handle_httpstatus_list`` or
+    a similar setting of Scrapy.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -33,14 +33,14 @@ class RecrawlMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Built by Scrapy; not for a frontier in memory, which remembers no pages to fetch again."""
+        """Called by Scrapy. Raises NotConfigured for a frontier in memory, which stores no pages to refetch."""
         if FrontierOptions.of(crawler).backend != "disk":
             raise NotConfigured
         return cls(crawler)
 
     def process_request(self, request: Request) -> None:
-        """Add the validators of the page; not where the cache or the spider has conditions of its own."""
-        request.meta.pop(FETCHED_BEFORE, None)  # of the request that this one was copied from
+        """Add the validators of the page, unless the cache or the spider sets conditions itself."""
+        request.meta.pop(FETCHED_BEFORE, None)  # left from the request that this one was copied from
         mark = request.meta.get(RECRAWL)
         if mark is None or "cached_response" in request.meta or any(name in request.headers for name in _NAMES):
             return
@@ -50,26 +50,26 @@ class RecrawlMiddleware:
                 mark[SENT] = True
 
     def process_response(self, request: Request, response: Response) -> Response:
-        """Take the validators off: what is copied from the request, as redirects are, is of another page."""
+        """Remove the validators: a copy of the request, such as a redirect, is for another page."""
         was_sent = _clean(request)
-        if response.status < 400:  # else it may be tried again
+        if response.status < 400:  # else it may be retried
             mark = request.meta.pop(RECRAWL, None)
             if mark is not None and response.status < 300:
                 request.meta[FETCHED_BEFORE] = True
         if response.status == UNCHANGED and was_sent:
-            request.meta["dont_cache"] = True  # some policies of HttpCacheMiddleware would keep it as the page
-            response.headers.pop(b"Content-Encoding", None)  # as some servers send it, with no body to decode
+            request.meta["dont_cache"] = True  # some policies of HttpCacheMiddleware would cache it as the page
+            response.headers.pop(b"Content-Encoding", None)  # some servers send it without a body to decode
             if not self._is_handled(request):
                 request.callback, request.errback = _unchanged, None
                 request.meta["handle_httpstatus_list"] = [UNCHANGED]
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Take the validators off."""
+        """Remove the validators."""
         _clean(request)
 
     def _is_handled(self, request: Request) -> bool:
-        """Whether HttpErrorMiddleware would let a 304 through to the callback."""
+        """Whether HttpErrorMiddleware would pass a 304 to the callback."""
         settings = self._crawler.settings
         if request.meta.get("handle_httpstatus_all"):
             return True
@@ -82,7 +82,7 @@ _NAMES = tuple(CONDITIONS.values())
 
 
 def _clean(request: Request) -> bool:
-    """Remove our validators; whether there were any."""
+    """Remove our validators; returns whether there were any."""
     mark = request.meta.get(RECRAWL)
     if mark is None or not mark.pop(SENT, False):
         return False
@@ -92,5 +92,5 @@ def _clean(request: Request) -> bool:
 
 
 def _unchanged(*_response: Any, **_kwargs: Any) -> tuple[()]:
-    """Callback of a page that has not changed: there is nothing to do."""
+    """Callback of an unchanged page: yields nothing."""
     return ()

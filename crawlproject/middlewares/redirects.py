@@ -1,4 +1,4 @@
-"""Redirects and refreshes that Scrapy's middlewares would lose a page over, or not count."""
+"""Redirects and meta refreshes, hardened: handles cases where Scrapy's middlewares lose a page or do not count it."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Where in a page Scrapy looks for a refresh and its base (characters), and a host there that is too long for one: to
-#: bring 4,000 characters into ASCII, as Scrapy does, takes 2 s.
+#: Characters at the start of a page where Scrapy looks for a refresh and its base; a host there may be too long: Scrapy
+#: needs 2 s to convert 4,000 characters to ASCII.
 _REFRESH_WITHIN = 4096
 _long_host = re.compile(rf"[/\\]{{2}}[^/\\?#\"'<>]{{{MAX_AUTHORITY + 1}}}").search
 
-#: Times that such a page is fetched once more: a cookie wall needs one, and a second for what comes late.
+#: Repeated fetches of a page that leads to itself: a cookie wall needs one, and a second if the cookie comes late.
 MAX_AGAIN = 2
 
-#: Pages in a row of one server that stayed as they were, after which its pages are kept at once.
+#: Pages in a row of one server that repeated fetches did not change, after which its pages are kept at once.
 MAX_IN_VAIN = 3
 
-#: Servers of which that is known.
+#: Servers with a count of such pages.
 REFRESHING_SERVERS = 10_000
 
 
 class TolerantRedirectMiddleware(RedirectMiddleware):
-    """Stats: ``redirect/malformed`` (the answer is kept, not followed), ``redirect/max_reached``."""
+    """Stats: ``redirect/malformed`` (the response is kept, not followed), ``redirect/max_reached``."""
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Follow a redirect; one to the page itself with a cookie that will be sent, too, as often as a refresh."""
+        """Follow a redirect; one from a page to itself only if it sets a usable cookie, ``MAX_AGAIN`` times at most."""
         if b"Location" not in response.headers:
             return response
         location = (response.headers.get(b"Location") or b"").decode("utf-8", "replace")
@@ -66,20 +66,20 @@ class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
 
     def __init__(self, settings: BaseSettings) -> None:
         super().__init__(settings)
-        self._in_vain: LRUCache[str, int] = LRUCache(REFRESHING_SERVERS)  # pages of a server that stayed as they were
+        self._in_vain: LRUCache[str, int] = LRUCache(REFRESHING_SERVERS)  # by server: unchanged pages
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Follow a refresh; one to the page itself, as of "please wait" pages, ``MAX_AGAIN`` times.
+        """Follow a refresh; one from a page to itself ("please wait" pages) at most ``MAX_AGAIN`` times.
 
-        Then the page is kept: by Scrapy's middleware the dupefilter drops the second request, and the page is lost.
-        A server whose pages refresh in vain has them kept at once.  Where a request has ``dont_filter`` of its own,
-        all is as by Scrapy's.
+        Then the page is kept; with Scrapy's middleware the dupefilter drops the second request, and the page is lost.
+        Pages of a server are kept at once if repeated fetches did not change ``MAX_IN_VAIN`` pages in a row.  A request
+        with its own ``dont_filter`` is handled as in Scrapy.
         """
         result: Request | Response = response
         if isinstance(response, HtmlResponse):
             start = response.text[:_REFRESH_WITHIN]
             lower = start.lower()
-            if "refresh" in lower or "<base" in lower:  # Scrapy looks at the base even where there is no refresh
+            if "refresh" in lower or "<base" in lower:  # Scrapy parses the base even without a refresh
                 long_host = _long_host(start)
                 if long_host is not None:
                     return _malformed(self, response, long_host[0]) if "refresh" in lower else response
@@ -103,13 +103,13 @@ def _leads_to_itself(redirected: Request, request: Request) -> bool:
 
 
 def _again(redirected: Request) -> Request:
-    """``redirected``, past the dupefilter."""
+    """``redirected`` with ``dont_filter``, so that the dupefilter accepts it."""
     redirected.meta[AT_ITSELF] = redirected.meta.get(AT_ITSELF, 0) + 1
     return redirected.replace(dont_filter=True)
 
 
 def _elsewhere(result: Request | Response) -> Request | Response:
-    """``result``; a request of a page that led to itself before is for the dupefilter again."""
+    """``result``; after a page that led to itself, without ``dont_filter``, so that the dupefilter checks it again."""
     if not isinstance(result, Request) or AT_ITSELF not in result.meta:
         return result
     del result.meta[AT_ITSELF]
@@ -136,7 +136,7 @@ def _tolerate(
 
 
 def _malformed(middleware: BaseRedirectMiddleware, response: Response, target: str) -> Response:
-    """The answer, kept: it leads to nothing that is a URL."""
+    """Count and log a redirect to an invalid URL; returns the response, which is kept."""
     stats_of(middleware.crawler).inc_value("redirect/malformed")
     logger.info("Redirect not followed, malformed: %s: %.100s", response, target)
     return response

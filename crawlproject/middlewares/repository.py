@@ -1,4 +1,4 @@
-"""Joins the repository to the crawl: what came over the network is kept before anything else sees it."""
+"""Connects the repository to the crawl: stores each response before any other component processes it."""
 
 from __future__ import annotations
 
@@ -40,31 +40,31 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two commits of the index. What a crash leaves out is read from the WARC file.
+#: Seconds between two commits of the index. After a crash, missing entries are restored from the WARC file.
 COMMIT_INTERVAL = 1.0
 
-#: Flags that Scrapy gives a response whose body ends early -> WARC-Truncated.
+#: Flag of a Scrapy response with an incomplete body -> WARC-Truncated.
 TRUNCATED = {"dataloss": "disconnect", "download_stopped": "unspecified"}
 
-#: The body is stored without it, so a reader must not undo it again.
+#: Renamed in records: the body is stored decoded, so a reader must not decode it again.
 TRANSFER_ENCODING = b"transfer-encoding"
 RENAMED = b"X-Archive-Orig-Transfer-Encoding"
 
-#: Not the server's business.
+#: Not stored in records.
 PROXY_PASSWORD = b"proxy-authorization"
 
-#: Depths and qualities from here on are none.
-MOST = 2**31
+#: Depths and qualities from this limit on are stored as unknown.
+MAX_NUMBER = 2**31
 
 _breaks = re.compile(rb"[\r\n]+").sub
 
 
 class RepositoryMiddleware:
-    """Writes every answer that came over the network, robots.txt and redirects included (downloader, innermost).
+    """Writes every response from the network, robots.txt and redirects included (downloader, innermost).
 
-    An answer goes on to the spider, and its URL can be forgotten by the frontier, only when its records have been
-    handed to the operating system.  Where they cannot be written the crawl ends with ``repository_failed``; the pages
-    under way are not parsed and stay in the frontier for the next run.
+    A response is passed on, and its URL can leave the frontier, only after its records were written to the operating
+    system.  If they cannot be written, the crawl ends with ``repository_failed``; the pages in progress are not parsed
+    and stay in the frontier for the next run.
     Setting: ``REPOSITORY_DIR`` and others.  Stats: ``repository/...``.
     """
 
@@ -78,7 +78,7 @@ class RepositoryMiddleware:
     @classmethod
     @starting(RepositoryError)
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Opens the repository. Raises RepositoryError where it cannot be written, ValueError for a wrong setting."""
+        """Open the repository. Raises RepositoryError if it cannot be written, ValueError for an invalid setting."""
         options = repository_options(crawler)
         if options is None:
             raise NotConfigured
@@ -91,15 +91,15 @@ class RepositoryMiddleware:
         return middleware
 
     def process_request(self, request: Request) -> None:
-        """Note that it is sent now."""
+        """Note the time of sending."""
         request.meta[SENT_AT] = time.time()
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Nothing came."""
+        """Remove the time of sending: there is no response."""
         request.meta.pop(SENT_AT, None)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Write it, unless a cache or another middleware gave it."""
+        """Write the response, unless it came from a cache or another middleware."""
         sent = request.meta.pop(SENT_AT, None)
         if sent is None or not request.url.startswith(("http:", "https:")):
             return response
@@ -107,9 +107,9 @@ class RepositoryMiddleware:
             await self._repository.keep(_capture(request, response, sent))
         except OSError as error:
             self._failed(error)
-            if request.callback is not NO_CALLBACK:  # robots.txt, media: nobody would fetch them again
+            if request.callback is not NO_CALLBACK:  # not robots.txt or media, which are in no queue
                 request.meta[KEEP] = True
-                raise IgnoreRequest(f"its record cannot be written: {error}") from error
+                raise IgnoreRequest(f"the record cannot be written: {error}") from error
         return response
 
     def _failed(self, error: OSError) -> None:
@@ -132,11 +132,11 @@ class RepositoryMiddleware:
             self._repository.close()
         except OSError as error:
             self._stats.inc_value("repository/failures")
-            logger.error("The last file of the repository is left for the next crawl to finish: %s", error)
+            logger.error("The last file of the repository could not be finished; the next crawl will do it: %s", error)
 
 
 def repository_options(crawler: Crawler) -> RepositoryOptions | None:
-    """How the repository is written; None without ``REPOSITORY_DIR``."""
+    """The options of the repository; None without ``REPOSITORY_DIR``."""
     chosen = RepositorySettings.of(crawler)
     if chosen.directory is None:
         return None
@@ -161,7 +161,7 @@ def repository_options(crawler: Crawler) -> RepositoryOptions | None:
 
 
 def _capture(request: Request, response: Response, sent: float) -> Capture:
-    """What is known of an answer."""
+    """The data of a response to store."""
     timing: Timing | None = request.meta.get(TIMING)
     exchange = timing.exchange if timing is not None else None
     if timing is not None and timing.started:
@@ -192,8 +192,8 @@ def _measured(request: Request, timing: Timing | None) -> Measured:
     known = timing or Timing(fetch_time=meta.get("download_latency", 0.0))
     return Measured(
         server=server_key(request.url),
-        depth=depth if isinstance(depth, int) and 0 <= depth < MOST else None,
-        quality=float(quality) if isinstance(quality, int | float) and 0 <= quality < MOST else None,
+        depth=depth if isinstance(depth, int) and 0 <= depth < MAX_NUMBER else None,
+        quality=float(quality) if isinstance(quality, int | float) and 0 <= quality < MAX_NUMBER else None,
         via=_text(request.headers.get(b"Referer")),
         dns_time=_rounded(known.dns_time),
         connect_time=_rounded(known.connect_time),
@@ -204,9 +204,10 @@ def _measured(request: Request, timing: Timing | None) -> Measured:
 
 
 def _heads(request: Request, response: Response, exchange: Exchange | None) -> tuple[bytes, bytes]:
-    """First lines and headers: as they went over the wire where our download handler saw it, else as Scrapy has them.
+    """First lines and headers of request and response: as sent and received if our download handler recorded them,
+    else as in Scrapy's objects.
 
-    HTTP/2 is written as HTTP/1.1; WARC-Protocol has what it was.
+    HTTP/2 is written as HTTP/1.1; WARC-Protocol names the real protocol.
     """
     version = response.protocol if (response.protocol or "").startswith("HTTP/") else "HTTP/1.1"
     if exchange is not None:
@@ -224,12 +225,12 @@ def _heads(request: Request, response: Response, exchange: Exchange | None) -> t
 
 
 def _rounded(seconds: float | None) -> float | None:
-    """To the microsecond, as records have it."""
+    """Rounded to microseconds, the resolution of records."""
     return None if seconds is None else round(seconds, 6)
 
 
 def _target(url: str) -> str:
-    """Path and query: what is asked of the server."""
+    """Path and query: the target of the request line."""
     parts = urlsplit(url)
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
@@ -237,7 +238,7 @@ def _target(url: str) -> str:
 def _head(first: str, headers: Iterable[bytes]) -> bytes:
     lines = [first.encode("latin-1", "replace"), *headers, b"\r\n"]
     head = b"\r\n".join(lines)
-    if head.count(b"\n") + head.count(b"\r") != 2 * len(lines):  # a line is not one
+    if head.count(b"\n") + head.count(b"\r") != 2 * len(lines):  # a header contains a line break
         head = b"\r\n".join([_breaks(b" ", line) for line in lines[:-1]] + lines[-1:])
     return head
 

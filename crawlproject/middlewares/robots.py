@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Redirects that are followed from a robots.txt, to any server: RFC 9309 §2.3.1.2 asks for five.
+#: Redirects followed from a robots.txt, to any server: RFC 9309 §2.3.1.2 requires five.
 MAX_REDIRECTS = 5
 
-#: A copy is used for so long (seconds), however short its ``Cache-Control: max-age`` is: many servers send 0 for all.
+#: Minimum lifetime of a copy, seconds, if ``Cache-Control: max-age`` is shorter: many servers send 0 for all files.
 MIN_CACHE_TIME = 3600.0
 
-#: Bytes of rules that count as one copy.
+#: Bytes of a robots.txt that count as one copy in ``ROBOTSTXT_CACHE_SIZE``.
 COPY_SIZE = 4096
 
-#: Failures of seeds' servers that are logged as warnings; those after them as of any server.
-MAX_SEEDS_TOLD = 100
+#: Failures of seeds' servers logged as warnings; further ones are logged as for other servers.
+MAX_SEEDS_LOGGED = 100
 
 _MAX_AGE = re.compile(rb"max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
 
-#: Seconds until a robots.txt is asked for again where there is no frontier that says when.
+#: Seconds until a robots.txt is requested again, with a scheduler that has no frontier.
 _OTHER_SCHEDULERS_WAIT = 60.0
 
 
@@ -71,15 +71,17 @@ class _Outage(NamedTuple):
 
 
 class RobotsMiddleware(RobotsTxtMiddleware):
-    """In the place of Scrapy's ``RobotsTxtMiddleware`` (downloader), with its settings, stats and signal.
+    """Replaces Scrapy's ``RobotsTxtMiddleware`` (downloader), with the same settings, stats and signal.
 
-    Asked for once per server (scheme, host and port) at a time, by the first request that needs it, and kept for
-    ``ROBOTSTXT_CACHE_TIME`` seconds at most, less where its ``Cache-Control`` says so; ``ROBOTSTXT_CACHE_SIZE`` bounds
-    how many are kept, the least recently used goes first.  Statuses (RFC 9309 §2.3.1): 2xx holds; 3xx is followed five
-    times; other 4xx allow everything; 5xx, 429 and a failed download forbid everything.  Then the server rests as after
-    any failure, longer each time, the request waits in the frontier, and robots.txt is the first that is asked for
-    again; after ``ROBOTSTXT_MAX_FAILURES`` in a row the server is given up.  A request that does not come from the
-    frontier (a media pipeline's, ``engine.download_async``) fails at once, with ``RobotsUnreachableError``.
+    The first request that needs a robots.txt fetches it, one fetch at a time per server (scheme, host and port).  A
+    copy is kept for ``ROBOTSTXT_CACHE_TIME`` seconds, or less by its ``Cache-Control``; ``ROBOTSTXT_CACHE_SIZE`` bounds
+    the number of copies, the least recently used is evicted first.
+
+    Statuses (RFC 9309 §2.3.1): 2xx: the rules apply; 3xx: followed five times; other 4xx: everything is allowed; 5xx,
+    429 and a failed download: everything is disallowed.  Then the server rests as after any failure, longer each time,
+    the request waits in the frontier, and robots.txt is requested first after the rest; after
+    ``ROBOTSTXT_MAX_FAILURES`` in a row the server is given up.  A request that does not come from the frontier (of a
+    media pipeline, or ``engine.download_async``) fails at once with ``RobotsUnreachableError``.
 
     Stats besides Scrapy's: ``robotstxt/unreachable``, ``robotstxt/given_up``, ``robotstxt/unsent``.
     """
@@ -91,18 +93,18 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             self._options.cache_size, lambda _key, copy, now: now + copy.lifetime, CLOCK, lambda copy: copy.size
         )
         self._outages: dict[str, _Outage] = {}
-        self._seeds_told = 0
+        self._seeds_logged = 0
         self._fetches: dict[str, asyncio.Future[RobotParser]] = {}
         self._allows_all: RobotParser = build_from_crawler(self._parserimpl, crawler, b"")
         crawler.signals.connect(self._stop_long, signals.bytes_received)
 
     async def process_request(self, request: Request) -> Request | None:  # type: ignore[override]
-        """None: allowed. The request itself: back to the frontier. Raises IgnoreRequest where it is forbidden."""
+        """None: allowed. The request itself: return it to the frontier. Raises IgnoreRequest if it is disallowed."""
         if request.meta.get("dont_obey_robotstxt") or not request.url.startswith(("http:", "https:")):
             return None
         try:
             rules = await self.robot_parser(request)
-        except ValueError:  # no server in its URL: the download will say so
+        except ValueError:  # its URL has no host: the download will report it
             return None
         except RobotsUnreachableError:
             frontier = frontier_of(self.crawler)
@@ -130,11 +132,11 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         return await asyncio.shield(fetch)
 
     async def _fetch(self, key: str, page: Request) -> RobotParser:
-        """Ask for the robots.txt of the server ``key``, which ``page`` is on, and keep it."""
+        """Fetch and cache the robots.txt of the server ``key``, for its URL ``page``."""
         self._stats.inc_value("robotstxt/request_count")
         try:
             response = await self._download(f"{key}/robots.txt", page, key)
-        except IgnoreRequest as error:  # refused by another middleware, or not decompressible: there are no rules
+        except IgnoreRequest as error:  # refused by another middleware, or cannot be decompressed: no rules
             logger.debug("No robots.txt of %s: %s", key, error)
             return await self._keep(key, page, Copy(self._allows_all, self._options.cache_time, 1))
         except Exception as error:
@@ -147,20 +149,20 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         copy = self.copy_of(response)
         other = server_key(response.url)
         if other != key and response.url == f"{other}/robots.txt" and other not in self._copies:
-            # http leads to https on most servers: the next that is asked for
+            # most servers redirect http to https: its robots.txt is needed next
             await self._keep(other, Request(response.url, meta={"depth": page.meta.get("depth", 0)}), copy)
         return await self._keep(key, page, copy)
 
     async def _download(self, url: str, page: Request, key: str) -> Response:
-        """The answer, at the end of its redirects; one that leads nowhere is the answer itself."""
+        """The response after all redirects; an invalid redirect is the response itself."""
         meta = {
             ROBOTS_RECEIVED: 0,
             "dont_obey_robotstxt": True,
-            "dont_redirect": True,  # followed here: REDIRECT_MAX_TIMES is about pages
-            "dont_retry": True,  # tried again when the server has rested
+            "dont_redirect": True,  # followed here: REDIRECT_MAX_TIMES applies to pages
+            "dont_retry": True,  # retried after the server's rest
             "dont_cache": key in self._outages,
             "allow_offsite": True,
-            "download_fail_on_dataloss": True,  # half of the rules may allow what the other half forbids
+            "download_fail_on_dataloss": True,  # a missing half of the rules may disallow what the received half allows
         }
         if "proxy" in page.meta:
             meta["proxy"] = page.meta["proxy"]
@@ -174,7 +176,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         return response
 
     def copy_of(self, response: Response) -> Copy:
-        """What is kept of an answer that is no outage."""
+        """The copy to cache for a response that is not an outage."""
         lifetime = self._options.cache_time
         max_age = _MAX_AGE.search(response.headers.get(b"Cache-Control") or b"")
         if max_age is not None:
@@ -196,7 +198,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     def _unreachable(
         self, key: str, page: Request, reason: str, retry_after: float | None = None
     ) -> RobotsUnreachableError:
-        """Let the server rest, or give it up."""
+        """Pause the server or give it up; returns the error to raise."""
         failures = self._outages[key].failures + 1 if key in self._outages else 1
         gives_up = failures >= self._options.max_failures > 0
         frontier = frontier_of(self.crawler)
@@ -210,14 +212,14 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         tries = f"try {failures + 1} of {self._options.max_failures or 'any number'} in {until - CLOCK():.0f} s"
         then = f"given up after {failures} tries (ROBOTSTXT_MAX_FAILURES)" if gives_up else tries
         level = logging.INFO if failures == 1 or gives_up else logging.DEBUG
-        if not page.meta.get("depth") and self._seeds_told < MAX_SEEDS_TOLD:
-            self._seeds_told += 1
+        if not page.meta.get("depth") and self._seeds_logged < MAX_SEEDS_LOGGED:
+            self._seeds_logged += 1
             level = logging.WARNING
         logger.log(level, "robots.txt of %s is unavailable: %s; %s", key, reason, then)
         return RobotsUnreachableError(f"robots.txt of {key} is unavailable: {reason}")
 
     def _stop_long(self, data: bytes, request: Request) -> None:
-        """Have the rest of a robots.txt that is too long left unread."""
+        """Stop the download of a robots.txt after ``MAX_ROBOTS_TXT`` bytes."""
         if ROBOTS_RECEIVED in request.meta:
             request.meta[ROBOTS_RECEIVED] += len(data)
             if request.meta[ROBOTS_RECEIVED] > MAX_ROBOTS_TXT:
@@ -225,7 +227,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 
 
 def _redirect_target(response: Response) -> str | None:
-    """Where the answer leads, if it is a redirect to a page."""
+    """Target of a redirect to an http(s) URL; None for any other response."""
     location = response.headers.get(b"Location")
     if response.status not in REDIRECTS or not location:
         return None

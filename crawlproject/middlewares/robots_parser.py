@@ -1,4 +1,4 @@
-"""Scrapy's interface to the rules of a robots.txt (``urls.robots_rules``)."""
+"""Provides Scrapy's parser interface for ``urls.robots_rules``."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
-#: Bytes of a robots.txt that are read: RFC 9309 §2.5 asks for 500 KiB; 5 MB of rules took 4 s, and 0.1 s per URL.
+#: Bytes read of a robots.txt: RFC 9309 §2.5 requires at least 500 KiB; 5 MB of rules took 4 s, and 0.1 s per URL.
 MAX_ROBOTS_TXT = 512_000
 
 
 class CappedRobotParser(RobotParser, NamesSitemaps):
-    """robots.txt by RFC 9309 (``robots_rules``): its first ``MAX_ROBOTS_TXT`` bytes, UTF-16 with a mark, too.
+    """robots.txt by RFC 9309: the first ``MAX_ROBOTS_TXT`` bytes, in UTF-8, or UTF-16 with a byte order mark.
 
-    Only the groups for the agent asked about are read. Stats: ``robotstxt/truncated``,
-    ``robotstxt/too_many_wildcards``.
+    Parses only the groups of the requested agent. Stats: ``robotstxt/truncated``, ``robotstxt/too_many_wildcards``.
     """
 
     def __init__(self, body: bytes, stats: StatsCollector) -> None:
@@ -36,7 +35,7 @@ class CappedRobotParser(RobotParser, NamesSitemaps):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
-        """Built by RobotsMiddleware."""
+        """Called by RobotsMiddleware."""
         if robotstxt_body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # Notepad's "Unicode"
             robotstxt_body = robotstxt_body.decode("utf-16", "ignore").encode()
         if len(robotstxt_body) > MAX_ROBOTS_TXT:
@@ -49,12 +48,12 @@ class CappedRobotParser(RobotParser, NamesSitemaps):
         return self._group(user_agent).allows(to_unicode(url))
 
     def crawl_delay(self, user_agent: str | bytes) -> float | None:
-        """Seconds between two requests that the file asks ``user_agent`` for."""
+        """Crawl-delay for ``user_agent``, seconds; None if not given."""
         return self._group(user_agent).delay
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
-        """Those that the file names, as they stand there."""
+        """URLs of the sitemaps, as written in the file."""
         return read_sitemaps(self._body)
 
     def _group(self, user_agent: str | bytes) -> Group:

@@ -1,4 +1,4 @@
-"""What a request took, for spiders and for the server's estimates."""
+"""Passes the measured times of requests to spiders and to the server's estimates."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ logger = logging.getLogger(__name__)
 
 
 class ServerTimingMiddleware(CrawlerMiddleware):
-    """Puts what was measured into ``response.meta`` and into the server's estimates (downloader, innermost).
+    """Writes measurements into ``response.meta`` and the server's estimates (downloader, innermost).
 
-    Keys of ``meta``: ``dns_time``, ``connect_time``, ``tls_time``, ``response_time`` (seconds, None where not
-    measured, as on a reused connection), ``connection_reused``, ``connection_requests``.
+    Keys of ``meta``: ``dns_time``, ``connect_time``, ``tls_time``, ``response_time`` (seconds; None if not measured,
+    for example on a reused connection), ``connection_reused``, ``connection_requests``.
     Stats: ``frontier/failures/<kind>``.  Setting: ``SERVER_TIMING_ENABLED``.
     """
 
@@ -42,11 +42,11 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         super().__init__(crawler)
 
     def process_request(self, request: Request) -> None:
-        """Forget what was measured for the request that this one was copied from."""
+        """Remove the measurement of the request that this one was copied from."""
         request.meta.pop(TIMING, None)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        """Record an answer; those that middlewares gave (a cache) were not measured."""
+        """Record a response; one from a middleware (such as a cache) was not measured."""
         timing: Timing | None = request.meta.pop(TIMING, None)
         if timing is not None:
             _write_meta(request.meta, timing)
@@ -63,11 +63,11 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         _write_meta(request.meta, timing)
         label, failed = failure_kind(exception)
         if timing.reused and isinstance(exception.__cause__, ServerDisconnectedError):
-            failed = False  # the server closed its idle connection at that very moment: nothing is wrong with it
+            failed = False  # the server closed an idle connection as we used it: not a fault
         self._count_failure(label)
         words = in_words(exception)
-        if request.meta.get(BY_TYPE) and not request.meta.get("depth"):  # a link; of robots.txt says RobotsMiddleware
-            logger.info("Seed not fetched yet: %s: %s", request, words)
+        if request.meta.get(BY_TYPE) and not request.meta.get("depth"):  # a link; RobotsMiddleware logs robots.txt
+            logger.info("Seed failed, may be retried: %s: %s", request, words)
         self._record(
             Measurement(
                 server_key=server_key(request.url),
@@ -101,7 +101,7 @@ def _write_meta(meta: dict[str, Any], timing: Timing) -> None:
 
 
 def _measure(request: Request, timing: Timing, response: Response) -> Measurement:
-    """What an answer told of its server."""
+    """The measurement of a response."""
     headers = response.headers
     words = (headers.get(b"Connection") or b"").lower()
     keep_alive = _keep_alive(headers.get(b"Keep-Alive") or b"")
