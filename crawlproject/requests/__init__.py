@@ -1,4 +1,4 @@
-"""Scrapy requests and frontier entries: one becomes the other, and both become bytes for a store.
+"""Converts Scrapy requests to frontier entries and back, and both to bytes for a store.
 
-No request is chosen, sent or dropped here.
+Not here: choosing, sending or dropping requests.
 """

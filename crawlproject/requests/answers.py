@@ -1,4 +1,4 @@
-"""What the status and the headers of an answer say."""
+"""Interprets status and headers of responses."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from crawlproject.frontier.politeness import retry_after_seconds
 if TYPE_CHECKING:
     from scrapy.http import Headers
 
-#: Statuses that lead to another URL, where there is a ``Location``.
+#: Statuses of a redirect, if there is a ``Location``.
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
-#: There is no such page.
+#: Statuses of a missing page.
 GONE = frozenset((404, 410))
 
-#: The answer to a conditional request: the page is as it was.
+#: Response to a conditional request: the page is unchanged.
 UNCHANGED = 304
 
-#: Media types that are read as HTML.
+#: Media types parsed as HTML.
 HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
 
 
 def media_type(headers: Headers) -> str:
-    """The type in the ``Content-Type`` header, lower case, without parameters; "" where there is none."""
+    """The type in the ``Content-Type`` header, lower case, without parameters; "" if there is none."""
     return (headers.get(b"Content-Type") or b"").decode("latin-1").partition(";")[0].strip().lower()
 
 
 def retry_after(headers: Headers) -> float | None:
-    """Seconds to wait, by the ``Retry-After`` header; None where there is none that can be read."""
+    """Seconds to wait by the ``Retry-After`` header; None if it is missing or invalid."""
     value = headers.get(b"Retry-After")
     return retry_after_seconds(value.decode("latin-1"), time.time()) if value else None

@@ -1,7 +1,8 @@
-"""Requests as bytes and back, for a store: JSON, no pickle; reading one can run no code but the spider's own methods.
+"""Requests as bytes for a store, and back: JSON, no pickle; no stored bytes can run code but the spider's own methods.
 
-A link (``Links``) is its callback's name, or nothing.  Any other request is the JSON of what is not as in a plain
-``Request(url)``; its URL and priority are stored beside it.  Values as ``value_codec`` writes them.
+A link (``Links``) is stored as the name of its callback, or as nothing.  Any other request is stored as JSON of the
+attributes that differ from a plain ``Request(url)``, with values in the format of ``value_codec``; URL and priority are
+stored separately.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
 LINK, REQUEST = b"c", b"r"
 
-#: Stands for the errback of links, which is no method of the spider.
+#: Name for the errback of links, which is not a method of the spider.
 LINK_FAILED = "$link"
 
-#: What a plain request has; not written.
+#: Attributes of a plain request; not written.
 PLAIN: dict[str, Any] = {
     "callback": None,
     "method": "GET",
@@ -45,22 +46,22 @@ PLAIN: dict[str, Any] = {
 
 
 class RequestCodec:
-    """Writes and reads the requests of one spider; ``modules``: names of the project's besides. O(size).
+    """Encodes and decodes requests of one spider; ``modules``: further modules of the project. O(size).
 
-    Raises NotSerializableError for what cannot be written: an object, a callback that is no method of the spider.
+    Raises NotSerializableError for what cannot be stored: other objects, a callback that is no method of the spider.
     """
 
     def __init__(self, spider: Spider, modules: Iterable[str] = ()) -> None:
         self._spider = spider
         self._values = ValueCodec(project_modules(type(spider), modules))
-        self._names: dict[object, str] = {}  # of the spider's methods, by their function
+        self._names: dict[object, str] = {}  # function -> name of the spider's method
 
     def encode_link(self, callback: Callable[..., Any] | None) -> bytes | None:
-        """A link: None where the spider's default callback takes its page. Raises NotSerializableError."""
+        """The payload of a link; None for the spider's default callback. Raises NotSerializableError."""
         return None if callback is None else LINK + self._name(callback).encode()
 
     def encode(self, request: Request) -> bytes:
-        """Any request but its URL. Raises NotSerializableError."""
+        """The payload of any other request, without URL and priority. Raises NotSerializableError."""
         values = {name: getattr(request, name) for name in request.attributes if name not in ("url", "priority")}
         for name in ("callback", "errback"):
             if values[name] is not None:
@@ -77,11 +78,11 @@ class RequestCodec:
             return REQUEST + json.dumps(self._values.encode(changed), separators=(",", ":")).encode("ascii")
         except NotSerializableError:
             raise
-        except ValueError as error:  # a whole number of more digits than Python writes
+        except ValueError as error:  # an int with more digits than Python converts
             raise NotSerializableError(str(error)) from error
 
     def decode(self, entry: Entry) -> Request:
-        """The request of an entry whose payload ``encode`` wrote. Raises ValueError where it cannot be read."""
+        """The request of an entry with a payload from ``encode``. Raises ValueError if it is invalid."""
         payload: bytes = entry.payload
         if payload[:1] != REQUEST:
             raise ValueError(f"unknown kind of request: {payload[:1]!r}")
@@ -97,11 +98,11 @@ class RequestCodec:
 
     @staticmethod
     def is_link(payload: bytes) -> bool:
-        """Whether ``encode_link`` wrote it."""
+        """Whether ``payload`` is from ``encode_link``."""
         return payload[:1] == LINK
 
     def decode_link(self, payload: bytes | None) -> Callable[..., Any] | None:
-        """The callback that ``encode_link`` wrote. Raises ValueError where the spider has no such method."""
+        """The callback of a payload from ``encode_link``. Raises ValueError if the spider has no such method."""
         return None if payload is None else self._method(payload[1:].decode())
 
     def _name(self, callback: Callable[..., Any]) -> str:
@@ -134,7 +135,7 @@ class RequestCodec:
 
 
 def _request_class(path: object) -> type[Request]:
-    """The class of that name, of a module that has been imported: reading a store imports nothing."""
+    """The class ``path`` in an imported module: reading a store imports nothing."""
     module, _, name = str(path).rpartition(".")
     found = getattr(sys.modules.get(module), name, None)
     if not (isinstance(found, type) and issubclass(found, Request)):

@@ -1,4 +1,4 @@
-"""Requests become entries of the frontier, and entries whose turn has come become requests again."""
+"""Converts requests to frontier entries, and scheduled entries back to requests."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ logger = logging.getLogger(__name__)
 
 
 class Packing(Protocol):
-    """How a backend keeps a request besides its URL."""
+    """Converts requests to payloads and back; implemented by backends."""
 
     def pack(self, request: Request) -> Any:
-        """The payload of its entry."""
+        """The payload for the entry of ``request``."""
 
     def unpack(self, entry: Entry) -> Request:
-        """The request of an entry; raises ValueError where it cannot be read."""
+        """The request of an entry. Raises ValueError if the payload is invalid."""
 
 
 class RequestEntries:
-    """Converts both ways; O(size of the request)."""
+    """Converts in both directions; O(size of the request)."""
 
     def __init__(self, backend: Packing, quality: Quality, stats: StatsCollector) -> None:
         self._backend = backend
@@ -38,16 +38,17 @@ class RequestEntries:
         self._stats = stats
 
     def entry(self, request: Request) -> Entry:
-        """What the frontier is given for ``request``."""
+        """The frontier entry for ``request``."""
         depth = request.meta.get("depth", 0)
         quality = request.meta.get(QUALITY)
-        if not (isinstance(quality, int | float) and isfinite(quality) and quality >= 0):  # or it means something else
+        # a spider may use this key for another purpose
+        if not (isinstance(quality, int | float) and isfinite(quality) and quality >= 0):
             quality = self._quality.quality(request.url, depth)
         priority = max(-MAX_PRIORITY, min(MAX_PRIORITY, request.priority))
         return Entry(request.url, float(quality), priority, depth, self._backend.pack(request))
 
     def read(self, entry: Entry) -> Request | None:
-        """The request of ``entry``; None where it cannot be read: then it stays where it is stored.
+        """The request of ``entry``; None if it is invalid: then it stays in the store.
 
         Stats: ``frontier/unreadable``.
         """
@@ -59,7 +60,7 @@ class RequestEntries:
             return None
 
     def start(self, entry: Entry, *, is_last: bool) -> Request | None:
-        """The request to send now; None where it cannot be read. ``is_last``: of its session."""
+        """The request to send now; None if it is invalid. ``is_last``: last of its session."""
         request = self.read(entry)
         if request is None:
             return None
@@ -68,5 +69,5 @@ class RequestEntries:
         if is_last:
             meta[LAST_OF_SESSION] = True
         else:
-            meta.pop(LAST_OF_SESSION, None)  # as copied from the request it replaces
+            meta.pop(LAST_OF_SESSION, None)  # left from the request that this one was copied from
         return request

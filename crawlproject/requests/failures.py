@@ -1,4 +1,4 @@
-"""How requests fail: kinds for stats, words for the log."""
+"""Failures of requests: labels for stats, descriptions for the log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from crawlproject.download.lookup import NameLookupError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-#: Failed downloads: exception -> (label in stats, whether the server could not be reached or did not answer).
+#: Failed downloads: exception -> (label in stats, whether it counts as a failure of the server).
 DOWNLOAD_FAILURES: dict[type[Exception], tuple[str, bool]] = {
     DownloadTimeoutError: ("timeout", True),
     DownloadConnectionRefusedError: ("refused", True),
@@ -32,13 +32,13 @@ DOWNLOAD_FAILURES: dict[type[Exception], tuple[str, bool]] = {
     DownloadCancelledError: ("too_large", False),
 }
 
-#: What a fetch can end in besides a response.
+#: Exceptions that can end a fetch.
 FETCH_FAILURES = (*DOWNLOAD_FAILURES, UnsupportedURLSchemeError, IgnoreRequest)
 
-#: Longest description, characters: errors quote what servers send.
+#: Maximum characters of a description: errors quote data from servers.
 MAX_WORDS = 200
 
-#: Exceptions that are looked at, from one to its causes.
+#: Maximum exceptions examined in a chain of causes.
 _MAX_CHAIN = 10
 
 _LOOKUPS = {
@@ -51,12 +51,12 @@ _LOOKUPS = {
 
 
 def failure_kind(error: Exception) -> tuple[str, bool]:
-    """The label and the verdict of ``DOWNLOAD_FAILURES``; another error says nothing about the server."""
+    """The value in ``DOWNLOAD_FAILURES``; for any other error ``("other", False)``."""
     return next((kind for of, kind in DOWNLOAD_FAILURES.items() if isinstance(error, of)), ("other", False))
 
 
 def in_words(error: BaseException) -> str:
-    """One line, its length bounded.
+    """A description in one line of at most ``MAX_WORDS`` characters.
 
     >>> in_words(ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 1)"))
     'connection refused'
@@ -70,7 +70,7 @@ def _words(error: BaseException) -> str | None:
 
 
 def _attribute(error: BaseException, name: str) -> str:
-    """Which exceptions made by OpenSSL have, others not."""
+    """An attribute that only exceptions raised by OpenSSL have; else the message."""
     return getattr(error, name, None) or str(error)
 
 
@@ -88,7 +88,7 @@ _KINDS: tuple[tuple[type[BaseException], Callable[[Any], str]], ...] = (
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The causes of ``error``, the first before the later ones, and it."""
+    """The causes of ``error``, root cause first, then ``error`` itself."""
     found: list[BaseException] = []
     following: BaseException | None = error
     while following is not None and len(found) < _MAX_CHAIN:

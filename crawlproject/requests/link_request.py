@@ -1,4 +1,4 @@
-"""A link's turn has come: the request that it becomes."""
+"""Builds the request for a scheduled link."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def link_request(entry: Entry) -> Request:
-    """The request for a URL that came in ``Links``; the entry's payload is its callback."""
+    """The request for a URL from ``Links``; the entry's payload is its callback."""
     return Request(
         entry.url,
         callback=entry.payload,
@@ -29,15 +29,16 @@ def link_request(entry: Entry) -> Request:
 
 
 def request_of(entry: Entry) -> Request:
-    """The request of an entry whose payload is the request, or a link's callback."""
+    """The request of an entry; its payload is the request or the callback of a link."""
     return entry.payload if isinstance(entry.payload, Request) else link_request(entry)
 
 
 def link_failed(failure: Any) -> None:
-    """A page that could not be fetched costs a line in the log (and its stat), not a traceback: a seed a warning."""
+    """Errback of links: logs a failed fetch in one line without traceback, for a seed as a warning."""
     error = failure.value
     if isinstance(error, HttpError) or not isinstance(error, FETCH_FAILURES):
-        failure.raiseException()  # Scrapy's to count and to log, as for any request
-    is_told = failure.request.meta.get("depth") or isinstance(error, AddressRefused)  # by AdmissionMiddleware
-    level = logging.DEBUG if is_told else logging.WARNING
+        failure.raiseException()  # Scrapy counts and logs it, as for any request
+    # AdmissionMiddleware logs refusals
+    is_minor = failure.request.meta.get("depth") or isinstance(error, AddressRefused)
+    level = logging.DEBUG if is_minor else logging.WARNING
     logger.log(level, "Not fetched: %s: %s", failure.request, in_words(error))

@@ -1,4 +1,4 @@
-"""Every key of ``Request.meta`` that this project writes; ``response.meta`` is that of the response's request.
+"""Every key of ``Request.meta`` that this project writes; ``response.meta`` is ``response.request.meta``.
 
 ===================  ======================================  ======================================================
 key                  written by                              read by
@@ -24,50 +24,50 @@ ROBOTS_RECEIVED      middlewares.robots                      middlewares.robots
 SENT_AT              middlewares.repository                  middlewares.repository
 ===================  ======================================  ======================================================
 
-``middlewares.timing`` also writes what it measured, for spiders: ``dns_time``, ``connect_time``, ``tls_time``,
-``response_time`` (seconds), ``connection_reused``, ``connection_requests``.  ``depth`` and all others are Scrapy's.
+``middlewares.timing`` also writes its measurements, for spiders: ``dns_time``, ``connect_time``, ``tls_time``,
+``response_time`` (seconds), ``connection_reused``, ``connection_requests``.  ``depth`` and all other keys are Scrapy's.
 """
 
 from __future__ import annotations
 
-#: Worth of the page: set by a spider, or what the frontier knew when the request was handed out.
+#: Quality of the page: set by a spider, or the frontier's value at the hand-out.
 QUALITY = "quality"
 
-#: The body is read only if it is of one of ``LINKS_TYPES``; links have it, requests may.
+#: The body is downloaded only if its type is in ``LINKS_TYPES``; always set for links, optional for requests.
 BY_TYPE = "links_types"
 
-#: The request is the last of its session, so the server is asked to close the connection.
+#: The request is the last of its session: it asks the server to close the connection.
 LAST_OF_SESSION = "frontier_last"
 
-#: ``download.timing.Timing``: what was measured.
+#: ``download.timing.Timing``: the measurements.
 TIMING = "frontier_timing"
 
-#: ``download.body_budget.Share``: what the body takes of the budget.
+#: ``download.body_budget.Share``: memory of the body, counted in the budget.
 SHARE = "frontier_share"
 
-#: Number of the page under way that the request comes from.
+#: Number of the page in progress that yielded the request.
 ORIGIN = "frontier_origin"
 
-#: The request comes back unsent, because its server must be left alone for now.
+#: The request is returned unsent, because its server may not be contacted now.
 UNSENT = "frontier_unsent"
 
-#: The request fails without being sent: why, one of the two below.
+#: The request fails without being sent; the value is the reason, one of the two below.
 GIVEN_UP = "frontier_given_up"
 SERVER_GIVEN_UP = "server_given_up"
 PAGE_LIMIT = "page_limit"
 
-#: The page is not taken (the spider has enough, its record cannot be written): with the disk backend it stays queued
-#: for the next run.
+#: The page is not processed (the spider is done, or the record cannot be written): with the disk backend it stays
+#: queued for the next run.
 KEEP = "frontier_keep"
 
-#: A page that is fetched again: a dict, what is known of it, and for a while the two below.
+#: A page to refetch: a dict with the data of the last fetch, and temporarily the two keys below.
 RECRAWL = "frontier_recrawl"
 #: In that dict: the validators are in the request's headers.
 SENT = "sent"
-#: In that dict: another entry, of a retry, is queued in its place.
+#: In that dict: the entry of a retry is queued instead.
 REPLACED = "replaced"
 
-#: What the page shows was seen by an earlier run.
+#: An earlier run fetched the page.
 FETCHED_BEFORE = "frontier_fetched_before"
 
 #: The links of this copy are not followed (``DUPLICATES_FOLLOW``).
@@ -77,14 +77,14 @@ SKIP_LINKS = "skip_links"
 DUPLICATE_OF = "duplicate_of"
 NEAR_DUPLICATE_OF = "near_duplicate_of"
 
-#: How often the page has led to itself.
+#: How often in a row the page redirected to itself.
 AT_ITSELF = "redirected_to_itself"
 
-#: Bytes of a robots.txt that have come.
+#: Bytes of a robots.txt received.
 ROBOTS_RECEIVED = "robotstxt_received"
 
-#: When the request went to the downloader (seconds since 1970); without it no server was asked.
+#: Time when the request was sent (seconds since 1970); missing if no server was contacted.
 SENT_AT = "repository_sent"
 
-#: Keys that mean something to this run only: a store does not keep them.
+#: Keys that are valid in this run only; not stored.
 THIS_RUN = frozenset((ORIGIN, SHARE, TIMING))

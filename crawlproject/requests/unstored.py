@@ -1,9 +1,8 @@
-"""Requests that cannot be written to the store: the pages that they come from stay stored until they are done.
+"""Requests that cannot be stored: the pages that yielded them stay in the store until these requests are done.
 
-A request under way has a number, which its ``meta`` holds, and so do the requests made of it: copies (a redirect, a
-retry) have it, and the requests that its callback yields are given it.  So it is known for each what page it comes
-from.  A page is *done* when the engine is through with it and all requests that come from it and are not stored are
-done.  Then a restart need not fetch it again.
+Each request in progress has a number in its ``meta``.  Its copies (a redirect, a retry) inherit the number, and
+requests from its callback receive it, so the page that yielded a request is known.  A page is *done* when the engine
+has finished it and all its unstored requests are done.  Then a restart need not fetch it again.
 """
 
 from __future__ import annotations
@@ -24,68 +23,68 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class PageUnderWay:
-    """A request that the engine has been given."""
+    """A request that the engine received."""
 
     request: Request
     entry: Entry
     number: int
-    #: Whether the engine is through with it.
+    #: Whether the engine has finished it.
     is_over: bool = False
-    #: How many requests that come from it are neither stored nor done.
+    #: Number of requests from this page that are neither stored nor done.
     waiting: int = 0
 
     @property
     def found_on(self) -> PageUnderWay | None:
-        """The page that waits for this one, which is not stored itself."""
+        """The page that waits for this one; None if this one is stored."""
         payload = self.entry.payload
         return payload.found_on if isinstance(payload, Unstored) else None
 
 
 @dataclass(slots=True, eq=False)
 class Unstored:
-    """The payload of an entry that is kept in memory."""
+    """The payload of an entry kept in memory."""
 
-    #: The request, or a link's callback.
+    #: The request, or the callback of a link.
     value: Any
-    #: The page that it comes from; None where that is not known: a start request, one made outside of callbacks.
+    #: The page that yielded it; None for a start request or one made outside of callbacks.
     found_on: PageUnderWay | None
-    #: Its key in the seen-set, which is not stored until it is done; None where it has none.
+    #: Its key in the seen-set, stored only when it is done; None if it has none.
     key: int | None
 
 
 @dataclass(slots=True)
 class PagesUnderWay:
-    """All of them, by number. ``done``: called with each page that is done, those that it was found on after it."""
+    """The pages in progress, by number. ``done`` is called for each page that is done, parents last."""
 
     done: Callable[[PageUnderWay], None]
     _pages: dict[int, PageUnderWay] = field(default_factory=dict)
     _numbers: Any = field(default_factory=lambda: count(1))
 
     def start(self, request: Request, entry: Entry) -> PageUnderWay:
-        """``request`` is handed out. O(1)."""
+        """Register ``request`` at the hand-out. O(1)."""
         page = PageUnderWay(request, entry, next(self._numbers))
         request.meta[ORIGIN] = page.number
         self._pages[page.number] = page
         return page
 
     def forget(self, page: PageUnderWay) -> None:
-        """It was not sent, or stays queued for the next run: the pages that wait for it go on waiting. O(1)."""
+        """Remove a page that was not sent or stays queued for the next run; its parents keep waiting. O(1)."""
         del self._pages[page.number]
 
     def hold(self, value: Any, meta: dict[str, Any] | None, key: int | None) -> Unstored:
-        """``value`` will be queued and is not stored; ``meta``: of its request, or of the page that it is found on."""
+        """The payload of ``value``, which cannot be stored; ``meta``: of its request, or of the page with the link."""
         found_on = self._pages.get((meta or {}).get(ORIGIN, 0))
         if found_on is not None:
             found_on.waiting += 1
         return Unstored(value, found_on, key)
 
     def over(self, page: PageUnderWay) -> None:
-        """The engine is through with ``page``. O(pages that are done by it)."""
+        """Record that the engine finished ``page``. O(pages done as a result)."""
         page.is_over = True
         self._finish(page)
 
     def dropped(self, payload: Unstored) -> None:
-        """What ``hold`` gave will not be handed out. O(pages that are done by it)."""
+        """Record that a payload from ``hold`` will not be handed out. O(pages done as a result)."""
         if payload.found_on is not None:
             payload.found_on.waiting -= 1
             self._finish(payload.found_on)
@@ -100,5 +99,5 @@ class PagesUnderWay:
                 following.waiting -= 1
 
     def held(self) -> int:
-        """How many stored pages the engine is through with, and wait. O(pages)."""
+        """Number of stored pages that the engine finished and that wait for unstored requests. O(pages)."""
         return sum(page.is_over and not isinstance(page.entry.payload, Unstored) for page in self._pages.values())

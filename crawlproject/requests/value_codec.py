@@ -1,6 +1,6 @@
-"""Values of requests (``meta``, ``cb_kwargs``) as JSON and back: no pickle, and reading one imports and runs no code.
+"""Values of requests (``meta``, ``cb_kwargs``) as JSON and back: no pickle; decoding imports and runs no code.
 
-What JSON has not is an object with one key::
+A type that JSON lacks is written as an object with one key::
 
     {"$b": latin-1} bytes      {"$t": [..]} tuple       {"$s": [..]} set          {"$f": [..]} frozenset
     {"$d": [[key, value]..]}   dict with keys that are not strings, or begin with $
@@ -10,11 +10,10 @@ What JSON has not is an object with one key::
     {"$item": [class, {field: value}]}   Scrapy items, dataclasses, attrs classes
     {"$named": [class, [..]]}  named tuples
 
-Classes of items, enumerations and named tuples stand there by their path.  A path is followed only within modules of
-the project that had been imported when the codec was made (``project_modules``), and only from class to class, by
-looking into their dictionaries; a value whose class cannot be found so is not written either.  Such an object is made
-without calling its class: its fields are set, as pickle would do it.  (Only a combination of flags is made by its
-class.)
+Classes of items, enumerations and named tuples are written as their path.  A path is resolved only in modules of the
+project that were imported when the codec was created (``project_modules``), and only from class to class, by lookup in
+their dictionaries; a value whose class cannot be found this way is not written.  Such an object is created without
+calling its class, by setting its fields, as pickle does.  (Only a combination of flags is created by its class.)
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import ModuleType
 
-#: Levels that values may be nested.
+#: Maximum nesting of values.
 MAX_DEPTH = 64
 
-#: Paths by the name they are written under; a concrete one is that of the system which reads it.
+#: Name in the store -> class of paths; "path" is the concrete class of the system that reads it.
 _PATHS: dict[str, type[PurePosixPath | PureWindowsPath | Path]] = {
     "path": Path,
     "posix": PurePosixPath,
@@ -47,19 +46,19 @@ _PATHS: dict[str, type[PurePosixPath | PureWindowsPath | Path]] = {
 }
 _PATH_NAMES: dict[type, str] = {type(Path()): "path", PurePosixPath: "posix", PureWindowsPath: "windows"}
 
-#: What reading a value that was not written by us can end in.
+#: Exceptions while decoding a value that we did not write.
 _MALFORMED = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, InvalidOperation)
 
 
 class NotSerializableError(ValueError):
-    """The value, or one in it, cannot be written."""
+    """The value, or a part of it, cannot be stored."""
 
 
 def project_modules(spider_class: type, listed: Iterable[str] = ()) -> dict[str, ModuleType]:
-    """The modules of the project that are imported now, by name.
+    """The imported modules of the project, by name.
 
-    They are those in the top-level packages of ``listed`` (``SPIDER_MODULES``, the settings' module), of the spider's
-    class and its bases, and ours; Scrapy's and Python's own are not.
+    These are the modules in the top-level packages of ``listed`` (``SPIDER_MODULES``, the settings module), of the
+    spider's class and its bases, and of this project; not those of Scrapy and Python.
     """
     names = [*listed, *(base.__module__ for base in spider_class.__mro__), __name__]
     tops = {name.partition(".")[0] for name in names} - {"scrapy"} - sys.stdlib_module_names
@@ -67,14 +66,14 @@ def project_modules(spider_class: type, listed: Iterable[str] = ()) -> dict[str,
 
 
 class ValueCodec:
-    """Writes and reads values; ``modules``: where their classes may be. O(size)."""
+    """Encodes and decodes values; ``modules``: where their classes may be defined. O(size)."""
 
     def __init__(self, modules: dict[str, ModuleType]) -> None:
         self._modules = modules
-        self._paths: dict[type, str] = {}  # of classes found
+        self._paths: dict[type, str] = {}  # cache: class -> path
 
     def encode(self, value: Any, depth: int = 0) -> Any:
-        """``value`` in terms of JSON. Raises NotSerializableError."""
+        """``value`` as JSON types. Raises NotSerializableError."""
         kind = type(value)
         if value is None or kind in (bool, int, float, str):
             return value
@@ -93,7 +92,7 @@ class ValueCodec:
         return self._encode_object(value, kind, depth + 1)
 
     def decode(self, value: Any) -> Any:
-        """What ``encode`` was given. Raises ValueError for what it has not written."""
+        """The value that was encoded. Raises ValueError for input not from ``encode``."""
         try:
             return self._decode(value)
         except RecursionError as error:
@@ -119,7 +118,7 @@ class ValueCodec:
         raise NotSerializableError(f"a value of {kind.__module__}.{kind.__qualname__}")
 
     def _path(self, kind: type) -> str:
-        """Where ``_class`` will find it."""
+        """The path that ``_class`` resolves to ``kind``."""
         path = self._paths.get(kind)
         if path is None:
             path = f"{kind.__module__}:{kind.__qualname__}"
@@ -142,7 +141,7 @@ class ValueCodec:
     def _class(self, path: Any, suits: Callable[[type], bool]) -> Any:
         found = self._find(path) if isinstance(path, str) else None
         if found is None or not suits(found):
-            raise ValueError(f"{path!r} is no class of values of the project")
+            raise ValueError(f"{path!r} is not a class of values in this project")
         return found
 
     def _decode(self, value: Any) -> Any:
@@ -193,7 +192,7 @@ class ValueCodec:
             return item
         made = object.__new__(kind)
         for name, each in content.items():
-            object.__setattr__(made, name, each)  # also where it is frozen
+            object.__setattr__(made, name, each)  # works for frozen classes, too
         return made
 
 
@@ -202,14 +201,14 @@ def _is_named_tuple(kind: type) -> bool:
 
 
 def _is_item_class(kind: type) -> bool:
-    """Whether its objects are nothing but their fields: items, dataclasses, attrs classes."""
+    """Whether its objects consist of fields only: items, dataclasses, attrs classes."""
     if issubclass(kind, Item):
         return kind.__init__ is Item.__init__
     return is_dataclass(kind) or hasattr(kind, "__attrs_attrs__")
 
 
 def _check_fields_are_all(value: Any, kind: type, path: str) -> None:
-    """Raise NotSerializableError where the object holds more than its fields, or is more than an object."""
+    """Raise NotSerializableError if the object has further attributes, or cannot be created by ``object.__new__``."""
     if issubclass(kind, Item):
         return
     fields = set(ItemAdapter.get_field_names_from_class(kind) or ())
@@ -225,7 +224,7 @@ def _check_fields_are_all(value: Any, kind: type, path: str) -> None:
 
 
 def _slots(kind: type) -> list[str]:
-    """Names of the slots that the class adds, as its objects have them."""
+    """Names of the slots that the class adds, with private names mangled."""
     slots = vars(kind).get("__slots__", ())
     names = (slots,) if isinstance(slots, str) else tuple(slots)
     private = f"_{kind.__name__.lstrip('_')}"
