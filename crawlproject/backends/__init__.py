@@ -1,4 +1,4 @@
-"""Where the frontier lives: in memory, or in a directory that outlives the process.
+"""Backends keep the frontier: in memory, or in a directory that outlives the process.
 
-The scheduler talks to a ``Backend``; what is written, and how, is in ``crawlproject.storage``.
+The scheduler uses the protocol ``Backend``.  Not here: the formats on disk (``crawlproject.storage``).
 """

@@ -1,4 +1,4 @@
-"""Which backend a crawl has."""
+"""Chooses the backend of a crawl."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.options.frontier import FrontierOptions
 
-#: ``FRONTIER_BACKEND`` -> class, imported only where it is used: RocksDB takes 0.1 s.
+#: ``FRONTIER_BACKEND`` -> class; imported only when used, as the import of RocksDB takes 0.1 s.
 BACKENDS = {
     "memory": "crawlproject.backends.memory.MemoryBackend",
     "disk": "crawlproject.backends.disk.DiskBackend",
@@ -25,10 +25,10 @@ BACKENDS = {
 
 
 def open_backend(crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> Backend:
-    """The backend that ``FRONTIER_BACKEND`` names; ``frontier`` and ``seen`` are filled with what it kept.
+    """Open the backend named by ``FRONTIER_BACKEND`` and load its contents into ``frontier`` and ``seen``.
 
-    Raises ValueError where the spider's argument ``recrawl`` is no age, or pages are to be fetched again and none are
-    remembered; StoreError where what was kept cannot be read.
+    Raises ValueError if the spider's argument ``recrawl`` is not an age, or if a recrawl is requested without the disk
+    backend; StoreError if the store cannot be read.
     """
     argument = getattr(crawler.spider, "recrawl", None)
     if isinstance(argument, str | int | float):

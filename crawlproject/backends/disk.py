@@ -42,31 +42,31 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Different reasons for which requests cannot be stored that are logged.
+#: Maximum number of different reasons logged for requests that cannot be stored.
 MAX_REASONS = 100
 
-#: Parts of ``frontier/unserializable/…`` -> what is logged at the end.
+#: Name in ``frontier/unserializable/…`` -> log message at the end of the crawl.
 _AT_THE_END = {
-    "refetched": "%d pages will be fetched again by the next run: requests that come from them could not be stored",
-    "lost": "%d requests that could not be stored are lost: no page leads to them (start requests are made again)",
+    "refetched": "%d pages will be fetched again by the next run: requests that they yielded could not be stored",
+    "lost": "%d requests that could not be stored are lost: no page yielded them (start requests are created again)",
 }
 
 
 class DiskBackend(Backend):
-    """URLs, servers and seen-set in a directory; a restart goes on where the last commit was.
+    """Keeps URLs, servers and seen-set in a directory; a restart continues from the last commit.
 
-    An entry stays stored until the engine is through with its request: page parsed, items through the pipelines,
-    links queued; or failed, dropped, ignored for good.  A redirect or retry is stored as an entry of its own before
-    the first one is removed.  A request that cannot be written is kept in memory: the page that it comes from stays
-    stored until it is done, and it does not count as seen in the store until then.
-    Committed every ``interval`` seconds and at the end.
+    An entry stays stored until the engine has finished its request: page parsed, items processed by the pipelines and
+    links queued; or finally failed, dropped or ignored.  A redirect or retry is stored as a separate entry before the
+    original entry is removed.  A request that cannot be stored is kept in memory: until it is done, the page that
+    yielded it stays stored, and the stored seen-set does not contain it.
+    Commits every ``FRONTIER_COMMIT_INTERVAL`` seconds and at the end.
     Stats: ``frontier/commits``, ``frontier/commit_time`` (longest, seconds), ``scheduler/unserializable``,
     ``frontier/unserializable/refetched``, ``frontier/unserializable/lost``, ``frontier/resumed`` (URLs found in the
     store).
     """
 
     def __init__(self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> None:
-        """Open the store and fill frontier and seen-set. Raises StoreError; O(servers)."""
+        """Open the store and load frontier and seen-set. Raises StoreError. O(servers)."""
         assert crawler.spider is not None
         assert options.directory is not None
         self._crawler = crawler
@@ -77,8 +77,8 @@ class DiskBackend(Backend):
         self._stats = stats_of(crawler)
         self._handed_out: dict[Request, PageUnderWay] = {}
         self._pages = PagesUnderWay(self._done)
-        self._orphans = 0  # requests that are not stored, and that no page leads to
-        self._reasons: set[str] = set()  # why requests were not stored, as logged
+        self._orphans = 0  # unstored requests without a page that yielded them
+        self._reasons: set[str] = set()  # logged reasons for unstored requests
         self._timer: CallLaterResult | None = None
         self._has_failed = False
         self._codec = RequestCodec(
@@ -112,35 +112,35 @@ class DiskBackend(Backend):
         self._crawler.signals.connect(self._downloaded, signals.response_downloaded)
 
     def _check_feeds(self) -> None:
-        """Raise StoreError where the items of the earlier runs of this crawl would be overwritten."""
+        """Raise StoreError if a feed would overwrite the items of earlier runs of this crawl."""
         path = overwritten_feed(self._crawler)
         if path is not None:
             raise StoreError(
                 self._directory,
-                f"holds a crawl that was begun earlier, and -O (overwrite in FEEDS) would delete its items in {path}: "
-                "append with -o, or name another file",
+                f"contains an earlier crawl, and -O (overwrite in FEEDS) would delete its items in {path}: "
+                "append with -o, or use another file",
             )
 
     def pack(self, request: Request) -> Any:
-        """Its bytes; where they cannot be written, the request itself, which then stays in memory."""
+        """Its bytes; an ``Unstored`` payload, kept in memory, if it cannot be stored."""
         try:
             payload = self._codec.encode(request)
         except NotSerializableError as error:
             self._count_unserializable(request.url, error, 1)
             return self._keep_request(request)
-        if RECRAWL in request.meta:  # a retry: the mark is the one of the request that it was copied from
+        if RECRAWL in request.meta:  # a retry: it shares this dict with the request it was copied from
             request.meta[RECRAWL][REPLACED] = True
         return payload
 
     def pack_callback(self, callback: Callable[..., Any] | None) -> Any:
-        """Its name; where it has none, the callback, for ``hold``."""
+        """Its name as bytes; if it cannot be stored, the callback itself, for ``hold``."""
         try:
             return self._codec.encode_link(callback)
         except NotSerializableError:
             return callback
 
     def hold(self, entries: list[Entry], response: Response | None) -> list[Entry]:
-        """See ``Backend``: have the page wait for links whose callback cannot be written."""
+        """See ``Backend``: the page waits for links whose callback cannot be stored."""
         if not entries or entries[0].payload is None or type(entries[0].payload) is bytes:
             return entries
         try:
@@ -151,7 +151,7 @@ class DiskBackend(Backend):
         return [entry._replace(payload=self._keep_in_memory(entry.payload, meta, entry.url)) for entry in entries]
 
     def not_queued(self, entry: Entry, request: Request) -> Entry:
-        """See ``Backend``: it is in no queue that is stored."""
+        """See ``Backend``: kept in memory, as it is in no stored queue."""
         if isinstance(entry.payload, Unstored):
             return entry
         return entry._replace(payload=self._keep_request(request))
@@ -160,9 +160,10 @@ class DiskBackend(Backend):
         return self._keep_in_memory(request, request.meta, None if request.dont_filter else request)
 
     def _keep_in_memory(self, value: Any, meta: dict[str, Any] | None, met: Request | str | None) -> Unstored:
-        """The payload of what is not stored; ``met``: the request, or a link's URL, that must not count as seen there.
+        """An unstored payload; ``met``: the request, or a link's URL, to remove from the stored seen-set.
 
-        It was met just now.  (If it was not, another dupefilter is in use, or it is the spelling of a page queued.)
+        It was added there just now.  (Otherwise another dupefilter is in use, or it is another spelling of a queued
+        page.)
         """
         key = None if met is None else self._seen.key_of(met)
         if key is not None and self._seen_store.take_back(key):
@@ -179,8 +180,8 @@ class DiskBackend(Backend):
         if reason not in self._reasons and len(self._reasons) < MAX_REASONS:
             self._reasons.add(reason)
             logger.warning(
-                "Requests cannot be stored and are kept in memory, as the first one, %s, holds %s; "
-                "their pages are fetched again if the crawl stops before they are done",
+                "Requests cannot be stored and are kept in memory: the first one, %s, contains %s; "
+                "the pages that yielded them are fetched again if the crawl stops before they are done",
                 url,
                 reason,
             )
@@ -216,13 +217,13 @@ class DiskBackend(Backend):
         return type(entry.payload) is bytes and entry.payload.startswith(AGAIN)
 
     def dropped(self, entry: Entry) -> None:
-        """See ``Backend``: the page that it comes from does not wait for it."""
+        """See ``Backend``: the page that yielded it no longer waits for it."""
         if isinstance(entry.payload, Unstored):
             self._settle(entry.payload)
             self._pages.dropped(entry.payload)
 
     def name_of(self, payload: Any) -> str:
-        """``disk``, unless it could not be written."""
+        """``disk``; ``memory`` if it cannot be stored."""
         return "disk" if payload is None or type(payload) is bytes else "memory"
 
     def handed_out(self, request: Request, entry: Entry) -> None:
@@ -237,7 +238,7 @@ class DiskBackend(Backend):
             self._pages.forget(page)
 
     def close(self) -> None:
-        """Commit what the engine is through with, and release the directory."""
+        """Commit finished requests and release the directory."""
         if self._timer is not None:
             self._timer.cancel()
         self._commit()
@@ -256,7 +257,7 @@ class DiskBackend(Backend):
             self._set_timer()
 
     def _commit(self) -> bool:
-        """Whether it could be done; if not, the crawl is stopped: what has been committed is safe."""
+        """Commit; if that fails, end the crawl and return False. Earlier commits are safe."""
         self._acknowledge()
         start = CLOCK()
         try:
@@ -268,13 +269,13 @@ class DiskBackend(Backend):
             if not self._has_failed:
                 self._has_failed = True
                 logger.critical("The frontier cannot be stored, the crawl ends: %s", error)
-                logger.critical("What was committed is safe in %s; start the crawl again to go on", self._directory)
+                logger.critical("Earlier commits are safe in %s; start the crawl again to continue", self._directory)
                 end_crawl(self._crawler, "store_failed")
             return False
         return True
 
     def _acknowledge(self) -> None:
-        """Forget the entries whose requests the engine is through with. O(requests under way)."""
+        """Acknowledge the entries of requests that the engine has finished. O(requests in progress)."""
         unfinished = unfinished_requests(self._crawler)
         for request in [request for request in self._handed_out if request not in unfinished]:
             page = self._handed_out.pop(request)
@@ -285,7 +286,7 @@ class DiskBackend(Backend):
                 self._pages.over(page)
 
     def _done(self, page: PageUnderWay) -> None:
-        """Forget the entry of ``page``."""
+        """Acknowledge the entry of ``page``, which is done."""
         payload = page.entry.payload
         if isinstance(payload, Unstored):
             self._settle(payload)
@@ -294,7 +295,7 @@ class DiskBackend(Backend):
         self._frontier.acknowledge(page.entry)
 
     def _settle(self, payload: Unstored) -> None:
-        """What it stands for is dealt with: it counts as seen in the store, too."""
+        """Add the key of a finished or dropped request to the stored seen-set."""
         self._orphans -= payload.found_on is None
         if payload.key is not None:
             self._seen.release(payload.key)

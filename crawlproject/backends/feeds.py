@@ -1,4 +1,4 @@
-"""Feeds that a resumed crawl would overwrite: the items of its earlier runs."""
+"""Detects feeds that a resumed crawl would overwrite, with the items of its earlier runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def overwritten_feed(crawler: Crawler) -> Path | None:
-    """A local file that is not empty and that one of ``FEEDS`` will overwrite; None if there is none."""
+    """A local file, not empty, that one of ``FEEDS`` will overwrite; None if there is none."""
     exporter = crawler.get_extension(FeedExporter)
     if exporter is None or crawler.spider is None:
         return None
@@ -25,13 +25,13 @@ def overwritten_feed(crawler: Crawler) -> Path | None:
                 path = Path(file_uri_to_path(uri % _Parameters(crawler.spider)))
                 if path.stat().st_size:
                     return path
-            except (OSError, ValueError, TypeError):  # no such file, or a name that only ``uri_params`` can tell
+            except (OSError, ValueError, TypeError):  # no such file, or a name that needs ``uri_params``
                 continue
     return None
 
 
 class _Parameters(dict[str, Any]):
-    """What stands in a feed's URI: an attribute of the spider; the time and the number are those of a new file."""
+    """Values for the placeholders in a feed's URI: attributes of the spider; time and batch of a new file."""
 
     def __init__(self, spider: Spider) -> None:
         super().__init__(time="", batch_time="", batch_id=1)

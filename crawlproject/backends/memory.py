@@ -1,4 +1,4 @@
-"""The frontier in memory: everything ends with the process; requests and callbacks are kept as they are."""
+"""The frontier in memory: nothing outlives the process; requests and callbacks are kept as objects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MemoryBackend(Backend):
     """Payloads are requests, or callbacks of links."""
 
     def __init__(self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> None:
-        seen.use_store(None)  # the queues do not outlive the run, so what was met must not either
+        seen.use_store(None)  # the queues do not outlive the run, so the seen-set must not either
 
     def pack(self, request: Request) -> Any:
         """The request itself."""
@@ -36,11 +36,11 @@ class MemoryBackend(Backend):
         return callback
 
     def hold(self, entries: list[Entry], response: Response | None) -> list[Entry]:
-        """As they are."""
+        """Unchanged."""
         return entries
 
     def not_queued(self, entry: Entry, request: Request) -> Entry:
-        """As it is."""
+        """Unchanged."""
         return entry
 
     def unpack(self, entry: Entry) -> Request:
@@ -56,17 +56,17 @@ class MemoryBackend(Backend):
         return False
 
     def dropped(self, entry: Entry) -> None:
-        """Nothing is kept of it."""
+        """Nothing to do."""
 
     def name_of(self, payload: Any) -> str:
-        """In memory."""
+        """Always ``memory``."""
         return "memory"
 
     def handed_out(self, request: Request, entry: Entry) -> None:
-        """Nothing is kept of it."""
+        """Nothing to do."""
 
     def given_back(self, request: Request) -> None:
-        """Nothing is kept of it."""
+        """Nothing to do."""
 
     def close(self) -> None:
         """Nothing to do."""

@@ -1,4 +1,4 @@
-"""What the scheduler asks of a backend. ``tests/contract/test_backends.py`` holds it for each of them."""
+"""The protocol between scheduler and backend; ``tests/contract/test_backends.py`` tests every backend against it."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ if TYPE_CHECKING:
 
 
 class Backend(Protocol):
-    """Where frontier and seen-set live, and how requests are kept there.
+    """Stores frontier and seen-set, and converts requests for the store.
 
     Life of an entry: ``pack`` (or ``pack_callback`` and ``hold``), queued by the frontier, ``unpack``, ``handed_out``;
-    then ``given_back`` and queued again, or the engine is through with it.  One that will not be fetched is
-    ``dropped``.  Whatever is not said to raise never does.
+    then ``given_back`` and queued again, or finished by the engine.  An entry that will not be fetched is ``dropped``.
+    A method raises only the errors in its docstring.
     """
 
     def pack(self, request: Request) -> Any:
-        """What the frontier carries of ``request`` besides its URL: the payload of its entry. O(size)."""
+        """The payload for the entry of ``request``: everything but its URL and priority. O(size)."""
 
     def pack_callback(self, callback: Callable[..., Any] | None) -> Any:
         """The payload of links with this callback."""
 
     def hold(self, entries: list[Entry], response: Response | None) -> list[Entry]:
-        """``entries`` of links, or of sitemaps, of the page ``response``, as they are to be queued."""
+        """Prepare ``entries`` of links or sitemaps from the page ``response`` for the queue."""
 
     def not_queued(self, entry: Entry, request: Request) -> Entry:
-        """``entry`` of ``request``, which the frontier does not take and which fails in its turn."""
+        """Prepare the ``entry`` of a ``request`` that the frontier rejected and that will fail."""
 
     def unpack(self, entry: Entry) -> Request:
-        """The request of an entry whose turn has come. Raises ValueError where it cannot be read."""
+        """The request of a scheduled entry. Raises ValueError if the payload is invalid."""
 
     def is_link(self, entry: Entry) -> bool:
-        """Whether it came in ``Links``, so that nobody waits to hear of its failure."""
+        """Whether the entry is from ``Links``, so that no errback of the spider expects its failure."""
 
     def is_refetched(self, entry: Entry) -> bool:
-        """Whether its page was fetched by an earlier run, and is to be fetched again. O(1)."""
+        """Whether an earlier run fetched the page, and a recrawl queued it again. O(1)."""
 
     def dropped(self, entry: Entry) -> None:
-        """``entry`` of a link will not be fetched, and no longer waits."""
+        """Record that the ``entry`` of a link left the queue and will not be fetched."""
 
     def name_of(self, payload: Any) -> str:
-        """Where something with this payload waits: the label of ``scheduler/enqueued/…``."""
+        """Where an entry with this payload is kept: the label in ``scheduler/enqueued/…``."""
 
     def handed_out(self, request: Request, entry: Entry) -> None:
-        """The engine has been given ``request``: its entry is dealt with when the engine is through with it."""
+        """Record that the engine received ``request``; its entry is acknowledged when the engine has finished it."""
 
     def given_back(self, request: Request) -> None:
-        """``request``, which the engine has been given, was not sent: its entry is queued again."""
+        """Record that ``request`` was returned unsent and its entry queued again."""
 
     def close(self) -> None:
-        """The crawl ends."""
+        """Release all resources at the end of the crawl."""

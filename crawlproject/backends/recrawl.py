@@ -1,9 +1,8 @@
-"""Recrawls: what was fetched is remembered, and put back into the frontier when it is old.
+"""Recrawls: records fetched pages and returns them to the frontier when they are old.
 
-With the disk backend every page fetched is kept with its time and validators, written together with the
-acknowledgement of its entry.  A recrawl moves those that are old enough from there into the frontier: a page is in one
-of the two, whenever the process is killed.  The entry carries what was known of the page, so that a page that cannot
-be fetched now is remembered as it was.
+The disk backend records every fetched page with its time and validators, in the same commit that acknowledges its
+entry.  A recrawl moves old pages from there into the frontier: a page is in exactly one of the two, even if the process
+is killed.  The entry contains the old record, so that a page that cannot be fetched now keeps it.
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: First byte of the payload of an entry that is fetched again; its mark follows, then the payload it had before.
+#: First byte of the payload of an entry to refetch; then come the mark and the earlier payload.
 AGAIN = b"a"
 
-#: Keys of ``meta`` that tell how one fetch went, not how to fetch the page.
+#: Keys of ``meta`` that describe one fetch, not how to fetch the page.
 PASSING = (
     "retry_times",
     "redirect_times",
@@ -51,14 +50,14 @@ PASSING = (
     FETCHED_BEFORE,
 )
 
-#: Pages put back between two commits.
+#: Pages returned to the frontier per commit.
 CHUNK = 10_000
 
 _mark = Struct(">IHB")
 
 
 class Answer(NamedTuple):
-    """What a server said of a page."""
+    """Status and validators of a response."""
 
     status: int
     etag: bytes
@@ -66,13 +65,13 @@ class Answer(NamedTuple):
 
 
 def pack_again(page: FetchedPage) -> bytes:
-    """The payload of the entry that fetches ``page`` again. O(size)."""
+    """The payload of the entry to refetch ``page``. O(size)."""
     head = _mark.pack(page.fetched, len(page.etag), len(page.modified))
     return AGAIN + head + page.etag + page.modified + (page.payload or b"")
 
 
 def unpack_again(payload: bytes) -> tuple[dict[str, Any], bytes | None]:
-    """Mark and former payload. Raises ValueError for what ``pack_again`` has not written."""
+    """The mark and the earlier payload. Raises ValueError for a payload not from ``pack_again``."""
     start = len(AGAIN) + _mark.size
     if len(payload) < start:
         raise ValueError(f"not the mark of a recrawl: {payload!r}")
@@ -84,23 +83,23 @@ def unpack_again(payload: bytes) -> tuple[dict[str, Any], bytes | None]:
 
 
 class Servers(Protocol):
-    """The servers by their numbers in the store."""
+    """Maps servers to their numbers in the store."""
 
     def server(self, number: int) -> Server | None:
-        """The server of a number; None where there is none."""
+        """The server with this number; None if there is none."""
 
     def number(self, key: str) -> int | None:
-        """The number of the server ``key``; None where it is not stored."""
+        """The number of the server ``key``; None if it is not stored."""
 
     def changed(self, server: Server) -> None:
-        """It is to be written with the next commit."""
+        """Write ``server`` with the next commit."""
 
 
 class Recrawl:
-    """Keeps the pages fetched, and puts them back.
+    """Records fetched pages and queues old ones again.
 
-    Stats: ``recrawl/queued`` (pages put back); of these ``recrawl/unchanged`` (304), ``recrawl/changed``,
-    ``recrawl/redirected``, ``recrawl/gone`` (404, 410: forgotten), ``recrawl/failed`` (remembered as before).
+    Stats: ``recrawl/queued`` (pages queued again), their results ``recrawl/unchanged`` (304), ``recrawl/changed``,
+    ``recrawl/redirected``, ``recrawl/gone`` (404, 410: record deleted), ``recrawl/failed`` (record kept).
     """
 
     def __init__(self, crawler: Crawler, store: DiskStore, servers: Servers, codec: RequestCodec) -> None:
@@ -115,9 +114,9 @@ class Recrawl:
         crawler.signals.connect(self._not_taken, signals.item_error)
 
     def put_back(self, frontier: Frontier, age: float) -> None:
-        """Queue the pages fetched ``age`` seconds ago or earlier; those of servers given up stay where they are.
+        """Queue the pages fetched at least ``age`` seconds ago, except those of servers given up.
 
-        Commits every ``CHUNK`` pages, so that memory does not grow with them.  Raises StoreError.
+        Commits every ``CHUNK`` pages, so that memory is bounded.  Raises StoreError.  O(pages recorded).
         """
         latest = time.time() - age
         entries: list[Entry] = []
@@ -125,7 +124,7 @@ class Recrawl:
             server = self._servers.server(number)
             if page.fetched > latest or server is None or server.given_up:
                 continue
-            server.fetched = max(0, server.fetched - 1)  # it counts again when it has come again
+            server.fetched = max(0, server.fetched - 1)  # the refetched page is counted again
             self._servers.changed(server)
             url = url_of(path, server.key)
             entries.append(Entry(url, page.quality, page.priority, page.depth, pack_again(page)))
@@ -142,17 +141,17 @@ class Recrawl:
         entries.clear()
 
     def answered(self, request: Request, response: Response) -> None:
-        """A server has answered ``request``, which the frontier had handed out. O(1)."""
+        """Note the response to ``request``, which the frontier handed out. O(1)."""
         whole = "dataloss" not in response.flags
         etag, modified = (response.headers.get(name) or b"" for name in (b"ETag", b"Last-Modified"))
         self._answers[request] = Answer(response.status, etag if whole else b"", modified if whole else b"")
 
     def kept(self, request: Request) -> None:
-        """``request`` is over, and its entry stays queued."""
+        """Forget the response to ``request``, whose entry stays queued."""
         self._answers.pop(request, None)
 
     def acknowledged(self, request: Request, entry: Entry) -> None:
-        """The entry of ``request`` leaves the frontier: remember its page, if it was one. O(size)."""
+        """Record the page of ``request``, whose entry leaves the frontier. O(size)."""
         answer = self._answers.pop(request, None)
         page = self._read(entry)
         if page is None or (answer is None and not page.fetched):
@@ -167,10 +166,10 @@ class Recrawl:
             self._pages.put(number, path_of(entry.url, server_key(entry.url)), after)
 
     def _read(self, entry: Entry) -> FetchedPage | None:
-        """What ``entry`` says of its page, fetched at 0 if it never was; None where it is no page to fetch again.
+        """The record in ``entry``, with time 0 if the page was never fetched; None if it cannot be refetched.
 
-        That are requests with a body or another method, those that could not be stored, and those that a spider makes
-        whether or not they have been made before (``dont_filter``).
+        Not refetched are requests with a body or a method other than GET, unstored requests, and requests that a spider
+        repeats anyway (``dont_filter``).
         """
         payload, priority, mark = entry.payload, entry.priority, None
         if payload is not None and type(payload) is not bytes:
@@ -192,19 +191,19 @@ class Recrawl:
         )
 
     def _came_from_itself(self, request: Request) -> bool:
-        """Whether the page redirected to another spelling of its URL: under the first one it is remembered already."""
+        """Whether the page redirected to another spelling of its URL, and so is recorded under the first one."""
         sources = request.meta.get("redirect_urls", ())
         return bool(sources) and self._canonical(request.url) in map(self._canonical, sources)
 
     def _not_taken(self, response: Response | None) -> None:
-        """The spider or a pipeline failed on a page: fetch it whole the next time, changed or not."""
+        """Drop the validators after an error in the spider or a pipeline: the next recrawl fetches the full page."""
         request = None if response is None else response.request
         if request is not None and request in self._answers:
             self._answers[request] = self._answers[request]._replace(etag=b"", modified=b"")
 
 
 def _outcome(page: FetchedPage, answer: Answer | None) -> tuple[str, FetchedPage | None]:
-    """What became of ``page``, and what to remember of it."""
+    """The result for the stats, and the new record of ``page``; None deletes it."""
     now = int(time.time())
     if answer is not None and answer.status == UNCHANGED:
         return "unchanged", page._replace(
