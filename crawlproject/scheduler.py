@@ -132,7 +132,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
             return False
         entry = self._entries.entry(request)
         try:
-            self._discovery.meet_server(request)
+            self._discovery.register_server(request)
             self._frontier.push([entry])
         except ValueError as error:  # its URL has no host: let the downloader fail it, as with Scrapy's scheduler
             self._stats.inc_value("frontier/malformed")

@@ -92,9 +92,9 @@ class Discovery:
 
     # called by the scheduler
 
-    def meet_server(self, request: Request) -> None:
+    def register_server(self, request: Request) -> None:
         """Check the page limits of the server of a ``request`` to be queued. Raises ValueError if it has no server."""
-        self._limits.meet(server_key(request.url))
+        self._limits.register(server_key(request.url))
 
     def led_back(self, request: Request) -> None:
         """Learn from a duplicate ``request``: if it is a redirect, the URL requested first shows nothing new."""

@@ -36,7 +36,7 @@ class PageLimits:
             if server.fetched >= per_server > 0:
                 frontier.fill(server.key)
         for server in list(frontier.servers):
-            self.meet(server.key)
+            self.register(server.key)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, frontier: Frontier) -> Self:
@@ -60,7 +60,7 @@ class PageLimits:
             for other in sorted(self._servers.pop(domain, ())):
                 self._frontier.fill(other)
 
-    def meet(self, key: str) -> bool:
+    def register(self, key: str) -> bool:
         """Register the server ``key`` before it gets a URL; returns whether it or its domain is full. O(length)."""
         server = self._frontier.server(key)
         if server is not None and server.full:
@@ -81,4 +81,4 @@ class PageLimits:
         """
         key = server_key(url)
         is_unknown = self._per_domain > 0 and self._frontier.server(key) is None
-        return (is_unknown and self._pages[domain_of_server(key)] >= self._per_domain) or self.meet(key)
+        return (is_unknown and self._pages[domain_of_server(key)] >= self._per_domain) or self.register(key)

@@ -165,9 +165,7 @@ class TrapGuard:
         if not pages or server.guard is None:
             return
         rules = self._rules[server.key] = DropRules.of_names(server.guard.visit_ids.learned)
-        logger.info(
-            "%s: %s is a visit id: removed from its URLs", server.key, server.guard.visit_ids.learned[-1]
-        )
+        logger.info("%s: %s is a visit id: removed from its URLs", server.key, server.guard.visit_ids.learned[-1])
         self._stats.inc_value("guard/visit_ids")
         self._seen.urls_are_new([rules.strip_url(fetched) for fetched in pages])
         self._rewrite(server, self._merge, "guard/merged")

@@ -66,7 +66,7 @@ def test_servers_of_a_full_domain_stay_unknown() -> None:
     limits.fetched(A)
     assert all(limits.refuses(f"http://{number}.example.org/") for number in range(9))
     assert [server.key for server in frontier.servers] == [A]
-    assert limits.meet(B)
+    assert limits.register(B)
     frontier.push([Entry(f"{B}/1")])
     assert dropped(frontier) == [f"{A}/1", f"{B}/1"]
 
