@@ -203,7 +203,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
             self._crawler.signals.send_catch_log(session_closed, server_key=session.server.key)
 
     def _take_dropped(self) -> None:
-        """Pass on what the frontier dropped: requests will fail with their errback; links have none and are counted.
+        """Pass on what the frontier dropped: requests will fail and call their errback; links are only counted.
 
         Links of servers given up are forgotten.  Those of full servers are not acknowledged: a later run with a higher
         limit can fetch them.

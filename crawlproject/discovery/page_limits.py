@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PageLimits:
-    """Counts pages and marks servers as full. A page is a response 2xx or 304 to a frontier request, no sitemap.
+    """Counts pages and marks servers as full. A page is a response 2xx or 304 to a frontier request, except sitemaps.
 
     The URLs of a full server are dropped in this run; a durable frontier keeps the queued ones for a run with a higher
     limit.  The counts of servers are stored with them; those of domains are summed here.
