@@ -75,7 +75,7 @@ class CrawlFrontier:
         return request in self.started
 
     def may_start(self, request: Request) -> bool:
-        """Whether the server of ``request`` may still be contacted now: fetching a robots.txt may come first."""
+        """Whether the server of ``request`` may be contacted now; False after a fetch of its robots.txt."""
         start = self.started.get(request)
         return start is None or (not start.session.ending and CLOCK() >= start.session.ready_at)
 

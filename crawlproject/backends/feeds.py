@@ -1,4 +1,4 @@
-"""Detects feeds that a resumed crawl would overwrite, with the items of its earlier runs."""
+"""Detects feeds with items of earlier runs that a resumed crawl would overwrite."""
 
 from __future__ import annotations
 
