@@ -1,4 +1,4 @@
-"""The network: names, addresses, connections, answers, and the memory that bodies take.
+"""The network: DNS, addresses, connections, HTTP responses, and the memory used by bodies.
 
-What is asked for, and when, is the scheduler's; what an answer means is the middlewares'.
+The scheduler decides what is requested and when; the middlewares decide what a response means.
 """

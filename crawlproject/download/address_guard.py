@@ -1,11 +1,11 @@
-"""Which addresses the crawl may contact: by default those of the public Internet, nothing near the crawler itself.
+"""Decides which addresses the crawl may contact: by default only those of the public Internet.
 
-Pages are written by strangers: a link, a redirect or a name's address may lead to what only this machine or its
-network can reach.  So an address is judged when a socket is about to connect to it, after all names are resolved.
+Pages are untrusted: a link, a redirect or a DNS record may point to a service that only this machine or its network
+can reach.  Therefore addresses are checked when a socket is about to connect, after DNS resolution.
 
-Tables: IANA's IPv4 and IPv6 Special-Purpose Address Registries, and what cloud providers document of their metadata
-services.  Python's ``is_global`` and the like differ between its versions, and look neither at those nor into
-addresses that carry another one.
+Sources: IANA's IPv4 and IPv6 Special-Purpose Address Registries, and the cloud providers' documentation of their
+metadata services.  Python's ``is_global`` and similar attributes differ between versions, and cover neither metadata
+services nor addresses embedded in other addresses.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Address = IPv4Address | IPv6Address
 
-#: Kind -> networks; the first that holds an address says its kind.
+#: Kind -> networks; the first network that contains an address gives its kind.
 _REFUSED = {
     # EC2, Azure and most others; ECS; Azure's host; Alibaba; Oracle; EC2, Google and Scaleway over IPv6.
     "metadata": "169.254.169.254 169.254.170.2 168.63.129.16 100.100.100.200 192.0.0.192"
@@ -35,25 +35,25 @@ _REFUSED = {
     "private": "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7 fec0::/10 64:ff9b:1::/48",
     "shared": "100.64.0.0/10",
     "multicast": "224.0.0.0/4 ff00::/8",
-    # Protocol assignments, documentation, benchmarks, future use; of IPv6, all that is not global unicast, too.
+    # Protocol assignments, documentation, benchmarks, future use; in IPv6, also everything but global unicast.
     "reserved": "192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 240.0.0.0/4"
     " 2001::/23 2001:db8::/32 3fff::/20 ::/3 4000::/2 8000::/1",
 }
 _TABLE = [(ip_network(network), kind) for kind, networks in _REFUSED.items() for network in networks.split()]
 
 _TEREDO = ip_network("2001::/32")
-#: IPv6 networks whose addresses carry IPv4 addresses -> by how many bits each is shifted.
+#: IPv6 networks with embedded IPv4 addresses -> the bit offset of each.
 _CARRIERS = {
     ip_network("::ffff:0:0/96"): (0,),  # IPv4-mapped
     ip_network("64:ff9b::/96"): (0,),  # NAT64
     ip_network("2002::/16"): (80,),  # 6to4
-    _TEREDO: (64, 0),  # Teredo: its server, and the client with all bits turned over
+    _TEREDO: (64, 0),  # Teredo: the server, and the client with all bits inverted
 }
 _LOW = 0xFFFFFFFF
 
 
 class AddressRefused(IgnoreRequest):
-    """A request was not sent because its server's address is not allowed (``ALLOWED_NETWORKS``)."""
+    """A request was not sent because the server's address is not allowed (``ALLOWED_NETWORKS``)."""
 
     def __init__(self, server: str, refusal: Refusal) -> None:
         super().__init__(f"{server} is not contacted: {refusal}")
@@ -62,7 +62,7 @@ class AddressRefused(IgnoreRequest):
 
 
 class Refusal(NamedTuple):
-    """Why an address is not contacted."""
+    """Reason for not contacting an address."""
 
     address: str
     kind: str
@@ -73,15 +73,15 @@ class Refusal(NamedTuple):
 
 
 class AddressGuard:
-    """Judges addresses; ``allowed`` are networks that may be contacted whatever they are."""
+    """Checks addresses; networks in ``allowed`` may be contacted even if they are not public."""
 
     def __init__(self, allowed: Iterable[Network] = ()) -> None:
         self._allowed = tuple(allowed)
 
     def refusal(self, address: str) -> Refusal | None:
-        """Why ``address`` (an IP address, with a zone or without) may not be contacted; None: it may. O(networks).
+        """The reason not to contact ``address`` (an IP address, optionally with a zone); None if allowed. O(networks).
 
-        An IPv6 address that carries IPv4 addresses is judged by them.
+        An IPv6 address with embedded IPv4 addresses is judged by those.
         """
         for each in _meant(ip_address(address.partition("%")[0])):
             if any(each in network for network in self._allowed):
@@ -92,7 +92,7 @@ class AddressGuard:
         return None
 
     def check_url(self, url: str) -> None:
-        """Raise AddressRefused where an address stands in ``url``, however it is written, that may not be contacted."""
+        """Raise AddressRefused if the host of ``url`` is a refused IP address, in any notation."""
         address = literal_address(url)
         refusal = self.refusal(address) if address is not None else None
         if refusal is not None:
@@ -100,14 +100,14 @@ class AddressGuard:
 
 
 def literal_address(url: str) -> str | None:
-    """The IP address that stands in ``url`` in place of a name; that of ``localhost`` is 127.0.0.1. Else None.
+    """The IP address if the host of ``url`` is one, 127.0.0.1 for ``localhost``, else None.
 
     >>> literal_address("http://0x7f.1:8080/"), literal_address("ftp://u@2130706433/"), literal_address("http://a.org/")
     ('127.0.0.1', '127.0.0.1', None)
     """
     try:
         host = host_of(server_key(url))
-        if ":" not in host and not url.startswith("http"):  # in other schemes numbers stand as they were written
+        if ":" not in host and not url.startswith("http"):  # server_key normalizes numbers for http only
             host = host_of(server_key(f"http://{host}"))
         if host.rstrip(".").rpartition(".")[2] == "localhost":  # RFC 6761, section 6.3
             return "127.0.0.1"
@@ -117,7 +117,7 @@ def literal_address(url: str) -> str | None:
 
 
 def _meant(address: Address) -> Iterator[Address]:
-    """The addresses that a packet to ``address`` gets to: itself, or those it carries."""
+    """The addresses that a packet to ``address`` reaches: itself, or the embedded ones."""
     for network, shifts in _CARRIERS.items():
         if address in network:
             for shift in shifts:

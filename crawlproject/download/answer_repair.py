@@ -1,8 +1,8 @@
-"""HTTP/1 answers as servers send them, turned into answers as RFC 9112 has them, for aiohttp's parser.
+"""Rewrites malformed HTTP/1 responses so that they conform to RFC 9112, for aiohttp's parser.
 
-Browsers and curl read much that is not HTTP; aiohttp's parser (llhttp) refuses it and has no public switch for that.
-So each head is read here and written again with one way of saying where the body ends, and chunks are written again.
-What stays refused, and why: docs/how-it-works.md, "Answers that are not HTTP".
+Browsers and curl accept many malformed responses; aiohttp's parser (llhttp) rejects them and has no public option to
+change that.  Therefore each head is parsed here and rewritten with exactly one statement of the body's length, and
+chunks are rewritten.  What is still rejected, and why: docs/how-it-works.md, "Answers that are not HTTP".
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-#: Bytes of a head, as in Chromium; curl reads 300 kB.
+#: Maximum bytes of a head, as in Chromium; curl allows 300 kB.
 MAX_HEAD = 256 * 1024
 
-#: Header lines of a head.
+#: Maximum header lines of a head.
 MAX_HEADERS = 4096
 
-#: Bytes of the line before a chunk: its size, and extensions that nobody uses.
+#: Maximum bytes of the line before a chunk: its size and extensions (unused in practice).
 MAX_CHUNK_LINE = 4096
 
 _STATUS_LINE = re.compile(
@@ -29,7 +29,7 @@ _chunk_size = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?", re.DOTA
 _LENGTH = re.compile(rb"0*\d{1,18}")
 _NO_BODY = frozenset((204, 304))
 
-# A head that needs no repair: at most one line says where the body ends.
+# A head that needs no repair: at most one header states where the body ends.
 _TEXT = rb"(?![ \t\r\n])[^\r\n\0]++(?<![ \t])"
 _OTHERS = rb"(?:\r\n(?!(?i:content-length|transfer-encoding)[: \t])[!#$%&'*+.^_`|~0-9A-Za-z-]++: ?+" + _TEXT + rb")*+"
 _END_OF_BODY = rb"(?:\r\n(?:(?i:content-length): ?+(\d{1,18})|(?i:transfer-encoding): ?+(chunked)))"
@@ -37,11 +37,11 @@ _clean = re.compile(rb"HTTP/1\.1 ([2-5]\d\d) " + _TEXT + _OTHERS + rb"(?:" + _EN
 
 
 class BrokenAnswerError(ValueError):
-    """What came cannot be read as HTTP."""
+    """The data cannot be parsed as HTTP."""
 
 
 class BrokenBodyError(ValueError):
-    """The body cannot be read from here on; ``before`` can be."""
+    """The body cannot be parsed from here on; ``before`` holds the valid part."""
 
     def __init__(self, before: bytes) -> None:
         super().__init__("broken chunk")
@@ -49,39 +49,39 @@ class BrokenBodyError(ValueError):
 
 
 class Head(NamedTuple):
-    """A head, written again."""
+    """A rewritten head."""
 
     raw: bytes
     status: int
-    #: Bytes of the body; None: it is chunked, or ends with the connection.
+    #: Bytes of the body; None if it is chunked or ends with the connection.
     length: int | None
     chunked: bool
-    #: It says two things of where it ends.
+    #: The headers contradict each other about where the body ends.
     contradicts: bool
 
 
 class AnswerRepair:
-    """Reads one answer, the interim ones (1xx) before it included."""
+    """Reads one response, including preceding interim responses (1xx)."""
 
     def __init__(self, *, no_body: bool) -> None:
         self._no_body = no_body
         self._head = bytearray()
         self._searched = 0
         self._body: _Sized | _Chunked | _UntilClose | None = None
-        #: The head says two things of where the answer ends.
+        #: The headers contradict each other about where the body ends.
         self.contradicts = False
-        #: Bytes came behind its end.
+        #: Data arrived after the end of the response.
         self.surplus = False
 
     @property
     def complete(self) -> bool:
-        """Whether the whole answer has come."""
+        """Whether the whole response has arrived."""
         return self._body is not None and self._body.complete
 
     def feed(self, data: bytes) -> bytes:
-        """What aiohttp's parser is to read in place of ``data``. O(len(data)).
+        """Returns what aiohttp's parser reads instead of ``data``. O(len(data)).
 
-        Raises BrokenAnswerError, or BrokenBodyError with what may be read nevertheless.
+        Raises BrokenAnswerError, or BrokenBodyError with the valid part.
         """
         heads: list[bytes] = []
         if self._body is None:
@@ -97,7 +97,7 @@ class AnswerRepair:
         return b"".join((*heads, body)) if heads else body
 
     def _read_heads(self) -> tuple[list[bytes], bytes]:
-        """Those that have come, written again, and what came behind the last one's end. O(bytes that have come)."""
+        """The complete heads, rewritten, and the data after the last one. O(bytes received)."""
         heads: list[bytes] = []
         position = 0
         while self._body is None:
@@ -114,8 +114,10 @@ class AnswerRepair:
         return heads, rest
 
     def _find_head(self, position: int) -> tuple[int, int, int] | None:
-        """Where the next head begins and ends, and where the empty line behind it ends; None if it has not come yet,
-        then what is before it is let go of."""
+        """Start and end of the next head, and the end of the empty line after it.
+
+        None if the head is incomplete; then empty lines before it are discarded.
+        """
         empty = _empty_lines(self._head, position)
         start = position if empty is None else empty.end()
         end = _END.search(self._head, max(start, self._searched - 3))
@@ -147,7 +149,7 @@ class _Sized:
         return not self._left
 
     def feed(self, data: bytes) -> tuple[bytes, bool]:
-        """What belongs to the body, and whether more came."""
+        """The part of ``data`` that belongs to the body, and whether there is more."""
         body = data if len(data) <= self._left else data[: self._left]
         self._left -= len(body)
         return body, len(data) > len(body)
@@ -159,22 +161,22 @@ class _UntilClose:
     complete = False
 
     def feed(self, data: bytes) -> tuple[bytes, bool]:
-        """All of it."""
+        """All of ``data`` belongs to the body."""
         return data, False
 
 
 class _Chunked:
-    """A chunked body: lines may end with LF alone, trailers are left out."""
+    """A chunked body: lines may end with LF alone; trailers are dropped."""
 
     def __init__(self) -> None:
         self._line = bytearray()
-        self._left = 0  # bytes of the chunk
+        self._left = 0  # bytes left of the current chunk
         self._read_line = self._size
-        self._trailers = 0  # bytes of them
+        self._trailers = 0  # bytes of trailers
         self.complete = False
 
     def feed(self, data: bytes) -> tuple[bytes, bool]:
-        """What belongs to the body, in one chunk, and whether more came."""
+        """The part of ``data`` that belongs to the body, as one chunk, and whether there is more."""
         pieces: list[bytes] = []
         position = 0
         while position < len(data) and not self.complete:
@@ -217,7 +219,7 @@ def _chunk(pieces: list[bytes]) -> bytes:
 
 
 def read_head(raw: bytes) -> Head:
-    """The head ``raw`` (without its empty line), written again where it must be. O(len(raw)): 5-20 us.
+    """Parses the head ``raw`` (without its empty line) and rewrites it if needed. O(len(raw)): 5-20 us.
 
     Raises BrokenAnswerError.
     """
@@ -248,7 +250,7 @@ def read_head(raw: bytes) -> Head:
 
 
 def _read_headers(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
-    """Name and value of each line that is a header; folded ones are joined (RFC 9112 section 5.2)."""
+    """Names and values of all valid header lines; folded lines are joined (RFC 9112 section 5.2)."""
     headers: list[tuple[bytes, list[bytes]]] = []
     for line in lines:
         if line[:1] in (b" ", b"\t"):
@@ -263,12 +265,12 @@ def _read_headers(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
 
 
 def _one_line(value: bytes) -> bytes:
-    """``value`` without what no value may hold (RFC 9110 section 5.5)."""
+    """``value`` with forbidden characters replaced by spaces (RFC 9110 section 5.5)."""
     return value.strip(b" \t\r").replace(b"\r", b" ").replace(b"\0", b" ")
 
 
 def _taken(headers: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
-    """The values of ``name``, in small letters, split at commas and removed from ``headers``."""
+    """Removes ``name`` from ``headers`` and returns its values, lower case, split at commas."""
     found = [
         value.strip(b" \t").lower() for key, values in headers if key.lower() == name for value in values.split(b",")
     ]
@@ -278,7 +280,7 @@ def _taken(headers: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
 
 
 def _length(values: list[bytes]) -> int | None:
-    """The length that all ``values`` agree on; None if there is none. Raises BrokenAnswerError for any other."""
+    """The length that all ``values`` agree on; None if there are none. Raises BrokenAnswerError otherwise."""
     if not values:
         return None
     if not all(_LENGTH.fullmatch(value) for value in values) or len(lengths := set(map(int, values))) > 1:

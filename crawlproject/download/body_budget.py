@@ -1,7 +1,8 @@
-"""How much memory the bodies under way take in all: above the bound, reading waits.
+"""Bounds the memory used by all response bodies: above the limit, reading pauses.
 
-A body counts from its first byte until its response is no longer used, so what waits for the spider counts, too.  A
-response that a spider keeps (in a list, in the ``cb_kwargs`` of later requests) stops counting: waiting frees nothing.
+A body counts from its first byte until its response is released, so responses queued for the spider count, too.  A
+response that the spider keeps (in a list, in the ``cb_kwargs`` of later requests) stops counting, because waiting
+would not free it.
 """
 
 from __future__ import annotations
@@ -27,23 +28,23 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-#: Above the bound, finished bodies are waited for so long (seconds) before one body goes on all the same: a callback
-#: may hold one of them while it waits for another download.  A response that is still there so long after it came, but
-#: whose request is over, is kept by the spider.
+#: Seconds to wait, above the limit, for finished bodies to be released before one body continues anyway: a callback may
+#: hold a finished body while it waits for another download.  A response that still exists this long after its arrival,
+#: and whose request has ended, is considered kept by the spider.
 GRACE = 5.0
 
-#: Above the bound, the body that goes on has to bring so many bytes in each ``GRACE``, or it is given up: it would hold
-#: up all others. A fortieth of the median server's rate.
+#: Minimum bytes that the one active body must receive per ``GRACE`` above the limit; otherwise its download is aborted,
+#: because all others wait for it. A fortieth of the median server's rate.
 MIN_PROGRESS = 80_000
 
-#: Responses with smaller bodies are not watched for their end: 64 of them are 4 MB.
+#: The release of responses with smaller bodies (bytes) is not tracked: 64 of them are 4 MB.
 MIN_WATCHED = 1 << 16
 
 
 class Share:
-    """What one body takes of the budget, bytes; ``give_up`` ends its download.
+    """The part of the budget used by one body (bytes); ``give_up`` aborts its download.
 
-    ``awaited``: a callback may wait for the body while it holds another one.
+    ``awaited``: a callback may be waiting for this body while it holds another one.
     """
 
     def __init__(self, budget: BodyBudget, give_up: Callable[[], None] | None = None, *, awaited: bool = False) -> None:
@@ -52,33 +53,33 @@ class Share:
         self.awaited = awaited
         self.size = 0
         self.finished = False
-        self.finished_at = 0.0  # by CLOCK
+        self.finished_at = 0.0  # on CLOCK
         self.turn: asyncio.Future[None] | None = None
 
     def grow(self, size: int) -> bool:
-        """Take ``size`` bytes more; False: wait before the next. O(1)."""
+        """Add ``size`` bytes; False: call ``BodyBudget.wait`` before reading more. O(1)."""
         self.size += size
         self._budget.total += size
         return self._budget.total <= self._budget.limit
 
     def close(self) -> None:
-        """Give all of it back. O(waiting)."""
+        """Release the share. O(waiting)."""
         self._budget.forget(self)
 
     def end(self) -> None:
-        """Nothing is read any more: give it back unless a response holds it. O(waiting)."""
+        """Reading has ended: release the share unless a response still holds it. O(waiting)."""
         if not self.finished:
             self.close()
 
 
 class BodyBudget:
-    """``limit`` bytes for all bodies: while there are more, only one of those being read goes on, to its end.
+    """A limit of ``limit`` bytes for all bodies; above it, only one body (the leader) is read on, to its end.
 
-    Not even that one goes on while finished bodies are held, which are about to be released, unless none is released
-    for ``GRACE`` seconds.  An ``awaited`` one waits for other awaited ones only: the rest may be held by the callback
-    that waits for it.  So the sum stays below ``limit`` and two bodies, whatever servers send, and something always
-    goes on.  ``paused`` and ``given_up`` are called for each wait, and for each body given up.  ``unfinished`` gives
-    the requests whose callbacks have not ended.
+    Even the leader waits while finished bodies are held, because they are about to be released, unless none is released
+    for ``GRACE`` seconds.  An ``awaited`` body waits only for other awaited bodies: the rest may be held by the
+    callback that waits for it.  Therefore the total stays below ``limit`` plus two bodies, whatever servers send, and
+    there is always progress.  ``paused`` is called for each wait, ``given_up`` for each aborted body.  ``unfinished``
+    returns the requests whose callbacks have not ended.
     """
 
     def __init__(
@@ -93,21 +94,21 @@ class BodyBudget:
         self._paused = paused
         self._given_up = given_up
         self._unfinished = unfinished
-        self._shares: set[Share] = set()  # of bodies that are being read, or finished
+        self._shares: set[Share] = set()  # of bodies being read, and of finished ones
         self._held: WeakKeyDictionary[Response, tuple[Share, finalize[..., Response]]] = WeakKeyDictionary()
         self._leader: Share | None = None
-        self._leader_size: int | None = None  # when it was last looked
-        self._shrank = False  # since it was last looked
+        self._leader_size: int | None = None  # at the last check
+        self._shrank = False  # since the last check
         self._timer: asyncio.TimerHandle | None = None
 
     def share(self, give_up: Callable[[], None] | None = None, *, awaited: bool = False) -> Share:
-        """One for a body that is about to be read."""
+        """A share for a body that is about to be read."""
         share = Share(self, give_up, awaited=awaited)
         self._shares.add(share)
         return share
 
     async def wait(self, share: Share) -> None:
-        """Return when ``share`` may grow. O(1) below the bound, above it O(bodies)."""
+        """Return when ``share`` may grow. O(1) below the limit, O(bodies) above it."""
         if self.total <= self.limit:
             return
         self._forget_kept()
@@ -127,7 +128,7 @@ class BodyBudget:
                 share.turn = None
 
     def hold(self, response: Response, share: Share) -> None:
-        """The body is read: it counts until ``response`` is released."""
+        """The body is complete: it counts until ``response`` is released."""
         if share.size < MIN_WATCHED:
             share.close()
             return
@@ -143,7 +144,7 @@ class BodyBudget:
 
     @contextmanager
     def resumed(self, response: Response) -> Iterator[Share]:
-        """The share of a finished body that becomes another one, which ``hold`` is called for; if not, it is closed."""
+        """The share of a finished body that is being replaced by another; closed unless ``hold`` is called for that."""
         share = self._resume(response)
         try:
             yield share
@@ -151,7 +152,7 @@ class BodyBudget:
             share.end()
 
     def forget(self, share: Share) -> None:
-        """The body of ``share`` is gone."""
+        """The body of ``share`` has been released."""
         if share in self._shares:
             self._shares.remove(share)
             self.total -= share.size
@@ -162,13 +163,16 @@ class BodyBudget:
             self._wake()
 
     def callback_raised(self, failure: Failure, response: Response) -> None:
-        """Release a large ``response`` after all handlers of the error: Scrapy leaves it in a cycle of the traceback's
-        frames, where it takes memory until Python looks for cycles."""
+        """Release a large ``response`` after all error handlers have run.
+
+        Scrapy leaves it in a reference cycle with the traceback's frames, which lives until the next garbage
+        collection.
+        """
         if response in self._held:
             asyncio.get_running_loop().call_soon(_drop_tracebacks, failure.value)
 
     def close(self) -> None:
-        """The crawl has ended."""
+        """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -181,7 +185,7 @@ class BodyBudget:
         return share
 
     def _forget_kept(self) -> None:
-        """Leave out the responses that only the spider still uses: nothing tells when it will release them."""
+        """Stop counting responses that only the spider still uses: it may never release them."""
         unfinished, before = self._unfinished(), CLOCK() - GRACE
         for response, (share, end) in list(self._held.items()):
             if share.finished_at <= before and response.request not in unfinished:
@@ -190,12 +194,12 @@ class BodyBudget:
                 share.close()
 
     def _leading(self, shares: Iterable[Share]) -> list[Share]:
-        """Those of ``shares`` that need not wait for finished bodies to be released. O(bodies)."""
+        """Those of ``shares`` that need not wait for the release of finished bodies. O(bodies)."""
         held = {share.awaited for share in self._shares if share.finished}
         return [share for share in shares if True not in held and (share.awaited or not held)]
 
     def _lead(self, leader: Share | None) -> None:
-        """Let ``leader`` go on above the bound."""
+        """Make ``leader`` the one body that is read above the limit."""
         self._leader = leader
         self._leader_size = None
 
@@ -203,7 +207,7 @@ class BodyBudget:
         return [share for share in self._shares if share.turn]
 
     def _wake(self) -> None:
-        """Let go on what may."""
+        """Resume the bodies that may be read."""
         if self.total <= self.limit:
             self._leader = None
             for share in self._shares:
@@ -214,7 +218,7 @@ class BodyBudget:
             _go_on(self._leader)
 
     def _look(self) -> None:
-        """``GRACE`` seconds more have gone by: where it is still above the bound, nobody may hold up the others."""
+        """Called every ``GRACE`` seconds while bodies wait: choose a leader, or abort one without progress."""
         self._timer = None
         waiting = max(self._waiting(), key=_size, default=None)
         if waiting is None:
@@ -239,7 +243,7 @@ class BodyBudget:
 
 
 def _drop_tracebacks(error: BaseException | None) -> None:
-    """Take the traceback off ``error``, and off those that it came from: the frames in it hold ``error``, too."""
+    """Remove the tracebacks of ``error`` and its causes: their frames refer to ``error``."""
     met: set[int] = set()
     while error is not None and id(error) not in met:
         met.add(id(error))

@@ -1,7 +1,7 @@
-"""The connections of the crawl: one per session, never more open than allowed, each closed before its place is free.
+"""The connections of the crawl: one per session, at most a fixed number open, each closed before its slot is reused.
 
-aiohttp does HTTP; here is only what a pool would hide: which server has a connection, how long it took to
-open, and that it is really closed (the server has seen it) before another one takes its place.
+aiohttp does HTTP.  This module does only what aiohttp's pool hides: which server has a connection, how long it took to
+open, and that it is really closed (acknowledged by the server) before another connection takes its slot.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from crawlproject.download.address_guard import AddressGuard
     from crawlproject.download.timing import Timing
 
-#: Longest wait (seconds) for a server to see that its connection was closed.
+#: Longest wait (seconds) for a server to acknowledge the close of its connection.
 CLOSE_TIMEOUT = 1.0
 
 
 class Connection:
-    """A session's connection to one server; aiohttp opens it at the first request and again if it was lost."""
+    """A session's connection to one server; aiohttp opens it at the first request and reopens it if it was lost."""
 
     def __init__(
         self, connector: aiohttp.TCPConnector, sockets: GuardedSockets, local_address: tuple[str, int] | None
@@ -47,22 +47,22 @@ class Connection:
             response_class=TimedResponse,
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
             trace_configs=[timing_trace()],
-            max_line_size=MAX_HEAD,  # AnswerProtocol bounds the whole
+            max_line_size=MAX_HEAD,  # AnswerProtocol limits the whole head
             max_field_size=MAX_HEAD,
             max_headers=MAX_HEADERS,
         )
-        self.client._retry_connection = False  # a second try is Scrapy's to make and to count
-        self.turn = asyncio.Lock()  # requests follow one another
-        self.requests = 0  # on the socket open now
+        self.client._retry_connection = False  # Scrapy retries, and counts retries
+        self.turn = asyncio.Lock()  # one request at a time
+        self.requests = 0  # on the current socket
         self.transport: asyncio.Transport | None = None
         self.has_place = False
         self.is_kept = False  # by a session
-        self.users = 0  # requests on it, or waiting for their turn
+        self.users = 0  # requests in progress or waiting for their turn
         self.unused = asyncio.Event()
         self.unused.set()
 
     async def close(self) -> None:
-        """Close the socket and return when the server has seen it, or after ``CLOSE_TIMEOUT``."""
+        """Close the socket and return when the server has acknowledged it, or after ``CLOSE_TIMEOUT``."""
         transport, self.transport = self.transport, None
         if transport is not None and not transport.is_closing() and transport.can_write_eof():
             protocol = transport.get_protocol()
@@ -73,14 +73,14 @@ class Connection:
         await self.client.close()
 
     async def check(self) -> None:
-        """Close the socket if something came on it since the last answer; the next request opens another one."""
+        """Close the socket if data arrived on it since the last response; the next request opens another one."""
         protocol = self.transport.get_protocol() if self.transport is not None else None
         if isinstance(protocol, AnswerProtocol) and protocol.is_readable():
             self.transport = None  # the session goes on without it
             await protocol.close_readable()
 
     def note(self, timing: Timing, response: TimedResponse, on_lost: Callable[[], None]) -> None:
-        """Count a request of this connection; ``on_lost`` is called when the socket it went over is closed."""
+        """Count a request on this connection; ``on_lost`` is called when its socket is closed."""
         self.requests = self.requests + 1 if timing.reused else 1
         timing.connection_requests = self.requests
         transport = response.transport
@@ -91,38 +91,38 @@ class Connection:
                 closed.add_done_callback(partial(self._lost, transport, on_lost))
 
     def _lost(self, transport: asyncio.Transport, on_lost: Callable[[], None], closed: asyncio.Future[None]) -> None:
-        """The socket of ``transport`` is closed; that says nothing of the one that has taken its place, if it has."""
+        """The socket of ``transport`` was closed; ignored if another socket has replaced it."""
         if not closed.cancelled():
-            closed.exception()  # looked at, or asyncio would log a reset as an error that nobody looked at
+            closed.exception()  # retrieved, otherwise asyncio logs a reset as "exception was never retrieved"
         if transport is self.transport:
             on_lost()
 
 
 @dataclass(frozen=True)
 class Opening:
-    """How connections are opened: over what, and where to."""
+    """How connections are opened."""
 
     ssl: ssl_module.SSLContext
     resolver: AbstractResolver
     guard: AddressGuard
-    #: Called when data came that nobody asked for.
+    #: Called when unsolicited data arrives.
     on_unsolicited: Callable[[], None] = lambda: None
 
     def connection(self, local_address: tuple[str, int] | None) -> Connection:
-        """A connection that has yet to be opened, bound to ``local_address``."""
+        """A new connection, not open yet, bound to ``local_address``."""
         sockets = GuardedSockets(self.guard)
         connector = aiohttp.TCPConnector(
             limit=1,
             ssl=self.ssl,
             resolver=self.resolver,
-            use_dns_cache=False,  # the resolver caches, for all connections
+            use_dns_cache=False,  # the shared resolver caches
             keepalive_timeout=3600.0,  # the session decides, not the pool
             local_addr=local_address,
             socket_factory=sockets,
         )
         loop = asyncio.get_running_loop()
         protocols: partial[Any] = partial(AnswerProtocol, loop, self.on_unsolicited)
-        connector._factory = protocols  # there is no public way
+        connector._factory = protocols  # there is no public API
         return Connection(connector, sockets, local_address)
 
 
@@ -131,8 +131,8 @@ class ConnectionPool:
 
     ``on_lost`` is called with the server's key when a server closes the connection of a session, parked or not.
 
-    A connection lives until ``close`` names its server (its session has ended, and is not parked), or, where there is
-    no session, while requests use it.
+    A connection with a session lives until ``close`` is called for its server (the session has ended and is not
+    parked); one without a session lives while requests use it.
     """
 
     def __init__(
@@ -146,25 +146,25 @@ class ConnectionPool:
         self._places = asyncio.Semaphore(limit)
         self._opening = opening
         self._connections: dict[str, Connection] = {}
-        self._closing: dict[str, asyncio.Task[None]] = {}  # the last one of each server
-        self._strangers = 0  # requests without a session that wait for a place
+        self._closing: dict[str, asyncio.Task[None]] = {}  # the last task of each server
+        self._strangers = 0  # requests without a session that wait for a slot
 
     def __len__(self) -> int:
         return len(self._connections)
 
     @property
     def open(self) -> int:
-        """How many connections are open, or about to be. O(connections)."""
+        """Number of connections that are open, opening or closing. O(connections)."""
         return sum(connection.has_place for connection in self._connections.values()) + len(self._closing)
 
     @asynccontextmanager
     async def use(
         self, server_key: str, *, keep: bool, local_address: tuple[str, int] | None = None
     ) -> AsyncIterator[Connection]:
-        """The connection to a server, for one request; waits for its turn and for a free place.
+        """The connection to a server, for one request; waits for its turn and for a free slot.
 
-        ``keep``: the server has a session, at whose end ``close`` will be called.  A connection that is bound to
-        another address than ``local_address`` is closed first.
+        ``keep``: the server has a session; ``close`` will be called when it ends.  A connection bound to an address
+        other than ``local_address`` is closed first.
         """
         connection = self._connections.get(server_key)
         while connection is not None and connection.local_address != local_address:
@@ -181,7 +181,7 @@ class ConnectionPool:
             async with connection.turn:
                 if not connection.has_place:
                     if closing := self._closing.get(server_key):
-                        await asyncio.wait([closing])  # a server sees one connection at a time
+                        await asyncio.wait([closing])  # one connection per server at a time
                     await self._take_place(connection)
                 yield connection
         finally:
@@ -191,11 +191,11 @@ class ConnectionPool:
                 self._left(server_key, connection)
 
     def note(self, server_key: str, connection: Connection, timing: Timing, response: TimedResponse) -> None:
-        """A response has begun on the connection."""
+        """Record that a response has started on the connection."""
         connection.note(timing, response, lambda: self._lost(server_key, connection))
 
     def close(self, server_key: str) -> None:
-        """The server's session has ended: close its connection, once no other request is on it."""
+        """The server's session has ended: close its connection as soon as no request uses it."""
         connection = self._connections.get(server_key)
         if connection is not None:
             connection.is_kept = False
@@ -210,9 +210,9 @@ class ConnectionPool:
             await asyncio.wait(self._closing.values())
 
     async def _take_place(self, connection: Connection) -> None:
-        if connection.is_kept:  # one per session: a place comes free, or has, as a closed connection goes
+        if connection.is_kept:  # one per session: a slot is free, or a closing connection frees one
             await self._places.acquire()
-        else:  # a session may hold its place while it waits for this very request
+        else:  # a session may hold its slot while it waits for this request
             self._strangers += 1
             try:
                 if self._places.locked() and not self._closing:
@@ -224,7 +224,7 @@ class ConnectionPool:
         connection.has_place = True
 
     def _left(self, server_key: str, connection: Connection) -> None:
-        """Nobody uses the connection any more."""
+        """The last user of the connection has finished."""
         if not connection.is_kept:
             self._drop(server_key, connection)
         elif self._strangers and self._places.locked() and not self._closing:
@@ -235,7 +235,7 @@ class ConnectionPool:
             self._on_lost(server_key)
 
     def _evict(self, idle: tuple[str, Connection] | None) -> None:
-        """Close a session's idle connection; the session opens another one when it needs it."""
+        """Close a session's idle connection; the session reopens it when needed."""
         if idle is not None:
             self._drop(*idle)
 

@@ -1,4 +1,4 @@
-"""Scrapy's downloader, where the frontier keeps the delays."""
+"""Scrapy's downloader without delays: the frontier enforces them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from scrapy.core.downloader import Downloader
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-#: Any of them is the project's word about jitter.
+#: Settings by which a project controls jitter.
 _JITTER = ("DOWNLOAD_DELAY_JITTER", "RANDOMIZE_DOWNLOAD_DELAY")
 
 
 class FrontierDownloader(Downloader):
-    """Without ``DOWNLOAD_DELAY``, which would hold a connection while a server rests: the frontier keeps it.
+    """Ignores ``DOWNLOAD_DELAY``, which would occupy a connection while a server rests: the frontier enforces it.
 
-    Delays of ``DOWNLOAD_SLOTS``, which the frontier keeps as well, have jitter only where the project sets one.
+    Delays in ``DOWNLOAD_SLOTS``, also enforced by the frontier, have jitter only if the project sets it.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -1,4 +1,4 @@
-"""The sockets of one connection: none is made to an address that the guard refuses."""
+"""Creates the sockets of one connection, except for addresses that the guard refuses."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
 
 
 class GuardedSockets:
-    """aiohttp's ``socket_factory``: it is given each address that a connection is about to be opened to.
+    """aiohttp's ``socket_factory``: called with each address before a connection to it is opened.
 
-    Whatever led there, a name, a redirect, a second try, passes here.  An address that is refused is like one that
-    does not answer: aiohttp goes on to the name's next one.
+    Every address passes here, whether it comes from DNS, a redirect or a retry.  A refused address is handled like one
+    that does not answer: aiohttp tries the host's next address.
     """
 
     def __init__(self, guard: AddressGuard) -> None:
         self._guard = guard
         self._to_proxy = False
         self._refusal: Refusal | None = None
-        self._tried = 0  # addresses that were not refused
+        self._tried = 0  # addresses not refused
 
     def expect(self, *, to_proxy: bool) -> None:
-        """A request follows. ``to_proxy``: it goes to the user's own proxy, which may be anywhere."""
+        """Called before each request. ``to_proxy``: it goes to the user's proxy, whose address is not checked."""
         self._to_proxy = to_proxy
         self._refusal = None
         self._tried = 0
@@ -35,7 +35,7 @@ class GuardedSockets:
         return self._refusal if not self._tried else None
 
     def __call__(self, address_info: Any) -> socket.socket:
-        """Make the socket for an entry of ``getaddrinfo``; raises PermissionError where its address is refused."""
+        """Create the socket for an entry of ``getaddrinfo``; raises PermissionError if its address is refused."""
         family, kind, protocol, _, address = address_info
         refusal = None if self._to_proxy else self._guard.refusal(address[0])
         if refusal is not None:

@@ -1,7 +1,7 @@
-"""The download handler: a request goes over its session's connection, and what it took is measured.
+"""The download handler: sends each request over its session's connection and measures it.
 
-On Scrapy's own aiohttp handler, which reads bodies, keeps limits and sends signals; replaced here is how a
-connection is chosen (Scrapy's pools bound neither the sockets open in all nor those to one server).
+Based on Scrapy's aiohttp handler, which reads bodies, enforces limits and sends signals.  Only the choice of the
+connection is replaced: Scrapy's pools limit neither the total number of sockets nor those to one server.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ if TYPE_CHECKING:
     from crawlproject.download.body_budget import Share
     from crawlproject.download.connection import Connection
 
-#: Longest body (bytes) that is read although nobody wants it: at 650 kB/s (the median of real servers) as long as
-#: connecting takes.
+#: Longest unwanted body (bytes) that is read to its end to keep the connection: at 650 kB/s (the median of real
+#: servers) this takes as long as opening a new one.
 MAX_DRAINED = 1 << 16
 
 
 class FrontierDownloadHandler(AiohttpDownloadHandler):
     """``DOWNLOAD_HANDLERS`` entry for http and https.
 
-    With ``FrontierScheduler`` a server has a connection while it has a session, open or parked; any other request
-    (under another scheduler, a robots.txt on a third server) has one of its own, closed after it.
+    With ``FrontierScheduler`` a server keeps its connection while it has a session, open or parked.  Any other request
+    (with another scheduler, or for robots.txt on a third server) opens its own connection and closes it afterwards.
     """
 
     lazy = True
@@ -70,7 +70,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
     supports_per_request_bindaddress: ClassVar[bool] = True
 
     def __init__(self, crawler: Crawler) -> None:
-        BaseStreamingDownloadHandler.__init__(self, crawler)  # not the pool of AiohttpDownloadHandler
+        BaseStreamingDownloadHandler.__init__(self, crawler)  # without the pool of AiohttpDownloadHandler
         self._ssl_context: ssl.SSLContext = _make_ssl_context(crawler.settings)
         sessions = FrontierOptions.of(crawler)
         self._connect_timeout = sessions.connect_timeout
@@ -104,16 +104,16 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         return frontier.frontier.upcoming(count, until) if frontier is not None else []
 
     async def _wait_politely(self, request: Request) -> None:
-        """Requests that bypass the scheduler (media pipelines, ``engine.download_async``) wait for their turn here."""
+        """Delay requests that bypass the scheduler (media pipelines, ``engine.download_async``)."""
         frontier = frontier_of(self.crawler)
         wait = frontier.polite_wait(request) if frontier is not None else 0.0
         if wait:
             await asyncio.sleep(wait)
 
     async def download_request(self, request: Request) -> Response:
-        """Download ``request``; its ``Timing`` is in ``request.meta`` also when it fails.
+        """Download ``request``; stores its ``Timing`` in ``request.meta``, also on failure.
 
-        Raises AddressRefused, an IgnoreRequest, where its server may not be contacted; then there is no ``Timing``.
+        Raises AddressRefused, an IgnoreRequest, if the server may not be contacted; then no ``Timing`` is stored.
         """
         self._guard.check_url(request.url)
         timing = request.meta[TIMING] = Timing(started=CLOCK())
@@ -128,7 +128,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         else:
             timing.end(CLOCK())
             self._budget.hold(response, request.meta[SHARE])
-        finally:  # also after a failure, before the next request on this connection has its turn
+        finally:  # also after a failure, before the next request on this connection
             share = request.meta.pop(SHARE, None)
             if share is not None:
                 share.end()
@@ -174,16 +174,16 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
                     raise AddressRefused(key, connection.sockets.refusal) from error
                 raise DownloadConnectionRefusedError(str(error)) from error
             except aiohttp.ClientPayloadError:
-                raise  # the body is cut short: the reader above decides what that means
+                raise  # the body is incomplete: the base class decides what to do
             except aiohttp.ClientError as error:
                 raise DownloadFailedError(str(error)) from error
 
     def _local_address(self, request: Request) -> tuple[str, int] | None:
-        """What the request's connection is bound to; None: the system chooses."""
+        """The local address of the request's connection; None: the system chooses."""
         return normalize_bind_address(request.meta.get("bindaddress")) or self._bind_address
 
     async def _finish(self, key: str, response: TimedResponse) -> None:
-        """Read the rest of a body that nobody wants, where that costs less than a connection; else give up this one."""
+        """Read the rest of an unwanted body if that is cheaper than a new connection; otherwise end the session."""
         if response.content.at_eof() or response.content.exception() is not None:
             return
         if response.content_length is not None and response.content_length <= MAX_DRAINED:
@@ -192,11 +192,11 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             frontier.end_session(key)
 
     def _pace(self, share: Share, deadline: asyncio.Timeout, timing: Timing, size: int) -> Awaitable[None] | None:
-        """A piece of ``size`` bytes has come: what to wait for before the next."""
+        """``size`` bytes have arrived: what to await before reading more, or None."""
         return None if share.grow(size) else self._pause(share, deadline, timing)
 
     async def _pause(self, share: Share, deadline: asyncio.Timeout, timing: Timing) -> None:
-        """Wait until ``share`` may grow. This time is not the server's: neither its time-out nor its cost."""
+        """Wait until ``share`` may grow. The wait counts neither for the time-out nor for the server's cost."""
         started, ends = CLOCK(), deadline.when()
         deadline.reschedule(None)
         try:
@@ -233,14 +233,14 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
 
     @staticmethod
     def _extract_headers(response: Any) -> Headers:
-        return Headers(list(response.raw_headers))  # as sent: decoded, bytes that are not UTF-8 cannot be encoded again
+        return Headers(list(response.raw_headers))  # raw: decoding loses bytes that are not UTF-8
 
     @staticmethod
     def _build_base_response_args(response: Any, request: Request, headers: Any) -> Any:
         response._peername = response.peername
         response._ssl_object = response.ssl_object
         arguments = AiohttpDownloadHandler._build_base_response_args(response, request, headers)
-        return {**arguments, "url": urldefrag(request.url).url}  # as from Scrapy's default handler
+        return {**arguments, "url": urldefrag(request.url).url}  # like Scrapy's default handler
 
     async def close(self) -> None:
         """Close all connections."""

@@ -1,8 +1,8 @@
-"""Asks name servers for a name's addresses, over dnspython; before them, ``/etc/hosts`` is asked.
+"""Resolves names: first by ``/etc/hosts``, then by name servers, using dnspython.
 
-dnspython, because it gives each answer's lifetime and caches nothing itself. c-ares (aiodns) takes a quarter of its CPU
-(0.19 against 0.77 ms for a name's two questions), but keeps answers in a cache of its own for up to an hour, which its
-binding cannot switch off, so that the bounds on lifetimes would not hold; its questions leave from few ports.
+dnspython was chosen because it returns TTLs and does not cache.  c-ares (aiodns) needs a quarter of the CPU time (0.19
+against 0.77 ms for a name's two queries), but caches answers for up to an hour, which its binding cannot switch off, so
+that the limits on TTLs would not hold; and it sends queries from few ports.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import dns.resolver
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: RFC 8305, section 3: once IPv4 has answered, IPv6 is waited for this long (seconds).
+#: RFC 8305, section 3: after the IPv4 answer, wait this long (seconds) for the IPv6 answer.
 RESOLUTION_DELAY = 0.05
 
 HOSTS_FILE = Path("/etc/hosts")
@@ -35,19 +35,19 @@ _KINDS: dict[type[Exception], str] = {
 
 
 class Answer(NamedTuple):
-    """What a name stands for."""
+    """The addresses of a name."""
 
     #: IPv4 before IPv6.
     addresses: tuple[str, ...]
-    #: Seconds for which it holds.
+    #: TTL in seconds.
     ttl: float
 
 
 class NameLookupError(OSError):
-    """A name has no address, or none could be learned.
+    """A name has no address, or the look-up failed.
 
     ``kind``: ``nxdomain``, ``no_address``, ``servfail`` (no name server gave a usable answer), ``timeout``,
-    ``malformed`` (not a name that can be asked for).
+    ``malformed`` (not a valid DNS name).
     """
 
     def __init__(self, name: str, kind: str) -> None:
@@ -57,14 +57,14 @@ class NameLookupError(OSError):
 
 
 class NameLookup:
-    """Looks names up, each time anew.
+    """Looks names up without a cache.
 
-    ``servers``: (address, port) of name servers; empty: those of ``/etc/resolv.conf``.  A lost packet is sent again
-    after 2 s, to the next server where there is one; a truncated answer is asked for over TCP; a server that says
-    SERVFAIL or sends garbage is passed over.  ``timeout``: seconds for all of this.
+    ``servers``: (address, port) of name servers; empty: those of ``/etc/resolv.conf``.  After 2 s without an answer a
+    query is repeated, to the next server if there is one; a truncated answer is requested again over TCP; a server that
+    answers SERVFAIL or garbage is skipped.  ``timeout``: seconds for all of this.
 
-    ``has_ipv6``: whether to ask for IPv6 addresses of names that have others, too; default: where the system has a
-    route for them.
+    ``has_ipv6``: whether to look up IPv6 addresses of names that have IPv4 addresses; default: if the system has an
+    IPv6 route.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class NameLookup:
         return Answer(tuple(each for answer in answers for each in answer.addresses), min(a.ttl for a in answers))
 
     async def _ask(self, name: str) -> list[Answer]:
-        if not self._has_ipv6:  # IPv6 addresses are of use only where there are no others (and the guard lets them)
+        if not self._has_ipv6:  # without a route, query IPv6 only if there is no IPv4 address
             found = await self._ask_for(name, "A")
             return [found] if found.addresses else [await self._ask_for(name, "AAAA")]
         ipv6 = asyncio.ensure_future(self._ask_for(name, "AAAA"))
@@ -119,7 +119,7 @@ class NameLookup:
         return Answer(addresses, float(answer.chaining_result.minimum_ttl))
 
     def _prefer(self, address: str | None, port: int | None) -> None:
-        """Ask the server that has just answered first, so that a dead one costs its wait once."""
+        """Move the server that has just answered to the front, so that a dead server delays only one look-up."""
         servers = self._resolver.nameservers
         if len(servers) > 1:
             self._resolver.nameservers = sorted(
@@ -129,7 +129,7 @@ class NameLookup:
 
 
 def _look_at(task: asyncio.Task[Answer]) -> None:
-    """Have asyncio not log that nobody looked at a failure; one may come even after the task was cancelled."""
+    """Retrieve the task's exception, so that asyncio does not log it; it may arrive even after cancellation."""
     if not task.cancelled():
         task.exception()
 
@@ -138,14 +138,14 @@ def _resolver(servers: Sequence[tuple[str, int]]) -> dns.asyncresolver.Resolver:
     if not servers:
         with suppress(dns.resolver.NoResolverConfiguration):
             return dns.asyncresolver.Resolver()
-        servers = [("127.0.0.1", 53)]  # what the C library does without a resolv.conf
+        servers = [("127.0.0.1", 53)]  # like the C library without a resolv.conf
     resolver = dns.asyncresolver.Resolver(configure=False)
     resolver.nameservers = [dns.nameserver.Do53Nameserver(address, port) for address, port in servers]
     return resolver
 
 
 def _read_hosts(path: Path) -> dict[str, tuple[str, ...]]:
-    """Name -> addresses by hosts(5); ``localhost`` is there in any case."""
+    """Name -> addresses by hosts(5); always includes ``localhost``."""
     hosts: dict[str, tuple[str, ...]] = {}
     with suppress(OSError), path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
@@ -168,7 +168,7 @@ def is_address(host: str) -> bool:
 
 
 def has_ipv6_route() -> bool:
-    """Whether the system would know where to send a packet to the IPv6 Internet; none is sent."""
+    """Whether the system has a route to the IPv6 Internet; sends no packet."""
     try:
         with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sock:
             sock.connect(("2001:db8::1", 53))

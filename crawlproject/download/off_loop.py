@@ -1,6 +1,6 @@
-"""CPU work that a page of a stranger may make long, off the event loop.
+"""Runs CPU work on large pages outside the event loop.
 
-One thread for all crawls of the process: what such a page needs of memory is needed once at a time.
+One thread for all crawls of the process, so that only one such page uses memory at a time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: Bytes from which on a body's work is done off the loop; below it costs less than 0.1 s, whatever the bytes.
+#: Bodies of at least so many bytes are processed off the loop; smaller ones cost less than 0.1 s, whatever they hold.
 LARGE = 65_536
 
 
@@ -28,7 +28,7 @@ TRIM_INTERVAL = 0.25
 
 
 async def off_loop(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """The result of ``function``, called in the thread, after what waits there already. Some 0.1 ms."""
+    """Call ``function`` in the thread, after the calls queued before it, and return its result. About 0.1 ms."""
     loop = asyncio.get_running_loop()
     try:
         return await loop.run_in_executor(_thread(), partial(function, *args, **kwargs))
@@ -45,10 +45,10 @@ _trimmed = 0.0
 
 
 def _trim() -> None:
-    """Give freed memory back to the system, where the C library is glibc.
+    """Return freed memory to the system if the C library is glibc.
 
-    It keeps what was freed, for each thread by itself: with trees of 100 MB off the loop and bodies of 30 MB on it the
-    process took 100 MB more than it used.
+    glibc keeps freed memory, separately for each thread: with trees of 100 MB off the loop and bodies of 30 MB on it,
+    the process held 100 MB more than it used.
     """
     global _trimmed
     now = time.monotonic()
@@ -61,26 +61,26 @@ def _trim() -> None:
 # Parameters of glibc's mallopt (malloc.h).
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 
-#: Bytes from which on memory is a mapping of its own, which goes back to the system when it is freed: glibc's default,
-#: which glibc raises up to 32 MB as soon as something that large has been freed.
+#: Allocations of at least so many bytes are separate mappings, which return to the system when freed. This is glibc's
+#: default, which glibc itself raises up to 32 MB once a buffer of that size has been freed.
 _MAPPED_FROM = 131_072
 
 
 @lru_cache(maxsize=1)
 def return_freed_memory() -> None:
-    """Have glibc give large freed buffers back to the system, in all of this process; ``MALLOC_*`` variables win.
+    """Make glibc return large freed buffers to the system, process-wide; ``MALLOC_*`` variables take precedence.
 
-    One heap for all threads, and mappings for large buffers: with bodies and trees of many megabytes, the process held
-    100 MB that it had freed.
+    One heap for all threads, and mappings for large buffers: with the defaults, and bodies and trees of many megabytes,
+    the process held 100 MB of freed memory.
     """
     mallopt = _of_glibc("mallopt")
     if mallopt is None or any(name.startswith("MALLOC_") for name in os.environ):
         return
     mallopt(_M_ARENA_MAX, 1)
-    mallopt(_M_MMAP_THRESHOLD, _MAPPED_FROM)  # a fixed one: from then on glibc leaves that of trimming alone, too
+    mallopt(_M_MMAP_THRESHOLD, _MAPPED_FROM)  # once set, glibc adjusts neither it nor the trim threshold
 
 
 @lru_cache(maxsize=2)
 def _of_glibc(name: str) -> Callable[..., int] | None:
-    """A function of the C library; None where it has none of this name."""
+    """A function of the C library; None if it has none of this name."""
     return getattr(ctypes.CDLL(None), name, None)

@@ -1,4 +1,4 @@
-"""Looks servers up before their sessions open, so that few connections wait for DNS."""
+"""Resolves the names of servers before their sessions open, so that few connections wait for DNS."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
     from crawlproject.download.resolver import CachingResolver
 
-#: After a connection was opened, how long others are waited for before the frontier is asked (seconds): it is asked
-#: about once for all of them.
+#: Seconds between the opening of a connection and the query of the frontier, so that one query serves all connections
+#: opened meanwhile.
 PAUSE = 0.05
 
-#: Servers that rest are looked at when they will be ready within so many seconds.
+#: Resting servers are included if they will be ready within so many seconds.
 HORIZON = 30.0
 
 
 class DnsPrefetch:
-    """Asks ``upcoming(count, until)`` for the keys of the next ``count`` servers whenever connections are opened."""
+    """Calls ``upcoming(count, until)`` for the keys of the next ``count`` servers when connections are opened."""
 
     def __init__(self, resolver: CachingResolver, upcoming: Callable[[int, float], Iterable[str]], count: int) -> None:
         self._resolver = resolver
@@ -33,12 +33,12 @@ class DnsPrefetch:
             resolver.on_asked = self.soon
 
     def soon(self) -> None:
-        """Look ahead in a moment. O(1)."""
+        """Schedule a prefetch in ``PAUSE`` seconds. O(1)."""
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(PAUSE, self._look)
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop prefetching."""
         self._resolver.on_asked = lambda: None
         if self._timer is not None:
             self._timer.cancel()
@@ -48,5 +48,5 @@ class DnsPrefetch:
         until = CLOCK() + HORIZON
         for key in self._upcoming(self._count, until):
             if key.startswith("http") and not self._resolver.prefetch(host_of(key), until):
-                self.soon()  # the rest later
+                self.soon()  # too many look-ups in progress: the rest later
                 return

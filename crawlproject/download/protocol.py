@@ -1,4 +1,4 @@
-"""One connection as aiohttp sees it: answers are repaired before they are parsed, and none is taken unasked."""
+"""aiohttp's protocol of one connection: repairs responses before they are parsed, rejects unsolicited data."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class AnswerProtocol(ResponseHandler):
-    """aiohttp's protocol of a client's connection; ``on_unsolicited`` is called when data came that nobody asked for.
+    """aiohttp's client protocol; ``on_unsolicited`` is called when unsolicited data arrives.
 
-    Such data would be taken for the answer to the next request.  So it closes the connection: behind the end of an
-    answer once the answer has been read, on an idle connection at once.  Before the first request it is let pass:
-    some servers answer as soon as they are connected to.
+    Such data would be read as the response to the next request.  Therefore it closes the connection: after the end of a
+    response once that has been read, on an idle connection immediately.  Before the first request it is accepted,
+    because some servers answer as soon as the connection is open.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_unsolicited: Callable[[], None]) -> None:
@@ -30,12 +30,12 @@ class AnswerProtocol(ResponseHandler):
         self._answer: AnswerRepair | None = None
 
     def set_response_params(self, *, skip_payload: bool = False, **params: Any) -> None:
-        """A request follows. Called by aiohttp."""
+        """Called by aiohttp before each request."""
         self._answer = AnswerRepair(no_body=skip_payload)
         super().set_response_params(skip_payload=skip_payload, **params)
 
     def data_received(self, data: bytes) -> None:
-        """Called by the transport, and by aiohttp with nothing, where it goes on reading."""
+        """Called by the transport, and by aiohttp with no data when it resumes reading."""
         answer = self._answer
         if answer is None or not data or self.upgraded:
             super().data_received(data)
@@ -55,12 +55,12 @@ class AnswerProtocol(ResponseHandler):
         if answer.surplus:
             self._on_unsolicited()
         if answer.surplus or answer.contradicts:
-            self.force_close()  # before the parser lets go of the connection
+            self.force_close()  # before the parser releases the connection
         if read:
             super().data_received(read)
 
     def is_readable(self) -> bool:
-        """Whether the socket of the idle connection holds data, or its end, that the event loop has not come to."""
+        """Whether the idle connection's socket holds data, or its end, that the event loop has not read yet."""
         sock = self._socket()
         if sock is None or self._answer is None or sock.fileno() < 0:
             return False
@@ -69,14 +69,14 @@ class AnswerProtocol(ResponseHandler):
         return bool(poll.poll(0))
 
     async def close_readable(self) -> None:
-        """Close the connection, which ``is_readable``, and count what came; not what TLS itself says (its end)."""
+        """Close the connection, for which ``is_readable`` is true; data is counted, but not TLS's close message."""
         sock = self._socket()
         if sock is not None and self.transport is not None and self.transport.get_extra_info("ssl_object") is None:
             with sock.dup() as same:
                 if _holds_data(same):
                     self._on_unsolicited()
         else:
-            for _ in range(2):  # the loop reads and decrypts it, and calls ``data_received`` if there is any data
+            for _ in range(2):  # the loop reads, decrypts and calls ``data_received`` if there is data
                 await asyncio.sleep(0)
         self._close()
 

@@ -21,31 +21,31 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
-#: Names asked for at the same time; each has one or two sockets open.
+#: Maximum number of concurrent look-ups; each has one or two sockets open.
 MAX_IN_FLIGHT = 200
 
-#: Of these, names that nobody waits for yet.
+#: No look-up in advance starts while so many are in progress.
 MAX_AHEAD = 100
 
 _NUMERIC = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 
 
 class Found(NamedTuple):
-    """What is known of a name until ``expires``: its addresses, or how the look-up failed."""
+    """The result of a look-up, valid until ``expires``: addresses, or the kind of failure."""
 
     addresses: tuple[str, ...]
     failure: str | None
     expires: float
-    #: When asking again in advance begins to make sense.
+    #: From then on the name may be looked up again in advance.
     ageing: float
 
 
 class CachingResolver(AbstractResolver):
-    """Names to addresses, kept for as long as they say, within bounds; each name is asked for once at a time.
+    """Resolves names and caches results for their TTL, within limits; one look-up per name at a time.
 
-    Stats: ``dns/lookups``, ``dns/failures/<kind>`` (each counted where name servers, or hosts(5), were asked),
-    ``dns/cached``, ``dns/waited`` (connections opened with an address at hand, and after waiting for it),
-    ``dns/wait_time`` (seconds, in all), ``dns/prefetched``.
+    Stats: ``dns/lookups``, ``dns/failures/<kind>`` (look-ups at name servers or in hosts(5)), ``dns/cached`` and
+    ``dns/waited`` (connections opened with a cached address, and after a wait for one), ``dns/wait_time`` (seconds in
+    total), ``dns/prefetched``.
     """
 
     def __init__(
@@ -65,18 +65,18 @@ class CachingResolver(AbstractResolver):
         )
         self._places = asyncio.Semaphore(MAX_IN_FLIGHT)
         self._in_flight: dict[str, asyncio.Task[Found]] = {}
-        #: Called whenever a connection is about to be opened.
+        #: Called before each connection is opened.
         self.on_asked: Callable[[], None] = lambda: None
 
     @property
     def in_flight(self) -> int:
-        """Names that are being looked up."""
+        """Number of look-ups in progress."""
         return len(self._in_flight)
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Addresses of ``host`` for aiohttp. O(1) when cached; raises NameLookupError when there is none."""
+        """Addresses of ``host`` for aiohttp. O(1) if cached; raises NameLookupError if there are none."""
         self.on_asked()
         addresses = await self.addresses(host)
         kinds = [socket.AF_INET6 if ":" in address else socket.AF_INET for address in addresses]
@@ -87,7 +87,7 @@ class CachingResolver(AbstractResolver):
         ]
 
     async def addresses(self, host: str) -> tuple[str, ...]:
-        """Addresses of ``host``, itself where it is one. O(1) when cached; raises NameLookupError."""
+        """Addresses of ``host``; if ``host`` is an address, itself. O(1) if cached; raises NameLookupError."""
         if is_address(host):
             return (host,)
         found = self._cache.get(host.lower())
@@ -104,7 +104,7 @@ class CachingResolver(AbstractResolver):
         return found.addresses
 
     def prefetch(self, host: str, until: float) -> bool:
-        """Look ``host`` up in the background unless it is known until ``until``; False: too many are under way."""
+        """Look ``host`` up in the background unless it is cached until ``until``; False: too many in progress."""
         name = host.lower()
         if is_address(host) or name in self._in_flight or self._knows(name, until):
             return True
@@ -119,7 +119,7 @@ class CachingResolver(AbstractResolver):
         return found is not None and (found.expires >= until or self._clock() < found.ageing)
 
     async def close(self) -> None:
-        """Give up what is under way."""
+        """Cancel the look-ups in progress."""
         tasks = list(self._in_flight.values())
         for task in tasks:
             task.cancel()
@@ -156,14 +156,14 @@ _resolvers: WeakKeyDictionary[Crawler, CachingResolver] = WeakKeyDictionary()
 
 
 async def close_resolver(crawler: Crawler) -> None:
-    """The crawl has ended."""
+    """Close the crawl's resolver, if it has one."""
     resolver = _resolvers.pop(crawler, None)
     if resolver is not None:
         await resolver.close()
 
 
 def crawl_resolver(crawler: Crawler) -> CachingResolver:
-    """The resolver that all parts of a crawl share, to be had within the event loop."""
+    """The resolver that all parts of a crawl share; only in a running event loop."""
     resolver = _resolvers.get(crawler)
     if resolver is None:
         options = NetworkOptions.of(crawler)

@@ -1,4 +1,4 @@
-"""What one request took, as measured by aiohttp's tracing and, where there is one, by the kernel."""
+"""The times of one request, measured by aiohttp's tracing and, on Linux, by the kernel."""
 
 from __future__ import annotations
 
@@ -18,56 +18,56 @@ if TYPE_CHECKING:
 
     from aiohttp.connector import Connection
 
-#: The first 24 counters of Linux's ``struct tcp_info``, behind 8 single bytes.
+#: The first 24 counters of Linux's ``struct tcp_info``, after 8 single bytes.
 _TCP_INFO = struct.Struct("8x24I")
 _LAST_DATA_SENT, _LAST_DATA_RECV, _RTT = 9, 11, 15
 
-#: The kernel counts in ticks of up to this many seconds: below it the process's clock is the better one.
+#: The kernel's resolution, seconds: for smaller differences the process's clock is more accurate.
 KERNEL_TICK = 0.008
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What went over the wire besides the bodies; the transfer coding has been undone."""
+    """What went over the wire apart from the bodies; the transfer coding is removed."""
 
     request_info: aiohttp.RequestInfo
     reason: str | None
-    #: Headers of the answer, as they came.
+    #: Headers of the response, as received.
     answered: tuple[tuple[bytes, bytes], ...]
-    #: ``tls/1.3``, or nothing.
+    #: ``tls/1.3``, or empty.
     tls_protocols: tuple[str, ...]
 
     def asked(self) -> Iterable[tuple[str, str]]:
-        """Headers of the request, as they were sent."""
+        """Headers of the request, as sent."""
         return self.request_info.headers.items()
 
 
 @dataclass(slots=True)
 class Timing:
-    """Times of one request in seconds; None where nothing was measured (a reused connection, a failure)."""
+    """Times of one request in seconds; None if not measured (reused connection, failure)."""
 
     started: float = 0.0
     dns_time: float | None = None
     connect_time: float | None = None
     tls_time: float | None = None
     response_time: float | None = None
-    #: As the process saw it: never shorter than ``response_time``.
+    #: As observed by the process: never shorter than ``response_time``.
     fetch_time: float = 0.0
     reused: bool = False
     connection_requests: int = 0
     sent: float = 0.0  # when the request was written
-    lag: float = 0.0  # by how much the process saw the answer too late
-    paused: float = 0.0  # for how long it did not read, because all bodies together were too large
+    lag: float = 0.0  # how late the process noticed the response
+    paused: float = 0.0  # time without reading, because of BodyBudget
     connect_started: float = 0.0
-    exchange: Exchange | None = None  # once the headers have come
+    exchange: Exchange | None = None  # once the headers have arrived
 
     def end(self, now: float) -> None:
-        """The last byte has come."""
+        """The last byte has arrived."""
         self.fetch_time = now - (self.sent or self.started) - self.paused
         self.response_time = max(0.0, self.fetch_time - self.lag)
 
     def fail(self, now: float) -> None:
-        """It came to nothing: the time spent counts for the phase it was spent in."""
+        """The request failed: assign the elapsed time to the phase in which it failed."""
         self.fetch_time = now - self.started - self.paused
         if self.sent:
             self.response_time = now - self.sent - self.paused
@@ -76,7 +76,7 @@ class Timing:
 
 
 def kernel_times(sock: Any) -> tuple[float, float] | None:
-    """(seconds from the last byte sent to the last byte received, round-trip time) by TCP_INFO; None elsewhere."""
+    """(seconds from the last byte sent to the last byte received, round-trip time) by TCP_INFO; None if unavailable."""
     if sock is None or not hasattr(socket, "TCP_INFO"):
         return None
     try:
@@ -87,17 +87,17 @@ def kernel_times(sock: Any) -> tuple[float, float] | None:
 
 
 class TimedResponse(aiohttp.ClientResponse):
-    """A response that looks at its socket when the headers have come."""
+    """A response that inspects its socket when the headers have arrived."""
 
     transport: asyncio.Transport | None = None
     peername: tuple[str, int] | None = None
     kernel: tuple[float, float] | None = None
     ssl_object: Any = None
-    #: Waits until the body may be read on after a piece of so many bytes, if it has to. Set by the handler.
+    #: Called with the size of each piece of the body: what to await before reading on, or None. Set by the handler.
     pace: Callable[[int], Awaitable[None] | None]
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        """Take what is lost once the connection has been released."""
+        """Save what is not available once the connection has been released."""
         transport = connection.transport
         await super().start(connection)
         if transport is not None:
@@ -108,7 +108,7 @@ class TimedResponse(aiohttp.ClientResponse):
         return self
 
     def correct(self, timing: Timing, now: float) -> None:
-        """Take out of ``timing`` what only the event loop's lag put in, now that the headers have come."""
+        """Remove the event loop's lag from ``timing``; called when the headers have arrived."""
         tls = (self.ssl_object.version() or "").lower().replace("tlsv", "tls/") if self.ssl_object is not None else ""
         timing.exchange = Exchange(self.request_info, self.reason, self.raw_headers, (tls,) if tls else ())
         if self.kernel is None:
@@ -123,7 +123,7 @@ class TimedResponse(aiohttp.ClientResponse):
 
 
 def timing_trace() -> aiohttp.TraceConfig:
-    """The tracing that fills in the ``Timing`` given as ``trace_request_ctx``."""
+    """The trace configuration that fills in the ``Timing`` given as ``trace_request_ctx``."""
     return _TRACE
 
 
