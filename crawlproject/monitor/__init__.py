@@ -1,4 +1,4 @@
-"""How the crawl is doing: what is open, queued and late, and fewer sessions where the process cannot keep up.
+"""Monitoring: load, loop lag, failures and metrics of the crawl; fewer sessions if the process cannot keep up.
 
 LoopLag, stats, signals.load_asked --> LoadMonitor --> stats monitor/*, log --> MetricsServer
                                            |

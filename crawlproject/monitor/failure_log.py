@@ -1,4 +1,4 @@
-"""Pages that fail are many in a broad crawl: with ``FRONTIER_LOG_FAILURES = "counts"`` they are counted, not told."""
+"""Counts failed pages instead of logging each (``FRONTIER_LOG_FAILURES = "counts"``): a broad crawl has many."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Beginnings of the names of stats, and what stands before the rest of the name in the line of counts.
+#: Prefix of the names of stats -> the label that replaces it in the log line.
 COUNTED = {
     "httperror/response_ignored_status_count/": "status ",
     "frontier/failures/": "",
@@ -35,12 +35,12 @@ COUNTED = {
 
 
 class CountingLogFormatter(LogFormatter):
-    """``LOG_FORMATTER``: a page that could not be fetched costs a line at DEBUG."""
+    """``LOG_FORMATTER``: logs failed downloads at DEBUG."""
 
     def download_error(
         self, failure: Failure, request: Request, spider: Spider, errmsg: str | None = None
     ) -> LogFormatterResult:
-        """Other errors, which are bugs, stay errors."""
+        """Other errors are bugs and keep their level."""
         result = super().download_error(failure, request, spider, errmsg)
         if isinstance(failure.value, FETCH_FAILURES):
             result["level"] = logging.DEBUG
@@ -48,12 +48,12 @@ class CountingLogFormatter(LogFormatter):
 
 
 class CountingHttpErrorMiddleware(HttpErrorMiddleware):
-    """In the place of Scrapy's ``HttpErrorMiddleware``: an error status costs a line at DEBUG, a seed's a warning."""
+    """Replaces Scrapy's ``HttpErrorMiddleware``: logs error statuses at DEBUG, those of seeds as warnings."""
 
     def process_spider_exception(  # type: ignore[override]
         self, response: Response, exception: Exception
     ) -> Iterable[Any] | None:
-        """Count as Scrapy does."""
+        """Counts like Scrapy's middleware."""
         if not isinstance(exception, HttpError):
             return None
         stats = stats_of(self.crawler)
@@ -65,7 +65,7 @@ class CountingHttpErrorMiddleware(HttpErrorMiddleware):
 
 
 def failure_counts(stats: Mapping[str, Any], counted: Mapping[str, str] = MappingProxyType(COUNTED)) -> str:
-    """``status 404: 12, timeout: 3``: what failed so far by kind, the most first; empty if nothing did. O(stats)."""
+    """Failures so far by kind, most frequent first (``status 404: 12, timeout: 3``); empty if none. O(stats)."""
     counts: list[tuple[int, str]] = []
     for name, count in stats.items():
         for beginning, words in counted.items():

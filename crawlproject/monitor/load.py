@@ -1,4 +1,4 @@
-"""The extension that watches the crawl."""
+"""The extension that monitors the crawl."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: What Scrapy counts, and the rate that is made of it.
+#: Scrapy's counters -> the rates computed from them.
 RATES = {"downloader/response_bytes": "bytes_per_second", "response_received_count": "pages_per_second"}
 
-#: What all that answer ``load_asked`` have in common, the one resolver: not added up.
+#: Not summed over the answers to ``load_asked``: the resolver is shared.
 SHARED = frozenset(("dns_lookups",))
 
 #: States of servers.
@@ -49,10 +49,10 @@ LINE = (
 
 
 class LoadMonitor:
-    """Extension: looks at the load every ``MONITOR_INTERVAL`` seconds, writes it into stats and log.
+    """Extension: measures the load every ``MONITOR_INTERVAL`` seconds and writes it to the stats and the log.
 
-    Where the process is the bottleneck (the event loop lags, or memory is short) it has fewer sessions opened, by
-    ``Throttle``, and more again when it has recovered.
+    If the process is the bottleneck (the event loop lags, or memory is short), ``Throttle`` lowers the limit on
+    sessions, and raises it again when the process has recovered.
     Stats: ``monitor/*``, see docs/monitoring.md.
     """
 
@@ -80,7 +80,7 @@ class LoadMonitor:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Reads the settings ``MONITOR_*`` and ``METRICS_*``; raises ValueError where one is wrong."""
+        """Reads the settings ``MONITOR_*`` and ``METRICS_*``; raises ValueError if one is invalid."""
         options = MonitorOptions.of(crawler)
         if not options.enabled:
             raise NotConfigured
@@ -95,7 +95,7 @@ class LoadMonitor:
         self._measure()
         self._repeat(self._look, self._options.interval)
         if self._options.log_interval:
-            self._repeat(self._tell, self._options.log_interval)
+            self._repeat(self._log_load, self._options.log_interval)
         if self._metrics is not None:
             self._metrics.start()
 
@@ -110,12 +110,12 @@ class LoadMonitor:
                 task.stop()
         self._lag.stop()
         self._measure()
-        self._tell_failures()
+        self._log_failures()
 
     def _look(self) -> None:
         self._measure()
         if self._options.log_interval:
-            self._tell_waiting()
+            self._log_waiting()
         crawl = frontier_of(self._crawler)
         throttle = self._throttle
         if throttle is None or crawl is None:
@@ -137,7 +137,7 @@ class LoadMonitor:
             logger.info("The process keeps up: all %d sessions again", limit)
 
     def _measure(self) -> None:
-        """Bring the stats up to date."""
+        """Update the stats."""
         now = CLOCK()
         seconds = max(1e-3, now - self._last)
         self._last = now
@@ -162,7 +162,7 @@ class LoadMonitor:
         self._load = load | {"memory_mb": load["memory"] / 1024**2}
 
     def _frontier_load(self) -> dict[str, float]:
-        """What is open and queued; 0 each under another scheduler."""
+        """Numbers of open sessions, queued URLs and servers by state; all 0 with another scheduler."""
         load: dict[str, float] = {"connections": 0, "dns_lookups": 0, "sessions": 0, "urls": 0}
         load |= {f"servers/{state}": 0 for state in STATES}
         crawl = frontier_of(self._crawler)
@@ -173,23 +173,23 @@ class LoadMonitor:
             load |= {f"servers/{state}": counts[state] for state in STATES}
         return load
 
-    def _tell(self) -> None:
+    def _log_load(self) -> None:
         if self._load:
             logger.info(LINE, self._load)
-        self._tell_failures()
+        self._log_failures()
 
-    def _tell_failures(self) -> None:
+    def _log_failures(self) -> None:
         failures = failure_counts(self._stats.get_stats())
         if failures != self._failures:
             self._failures = failures
             logger.info("Not fetched so far: %s", failures)
 
-    def _tell_waiting(self) -> None:
-        """Say for whom a crawl waits that has had nothing under way at two looks in a row."""
+    def _log_waiting(self) -> None:
+        """Log which server the crawl waits for, if it was idle at two measurements in a row."""
         crawl = frontier_of(self._crawler)
         waits = crawl is not None and crawl.is_waiting
-        told, self._waited = self._waited, waits
-        if crawl is None or not (told and waits) or CLOCK() < self._silent_until:
+        waited, self._waited = self._waited, waits
+        if crawl is None or not (waited and waits) or CLOCK() < self._silent_until:
             return
         self._silent_until = CLOCK() + self._options.log_interval
         words = waiting_words(crawl.dispatcher, CLOCK())

@@ -1,4 +1,4 @@
-"""How late the event loop is: a timer that looks at the clock when it is called."""
+"""Measures the event loop's lag by a periodic timer: how late it is called."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class LoopLag:
         self._due = 0.0
         self._sum = 0.0
         self._count = 0
-        #: The longest, ever.
+        #: The longest lag since the start, seconds.
         self.longest = 0.0
 
     def start(self) -> None:
-        """Begin."""
+        """Start sampling."""
         self._due = CLOCK() + SAMPLE
         self._timer = call_later(SAMPLE, self._called)
 
     def stop(self) -> None:
-        """End."""
+        """Stop sampling."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def take_mean(self) -> float:
-        """Mean of the samples since the last call, among them one that is due and has not come."""
+        """Mean of the samples since the last call (seconds), including a sample that is overdue."""
         late = max(0.0, CLOCK() - self._due)
         mean = (self._sum + late) / (self._count + 1)
         self._sum, self._count = 0.0, 0

@@ -1,4 +1,4 @@
-"""The crawl's numbers for Prometheus, over HTTP."""
+"""Exports the crawl's stats to Prometheus over HTTP."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ logger = logging.getLogger(__name__)
 
 
 class StatsMetrics(Collector):
-    """Scrapy's stats as gauges, whenever they are asked for. O(stats).
+    """Scrapy's stats as gauges, read at each scrape. O(stats).
 
-    ``monitor/servers/ready`` becomes ``crawlproject_servers_ready``; every other stat that is a number is a
-    ``scrapy_stat`` with its name as a label.
+    ``monitor/servers/ready`` becomes ``crawlproject_servers_ready``; every other numeric stat becomes a ``scrapy_stat``
+    with its name as a label.
     """
 
     def __init__(self, stats: StatsCollector) -> None:
         self._stats = stats
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Called in the server's thread, while the crawl goes on."""
+        """Called in the HTTP server's thread while the crawl runs."""
         others = GaugeMetricFamily("scrapy_stat", "Scrapy's stats, by name", labels=["name"])
         for name, value in sorted(dict(self._stats.get_stats()).items()):
             if isinstance(value, bool) or not isinstance(value, int | float):
@@ -45,7 +45,7 @@ class StatsMetrics(Collector):
 
 
 class MetricsServer:
-    """Answers in a thread of its own, so that a busy event loop is seen to be busy."""
+    """Serves the metrics in a separate thread, so that they are available while the event loop is busy."""
 
     def __init__(self, stats: StatsCollector, host: str, port: int) -> None:
         self._registry = CollectorRegistry()
@@ -55,7 +55,7 @@ class MetricsServer:
         self._server: tuple[WSGIServer, threading.Thread] | None = None
 
     def start(self) -> None:
-        """Listen; where that cannot be done, say so and let the crawl go on."""
+        """Start listening; on failure log an error and continue without metrics."""
         try:
             self._server = start_http_server(self._port, self._host, self._registry)
         except OSError as error:
@@ -64,7 +64,7 @@ class MetricsServer:
         logger.info("Metrics for Prometheus: http://%s:%d/metrics", self._host, self._port)
 
     async def stop(self) -> None:
-        """Listen no more; takes up to half a second, in which the loop is free."""
+        """Stop listening; takes up to half a second without blocking the loop."""
         if self._server is not None:
             server, thread = self._server
             await asyncio.to_thread(server.shutdown)

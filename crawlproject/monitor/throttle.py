@@ -1,25 +1,25 @@
-"""How many sessions a process that is itself the bottleneck opens: additive increase, multiplicative decrease."""
+"""Limits sessions if the process is the bottleneck: additive increase, multiplicative decrease."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import ceil
 
-#: Looks in a row at which the process must be too slow: one long callback is no reason.
+#: Consecutive overloaded measurements before the limit is lowered, so that one long callback does not lower it.
 PATIENCE = 2
 
-#: The limit is halved, and grows by so many steps from 1 to all.
+#: Number of increments in which the limit grows from 1 to ``full``; it is halved to lower it.
 STEPS = 16
 
-#: It grows when the lag is below half of what is allowed, and the memory below nine tenths.
+#: The limit grows if lag and memory are below these fractions of their maxima.
 LAG_MARGIN, MEMORY_MARGIN = 0.5, 0.9
 
 
 @dataclass
 class Throttle:
-    """The limit on open sessions between 1 and ``full``; O(1), no clock.
+    """The limit on open sessions, between 1 and ``full``; O(1), no clock.
 
-    ``max_lag`` (seconds) and ``max_memory`` (bytes): what is too much; 0 = nothing is.
+    ``max_lag`` (seconds) and ``max_memory`` (bytes): above these the process is overloaded; 0 = no maximum.
     """
 
     full: int
@@ -32,7 +32,7 @@ class Throttle:
         self.limit = self.full
 
     def look(self, lag: float, memory: int) -> int:
-        """The limit from now on, the loop's mean lag and the memory in use having been these since the last look."""
+        """The new limit, given the loop's mean lag since the last call and the memory in use."""
         if self._exceeds(lag, memory):
             self._bad += 1
             if self._bad >= PATIENCE:

@@ -1,4 +1,4 @@
-"""For whom a crawl waits, in words."""
+"""Describes which server an idle crawl waits for, and why."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def waiting_words(dispatcher: Dispatcher, now: float) -> str:
-    """``3 servers rest; next https://a.example in 12 s (Crawl-delay 30 s)``; empty where nothing is queued."""
+    """``3 servers rest; next https://a.example in 12 s (Crawl-delay 30 s)``; empty if nothing is queued."""
     found = dispatcher.waits_for()
     if found is None:
         return ""
@@ -22,7 +22,7 @@ def waiting_words(dispatcher: Dispatcher, now: float) -> str:
 
 
 def rest_reason(server: Server) -> str:
-    """Why the server rests."""
+    """The reason for the server's rest, with the last error if there is one."""
     if server.last_error:
         times = "" if server.failures < 2 else f", {server.failures} times in a row"
         return f"{server.last_error}{times}"
