@@ -1,1 +1,1 @@
-"""Spiders: ``web`` crawls everything it is led to; one file per domain for anything more special."""
+"""Spiders: ``web`` crawls everything reachable from its seeds; more special spiders go into one file per domain."""

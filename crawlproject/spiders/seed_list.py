@@ -1,4 +1,4 @@
-"""Where a crawl starts: what ``-a seeds=...`` names, as lines that ``read_seeds`` reads."""
+"""Resolves the argument ``-a seeds=...`` into lines for ``read_seeds``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from crawlproject.urls import BadSeed, host_of, read_seeds, server_key
 from crawlproject.urls.server_key import has_public_suffix
 
-#: Names of hosts for tests and documentation (RFC 2606, RFC 6761), which are in no list of public suffixes.
+#: Top-level domains for tests and documentation (RFC 2606, RFC 6761), which are not in the public suffix list.
 _RESERVED = frozenset(("example", "invalid", "localhost", "test"))
 
 _WHAT = "a URL begins with http:// or https://"
@@ -19,11 +19,11 @@ _is_path = re.compile(r"[./~\\]").match
 
 
 def seed_lines(seeds: str) -> list[str]:
-    """The lines of a file, of standard input (``-``), or URLs with commas between them. O(length).
+    """The lines of a file or of standard input (``-``), or comma-separated URLs. O(length).
 
-    What has a scheme is a URL, what exists is a file; else it must be a host, with a port and path or without, whose
-    last labels are a public suffix (``example.org/docs``), or an IP address.  Raises ValueError for anything else, and
-    for a file that cannot be read or has no URL in it.
+    An entry with a scheme is a URL; an existing path is a file; anything else must be an IP address or a host that
+    ends in a public suffix, optionally with port and path (``example.org/docs``).  Raises ValueError otherwise, and for
+    a file that cannot be read or contains no URL.
     """
     if not seeds.strip():
         raise ValueError(f"seeds={seeds!r}: must be URLs with commas between them, a file, or - for standard input")
@@ -42,7 +42,7 @@ def seed_lines(seeds: str) -> list[str]:
 def _exists(path: str) -> bool:
     try:
         return Path(path).exists()
-    except (OSError, ValueError):  # too long, or with a NUL
+    except (OSError, ValueError):  # path too long, or contains NUL
         return False
 
 
@@ -54,7 +54,7 @@ def _read(path: str) -> list[str]:
 
 
 def _with_urls(seeds: str, lines: list[str]) -> list[str]:
-    """``lines``, if there is a URL in them."""
+    """``lines``; raises ValueError if they contain no URL."""
     bad = None
     for seed in read_seeds(lines):
         if not isinstance(seed, BadSeed):
@@ -65,7 +65,7 @@ def _with_urls(seeds: str, lines: list[str]) -> list[str]:
 
 
 def _is_host(entry: str) -> bool:
-    """Whether an entry without a scheme is a host, with a port and path or without."""
+    """Whether an entry without a scheme is a host, optionally with port and path."""
     entry = entry.removeprefix("//")
     if _is_path(entry):
         return False

@@ -1,4 +1,4 @@
-"""The broad crawl: every page reachable from the seeds, the best of the best servers first."""
+"""The broad crawl: every page reachable from the seeds, the best pages of the best servers first."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _text(_name: str, value: Any) -> str:
     return str(value)
 
 
-#: Arguments that are settings for this crawl (docs/limits.md) -> the setting, and what reads the value.
+#: Arguments that set limits (docs/limits.md) -> the setting, and the parser of the value.
 LIMITS: dict[str, tuple[str, Callable[[str, Any], Any]]] = {
     "max_pages": ("FRONTIER_MAX_PAGES", _whole),
     "max_pages_per_server": ("FRONTIER_MAX_PAGES_PER_SERVER", _whole),
@@ -62,13 +62,13 @@ LIMITS: dict[str, tuple[str, Callable[[str, Any], Any]]] = {
 }
 ARGUMENTS = ("seeds", "allowed", "body", "recrawl", *LIMITS)
 
-#: Arguments that Scrapy, and any spider here, has.
+#: Arguments that every spider accepts.
 _OTHERS = ("name", "recrawl")
 
-#: Closing reason.
+#: Closing reason if no page could be fetched.
 NO_SEED_FETCHED = "no_seed_fetched"
 
-#: Servers of seeds whose failure is said at the end.
+#: Maximum number of servers whose failure is logged at the end.
 MAX_REASONS = 5
 
 
@@ -76,11 +76,11 @@ class WebSpider(Spider):
     """``scrapy crawl web -a seeds=URL[,URL...]``, ``-a seeds=FILE`` or ``-a seeds=-`` (standard input).
 
     ``-a allowed=DOMAIN[,DOMAIN...]`` stays within these domains, ``-a max_pages=N`` stops after N pages,
-    ``-a body=1`` puts the text of each page into its item; ``-a recrawl=AGE``, as for any spider, has pages fetched so
-    long ago fetched again (``FRONTIER_RECRAWL_AGE``).  Other arguments set limits: ``LIMITS``; any other is an error,
-    in a subclass only where it looks like a misspelling.  Yields a ``Page`` for each page fetched.
-    Closing reason, where not one page could be fetched: ``no_seed_fetched``.
-    Stats: ``web/pages``, ``web/nofollow_pages``, ``web/truncated_pages`` (with more links than are looked at),
+    ``-a body=1`` puts the text of each page into its item; ``-a recrawl=AGE``, as for any spider, fetches pages again
+    that were fetched at least ``AGE`` ago (``FRONTIER_RECRAWL_AGE``).  The arguments in ``LIMITS`` set limits.  Any
+    other argument is an error; in a subclass, only if it looks like a misspelling.  Yields a ``Page`` for each page
+    fetched.  Closing reason if no page could be fetched: ``no_seed_fetched``.
+    Stats: ``web/pages``, ``web/nofollow_pages``, ``web/truncated_pages`` (with more links than the limit),
     ``web/skipped/content_type``, ``web/bad_seeds``.
     """
 
@@ -95,16 +95,16 @@ class WebSpider(Spider):
         self.seeds = seeds
         self._seed_lines = seed_lines(seeds)
         self.with_body = body.lower() not in ("", "0", "false", "no")
-        self.with_text = False  # whether anybody looks at the text of pages
+        self.with_text = False  # whether a component uses the text of pages
         self.pages = 0
         self.allowed = [domain.strip() for domain in allowed.split(",") if domain.strip()]
-        if self.allowed:  # Scrapy's offsite middleware, which judges redirects, knows no ports
+        if self.allowed:  # Scrapy's offsite middleware, which checks redirects, does not support ports
             self.allowed_domains = [re.sub(r":\d+$", "", domain) for domain in self.allowed]
 
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Set the limits. Raises ValueError for a wrong argument, or a file of seeds that cannot be used."""
+        """Set the limits. Raises ValueError for an invalid argument or an unusable file of seeds."""
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.settings.setdict(spider.limits, priority="spider")
         spider.max_pages = LimitOptions.of(crawler).max_pages
@@ -114,12 +114,12 @@ class WebSpider(Spider):
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
-        """Failed pages are counted in the log, where nothing else is set."""
+        """Log counts of failed pages instead of each one, unless the project sets something else."""
         super().update_settings(settings)
         settings.set("FRONTIER_LOG_FAILURES", "counts", priority="addon")
 
     def _check_arguments(self, arguments: dict[str, Any]) -> None:
-        """Raise ValueError for one that means nothing. Names that begin with "_" are scrapyd's."""
+        """Raise ValueError for an unknown argument. Names that begin with "_" are scrapyd's."""
         for name in arguments:
             if name in _OTHERS or name.startswith("_") or hasattr(type(self), name):
                 continue
@@ -130,7 +130,7 @@ class WebSpider(Spider):
             raise ValueError(f"{name}={arguments[name]!r:.200}: unknown argument of the spider {self.name}; {hint}")
 
     async def start(self) -> AsyncIterator[Any]:
-        """Offer all seeds at once, so that the best of them is fetched first."""
+        """Yield all seeds at once, so that the best of them is fetched first."""
         by_quality: dict[float | None, list[str]] = {}
         for url, quality in self._read_seeds():
             by_quality.setdefault(quality, []).append(url)
@@ -138,7 +138,7 @@ class WebSpider(Spider):
             yield Links(None, urls, quality=quality)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Page | Links]:
-        """A page's item and its links."""
+        """Yields a page's item and its links."""
         self.pages += 1
         if self.max_pages and self.pages > self.max_pages:
             response.meta[KEEP] = True
@@ -147,7 +147,7 @@ class WebSpider(Spider):
         if not is_html(response):
             self._count("web/skipped/content_type")
             yield self._page(response, None, [], followed=True)
-            yield Links(response, ())  # the guard of traps counts the page
+            yield Links(response, ())  # so that the trap guard counts the page
             return
         found = read_page(cast("TextResponse", response), with_text=self.with_text)
         hrefs = _hrefs(response, found)
@@ -159,10 +159,10 @@ class WebSpider(Spider):
                 self._count("web/truncated_pages")
             yield Links(response, hrefs, base=found.base)
         elif is_skipped:
-            yield Links(response, ())  # the guard of traps counts the page
+            yield Links(response, ())  # so that the trap guard counts the page
 
     async def parse_sitemap(self, response: Response, **kwargs: Any) -> AsyncIterator[Links]:
-        """A sitemap's pages, or an index's sitemaps (``LINKS_SITEMAPS``)."""
+        """Yields the pages of a sitemap, or the sitemaps of an index (``LINKS_SITEMAPS``)."""
         yield await sitemap_links(response, self.crawler, self.parse_sitemap)
 
     def _is_nofollow(self, response: Response, found: PageLinks) -> bool:
@@ -200,7 +200,7 @@ class WebSpider(Spider):
         )
 
     def _read_seeds(self) -> Iterator[tuple[str, float | None]]:
-        """The seeds and the quality given with them; a bad line costs a warning."""
+        """The seeds with their given quality, if any; an invalid line is skipped with a warning."""
         for seed in read_seeds(self._seed_lines):
             if isinstance(seed, BadSeed):
                 self._count("web/bad_seeds")
@@ -209,7 +209,7 @@ class WebSpider(Spider):
                 yield seed.url, seed.quality
 
     def _end_without_pages(self) -> None:
-        """Nothing is left to fetch: raise CloseSpider where not one page was fetched, and none by an earlier run."""
+        """On ``spider_idle``: raise CloseSpider if no page was fetched, neither in this run nor in an earlier one."""
         stats = stats_of(self.crawler)
         if any(stats.get_value(name, 0) for name in ("frontier/pages", "frontier/resumed", "recrawl/queued")):
             return
@@ -228,14 +228,14 @@ class WebSpider(Spider):
 
 
 def _hrefs(response: Response, found: PageLinks) -> list[str]:
-    """The links of a page; its canonical address counts as one."""
+    """The links of a page, including its canonical URL."""
     if found.canonical is None or found.canonical == response.url:
         return found.hrefs
     return [*found.hrefs, found.canonical]
 
 
 def _length(response: Response) -> int:
-    """Bytes of the body; where it was not read (``LINKS_TYPES``), what the server says."""
+    """Bytes of the body; Content-Length if the body was not read (``LINKS_TYPES``)."""
     stated = response.headers.get(b"Content-Length") or b""
     return int(stated) if "download_stopped" in response.flags and stated.isdigit() else len(response.body)
 
