@@ -1,5 +1,5 @@
-"""Commands of ``scrapy``: in this project by ``COMMANDS_MODULE``, elsewhere by the package's entry points.
+"""Commands of ``scrapy``, registered by ``COMMANDS_MODULE`` in this project, elsewhere by the package's entry points.
 
-Scrapy then imports these modules whatever command is typed, in every project of the environment: what a command needs
-of this package is imported when it runs.
+Scrapy imports all command modules for every command, in every project of the environment.  Therefore a command imports
+the rest of this package only when it runs.
 """

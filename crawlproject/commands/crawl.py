@@ -1,4 +1,4 @@
-"""``scrapy crawl``: Scrapy's command, with exit code 1 where no seed could be fetched."""
+"""``scrapy crawl``: Scrapy's command, with exit code 1 if no seed could be fetched."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Command(crawl.Command):
-    """Also says which spider was meant."""
+    """For an unknown spider, also suggests a similar name."""
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the spider; UsageError where there is none of this name."""
+        """Run the spider; raises UsageError if there is none of this name."""
         from crawlproject.spiders.web import NO_SEED_FETCHED
 
         self._made: Crawler | None = None

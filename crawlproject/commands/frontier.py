@@ -1,4 +1,4 @@
-"""``scrapy frontier JOBDIR``: what waits in a crawl's frontier, and why in this order; also while it runs."""
+"""``scrapy frontier JOBDIR``: shows a crawl's queues, and why servers rank as they do; also while the crawl runs."""
 
 from __future__ import annotations
 
@@ -32,49 +32,50 @@ COLUMNS = (
     ("server", "server", "{}"),
 )
 
-#: What ``--state`` knows.
+#: Values of ``--state``.
 STATES = ("ready", "resting", "waiting", "idle", "given-up")
 
 
 class Command(ScrapyCommand):
-    """Reads only."""
+    """Does not change the frontier."""
 
     requires_crawler_process = False
 
     def syntax(self) -> str:
-        """What stands behind ``scrapy frontier``."""
+        """Arguments of ``scrapy frontier``."""
         return "[options] <JOBDIR>"
 
     def short_desc(self) -> str:
         """One line for the list of commands."""
-        return "Show what waits in a crawl's frontier, and how servers rank"
+        return "Show the queues of a crawl's frontier, and how servers rank"
 
     def long_desc(self) -> str:
         """For ``--help``."""
         return (
-            "Show the frontier in a JOBDIR (or FRONTIER_DIR) as it was last committed: URLs and servers by state, and "
-            "the best servers with each term of their rank. Times in seconds. The crawl may be running. "
-            "--state given-up and --state resting say why, how often a server failed in a row, and the last error."
+            "Show the last committed state of the frontier in a JOBDIR (or FRONTIER_DIR): numbers of URLs and servers "
+            "by state, and the best servers with each term of their rank. Times in seconds. The crawl may be running. "
+            "--state given-up and --state resting also show the reason, the number of consecutive failures, and the "
+            "last error."
         )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Scrapy's and this command's."""
+        """Adds this command's options to Scrapy's."""
         super().add_options(parser)
-        parser.add_argument("--server", metavar="HOST", help="only this server: its host, or scheme://host[:port]")
+        parser.add_argument("--server", metavar="HOST", help="only this server: host, or scheme://host[:port]")
         parser.add_argument("--state", choices=STATES, help="only servers in this state, with the reason")
-        parser.add_argument("--urls", action="store_true", help="show the queued URLs of the servers shown")
-        parser.add_argument("--limit", type=int, default=20, help="most servers, and URLs of each (default: 20)")
+        parser.add_argument("--urls", action="store_true", help="also show the queued URLs of these servers")
+        parser.add_argument("--limit", type=int, default=20, help="maximum servers, and URLs of each (default: 20)")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Print the report; UsageError where JOBDIR is missing, exit code 1 where it has no readable frontier."""
+        """Print the report; raises UsageError without JOBDIR; exit code 1 if it has no readable frontier."""
         from crawlproject.commands.frontier_report import FrontierReport
         from crawlproject.options.frontier import FrontierOptions
         from crawlproject.options.presets import apply_preset
         from crawlproject.storage.errors import StoreError
 
         if len(args) != 1:
-            raise UsageError("exactly one directory is needed: the crawl's JOBDIR or FRONTIER_DIR")
+            raise UsageError("expected exactly one directory: the crawl's JOBDIR or FRONTIER_DIR")
         if opts.limit < 1:
             raise UsageError(f"--limit={opts.limit}: must be 1 or more")
         assert self.settings is not None
@@ -92,13 +93,13 @@ class Command(ScrapyCommand):
         finally:
             report.close()
         if opts.server and not answer["top_servers"]:
-            sys.stderr.write(f"{args[0]}: no URL of {opts.server!r} was ever met\n")
+            sys.stderr.write(f"{args[0]}: no URL of {opts.server!r} is known\n")
             self.exitcode = 1
         sys.stdout.write(json.dumps(answer, indent=1) + "\n" if opts.json else _text(answer))
 
 
 def _directory(path: Path) -> Path:
-    """The store's directory: JOBDIR holds it in ``frontier``."""
+    """The store's directory: ``frontier`` in a JOBDIR, otherwise ``path`` itself."""
     inner = path / "frontier"
     return inner if inner.is_dir() else path
 
@@ -124,7 +125,7 @@ def _text(answer: dict[str, Any]) -> str:
 
 
 def _note(server: dict[str, Any]) -> str:
-    """The state of a server that is not ready, and why."""
+    """The state of a server that is not ready, and the reason."""
     if server["state"] == "ready":
         return ""
     at = f", allowed at {server['allowed_at']}" if server["state"] != "given-up" else ""

@@ -1,4 +1,4 @@
-"""What waits in a stored frontier, and why in this order: the figures behind ``scrapy frontier``. Reads only."""
+"""Reads a stored frontier for ``scrapy frontier``: counts, ranks and their terms, queued URLs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class FrontierReport:
-    """A stored frontier as it was last committed; also of a crawl that is running.
+    """The last committed state of a stored frontier; the crawl may be running.
 
-    Opening is O(servers), some 200 µs each: of each the best URLs are read.  Raises StoreError where there is no
-    frontier, or it is damaged.
+    Opening is O(servers), about 200 µs each, because the best URLs of each are read.  Raises StoreError if there is no
+    frontier, or if it is damaged.
     """
 
     def __init__(self, path: Path, options: FrontierOptions) -> None:
@@ -56,7 +56,7 @@ class FrontierReport:
     def counts(self) -> dict[str, Any]:
         """URLs and servers by state.
 
-        ``urls_queued`` has those in flight in it: they are stored until they are dealt with.
+        ``urls_queued`` includes URLs in flight: they are stored until they are done.
         """
         counts = self._frontier.counts()
         return {
@@ -73,7 +73,7 @@ class FrontierReport:
         }
 
     def servers(self, host: str | None = None, state: str | None = None) -> list[dict[str, Any]]:
-        """Servers by rank, best first; of one ``host`` (or server key), in one ``state`` (as shown), or all that
+        """Servers by rank, best first: those of ``host`` (or a server key), or in ``state`` (as shown), or all that
         have URLs. O(n log n)."""
         found = list(self._frontier.servers)
         if host is not None:
@@ -101,7 +101,7 @@ class FrontierReport:
         return list(islice(self.urls(key), count))
 
     def _terms(self, server: Server) -> dict[str, Any]:
-        """The rank of ``server`` and what it is made of; times in seconds."""
+        """The rank of ``server`` and its terms; times in seconds."""
         estimates, urls = server.estimates, server.urls
         resting = server.state is ServerState.RESTING
         return {
@@ -137,12 +137,12 @@ class FrontierReport:
 
 
 def _state(server: Server) -> str:
-    """The state as it is shown; a stored server has no session."""
+    """The state as shown; a stored server has no session."""
     return "given-up" if server.given_up else server.state.value
 
 
 def _reason(server: Server) -> str:
-    """Why a server is given up or rests; empty for others."""
+    """The reason why a server is given up or rests; empty for other states."""
     if server.given_up:
         return f"{server.failures} failures in a row" if server.failures else "too many failures in a row"
     return rest_reason(server) if server.state is ServerState.RESTING else ""

@@ -1,6 +1,6 @@
-"""``scrapy genspider -t site NAME DOMAIN``: Scrapy's command, with this package's templates besides the project's.
+"""``scrapy genspider -t site NAME DOMAIN``: Scrapy's command, with this package's templates in addition.
 
-``TEMPLATES_DIR`` names one folder, so a package can add a template only by a command of its own.
+``TEMPLATES_DIR`` names one folder only, so a package needs its own command to add a template.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ OWN_TEMPLATES = Path(crawlproject.__path__[0], "templates", "spiders")
 
 
 class Command(genspider.Command):
-    """Looks for a template here where the project (``TEMPLATES_DIR``, or Scrapy) has none of that name."""
+    """Uses this package's template if the project (``TEMPLATES_DIR``, or Scrapy) has none of that name."""
 
     def _find_template(self, template: str) -> Path | None:
         name = template if template.endswith(".tmpl") else f"{template}.tmpl"
@@ -28,6 +28,6 @@ class Command(genspider.Command):
             print(f"  {name.removesuffix('.tmpl')}")  # noqa: T201
 
     def _own_names(self) -> list[str]:
-        """Files of this package that hide none of the project's."""
+        """Templates of this package whose names the project does not use."""
         files = sorted(OWN_TEMPLATES.glob("*.tmpl"))
         return [file.name for file in files if not Path(self.templates_dir, file.name).exists()]

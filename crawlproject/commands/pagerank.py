@@ -1,4 +1,4 @@
-"""``scrapy pagerank``: score pages by the links that a crawl has recorded (``LINKS_FILE``)."""
+"""``scrapy pagerank``: computes PageRank from the links recorded by a crawl (``LINKS_FILE``)."""
 
 from __future__ import annotations
 
@@ -22,48 +22,46 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: The file of links in a JOBDIR.
+#: Names of the link file in a JOBDIR, in the order of search.
 LINK_FILES = ("links.tsv.gz", "links.tsv")
 
 
 class Command(ScrapyCommand):
-    """Writes ``URL<TAB>score`` for each URL of a file of links, for ``FRONTIER_QUALITY = "scores"``.
+    """Writes ``URL<TAB>score`` for each URL of a link file, for ``FRONTIER_QUALITY = "scores"``.
 
-    PageRank, damping 0.85, over all URLs that are met: those that were not fetched are pages without links.  An
-    average page has score 1.  3.2 million links of 325,000 pages take 10 to 20 s and 0.8 GB.
+    PageRank, damping 0.85, over all URLs in the file; URLs that were not fetched are pages without links.  The mean
+    score is 1.  3.2 million links of 325,000 pages take 10 to 20 s and 0.8 GB.
     """
 
     requires_crawler_process = False
 
     def syntax(self) -> str:
-        """What stands behind ``scrapy pagerank``."""
-        return "[options] <file of links | JOBDIR>"
+        """Arguments of ``scrapy pagerank``."""
+        return "[options] <link file | JOBDIR>"
 
     def short_desc(self) -> str:
         """One line for the list of commands."""
-        return "Score pages by the links that a crawl has recorded"
+        return "Compute PageRank from the links recorded by a crawl"
 
     def long_desc(self) -> str:
         """For ``--help``."""
         return (
-            "Read lines URL<TAB>link<TAB>link..., as LINKS_FILE has them, from a file or from links.tsv.gz in a JOBDIR,"
-            " and write lines URL<TAB>PageRank, the best first, as FRONTIER_QUALITY_FILE wants them."
+            "Read lines URL<TAB>link<TAB>link... (the format of LINKS_FILE) from a file, or from links.tsv.gz in a"
+            " JOBDIR, and write lines URL<TAB>PageRank, best first (the format of FRONTIER_QUALITY_FILE)."
         )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Scrapy's and this command's."""
+        """Adds this command's options to Scrapy's."""
         super().add_options(parser)
-        parser.add_argument("-o", "--output", metavar="FILE", help="write the scores there (standard output)")
+        parser.add_argument("-o", "--output", metavar="FILE", help="write the scores to FILE (standard output)")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Read, compute, write; UsageError says which file is no good."""
+        """Read, compute, write; raises UsageError for a file that cannot be read or written."""
         with command_needs_extra("pagerank", "simulation"):
             import crawlproject.simulation.pagerank  # noqa: F401 - also before a long file is read
         configure_logging(self.settings)
         if len(args) != 1 or args[0].startswith("-"):
-            raise UsageError(
-                f"expected a file of links or a JOBDIR, got {' '.join(args) or 'nothing'}", print_help=False
-            )
+            raise UsageError(f"expected a link file or a JOBDIR, got {' '.join(args) or 'nothing'}", print_help=False)
         path = _link_file(Path(args[0]))
         links = _read(path)
         if opts.output is None:
@@ -96,7 +94,7 @@ def _read(path: Path) -> LinkFile:
         raise UsageError(f"{path}: no line of the form URL<TAB>link<TAB>link...", print_help=False)
     level = logging.WARNING if links.damaged else logging.INFO
     found = (path, links.pages, len(links.urls), len(links.targets), links.damaged)
-    logger.log(level, "%s: %d pages, %d URLs, %d links; %d damaged lines were passed over", *found)
+    logger.log(level, "%s: %d pages, %d URLs, %d links; %d damaged lines skipped", *found)
     return links
 
 
@@ -105,7 +103,7 @@ def _write(links: LinkFile, file: TextIO) -> None:
 
 
 def _lines(links: LinkFile) -> Iterator[str]:
-    """URL and score, the best first. O(URLs log URLs) besides PageRank."""
+    """URL and score, best first. O(URLs log URLs) in addition to PageRank."""
     from crawlproject.simulation.pagerank import pagerank
 
     scores = pagerank(links.indptr, links.targets) * len(links.urls)

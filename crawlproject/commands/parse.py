@@ -1,6 +1,6 @@
-"""``scrapy parse URL``: Scrapy's command, which follows ``Links``, too, and gives the spider its URL as a seed.
+"""``scrapy parse URL``: Scrapy's command, which also follows ``Links`` and passes its URL to the spider as a seed.
 
-What it needs is imported where it is used: ``scrapy`` imports all commands, whichever one is called.
+Imports are local, because ``scrapy`` imports all commands for every command.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Command(parse.Command):
-    """Shows, and follows, the requests that links will become."""
+    """Shows and follows the requests that the frontier would make of links."""
 
     def set_spidercls(self, url: str, opts: argparse.Namespace) -> None:
-        """See ``parse.Command``; a spider that wants ``seeds`` starts at ``url``."""
+        """See ``parse.Command``; ``url`` is the seed of a spider with the argument ``seeds``."""
         super().set_spidercls(url, opts)
         if self.spidercls is not None and "seeds" in inspect.signature(self.spidercls).parameters:
             opts.spargs.setdefault("seeds", url)
@@ -43,7 +43,7 @@ class Command(parse.Command):
 
 
 def _requests(links: Links, spider: Spider) -> Iterator[Request]:
-    """The links that the frontier would queue, but for what it knows of their servers and has met before."""
+    """The links that a new frontier would queue: without regard to seen URLs and known servers."""
     from crawlproject.discovery.links import link_filter
     from crawlproject.options.links import LinkOptions
 

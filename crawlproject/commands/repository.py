@@ -1,4 +1,4 @@
-"""``scrapy repository``: what a crawl has kept (``REPOSITORY_DIR``); also while it runs."""
+"""``scrapy repository``: reads the pages stored by a crawl (``REPOSITORY_DIR``); also while the crawl runs."""
 
 from __future__ import annotations
 
@@ -23,46 +23,46 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Actions: how many arguments stand before the directory.
+#: Action -> number of arguments before the directory.
 ACTIONS = {"ls": 0, "get": 1, "export": 0, "index": 0}
 
 
 class Command(ScrapyCommand):
-    """Reads only, but for ``index``."""
+    """Only the action ``index`` writes."""
 
     requires_crawler_process = False
 
     def syntax(self) -> str:
-        """What stands behind ``scrapy repository``."""
+        """Arguments of ``scrapy repository``."""
         return "[options] <ls [DIR] | get URL [DIR] | export [DIR] | index [DIR]>"
 
     def short_desc(self) -> str:
         """One line for the list of commands."""
-        return "List, get and export the pages that a crawl has kept"
+        return "List, get and export the pages stored by a crawl"
 
     def long_desc(self) -> str:
         """For ``--help``."""
         return (
             "ls: list pages, or files. get URL: print the body of the newest page of this URL, decoded. export: write"
-            " the index as CSV or Parquet. index: make the index of a directory of WARC files, or mend it. DIR is"
-            " REPOSITORY_DIR where that is set."
+            " the index as CSV or Parquet. index: create or complete the index of a directory of WARC files. DIR"
+            " defaults to REPOSITORY_DIR."
         )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Scrapy's and this command's."""
+        """Adds this command's options to Scrapy's."""
         super().add_options(parser)
         parser.add_argument("--dir", help="the repository's directory")
-        parser.add_argument("--server", help="ls, export: only this server: its host, or scheme://host[:port]")
-        parser.add_argument("--status", type=int, help="ls, export: only pages of this HTTP status")
-        parser.add_argument("--limit", type=int, metavar="N", help="ls: most pages")
+        parser.add_argument("--server", help="ls, export: only this server: host, or scheme://host[:port]")
+        parser.add_argument("--status", type=int, help="ls, export: only pages with this HTTP status")
+        parser.add_argument("--limit", type=int, metavar="N", help="ls: maximum number of pages")
         parser.add_argument("--files", action="store_true", help="ls: the WARC files instead of the pages")
         parser.add_argument("--headers", action="store_true", help="get: print the HTTP headers first")
-        parser.add_argument("--raw", action="store_true", help="get: print the body as received, compressed or not")
-        parser.add_argument("--csv", metavar="FILE", help="export: write CSV there")
-        parser.add_argument("--parquet", metavar="FILE", help="export: write Parquet there (needs the extra parquet)")
+        parser.add_argument("--raw", action="store_true", help="get: print the body as received, without decoding")
+        parser.add_argument("--csv", metavar="FILE", help="export: write CSV to FILE")
+        parser.add_argument("--parquet", metavar="FILE", help="export: write Parquet to FILE (needs the extra parquet)")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Do it; UsageError where the arguments are wrong, exit code 1 where there is nothing to be had."""
+        """Run the action; raises UsageError for wrong arguments; exit code 1 if nothing is found."""
         from crawlproject.options.repository import RepositorySettings
 
         assert self.settings is not None
@@ -80,7 +80,7 @@ class Command(ScrapyCommand):
             raise UsageError(str(error), print_help=False) from error
         directory = next(filter(None, (*rest[ACTIONS[action] :], opts.dir, configured)), None)
         if directory is None:
-            raise UsageError("which directory? name it, or set REPOSITORY_DIR", print_help=False)
+            raise UsageError("no directory given, and REPOSITORY_DIR is not set", print_help=False)
         try:
             if action == "index":
                 logger.info("%d files read, %d pages found", *reindex(Path(directory)))
@@ -105,7 +105,7 @@ class Command(ScrapyCommand):
         from crawlproject.repository.reading import decoded
         from crawlproject.urls import resolve
 
-        spellings = (url, resolve(url) or url)  # as it was typed, and as a crawl has it
+        spellings = (url, resolve(url) or url)  # as typed, and in canonical form
         row = next((row for one in spellings for row in index.rows(url=one, newest_first=True)), None)
         if row is None:
             self._fail(f"{directory}: no page of {url!r}")
@@ -127,7 +127,7 @@ class Command(ScrapyCommand):
 
 
 def _message(index: PageIndex, directory: Path, row: PageRow) -> Message:
-    """A page's answer; a revisit's body is that of the page that it repeats. Raises OSError, ValueError."""
+    """The response of a page; for a revisit, with the body of the original page. Raises OSError, ValueError."""
     from crawlproject.repository import WarcFiles
     from crawlproject.repository.export import iso
     from crawlproject.repository.reading import read_message
@@ -138,12 +138,12 @@ def _message(index: PageIndex, directory: Path, row: PageRow) -> Message:
         return message
     original = index.original_row(row.digest) if row.digest is not None else None
     if original is None:
-        raise ValueError(f"the page of {iso(row.fetched_at)} repeats one that is not in this repository")
+        raise ValueError(f"the page of {iso(row.fetched_at)} repeats an earlier page, which is not in this repository")
     return message._replace(body=read_message(files.path(original.file), original.offset).body)
 
 
 def _rows(index: PageIndex, opts: Namespace) -> Iterator[PageRow]:
-    """The pages asked for: all, of a server, or of all servers of a host."""
+    """The selected pages: all, those of a server, or those of all servers of a host."""
     server = opts.server.rstrip("/").lower() if opts.server else None
     if server is None or "://" in server:
         return index.rows(server=server, status=opts.status)

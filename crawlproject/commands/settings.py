@@ -1,4 +1,4 @@
-"""``scrapy settings --get NAME``: Scrapy's command, which knows this project's defaults, too."""
+"""``scrapy settings --get NAME``: Scrapy's command, which also knows this project's defaults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Command(settings.Command):
-    """Shows the default of a setting that the project has not set."""
+    """Shows the default value of a setting that the project has not set."""
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """See ``ScrapyCommand``."""

@@ -1,4 +1,4 @@
-"""``scrapy simulate``: crawl simulated webs by each policy, without a network, and compare them."""
+"""``scrapy simulate``: compares policies by crawls of simulated webs, without a network."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ SYNTHETIC_OPTIONS = ("servers", "pages")
 
 
 class Command(ScrapyCommand):
-    """Prints a table; writes CSV files and plots where asked to."""
+    """Prints a table; writes CSV files and plots with ``--output``."""
 
     requires_crawler_process = False
 
     def syntax(self) -> str:
-        """What stands behind ``scrapy simulate``."""
+        """Arguments of ``scrapy simulate``."""
         return "[options]"
 
     def short_desc(self) -> str:
@@ -42,20 +42,20 @@ class Command(ScrapyCommand):
 
     def long_desc(self) -> str:
         """For ``--help``."""
-        return "Crawl simulated webs by each policy, without a network, and print how soon each collects the quality."
+        return "Crawl simulated webs with each policy, without a network, and print how fast each collects quality."
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Scrapy's and this command's; exit code 1 where the extra ``simulation`` is not installed."""
+        """Adds this command's options to Scrapy's; exit code 1 if the extra ``simulation`` is not installed."""
         super().add_options(parser)
         with command_needs_extra("simulate", "simulation"):
             import crawlproject.simulation.experiment
-            import crawlproject.simulation.plots  # noqa: F401 - also before anything is run
+            import crawlproject.simulation.plots  # noqa: F401 - before anything runs
         _add_experiment(parser.add_argument_group("Experiment"))
         _add_web(parser.add_argument_group("Web"))
         _add_crawl(parser.add_argument_group("Crawl"))
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the experiment; UsageError names the option that is wrong."""
+        """Run the experiment; raises UsageError naming the invalid option."""
         from crawlproject.simulation import experiment, plots, report
 
         if args:
@@ -79,37 +79,39 @@ def _add_experiment(group: _ArgumentGroup) -> None:
     names = ", ".join(POLICIES)
     group.add_argument("--policy", metavar="A,B", default=",".join(POLICIES), help=f"{names}, or paths of classes")
     group.add_argument(
-        "--quality", metavar="A,B", default="pagerank", help=f"what is collected: {', '.join(COLLECTED)}, scores:FILE"
+        "--quality", metavar="A,B", default="pagerank", help=f"page quality: {', '.join(COLLECTED)}, scores:FILE"
     )
-    group.add_argument("--estimate", choices=ESTIMATES, default="known", help="what the crawler knows of the quality")
+    group.add_argument("--estimate", choices=ESTIMATES, default="known", help="how the crawler estimates quality")
     group.add_argument("--error", type=_number, metavar="SIGMA", help="log-normal error of the known quality")
     group.add_argument("--jobs", type=_count, metavar="N", default=os.cpu_count() or 1, help="processes")
-    group.add_argument("-o", "--output", metavar="DIR", help="write table.csv, summary.csv, curves.csv and plots there")
+    group.add_argument("-o", "--output", metavar="DIR", help="write table.csv, summary.csv, curves.csv, plots to DIR")
 
 
 def _add_web(group: _ArgumentGroup) -> None:
     from crawlproject.simulation.times import TIME_MODELS
 
     group.add_argument("--web", metavar="work|tail|FILE", default="work", help="synthetic, or a graph from a file")
-    group.add_argument("--webs", type=_count, metavar="N", default=1, help="how many, of N seeds in a row")
-    group.add_argument("--seed", type=_natural, metavar="S", default=1, help="the first seed")
-    group.add_argument("--servers", type=_count, metavar="N", help="of a synthetic web (500)")
-    group.add_argument("--pages", type=_count, metavar="N", help="of a synthetic web (30000)")
-    group.add_argument("--start", metavar="A,B", help="pages of a graph to start from: numbers or URLs")
-    group.add_argument("--max-pages-per-server", type=_count, metavar="N", help="of a graph, the first found")
-    group.add_argument("--times", choices=tuple(TIME_MODELS), help="how a graph's servers answer (synthetic)")
-    group.add_argument("--dead", type=_share, metavar="SHARE", default=0.0, help="servers that do not answer")
-    group.add_argument("--sitemaps", type=_share, metavar="SHARE", default=0.0, help="servers that have a sitemap")
+    group.add_argument("--webs", type=_count, metavar="N", default=1, help="number of webs, with consecutive seeds (1)")
+    group.add_argument("--seed", type=_natural, metavar="S", default=1, help="the first seed (1)")
+    group.add_argument("--servers", type=_count, metavar="N", help="servers of a synthetic web (500)")
+    group.add_argument("--pages", type=_count, metavar="N", help="pages of a synthetic web (30000)")
+    group.add_argument("--start", metavar="A,B", help="start pages in a graph: numbers or URLs")
+    group.add_argument(
+        "--max-pages-per-server", type=_count, metavar="N", help="graph pages kept per server, the first found"
+    )
+    group.add_argument("--times", choices=tuple(TIME_MODELS), help="response times of a graph's servers (synthetic)")
+    group.add_argument("--dead", type=_share, metavar="SHARE", default=0.0, help="share of servers that do not answer")
+    group.add_argument("--sitemaps", type=_share, metavar="SHARE", default=0.0, help="share of servers with a sitemap")
 
 
 def _add_crawl(group: _ArgumentGroup) -> None:
-    group.add_argument("--sessions", type=_count, metavar="N", default=64, help="connections at a time (64)")
-    group.add_argument("--parked", type=_natural, metavar="N", default=0, help="idle connections kept besides (0)")
+    group.add_argument("--sessions", type=_count, metavar="N", default=64, help="concurrent connections (64)")
+    group.add_argument("--parked", type=_natural, metavar="N", default=0, help="additional idle connections (0)")
     group.add_argument("--politeness", choices=("session", "request"), default="session")
-    group.add_argument("--delay-factor", type=_number, metavar="X", default=0.0, help="wait X times as long (0)")
+    group.add_argument("--delay-factor", type=_number, metavar="X", default=0.0, help="wait X times the time taken (0)")
     group.add_argument("--min-delay", type=_number, metavar="SECONDS", default=0.0, help="shortest wait (0)")
     group.add_argument("--max-delay", type=_number, metavar="SECONDS", default=60.0, help="longest wait (60)")
-    group.add_argument("--parse-delay", type=_number, metavar="SECONDS", default=0.0, help="until links are known (0)")
+    group.add_argument("--parse-delay", type=_number, metavar="SECONDS", default=0.0, help="time to extract links (0)")
 
 
 def _experiment(opts: Namespace) -> Experiment:
@@ -155,7 +157,7 @@ def _policies(value: str) -> tuple[str, ...]:
 
 
 def _qualities(value: str, web: WebSpec) -> tuple[str, ...]:
-    """Those asked for; a file of scores is tried on ``web``."""
+    """The page qualities to collect; checks a file of scores against ``web``."""
     from crawlproject.simulation.experiment import COLLECTED, SCORES, web_of
 
     for name in value.split(","):
@@ -168,7 +170,7 @@ def _qualities(value: str, web: WebSpec) -> tuple[str, ...]:
 
 
 def _webs(opts: Namespace) -> tuple[WebSpec, ...]:
-    """A web for each seed; a graph is loaded, so that a wrong one is told before anything is run."""
+    """A web for each seed; loads a graph, so that an invalid one is reported before anything runs."""
     from crawlproject.simulation.experiment import web_of
     from crawlproject.simulation.graph import GraphSpec
     from crawlproject.simulation.synthetic import SyntheticSpec
@@ -199,7 +201,7 @@ def _refuse(opts: Namespace, names: tuple[str, ...], reason: str) -> None:
 
 @contextmanager
 def _blaming(option: str, value: str) -> Iterator[None]:
-    """What goes wrong in here is the fault of this option."""
+    """Turn errors in the ``with`` block into a UsageError about this option."""
     try:
         yield
     except (OSError, ValueError) as error:

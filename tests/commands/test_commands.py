@@ -144,7 +144,7 @@ def test_pagerank_of_a_jobdir_with_damaged_lines(tmp_path: Path) -> None:
     assert len(done.stdout.splitlines()) == 3
     warnings = [line for line in done.stderr.splitlines() if "WARNING" in line]
     assert len(warnings) == 1
-    assert warnings[0].endswith("2 pages, 3 URLs, 3 links; 3 damaged lines were passed over")
+    assert warnings[0].endswith("2 pages, 3 URLs, 3 links; 3 damaged lines skipped")
 
 
 def test_pagerank_tells_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,7 +152,7 @@ def test_pagerank_tells_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixt
     (tmp_path / "empty.tsv").touch()
     (tmp_path / "links.txt").write_text(LINES)
     for arguments, told in (
-        ([], "expected a file of links or a JOBDIR, got nothing"),
+        ([], "expected a link file or a JOBDIR, got nothing"),
         (["a", "b"], "got a b"),
         ([str(tmp_path)], "no links.tsv.gz in it"),
         ([str(tmp_path / "nowhere")], "nowhere: No such file or directory"),

@@ -107,7 +107,7 @@ def test_urls_of_one_server(job: Path, host: str) -> None:
         (("{job}", "--limit", "0"), 2, "--limit=0"),
         (("{job}", "-s", "FRONTIER_POLICY=fastest"), 2, "FRONTIER_POLICY='fastest': must be one of"),
         (("{job}/none",), 1, "no frontier is stored here"),
-        (("{job}", "--server", "x.example"), 1, "no URL of 'x.example' was ever met"),
+        (("{job}", "--server", "x.example"), 1, "no URL of 'x.example' is known"),
     ],
 )
 def test_it_says_what_is_wrong(job: Path, arguments: tuple[str, ...], code: int, message: str) -> None:

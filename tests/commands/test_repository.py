@@ -92,7 +92,7 @@ def test_export_writes_a_table(repository: Path, tmp_path: Path) -> None:
     [
         ([], "expected ls, get, export, index, got nothing"),
         (["get"], "get: expected a URL and a directory"),
-        (["ls"], "which directory? name it, or set REPOSITORY_DIR"),
+        (["ls"], "no directory given, and REPOSITORY_DIR is not set"),
         (["ls", "/nowhere"], "/nowhere: not a repository: there is no index.sqlite"),
         (["index", "/nowhere"], "/nowhere/index.sqlite: unable to open database file"),
     ],
