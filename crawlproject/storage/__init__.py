@@ -1,4 +1,4 @@
-"""The frontier's only I/O: where its state lives when it must outlive the process."""
+"""The frontier's only I/O: state that must outlive the process."""
 
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore

@@ -1,4 +1,4 @@
-"""A file that only grows at its end, for what a crawl must remember at once and over its runs."""
+"""An append-only file, for state that must survive a kill at any moment."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ RETRY_AFTER = 1.0  # seconds
 class AppendFile:
     """A header and the bytes appended to it.
 
-    Everything is written at once, without a buffer of ours, so killing the process loses nothing; it is not synced, so
-    a power failure loses what the system has not written yet.  While the disk refuses (full), bytes wait in memory and
-    are tried again with later ones, at most once a second.
+    Data is written immediately, without buffering in the process, so a kill loses nothing; it is not synced, so a power
+    failure loses what the system has not written yet.  While writes fail (disk full), data waits in memory and is
+    written together with later data, tried at most once a second.
 
-    ``path`` None: a temporary file, which ends with the process.  ``content``: what it holds, in words.
+    ``path`` None: a temporary file, deleted when the process ends.  ``content``: what it holds, for log messages.
     """
 
     def __init__(self, path: Path | None, header: bytes, content: str, clock: Callable[[], float] = monotonic) -> None:
@@ -33,16 +33,16 @@ class AppendFile:
         self._content = content
         self._clock = clock
         self._file: IO[bytes] | None = None
-        self._length = 0  # bytes of the file that count; what waits follows them
+        self._length = 0  # valid bytes in the file; waiting data follows them
         self._waiting = bytearray()
         self._is_failing = False
         self._retry_at = 0.0
 
     def open(self, wrong: Callable[[bytes], str]) -> int:
-        """Open the file, new if there is none; returns its length.
+        """Open the file, or create it; returns its length.
 
-        ``wrong``: what is wrong with a file that starts with these bytes; raises ValueError with that, and leaves the
-        file as it is, if it does not start with the header.
+        Raises ValueError, and does not change the file, if it does not start with the header; ``wrong`` returns the
+        reason for the bytes found instead.
         """
         if self.path is None:
             file: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - open as long as the crawl
@@ -52,10 +52,12 @@ class AppendFile:
             file = self.path.open("r+b", buffering=0)
         try:
             start = file.read(len(self._header))
-            if len(start) < len(self._header) and self._header.startswith(start):  # new, or cut short when it was
+            if len(start) < len(self._header) and self._header.startswith(
+                start
+            ):  # new, or its creation was interrupted
                 os.pwrite(file.fileno(), self._header, 0)
             elif start != self._header:
-                raise ValueError(f"{self.path}: {wrong(start)}; the file is left as it is")
+                raise ValueError(f"{self.path}: {wrong(start)}; the file was not changed")
             self._length = file.seek(0, os.SEEK_END)
         except BaseException:
             file.close()
@@ -64,25 +66,25 @@ class AppendFile:
         return self._length
 
     def cut(self, length: int) -> None:
-        """Remove what is behind ``length``: a record that a crash cut short."""
+        """Truncate to ``length``: removes a record cut short by a crash."""
         assert self._file is not None
         self._file.truncate(length)
         self._length = length
 
     @property
     def end(self) -> int:
-        """Where the next bytes will be."""
+        """Offset of the next bytes."""
         return self._length + len(self._waiting)
 
     def append(self, data: bytes) -> None:
-        """Write ``data``: one system call. Does not raise if the disk refuses."""
+        """Write ``data``: one system call. Does not raise if the write fails."""
         self._waiting += data
         if self._waiting and not (self._is_failing and self._clock() < self._retry_at):
             self._write()
 
     def read(self, at: int, size: int) -> bytes:
-        """Up to ``size`` bytes from ``at``, where something was appended; not further than to the end of the file, or
-        of what waits."""
+        """Up to ``size`` bytes from ``at``, an offset at which data was appended; stops at the end of the file, or of
+        the waiting data."""
         assert self._file is not None
         if at >= self._length:
             at -= self._length
@@ -90,7 +92,7 @@ class AppendFile:
         return os.pread(self._file.fileno(), min(size, self._length - at), at)
 
     def close(self) -> int:
-        """Write what waits still; returns how many bytes are lost."""
+        """Write the waiting data; returns the number of bytes lost."""
         if self._file is None:
             return 0
         if self._waiting:
@@ -107,10 +109,10 @@ class AppendFile:
                 done += os.pwrite(self._file.fileno(), data[done:], self._length + done)
         except OSError as error:
             if not self._is_failing:
-                logger.error("%s: %s cannot be written, they wait in memory: %s", self.path, self._content, error)
+                logger.error("%s: %s cannot be written, kept in memory: %s", self.path, self._content, error)
             self._is_failing = True
             self._retry_at = self._clock() + RETRY_AFTER
-            return  # the next write starts where this one did, so that no record is cut in two
+            return  # the next write starts at the same offset, so that no record is split
         self._is_failing = False
         self._length += done
         self._waiting.clear()

@@ -1,8 +1,8 @@
-"""The contents met and the page where each was met first, kept over the runs of a crawl.
+"""The page contents seen and the first page of each, kept over the runs of a crawl.
 
-``contents.tsv``: a line ``crawlproject contents 1``, then for each content a line ``HASH<TAB>DEPTH<TAB>URL``: 16 hex
-digits of the hash of its bytes, the depth and the URL of the first page that had it.  A line cut short by a crash is
-removed when the file is next opened.
+``contents.tsv``: a line ``crawlproject contents 1``, then for each content a line ``HASH<TAB>DEPTH<TAB>URL``: the hash
+of its bytes (16 hex digits), the depth and the URL of the first page that had it.  A line cut short by a crash is
+removed when the file is opened next.
 """
 
 from __future__ import annotations
@@ -23,15 +23,14 @@ logger = logging.getLogger(__name__)
 FILE_NAME = "contents.tsv"
 HEADER = b"crawlproject contents 1\n"
 _HASH_DIGITS = 16
-_MAX_LINE = 1 << 16  # bytes of a line read back: a URL is shorter
+_MAX_LINE = 1 << 16  # bytes read for a line: a URL is shorter
 
 
 class ContentFile:
-    """Contents by hash, 20 to 27 bytes of memory each; their URLs are in the file only.
+    """Contents by hash, 20 to 27 bytes of memory each; their URLs are only in the file.
 
-    ``path`` None: in a temporary file, which ends with the process.  Lines that the disk refuses wait in memory.
-    ``damaged`` is called for each line read that is not one of ours, and each time a damaged URL is looked up; the
-    first of them is logged.
+    ``path`` None: a temporary file, deleted when the process ends.  Lines that cannot be written wait in memory.
+    ``damaged`` is called for each damaged line, and each time a damaged URL is looked up; the first one is logged.
     """
 
     def __init__(self, path: Path | None, damaged: Callable[[], None] = lambda: None) -> None:
@@ -44,9 +43,9 @@ class ContentFile:
     def open(self) -> None:
         """Read the file. O(contents), 1 us each.
 
-        Raises ValueError, and leaves the file as it is, if it is not one of ours or has another version.
+        Raises ValueError, and does not change the file, if it has another kind or version.
         """
-        self._file.open(lambda _: "not a file of contents that this version knows")
+        self._file.open(lambda _: "not a contents file that this version can read")
         if self._path is None:
             return
         end = len(HEADER)
@@ -74,15 +73,15 @@ class ContentFile:
         self._count_damaged()
         if not self._is_damaged:
             self._is_damaged = True
-            logger.warning("%s: damaged at byte %d: such contents count as new", self._path, at)
+            logger.warning("%s: damaged at byte %d: damaged contents count as new", self._path, at)
 
     def __len__(self) -> int:
         return len(self._table)
 
     def first(self, key: int, url: str, depth: int) -> str | None:
-        """URL of the first page with the content ``key`` (not 0); None, and it is this one, if there was none. O(1).
+        """URL of the first page with the content ``key`` (not 0); None if ``url`` is the first. O(1).
 
-        Costs a write of some 5 us for a new content, a read for a known one.
+        Costs a write of about 5 us for a new content, a read for a known one.
         """
         end = self._file.end
         at = self._table.first(key, end)
@@ -92,10 +91,10 @@ class ContentFile:
         return self._url_at(at)
 
     def close(self) -> None:
-        """Write the lines that wait, or log that some are lost."""
+        """Write the waiting lines; logs an error if some are lost."""
         lost = self._file.close()
         if lost and self._path is not None:
-            logger.error("%s: %d bytes of contents could not be kept", self._path, lost)
+            logger.error("%s: %d bytes of contents could not be written", self._path, lost)
 
     def _url_at(self, at: int) -> str | None:
         """The URL in the line at ``at``; None if the line cannot be read."""

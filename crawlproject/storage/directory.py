@@ -1,10 +1,10 @@
-"""The directory of a store: what it is, whose it is, and that one process at a time writes to it.
+"""The directory of a store: its format, its owner, and a lock that admits one writing process.
 
-``store.json`` is written when the store is made, or upgraded from an older format::
+``store.json`` is written when the store is created, or upgraded from an older format::
 
     {"kind": "crawlproject-frontier", "format": 5, "spider": "web", "order": "quality"}
 
-``lock`` is locked (flock) by the process that writes, and holds its number.  The lock ends with the process.
+``lock`` is locked (flock) by the writing process and contains its PID.  The lock ends with the process.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KIND = "crawlproject-frontier"
-#: Raised with every change after which older code could not read a store.  2: with the pages fetched.  3: a server's
-#: number of URLs in a table of its own, no places in its record.  4: with dates, items and the like in requests.
-#: 5: what was learned by keys of its own, with a version (``frontier.snapshot``).
+#: Increased with every change after which older code cannot read a store.  2: adds the pages fetched.  3: a server's
+#: number of URLs is in a separate table, its record has no places.  4: requests may contain dates, items and the like.
+#: 5: learned state has its own keys, with a version (``frontier.snapshot``).
 FORMAT = 5
-#: The oldest one that is upgraded.
+#: The oldest format that is upgraded.
 MIN_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
 class StoreLabel:
-    """Whose store it is."""
+    """The owner of a store."""
 
     #: Name of the spider.
     spider: str
@@ -40,7 +40,7 @@ class StoreLabel:
 
 
 class StoreDirectory:
-    """A directory with a label and a lock; the database lies in ``database``."""
+    """A directory with a label and a lock; the database is in ``database``."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -52,7 +52,7 @@ class StoreDirectory:
     def read_label(self) -> StoreLabel | None:
         """The label; None if there is no store yet.
 
-        Raises StoreError where something else is in the directory, or a store that this version cannot read.
+        Raises StoreError if the directory contains something else, or a store that this version cannot read.
         """
         try:
             text = self._label_file.read_text(encoding="utf-8")
@@ -83,11 +83,11 @@ class StoreDirectory:
         return label
 
     def claim(self, label: StoreLabel) -> None:
-        """Make this process the one that writes, the store with ``label`` if there is none yet.
+        """Lock the store for writing by this process; create it with ``label`` if there is none yet.
 
-        A store of an older format becomes one of this.
+        A store of an older format is marked as upgraded to this one.
 
-        Raises StoreError, and changes nothing, where the store is another spider's or in use.
+        Raises StoreError, and changes nothing, if the store is another spider's or in use.
         """
         self._compare(label)
         try:
@@ -103,7 +103,7 @@ class StoreDirectory:
             raise
 
     def release(self) -> None:
-        """Let others write."""
+        """Unlock the store."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None

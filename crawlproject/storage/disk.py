@@ -1,9 +1,9 @@
-"""The durable store: an embedded database in a directory, written in groups.
+"""The durable store: an embedded database in a directory, written in batches.
 
-Each ``Part`` (URL rows, seen-set, server records) keeps what has changed since the last commit in memory and answers
-reads from there first.  ``commit`` writes the changes of all parts in one atomic, synced batch: after a crash either
-all of them are there or none.  Nothing is written between commits, so the caller decides what belongs together: it
-commits when no page is half dealt with.
+Each ``Part`` (URL rows, seen-set, server records) keeps the changes since the last commit in memory, and reads them
+first.  ``commit`` writes the changes of all parts in one atomic, synced batch: after a crash either all or none are
+stored.  Nothing is written between commits, so the caller decides what belongs together: it commits when no page is
+partly processed.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ ATTEMPTS = 3
 
 
 class Part(Protocol):
-    """Something kept in a store."""
+    """A part of a store."""
 
     def write_to(self, batch: Batch) -> None:
-        """Put all changes since the last ``written`` into ``batch``."""
+        """Add all changes since the last ``written`` to ``batch``."""
         ...
 
     def written(self) -> None:
-        """Forget these changes: they are on disk."""
+        """The changes are on disk: drop them from memory."""
         ...
 
 
 class DiskStore:
-    """A store in the directory ``path``; the only one of its kind that may write there.
+    """A store in the directory ``path``, locked for writing by this process.
 
-    Raises StoreError where the store is in use, another spider's, of a newer format or damaged; then nothing has
-    been changed.  Memory: up to some 300 MB, whatever it holds, and what has not been committed.
+    Raises StoreError, and changes nothing, if the store is in use, another spider's, of a newer format or damaged.
+    Memory: up to about 300 MB, whatever the size of the store, plus the uncommitted changes.
     """
 
     def __init__(self, path: Path, label: StoreLabel) -> None:
@@ -57,7 +57,7 @@ class DiskStore:
 
     @classmethod
     def read_only(cls, path: Path) -> Self:
-        """The store as it was last committed, to look at; also while a crawl runs. StoreError if there is none."""
+        """The last committed state, for reading only; also while a crawl runs. Raises StoreError if there is none."""
         directory = StoreDirectory(path)
         label = directory.read_label()
         if label is None:
@@ -69,20 +69,20 @@ class DiskStore:
             try:
                 store.rocks = Rocks(directory.database, read_only=True)
                 break
-            except StoreError:  # the crawl may just have replaced a file
+            except StoreError:  # the crawl may have replaced a file in the meantime
                 if attempt == ATTEMPTS - 1:
                     raise
         return store
 
     def add(self, part: Part) -> None:
-        """Have the changes of ``part`` committed with all others, in the order of adding."""
+        """Include ``part`` in commits; parts are written in the order of adding."""
         self._parts.append(part)
 
     def commit(self) -> bool:
-        """Write all changes, durably and all at once; whether there were any. One fsync, O(changes).
+        """Write all changes durably and atomically; returns whether there were any. One fsync, O(changes).
 
-        Raises StoreError where that fails (disk full), or anything has failed before (what was read since may be
-        incomplete): then the changes stay in memory, the store as it was.
+        Raises StoreError if that fails (disk full), or if an earlier operation has failed (later reads may be
+        incomplete); then the changes stay in memory and the store is unchanged.
         """
         if self.rocks.failure is not None:
             raise self.rocks.failure
@@ -97,7 +97,7 @@ class DiskStore:
         return True
 
     def close(self) -> None:
-        """Release the directory, without committing."""
+        """Release the directory without a commit."""
         try:
             self.rocks.close()
         finally:

@@ -1,4 +1,4 @@
-"""What goes wrong with a store."""
+"""The error of all stores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class StoreError(Exception):
-    """A store cannot be opened, read or written; says which and why. What was committed is left as it is."""
+    """A store cannot be opened, read or written; the message has path and reason. Committed data is unchanged."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path}: {reason}")

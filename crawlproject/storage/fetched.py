@@ -1,6 +1,6 @@
-"""The pages that have been fetched, for recrawls: key = server number, path; value = when, validators, how to fetch it.
+"""The fetched pages, for recrawls: key = server number, path; value = time, validators, request data.
 
-A page costs its path and 21 bytes before compression, and its validators.
+A page needs 21 bytes, its path and its validators, before compression.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from crawlproject.storage.rocks import Batch
 
 TABLE = "fetched"
-#: Validators that are longer are not kept, as if the page had none (bytes).
+#: Longer validators (bytes) are dropped, as if the page had none.
 MAX_ETAG, MAX_MODIFIED = 1000, 100
 #: Largest quality that fits (IEEE 754 single precision).
 MAX_QUALITY = 3.4e38
@@ -28,14 +28,14 @@ _head = struct.Struct(">IfiHB")
 
 
 class FetchedPage(NamedTuple):
-    """What is kept of a page that has been fetched, besides its URL."""
+    """The stored data of a fetched page, without its URL."""
 
-    #: By the wall clock, seconds.
+    #: Seconds on the wall clock.
     fetched: int
-    #: ``ETag`` and ``Last-Modified`` as they were sent; empty where there was none.
+    #: ``ETag`` and ``Last-Modified`` as sent; empty if missing.
     etag: bytes = b""
     modified: bytes = b""
-    #: As of the ``Entry`` that it came from; ``payload`` tells how to fetch and parse it.
+    #: Those of its ``Entry``; ``payload`` says how to fetch and parse it.
     quality: float = 1.0
     priority: int = 0
     depth: int = 0
@@ -51,7 +51,7 @@ class FetchedPage(NamedTuple):
 
     @classmethod
     def decode(cls, data: bytes) -> FetchedPage:
-        """What ``encode`` wrote. Raises ValueError where it is something else."""
+        """The inverse of ``encode``. Raises ValueError for other data."""
         try:
             fetched, quality, priority, etag, modified = _head.unpack_from(data)
             middle = _head.size + etag
@@ -65,7 +65,7 @@ class FetchedPage(NamedTuple):
 class DiskFetchedPages:
     """Pages by server number and path (``frontier.entry.path_of``); a ``Part`` of the store.
 
-    Raises StoreError where the disk fails.
+    Raises StoreError if the disk fails.
     """
 
     def __init__(self, store: DiskStore) -> None:
@@ -74,17 +74,17 @@ class DiskFetchedPages:
         store.add(self)
 
     def put(self, server: int, path: str, page: FetchedPage) -> None:
-        """Keep ``page``, instead of what was known of it. O(size)."""
+        """Store ``page``, replacing the old record. O(size)."""
         self._changes[_key(server, path)] = page.encode()
 
     def delete(self, server: int, path: str) -> None:
-        """Forget a page, known or not. O(length)."""
+        """Remove a page if it is stored. O(length)."""
         self._changes[_key(server, path)] = None
 
     def stored(self) -> Iterator[tuple[int, str, FetchedPage]]:
-        """Server, path and page of all that were committed when this was called; those of a server together.
+        """Server, path and page of all pages committed when this was called, grouped by server.
 
-        A few µs each; memory does not grow with them.
+        A few µs each; constant memory.
         """
         for key, value in self._store.rocks.rows(TABLE, b""):
             try:

@@ -1,11 +1,11 @@
-"""Servers on disk: what the frontier knows of each, and how many URLs of it there are.
+"""Servers on disk: the frontier's state of each, and its number of stored URLs.
 
-Tables ``servers`` (number -> JSON), ``lengths`` (number -> URLs stored) and ``state`` (``frontier`` -> what was learned
-over all).  Times are stored by the wall clock.  Each record has the version of its state (``frontier.snapshot``): one
-of an older version is upgraded when it is read, and stays as it is until the server changes.
+Tables ``servers`` (number -> JSON), ``lengths`` (number -> URLs stored) and ``state`` (``frontier`` -> state learned
+from all servers).  Times are on the wall clock.  Each record has the version of its state (``frontier.snapshot``); an
+older version is upgraded when it is read, and rewritten when the server changes.
 
-Stores of format 2 had the number of URLs in the record, and the sort keys of the best of them behind it: what is not in
-``lengths`` is taken from there.
+Stores of format 2 had the number of URLs in the record, followed by the sort keys of the best URLs: a number missing
+in ``lengths`` is read from there.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from crawlproject.storage.rocks import Batch
 
 _number = Struct(">I")
-#: In ``lengths``.
+#: Bytes of a number in ``lengths``.
 LENGTH_BYTES = 5
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class ServerRecord(NamedTuple):
-    """What is stored of a server."""
+    """The stored state of a server."""
 
     number: int
     key: str
-    #: See ``frontier.snapshot``; ``ready_at`` by the wall clock.
+    #: See ``frontier.snapshot``; ``ready_at`` is on the wall clock.
     state: dict[str, Any]
 
     @staticmethod
@@ -49,8 +49,8 @@ class ServerRecord(NamedTuple):
 
     @classmethod
     def decode(cls, number: int, data: bytes) -> ServerRecord:
-        """What ``encode`` wrote. Raises ValueError, KeyError or TypeError where it is something else."""
-        if not data.startswith(b"{"):  # format 2: its length comes first
+        """The inverse of ``encode``. Raises ValueError, KeyError or TypeError for other data."""
+        if not data.startswith(b"{"):  # format 2 begins with the length
             data = data[4 : 4 + int.from_bytes(data[:4], "big")]
         state: dict[str, Any] = json.loads(data)
         return cls(number, str(state.pop("key")), state)
@@ -59,8 +59,8 @@ class ServerRecord(NamedTuple):
 class DiskFrontierStore:
     """Implements ``frontier.FrontierStore``; a ``Part`` of the store.
 
-    ``clock_offset``: seconds to add to the frontier's clock for the wall clock's time.  ``indexed``: whether
-    qualities may rise while URLs wait, which costs some 30 bytes for each URL.
+    ``clock_offset``: wall clock minus the frontier's clock, seconds.  ``indexed``: whether the quality of queued URLs
+    may rise, which costs about 30 bytes per URL.
     """
 
     def __init__(self, store: DiskStore, clock_offset: float, *, indexed: bool = False) -> None:
@@ -91,11 +91,11 @@ class DiskFrontierStore:
 
     @property
     def count(self) -> int:
-        """How many servers there are."""
+        """Number of servers."""
         return len(self._servers)
 
     def server(self, number: int) -> Server | None:
-        """The server that is stored under ``number``. O(1)."""
+        """The server stored under ``number``. O(1)."""
         return self._servers[number] if number < len(self._servers) else None
 
     def number(self, key: str) -> int | None:
@@ -104,17 +104,17 @@ class DiskFrontierStore:
         return None if server is None else cast("StoredUrlQueue", server.urls).number
 
     def load(self, frontier: Frontier, now: float, longest_wait: float) -> None:
-        """Fill ``frontier``, which must be new, with what is stored; about 150 µs a server: the best URLs are read.
+        """Load the stored state into ``frontier``, which must be new; about 150 µs per server, to read its best URLs.
 
         No server rests longer than ``longest_wait`` seconds from ``now`` (the wall clock may have been wrong).
-        Raises StoreError where a record is damaged.
+        Raises StoreError if a record is damaged.
         """
         self._frontier = frontier
         frontier.keep_in(self, now)
         saved = self._store.rocks.get("state", b"frontier")
         latest = now + longest_wait
         lengths = {_to_int(key): _to_int(value) for key, value in self._store.rocks.rows("lengths", b"")}
-        name = "what was learned over all servers"
+        name = "the state learned from all servers"
         try:
             if saved is not None:
                 restore_frontier(frontier, json.loads(saved))
@@ -131,7 +131,7 @@ class DiskFrontierStore:
             raise StoreError(self._store.path, f"damaged: {name} cannot be read: {_in_words(error)}") from error
 
     def records(self) -> Iterator[ServerRecord]:
-        """All servers as they were last committed."""
+        """The last committed records of all servers."""
         for key, data in self._store.rocks.rows("servers", b""):
             yield ServerRecord.decode(_to_int(key), data)
 

@@ -1,4 +1,4 @@
-"""The links of a crawl on file, for ``scrapy pagerank`` and ``scrapy simulate``."""
+"""Records the links of a crawl in a file, for ``scrapy pagerank`` and ``scrapy simulate``."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Pages after which what was written is handed to the system: a crash loses no more.
+#: Pages between flushes to the system: a crash loses at most this many.
 PAGES_PER_FLUSH = 100
 
 
 class LinkRecord:
-    """Lines ``URL<TAB>link<TAB>link...``, one for each page whose links came as ``Links``; URLs are canonical.
+    """Writes a line ``URL<TAB>link<TAB>link...`` for each page whose links came as ``Links``; URLs are canonical.
 
-    Compressed if the file is named ``.gz``; a resumed crawl appends.
-    A disk that is full costs the record, not the crawl.  Raises ValueError if the file cannot be opened.
+    Compressed if the file's name ends in ``.gz``; a resumed crawl appends.
+    If the disk is full, recording stops and the crawl continues.  Raises ValueError if the file cannot be opened.
     """
 
     def __init__(self, path: Path, stats: StatsCollector) -> None:
@@ -45,14 +45,14 @@ class LinkRecord:
             if self._pages % PAGES_PER_FLUSH == 0:
                 self._file.flush()
         except OSError as error:
-            logger.error("LINKS_FILE is given up: %s", error)
+            logger.error("LINKS_FILE: no more links are recorded: %s", error)
             self._stats.inc_value("frontier/links/record_failed")
             with suppress(OSError):
                 self._file.close()
             self._file = None
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write buffered lines and close the file."""
         if self._file is not None:
             self._stats.set_value("frontier/links/pages_recorded", self._pages)
             try:

@@ -1,4 +1,4 @@
-"""RocksDB as the store needs it: seven tables, atomic batches, errors of its own. See docs/research/stores.md for why.
+"""RocksDB for the store: seven tables, atomic batches, StoreError for all errors. Reasons: docs/research/stores.md.
 
 Keys and values are bytes (rocksdict's raw mode: nothing is pickled).
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-#: Tables, and whether each is read by single keys only (then bloom filters pay, and what unpacks fast).
+#: Tables, and whether each is read by single keys only (then bloom filters and fast decompression pay off).
 TABLES = {
     "urls": False,
     "places": True,
@@ -42,20 +42,20 @@ TABLES = {
 
 MEMORY = 1 << 20
 BLOCK_CACHE = 192 * MEMORY
-#: Bytes read and unpacked for one row: of tables read by single keys, and of the others.
+#: Bytes read and decompressed for one row: in tables read by single keys, and in the others.
 POINT_BLOCK, BLOCK = 4096, 8192
-#: Of filters and indexes, which are read in pieces: with larger ones there are fewer to find the right one among
-#: (of 10 million keys a look-up takes 8 µs instead of 12 with the 4 kB that RocksDB has by default).
+#: Block size of filters and indexes (bytes): with larger blocks there are fewer to choose from (with 10 million keys a
+#: look-up takes 8 µs instead of 12 with RocksDB's default, 4 kB).
 METADATA_BLOCK = 65_536
-#: Entries of the index of hashes in a block of a table read by single keys: rows for each.
+#: Rows per entry of the hash index in a block of a table read by single keys.
 HASH_LOAD = 0.75
-#: Of each table, before it is written out.
+#: Bytes of each table in memory before they are written to disk.
 WRITE_BUFFER = 16 * MEMORY
 WAL_SIZE = 64 * MEMORY
 
 
 class Batch:
-    """Changes of several tables that are written all or none."""
+    """Changes of several tables, written atomically."""
 
     def __init__(self, rocks: Rocks) -> None:
         self._handles = rocks.handles
@@ -66,11 +66,11 @@ class Batch:
         self.raw.put(key, value, self._handles[table])
 
     def delete(self, table: str, key: bytes) -> None:
-        """Remove a key, there or not. O(size)."""
+        """Remove a key if it is there. O(size)."""
         self.raw.delete(key, self._handles[table])
 
     def change(self, table: str, changes: Mapping[bytes, bytes | None], prefix: bytes = b"") -> None:
-        """Set keys, each behind ``prefix``, and remove those whose value is None. O(size)."""
+        """Set keys, each prefixed with ``prefix``; remove those whose value is None. O(size)."""
         put, delete, handle = self.raw.put, self.raw.delete, self._handles[table]
         for key, value in changes.items():
             if value is None:
@@ -83,20 +83,20 @@ class Batch:
 
 
 class Rocks:
-    """An open database; every method raises StoreError where the disk or the database fails.
+    """An open database; every method raises StoreError if the disk or the database fails.
 
-    ``read_only``: the state at opening, also of a database that another process writes to.
+    ``read_only``: the state at opening; another process may be writing to the database.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
-        #: The first error there was: a database that has failed is not to be written to until it is opened again.
+        #: The first error: after a failure the database must not be written to until it is reopened.
         self.failure: StoreError | None = None
-        cache = Cache.new_hyper_clock_cache(BLOCK_CACHE, POINT_BLOCK)  # CLOCK: a hit moves nothing, as LRU's would
+        cache = Cache.new_hyper_clock_cache(BLOCK_CACHE, POINT_BLOCK)  # CLOCK: unlike LRU's, a hit moves nothing
         tables = {name: _table_options(cache, points=points) for name, points in TABLES.items()}
         access = AccessType.read_only() if read_only else AccessType.read_write()
         with self._errors("cannot be opened"):
-            if read_only:  # what an older version had no table for is not made by looking
+            if read_only:  # reading must not create tables that an older version did not have
                 present = Rdict.list_cf(str(path), _options())
                 tables = {name: options for name, options in tables.items() if name in present}
             self._db = Rdict(str(path), _options(), tables, access)
@@ -104,8 +104,8 @@ class Rocks:
             self.handles = {name: self._db.get_column_family_handle(name) for name in tables}
 
     def get(self, table: str, key: bytes) -> bytes | None:
-        """The value of ``key``. A few microseconds, or one read of the disk."""
-        try:  # not `_errors`: this is called too often
+        """The value of ``key``. A few microseconds, or one disk read."""
+        try:  # not `_errors`, for speed
             value: bytes | None = self._tables[table].get(key)
         except Exception as error:
             raise StoreError(self._path, f"cannot be read: {error}") from error
@@ -118,7 +118,7 @@ class Rocks:
         return list(values)
 
     def rows(self, table: str, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Keys and values in the order of keys, from ``start`` to before ``end``; none of a table that is not there."""
+        """Keys and values in key order from ``start`` (inclusive) to ``end`` (exclusive); none if there is no table."""
         if table not in self._tables:
             return
         options = ReadOptions()
@@ -128,20 +128,20 @@ class Rocks:
             yield from self._tables[table].items(from_key=start, read_opt=options)
 
     def write(self, batch: Batch) -> None:
-        """Write ``batch`` durably, all or nothing. One fsync."""
+        """Write ``batch`` durably and atomically. One fsync."""
         options = WriteOptions()
         options.sync = True
         with self._errors("cannot be written"):
             self._db.write(batch.raw, options)
 
     def flush(self) -> None:
-        """Move what the log holds into the tables, compressed."""
+        """Move the contents of the log into the tables, compressed."""
         with self._errors("cannot be written"):
             for table in self._tables.values():
                 table.flush()
 
     def close(self) -> None:
-        """Release the database; nothing is lost without it. After a failure that cannot but fail, too."""
+        """Release the database; without a call nothing is lost. After an earlier failure, errors are ignored."""
         self.handles.clear()
         for table in (*self._tables.values(), self._db):
             with suppress(StoreError) if self.failure else nullcontext(), self._errors("cannot be closed"):
@@ -166,7 +166,7 @@ def _options() -> Options:
     options.create_missing_column_families(True)
     options.set_max_background_jobs(2)
     options.set_max_total_wal_size(WAL_SIZE)
-    # A torn end is what a power cut leaves; anything else wrong in the log is an error, not silently dropped.
+    # A power cut may leave an incomplete record at the end of the log; any other damage is reported, not dropped.
     options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
     options.set_keep_log_file_num(2)
     options.set_max_log_file_size(MEMORY)
@@ -186,7 +186,7 @@ def _table_options(cache: Cache, *, points: bool) -> Options:
     table = BlockBasedOptions()
     table.set_block_cache(cache)
     table.set_cache_index_and_filter_blocks(True)
-    # In small pieces: a filter of some MB would not fit into its part of the cache, and be read for each key.
+    # Partitioned: a filter of some MB would not fit into its part of the cache, and would be read for each key.
     table.set_index_type(BlockBasedIndexType.two_level_index_search())
     table.set_partition_filters(True)
     table.set_metadata_block_size(METADATA_BLOCK)

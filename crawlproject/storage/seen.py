@@ -1,4 +1,4 @@
-"""The exact seen-set on disk: one key per URL met, nothing else."""
+"""The exact seen-set on disk: one key per URL, nothing else."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ TABLE = "seen"
 
 
 class DiskSeenStore:
-    """Keys (96-bit numbers) met before; those not committed in memory, the rest on disk.
+    """The keys seen (96-bit numbers): uncommitted ones in memory, the others on disk.
 
-    Raises StoreError where the disk fails.
+    Raises StoreError if the disk fails.
     """
 
     def __init__(self, store: DiskStore) -> None:
@@ -28,7 +28,7 @@ class DiskSeenStore:
         store.add(self)
 
     def add_new(self, keys: Sequence[int]) -> list[bool]:
-        """Add ``keys``; for each whether it had not been there, nor earlier among them. A few µs each."""
+        """Add ``keys``; returns for each whether it is new, also among ``keys``. A few µs each."""
         fresh = self._fresh
         answers = []
         codes = list(map(key_bytes, keys))
@@ -40,18 +40,18 @@ class DiskSeenStore:
         return answers
 
     def add(self, keys: Sequence[int]) -> None:
-        """Add ``keys``, which the caller knows to be new and distinct. O(1) each."""
+        """Add ``keys``, which must be new and distinct. O(1) each."""
         self._fresh.update(map(key_bytes, keys))
 
     def take_back(self, key: int) -> bool:
-        """Remove ``key`` if it was added since the last commit; whether it was. O(1)."""
+        """Remove ``key`` if it was added since the last commit; returns whether it was. O(1)."""
         code = key_bytes(key)
         was_fresh = code in self._fresh
         self._fresh.discard(code)
         return was_fresh
 
     def contains(self, keys: Sequence[int]) -> list[bool]:
-        """For each of ``keys``, whether it is there. A few µs each."""
+        """For each of ``keys``, whether it is in the set. A few µs each."""
         codes = list(map(key_bytes, keys))
         stored = self._are_stored(codes)
         return [is_stored or code in self._fresh for code, is_stored in zip(codes, stored, strict=True)]

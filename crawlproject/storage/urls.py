@@ -1,7 +1,7 @@
 """The rows of queued URLs on disk.
 
 Table ``urls``: server number and sort key -> path, depth and payload (``frontier.queues.sort_key``).  Table ``places``:
-server number and digest of the path -> sort key; only if qualities change while URLs wait.
+server number and digest of the path -> sort key; only if the quality of queued URLs may change.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 
 _server_key = Struct(">I").pack
 
-#: Rows read for a request of one: a session asks for several, and they are adjacent.
+#: Rows read at once when one is requested: a session reads several adjacent ones.
 ROWS_AT_ONCE = 8
 
-#: URLs remembered after they were found by their digest: links lead to the same ones again and again. 200 bytes each.
+#: Size of the cache of URLs found by digest: links lead to the same URLs repeatedly. 200 bytes each.
 RECENT = 1 << 16
 
-#: Uncommitted changes: sort key -> row, or server and digest -> sort key; None: to be removed.
+#: Uncommitted changes: sort key -> row, or server and digest -> sort key; None removes the key.
 Changes = dict[bytes, bytes | None]
 
 
 class DiskUrlRows:
-    """Implements ``frontier.UrlRows``; raises StoreError where the disk fails."""
+    """Implements ``frontier.UrlRows``; raises StoreError if the disk fails."""
 
     def __init__(self, store: DiskStore) -> None:
         self._rocks = store.rocks
         self._rows: dict[int, Changes] = {}
         self._sort_keys: Changes = {}
-        self._fresh: set[bytes] = set()  # sort keys of rows that were put and not committed
-        self._more: dict[int, int] = {}  # rows put less those removed, by server
-        self._next: dict[bytes, bytes] = {}  # rows read ahead, not changed since
+        self._fresh: set[bytes] = set()  # sort keys of uncommitted rows
+        self._more: dict[int, int] = {}  # rows added minus rows removed, by server
+        self._next: dict[bytes, bytes] = {}  # rows read ahead, unchanged since
         self._recent = Recent(RECENT)
         store.add(self)
 
     def put(self, server: int, sort_key: bytes, row: bytes, digest: bytes | None = None) -> None:
-        """Store ``row`` under ``sort_key``, a new one; ``digest`` (8 bytes) finds it. O(1)."""
+        """Store ``row`` under ``sort_key``, which must be new; ``digest`` (8 bytes) makes it findable. O(1)."""
         self._more[server] = self._more.get(server, 0) + 1
         self._changes(server)[sort_key] = row
         self._fresh.add(sort_key)
@@ -63,7 +63,7 @@ class DiskUrlRows:
         self._recent.replace(key, sort_key + row)
 
     def delete(self, server: int, sort_key: bytes, digest: bytes | None = None) -> None:
-        """Remove the row of ``sort_key``, and its ``digest`` if that finds it. O(1), and O(log n) of the disk."""
+        """Remove the row of ``sort_key``, and ``digest`` if it refers to this row. O(1), plus O(log n) on disk."""
         self._more[server] = self._more.get(server, 0) - 1
         self._remove(server, sort_key)
         if digest is not None and self._sort_key(key := _server_key(server) + digest) == sort_key:
@@ -71,7 +71,7 @@ class DiskUrlRows:
             self._recent.replace(key, b"")
 
     def get(self, server: int, sort_key: bytes) -> bytes | None:
-        """The row of ``sort_key``. O(log n) of the disk; reads the rows behind it as well."""
+        """The row of ``sort_key``. O(log n) on disk; also reads the rows after it."""
         changes = self._rows.get(server)
         if changes is not None and sort_key in changes:
             return changes[sort_key]
@@ -90,7 +90,7 @@ class DiskUrlRows:
         return (found[:SORT_KEY_BYTES], found[SORT_KEY_BYTES:]) if found else None
 
     def read_ahead(self, names: Sequence[tuple[int, bytes]]) -> None:
-        """Read sort keys and rows of the URLs ``names`` (server, digest) at once: half the cost of one by one."""
+        """Cache sort keys and rows of the URLs ``names`` (server, digest): half the cost of single reads."""
         keys = {_server_key(server) + digest: server for server, digest in names}
         recent, pending = self._recent, self._sort_keys
         asked = [key for key in keys if recent.get(key) is None]
@@ -109,7 +109,7 @@ class DiskUrlRows:
             recent.put(key, b"" if row is None else sort_key + row)
 
     def after(self, server: int, sort_key: bytes, count: int) -> list[bytes]:
-        """The first ``count`` sort keys behind ``sort_key``, in order. O(count), O(n log n) in uncommitted ones."""
+        """The first ``count`` sort keys after ``sort_key``, in order. O(count), O(n log n) in uncommitted ones."""
         changes = self._rows.get(server)
         if not changes:
             return list(islice((key for key, _ in self._stored(server, sort_key)), count))
@@ -123,7 +123,7 @@ class DiskUrlRows:
         return self._stored(server, b"")
 
     def resized(self) -> dict[int, int]:
-        """Servers whose number of rows has changed since the last commit, and by how much."""
+        """Server -> change of its number of rows since the last commit, if not 0."""
         return {server: more for server, more in self._more.items() if more}
 
     def write_to(self, batch: Batch) -> None:
@@ -141,7 +141,7 @@ class DiskUrlRows:
         self._next.clear()
 
     def _sort_key(self, key: bytes) -> bytes | None:
-        """Where the URL of this server and digest waits."""
+        """The sort key of the URL with ``key`` (server and digest)."""
         if key in self._sort_keys:
             return self._sort_keys[key]
         found = self._recent.get(key)
@@ -149,7 +149,7 @@ class DiskUrlRows:
 
     def _remove(self, server: int, sort_key: bytes) -> Changes:
         changes = self._changes(server)
-        if sort_key in self._fresh:  # the store has not heard of it
+        if sort_key in self._fresh:  # not committed yet
             self._fresh.discard(sort_key)
             del changes[sort_key]
         else:
@@ -164,13 +164,13 @@ class DiskUrlRows:
 
     def _stored(self, server: int, sort_key: bytes) -> Iterator[tuple[bytes, bytes]]:
         prefix = _server_key(server)
-        start = prefix + sort_key + b"\0" if sort_key else prefix  # the first key behind `sort_key`
+        start = prefix + sort_key + b"\0" if sort_key else prefix  # the first key after `sort_key`
         for key, row in self._rocks.rows("urls", start, _server_key(server + 1)):
             yield key[4:], row
 
 
 class Recent:
-    """The values last asked for, at most ``size`` of them: those of two generations, the older of which is dropped."""
+    """A cache of at most ``size`` recent values in two generations; when full, the older generation is dropped."""
 
     def __init__(self, size: int) -> None:
         self._half = size // 2
@@ -178,20 +178,20 @@ class Recent:
         self._old: dict[bytes, bytes] = {}
 
     def get(self, key: bytes) -> bytes | None:
-        """The value of ``key``, if it is remembered. O(1)."""
+        """The cached value of ``key``, or None. O(1)."""
         value = self._young.get(key)
         if value is None and (value := self._old.get(key)) is not None:
             self.put(key, value)
         return value
 
     def put(self, key: bytes, value: bytes) -> None:
-        """Remember it. O(1) amortised."""
+        """Cache a value. O(1) amortised."""
         if len(self._young) >= self._half:
             self._young, self._old = {}, self._young
         self._young[key] = value
 
     def replace(self, key: bytes, value: bytes) -> None:
-        """Have it right where it is remembered. O(1)."""
+        """Update the value if ``key`` is cached. O(1)."""
         if key in self._young:
             self._young[key] = value
         elif key in self._old:

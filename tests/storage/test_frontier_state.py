@@ -231,11 +231,11 @@ def test_a_damaged_record_is_an_error(disk: OnDisk) -> None:
         ("servers", b"\0\0\0\1", {"failures": "x"}, "the record of http://b.example .*server.failures='x'"),
         ("servers", b"\0\0\0\1", {"version": 9}, "the record of http://b.example .*state of version 9"),
         ("servers", b"\0\0\0\1", {"ready_at": None}, "the record of http://b.example .*"),
-        ("state", b"frontier", {"learned": 5}, "what was learned over all servers .*frontier.learned=5"),
+        ("state", b"frontier", {"learned": 5}, "the state learned from all servers .*frontier.learned=5"),
     ],
 )
 def test_a_wrong_value_in_a_record(disk: OnDisk, table: str, key: bytes, record: dict, error: str) -> None:
-    """One line that names store, server and value; the store is left as it is."""
+    """One line that names store, server and value; the store is not changed."""
     disk.store.commit()
     rocks = disk.store.rocks
     batch = Batch(rocks)

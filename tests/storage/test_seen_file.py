@@ -105,7 +105,7 @@ def test_header_cut_short_is_made_anew(path: Path, length: int) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (MAGIC + b"\2\0\0\0" + bytes(12), "version 2, this program knows version 1"),
+        (MAGIC + b"\2\0\0\0" + bytes(12), "version 2, this version reads 1"),
         (MAGIC + b"\1\0\0\0" + b"\1\0\0\0", "seen keys of version 1"),
         (b"0123456789abcdef" * 2, "not a file of seen keys"),
         (b"short", "not a file of seen keys"),
@@ -115,7 +115,7 @@ def test_other_files_are_refused_and_left_alone(path: Path, content: bytes, mess
     """The error names the file and the reason."""
     path.parent.mkdir()
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=rf"seen.keys: .*{message}.* is left as it is"):
+    with pytest.raises(ValueError, match=rf"seen.keys: .*{message}.*the file was not changed"):
         SeenFile(path).open()
     assert path.read_bytes() == content
 
@@ -147,5 +147,5 @@ def test_keys_that_cannot_be_kept_are_counted(path: Path, caplog: pytest.LogCapt
     with full_disk(len(HEADER) + 8):
         file.append([2, 3])
         file.close()
-    assert "2 keys could not be kept" in caplog.text
+    assert "2 keys could not be written" in caplog.text
     assert read(path) == [1]
