@@ -1,13 +1,13 @@
-"""Pages as they came over the network, kept for others to read: WARC files, and an index of them in SQLite.
+"""Stores pages as received, for other programs: WARC files with an index in SQLite.
 
-The WARC files are the truth; the index can be made again from them.  A directory holds::
+The WARC files are authoritative; the index can be rebuilt from them.  A directory holds::
 
     PREFIX-TIME-SERIAL-PID.warc.gz         finished files
-    PREFIX-TIME-SERIAL-PID.warc.gz.open    the file that a crawl writes to, locked (flock) by its process
+    PREFIX-TIME-SERIAL-PID.warc.gz.open    the file a crawl is writing to, locked (flock) by its process
     index.sqlite                           a row for each page
 
-``Capture`` is what is known of one answer, ``Repository`` keeps it; ``reading`` brings it back.  Nothing here knows
-Scrapy: ``crawlproject.middlewares.repository`` joins it to the crawl.
+``Capture`` is one response with its measurements, ``Repository`` stores it, ``reading`` reads it back.  Nothing here
+depends on Scrapy: ``crawlproject.middlewares.repository`` connects it to the crawl.
 """
 
 from crawlproject.repository.capture import Capture, Measured

@@ -1,4 +1,4 @@
-"""One answer as it came over the network, and what was measured of it."""
+"""One response as received, with its measurements."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the crawl knows of a page besides its bytes; times in seconds, None where not known."""
+    """What the crawl knows about a page apart from its bytes; times in seconds, None if unknown."""
 
     #: scheme://host[:port]
     server: str
     depth: int | None = None
     quality: float | None = None
-    #: Where its URL was found.
+    #: URL of the page on which its URL was found.
     via: str | None = None
     dns_time: float | None = None
     connect_time: float | None = None
@@ -24,23 +24,23 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A request and its answer."""
+    """A request and its response."""
 
     url: str
     #: When the request was sent, seconds since 1970.
     fetched_at: float
     status: int
-    #: Request line and headers, with the empty line behind them, and the same of the answer.
+    #: Request line and headers including the empty line; ``response_head`` likewise.
     request_head: bytes
     request_body: bytes
     response_head: bytes
-    #: As received, but for the transfer coding: compressed where Content-Encoding says so.
+    #: As received, without transfer coding; compressed if Content-Encoding says so.
     body: bytes
     content_type: str | None
     last_modified: str | None
     ip_address: str | None
-    #: From the upper to the lower: ``http/1.1``, ``tls/1.3``.
+    #: From the highest to the lowest layer: ``http/1.1``, ``tls/1.3``.
     protocols: tuple[str, ...]
-    #: Why the body ends early (``disconnect``, ``length``, ``unspecified``), None for a whole one.
+    #: Reason why the body is incomplete (``disconnect``, ``length``, ``unspecified``); None if complete.
     truncated: str | None
     measured: Measured

@@ -1,4 +1,4 @@
-"""Records one by one compressed, so that each can be read by itself (WARC 1.1, annex D; WARC-zstd 1.0)."""
+"""Compresses each record separately, so that each can be read alone (WARC 1.1, annex D; WARC-zstd 1.0)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isal import isal_zlib
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-#: Levels at which more time brings hardly any more space (scripts/bench_repository.py).  That of gzip is ISA-L's: it
+#: Levels above which more time saves hardly any space (scripts/bench_repository.py).  The gzip level is ISA-L's, which
 #: needs a fifth of zlib's time for the same size.
 GZIP_LEVEL = 2
 ZSTD_LEVEL = 3
@@ -23,22 +23,22 @@ CHUNK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Compression:
-    """How records are compressed; safe for threads."""
+    """A method of compression; thread-safe."""
 
     name: str
-    #: Of the file's name, behind ``.warc``.
+    #: Suffix of file names, after ``.warc``.
     suffix: str
-    #: A whole record, compressed. O(its length).
+    #: Compresses a whole record. O(length).
     compress: Callable[[bytes], bytes]
-    #: A new decompressor, with ``eof`` and ``unused_data`` as zlib's.
+    #: Returns a new decompressor with ``eof`` and ``unused_data``, like zlib's.
     decompressor: Callable[[], Any]
     error: type[Exception]
-    #: What a compressed record begins with.
+    #: First bytes of a compressed record.
     magic: bytes
 
 
 class _Zstd(threading.local):
-    """A compressor is for one thread at a time, and takes a third of the time to make."""
+    """One compressor per thread (it is not thread-safe), reused: creating one takes a third of the time per record."""
 
     def __init__(self) -> None:
         # each frame must have its size and a checksum (WARC-zstd 1.0)
@@ -71,7 +71,7 @@ COMPRESSIONS = {compression.name: compression for compression in (GZIP, ZSTD)}
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A record as it lies in a file: ``length`` bytes from ``offset`` on, which unpack to ``data``."""
+    """A compressed record in a file: ``length`` bytes at ``offset``, which decompress to ``data``."""
 
     offset: int
     length: int
@@ -79,9 +79,9 @@ class Member:
 
 
 def members(file: BinaryIO, compression: Compression, start: int = 0) -> Iterator[Member]:
-    """The whole records of a file from ``start`` on, up to its end or to the first that is not whole.
+    """The records of a file from ``start`` up to its end or to the first incomplete or damaged record.
 
-    O(bytes); in memory is one record at a time.
+    O(bytes); one record in memory at a time.
     """
     file.seek(start)
     rest = b""
@@ -104,9 +104,9 @@ def members(file: BinaryIO, compression: Compression, start: int = 0) -> Iterato
 
 
 def next_record(file: BinaryIO, compression: Compression, start: int) -> int | None:
-    """Where a WARC record seems to begin at ``start`` or behind it; None if there is none. O(bytes).
+    """Offset of the next apparent WARC record at or after ``start``; None if there is none. O(bytes).
 
-    Finds the records behind a damaged one.
+    Used to continue after a damaged record.
     """
     place, data = start, b""
     while True:

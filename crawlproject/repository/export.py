@@ -1,4 +1,4 @@
-"""The index as a table for others: CSV or Parquet."""
+"""Exports the index as CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from crawlproject.repository.index import PageRow
 
-#: Rows that are in memory at a time.
+#: Rows in memory at a time.
 BATCH = 10_000
 _FETCHED_AT = COLUMNS.index("fetched_at")
 
@@ -26,7 +26,7 @@ def iso(time: float) -> str:
 
 
 def write_csv(rows: Iterable[PageRow], path: Path) -> int:
-    """A line of names, then a line per page; how many. Raises OSError; O(rows)."""
+    """Write a header and a line per page; returns the number of pages. Raises OSError; O(rows)."""
     count = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -38,7 +38,10 @@ def write_csv(rows: Iterable[PageRow], path: Path) -> int:
 
 
 def write_parquet(rows: Iterable[PageRow], path: Path) -> int:
-    """A row per page, ``fetched_at`` as a timestamp; how many. Raises ImportError without pyarrow, OSError; O(rows)."""
+    """Write a row per page, with ``fetched_at`` as a timestamp; returns the number of pages. O(rows).
+
+    Raises OSError, and ImportError without pyarrow.
+    """
     import pyarrow
     from pyarrow import parquet
 

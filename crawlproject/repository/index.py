@@ -1,4 +1,4 @@
-"""The index: a row in SQLite for each page of a repository, made from its WARC files and to be made again from them."""
+"""The index: a row in SQLite for each page of a repository; it can be rebuilt from the WARC files."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ if TYPE_CHECKING:
     from typing import Self
 
 FILE_NAME = "index.sqlite"
-#: Raised with every change after which older code would misread an index.
+#: Increased with every change after which older code would misread an index.
 FORMAT = 1
 #: Longest wait for another process's commit, seconds.
 BUSY_TIMEOUT = 5.0
 
 
 class RepositoryError(Exception):
-    """A repository cannot be opened, read or written; says which and why."""
+    """A repository cannot be opened, read or written; the message has path and reason."""
 
     def __init__(self, path: Path, reason: object) -> None:
         super().__init__(f"{path}: {reason}")
 
 
 class PageRow(NamedTuple):
-    """A page; times in seconds, None where not known."""
+    """A page; times in seconds, None if unknown."""
 
     url: str
     #: Seconds since 1970.
     fetched_at: float
-    #: ``response``, or ``revisit`` for one whose body lies with an earlier page of the same ``digest``.
+    #: ``response``, or ``revisit`` if the body is stored with an earlier page of the same ``digest``.
     record_type: str
     status: int | None
     #: Headers as sent.
@@ -39,7 +39,7 @@ class PageRow(NamedTuple):
     last_modified: str | None
     #: Bytes of the body as received.
     length: int
-    #: Of the body as received, None where there is none.
+    #: Digest of the body as received; None without a body.
     digest: str | None
     server: str | None
     depth: int | None
@@ -50,17 +50,17 @@ class PageRow(NamedTuple):
     response_time: float | None
     fetch_time: float | None
     ip_address: str | None
-    #: Why the body ends early, None for a whole one.
+    #: Reason why the body is incomplete; None if complete.
     truncated: str | None
     record_id: str
-    #: Name of the finished WARC file, place of the record in it, its length there (compressed); bytes.
+    #: Name of the finished WARC file, offset of the record in it, and its compressed length; bytes.
     file: str
     offset: int
     record_length: int
 
 
 class Original(NamedTuple):
-    """The page that has the body of later ones."""
+    """The page that stores the body of later revisits."""
 
     record_id: str
     url: str
@@ -87,9 +87,9 @@ FROM pages p JOIN files f ON f.id = p.file"""
 _ORIGINAL = """SELECT record_id, url, fetched_at, digest FROM pages
 WHERE digest = ? AND record_type = 'response' AND truncated IS NULL LIMIT 1"""
 _UNCHANGED = "SELECT digest FROM pages WHERE url = ? AND status = 200 ORDER BY fetched_at DESC LIMIT 1"
-#: The pages of one server lie together: a prefix of their URLs that ends in "/".
+#: The pages of one server are a range of URLs: they share a prefix that ends in "/".
 _FILTERS = {"url": "p.url = ?", "server": "p.url >= ? || '/' AND p.url < ? || '0'", "status": "p.status = ?"}
-#: Of a host, with http or https, on any port: four such ranges.
+#: The pages of a host, with http or https, on any port: four such ranges.
 _FILTERS["host"] = " OR ".join(
     f"p.url >= '{scheme}://' || ? || '{first}' AND p.url < '{scheme}://' || ? || '{end}'"
     for scheme in ("http", "https")
@@ -98,10 +98,11 @@ _FILTERS["host"] = " OR ".join(
 
 
 class PageIndex:
-    """Rows wait in memory until ``commit``, so that another process is kept from writing for moments only.
+    """The index of a directory.
 
-    ``add`` and the look-ups count a waiting row like one that is stored.  Raises RepositoryError where the file is no
-    index or cannot be opened; ``commit`` raises sqlite3.Error and keeps its rows for the next one.
+    Rows wait in memory until ``commit``, so that other processes are blocked only briefly.  ``original`` and
+    ``unchanged`` also find waiting rows.  Raises RepositoryError if the file is not an index or cannot be opened.
+    ``commit`` raises sqlite3.Error on failure and keeps its rows for the next commit.
     """
 
     def __init__(self, directory: Path, *, read_only: bool = False) -> None:
@@ -109,7 +110,7 @@ class PageIndex:
         if read_only and not self._path.is_file():
             raise RepositoryError(
                 directory,
-                f"not a repository: there is no {FILE_NAME} (of WARC files, `scrapy repository index` makes one)",
+                f"not a repository: there is no {FILE_NAME} (`scrapy repository index` creates one from WARC files)",
             )
         self._files: dict[str, int] = {}
         self._waiting: list[PageRow] = []
@@ -124,7 +125,9 @@ class PageIndex:
     def _prepare(self, read_only: bool) -> None:
         run = self._database.execute
         run("PRAGMA query_only = ON" if read_only else "PRAGMA journal_mode = WAL")
-        run("PRAGMA synchronous = NORMAL")  # a killed process loses nothing; after a power cut the WARC files have it
+        run(
+            "PRAGMA synchronous = NORMAL"
+        )  # a kill loses nothing; after a power cut the WARC files still have the pages
         run("PRAGMA cache_size = -32000")  # 32 MB
         if not read_only:
             with self._transaction():
@@ -154,13 +157,13 @@ class PageIndex:
         self.close()
 
     def close(self) -> None:
-        """Without committing."""
+        """Close without a commit."""
         self._database.close()
 
     # Writing
 
     def add(self, row: PageRow) -> None:
-        """Take in a page; stored with the next ``commit``. O(1)."""
+        """Add a page; stored with the next ``commit``. O(1)."""
         self._waiting.append(row)
         if row.digest is not None and row.record_type == "response" and row.truncated is None:
             self._by_digest.setdefault(row.digest, Original(row.record_id, row.url, row.fetched_at, row.digest))
@@ -168,7 +171,7 @@ class PageIndex:
             self._by_url[row.url] = row.digest
 
     def commit(self) -> int:
-        """Store the rows that wait, and say how many. About 10 us each."""
+        """Store the waiting rows; returns their number. About 10 us each."""
         count = len(self._waiting)
         if count:
             with self._transaction():
@@ -186,13 +189,13 @@ class PageIndex:
         return self._files[name]
 
     def complete(self, name: str) -> None:
-        """Commit, and note that nothing will be added to a file and all its rows are here."""
+        """Commit, and mark a file as finished and fully indexed."""
         self.commit()
         with self._transaction():
             self._database.execute("UPDATE files SET complete = 1 WHERE id = ?", (self._file_id(name),))
 
     def cut(self, name: str, size: int) -> None:
-        """Forget rows of records that are no longer in a file, which ends at ``size``."""
+        """Delete the rows of records beyond ``size``, the end of the file."""
         with self._transaction():
             where = "file = (SELECT id FROM files WHERE name = ?) AND offset + record_length > ?"
             self._database.execute(f"DELETE FROM pages WHERE {where}", (name, size))
@@ -200,7 +203,7 @@ class PageIndex:
     # Looking up
 
     def original(self, digest: str) -> Original | None:
-        """A page that has this body. O(log pages)."""
+        """A page with this body. O(log pages)."""
         waiting = self._by_digest.get(digest)
         if waiting is not None:
             return waiting
@@ -208,7 +211,7 @@ class PageIndex:
         return None if row is None else Original(*row)
 
     def unchanged(self, url: str) -> Original | None:
-        """The page with the body that a URL had when it was last fetched. O(log pages)."""
+        """The page that stores the last body of a URL. O(log pages)."""
         if url in self._by_url:
             digest = self._by_url[url]
         else:
@@ -217,8 +220,8 @@ class PageIndex:
         return None if digest is None else self.original(digest)
 
     def rows(self, *, newest_first: bool = False, **equal: object) -> Iterator[PageRow]:
-        """The pages stored, or those with this ``url``, ``server`` (scheme://host[:port]), ``host`` or ``status``, in
-        the order of their URLs."""
+        """The stored pages, ordered by URL; optionally only those with a ``url``, ``server`` (scheme://host[:port]),
+        ``host`` or ``status``."""
         asked = {name: value for name, value in equal.items() if value is not None}
         where = " AND ".join(f"({_FILTERS[name]})" for name in asked)
         values = [value for name, value in asked.items() for _ in range(_FILTERS[name].count("?"))]
@@ -227,25 +230,25 @@ class PageIndex:
             yield from map(PageRow._make, found)
 
     def original_row(self, digest: str) -> PageRow | None:
-        """Where the body of this digest lies. O(log pages)."""
+        """The row of the page that stores the body with this digest. O(log pages)."""
         where = "p.digest = ? AND p.record_type = 'response' AND p.truncated IS NULL"
         row = self._database.execute(f"{_ROWS} WHERE {where} LIMIT 1", (digest,)).fetchone()
         return None if row is None else PageRow._make(row)
 
     def files(self) -> dict[str, tuple[bool, int]]:
-        """Names of the files known: whether complete, number of pages. O(pages)."""
+        """File name -> (whether fully indexed, number of pages). O(pages)."""
         found = self._database.execute(
             "SELECT f.name, f.complete, count(p.file) FROM files f LEFT JOIN pages p ON p.file = f.id GROUP BY f.id"
         )
         return {name: (bool(complete), pages) for name, complete, pages in found}
 
     def is_complete(self, name: str) -> bool:
-        """Whether all rows of a file are here."""
+        """Whether a file is fully indexed."""
         row = self._database.execute("SELECT complete FROM files WHERE name = ?", (name,)).fetchone()
         return bool(row and row[0])
 
     def end(self, name: str) -> int:
-        """Where the last page known of a file ends: what comes after it may not have been indexed. O(log pages)."""
+        """Offset of the end of the last indexed page of a file; later records may be missing. O(log pages)."""
         place = "file = (SELECT id FROM files WHERE name = ?) ORDER BY offset DESC LIMIT 1"
         row = self._database.execute(f"SELECT offset + record_length FROM pages WHERE {place}", (name,)).fetchone()
         return row[0] if row is not None else 0

@@ -1,4 +1,4 @@
-"""WARC files back into pages: rows for the index, bodies for the reader.  Of this project's files or any other's."""
+"""Reads WARC files, also of other programs: rows for the index, messages for the user."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ logger = logging.getLogger(__name__)
 
 _head_end = re.compile(rb"\r?\n\r?\n").search
 _status = re.compile(rb"HTTP/[0-9.]{1,8}[ \t]+([0-9]{3})(?![0-9])").match
-#: Numbers in metadata records from here on are none.
+#: Numbers in metadata records must be below this.
 _MAX_NUMBER = 2.0**53
 
 
 class Message(NamedTuple):
-    """An answer as a record has it; ``head`` without the empty line at its end."""
+    """An HTTP response in a record; ``head`` without the empty line at its end."""
 
     head: bytes
     body: bytes
 
     @property
     def status(self) -> int | None:
-        """Of its first line, None where that is none of HTTP."""
+        """The status code; None if the first line is not an HTTP status line."""
         found = _status(self.head)
         return None if found is None else int(found[1])
 
     def lines(self) -> list[bytes]:
-        """Of the head, the first one included. O(length)."""
+        """Lines of the head, including the status line. O(length)."""
         return [line.rstrip(b"\r") for line in self.head.split(b"\n")]
 
     def header(self, name: bytes) -> str | None:
-        """The last value of the header ``name`` (lower case), as Scrapy has it; None where there is none. O(length)."""
+        """The last value of the header ``name`` (lower case), as in Scrapy; None if there is none. O(length)."""
         found = None
         for line in self.lines()[1:]:
             field, colon, value = line.partition(b":")
@@ -57,7 +57,7 @@ class Message(NamedTuple):
 
 
 def compression_of(name: str) -> Compression:
-    """By a file's name. Raises ValueError."""
+    """The compression of a file, by its name. Raises ValueError."""
     for compression in COMPRESSIONS.values():
         if name.endswith(compression.suffix):
             return compression
@@ -67,9 +67,9 @@ def compression_of(name: str) -> Compression:
 class Scan:
     """The pages of a WARC file from ``start`` on.
 
-    ``end`` is where the last whole record read so far ends, ``unreadable`` how many records were whole and made no
-    sense.  With ``skip_damage`` a record that is not whole is one of these, and the next whole one is looked for; else
-    it ends the scan.
+    ``end``: offset of the end of the last complete record read so far.  ``unreadable``: number of complete records that
+    could not be parsed.  With ``skip_damage``, a damaged record counts as unreadable and the scan continues with the
+    next complete one; otherwise it ends the scan.
     """
 
     def __init__(self, file: BinaryIO, name: str, start: int = 0, *, skip_damage: bool = False) -> None:
@@ -78,11 +78,11 @@ class Scan:
         self._skips_damage = skip_damage
         self.end = start
         self.unreadable = 0
-        #: Where the first of these begins.
+        #: Offset of the first unreadable record.
         self.first_unreadable = 0
 
     def __iter__(self) -> Iterator[PageRow]:
-        """A row per response and revisit over HTTP, with what its metadata record says. O(bytes)."""
+        """Yields a row per HTTP response or revisit, with the values of its metadata record. O(bytes)."""
         row: PageRow | None = None
         for member in self._members():
             try:
@@ -119,7 +119,7 @@ class Scan:
 
     def _row(self, record: WarcRecord, member: Member) -> PageRow | None:
         if not record.is_http:
-            return None  # of another protocol
+            return None  # another protocol
         if record.record_date is None:
             raise ValueError("no WARC-Date")
         headers, http = record.headers, split(record.reader.read())
@@ -156,13 +156,13 @@ class Scan:
 
 
 def split(block: bytes) -> Message:
-    """The block of a response as head and body; without an empty line all of it is head. O(length)."""
+    """Split the block of a response into head and body; without an empty line all of it is the head. O(length)."""
     end = _head_end(block)
     return Message(block, b"") if end is None else Message(block[: end.start()], block[end.end() :])
 
 
 def read_message(path: Path, offset: int) -> Message:
-    """The answer that the record at ``offset`` has. Raises OSError, ValueError where there is none."""
+    """The response in the record at ``offset``. Raises OSError, or ValueError if there is none."""
     with path.open("rb") as file:
         for member in members(file, compression_of(path.name.removesuffix(".open")), offset):
             return split(_record(member).reader.read())
@@ -170,7 +170,7 @@ def read_message(path: Path, offset: int) -> Message:
 
 
 def decoded(message: Message) -> bytes:
-    """The body without its content coding (gzip, br, deflate, ...). Raises ValueError where it cannot be undone."""
+    """The body without its content coding (gzip, br, deflate, ...). Raises ValueError if it cannot be decoded."""
     codings = [
         line for line in message.lines() if line.lower().startswith((b"content-encoding:", b"transfer-encoding:"))
     ]
@@ -186,9 +186,9 @@ def decoded(message: Message) -> bytes:
 
 
 def _record(member: Member) -> WarcRecord:
-    """The record that a member holds. Raises OSError, ValueError where it holds none.
+    """The record in a member. Raises OSError, or ValueError if there is none.
 
-    HTTP is left to ``split``: FastWARC reads no more than 32 kB of headers.
+    HTTP is parsed by ``split``, because FastWARC reads at most 32 kB of headers.
     """
     record = next(iter(ArchiveIterator(BytesIO(member.data), parse_http=False)), None)
     if record is None:
@@ -208,7 +208,7 @@ def _server(url: str) -> str | None:
 
 
 def _with_metadata(row: PageRow, block: bytes) -> PageRow:
-    """What a metadata record of ours says; a line that is not as expected is passed over."""
+    """``row`` with the values of this project's metadata record; unexpected lines are skipped."""
     fields = dict(line.split(": ", 1) for line in block.decode("utf-8", "replace").splitlines() if ": " in line)
     found: dict[str, float | int] = {}
     for field, name in (*TIMES, ("quality", "quality"), ("depth", "depth"), ("length", "length")):

@@ -1,4 +1,4 @@
-"""WARC 1.1 records (ISO 28500:2017), made with FastWARC: what a capture is written as."""
+"""Creates the WARC 1.1 records (ISO 28500:2017) of a capture with FastWARC."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ FIELDS_TYPE = "application/warc-fields"
 _breaks = re.compile(r"[\x00-\x1f\x7f]+")
 _not_in_urls = re.compile(r"[\x00-\x20\x7f]+")
 
-#: Longest URL of a record, bytes: readers refuse a record with more than 32 kB of WARC headers, and a revisit has two.
+#: Longest URL of a record, bytes: readers reject records with over 32 kB of WARC headers, and a revisit has two URLs.
 MAX_URL = 8192
 
-#: Times in a metadata record: field, attribute of ``Measured``; milliseconds, as the standard's ``fetchTimeMs`` is.
+#: Times in a metadata record: field, attribute of ``Measured``; milliseconds, like the standard's ``fetchTimeMs``.
 TIMES = (
     ("fetchTimeMs", "fetch_time"),
     ("dnsTimeMs", "dns_time"),
@@ -43,18 +43,18 @@ Headers: TypeAlias = "Iterable[tuple[str, str | None]]"
 
 
 def payload_digest(body: bytes) -> str:
-    """SHA-1 in Base32: what all tools for WARC files compare pages by. 0.6 ms per MB."""
+    """SHA-1 in Base32, by which WARC tools compare bodies. 0.6 ms per MB."""
     return "sha1:" + b32encode(sha1(body, usedforsecurity=False).digest()).decode("ascii")
 
 
 def target_uri(url: str) -> str:
-    """``url`` as a record can have it: no white space or control characters, at most ``MAX_URL`` bytes. O(length)."""
+    """``url`` made valid for a record: no white space or control characters, at most ``MAX_URL`` bytes. O(length)."""
     escaped = _not_in_urls.sub(lambda found: quote(found[0]), url)
     return escaped.encode("utf-8", "replace")[:MAX_URL].decode("utf-8", "ignore")
 
 
 def warc_date(time: float) -> str:
-    """Seconds since 1970 as WARC-Date has them, to the microsecond."""
+    """Seconds since 1970 in the format of WARC-Date, to the microsecond."""
     return f"{datetime.fromtimestamp(time, UTC).isoformat(timespec='microseconds')[:26]}Z"
 
 
@@ -68,12 +68,12 @@ def page_records(
 ) -> tuple[bytes, ...]:
     """The records of one page: response or revisit, request, metadata. O(length of the body).
 
-    A revisit holds the headers alone; ``original`` says which earlier page has its body.
+    A revisit contains only the headers; ``original`` is the earlier page that stores its body.
     """
     date, url = warc_date(capture.fetched_at), target_uri(capture.url)
     address = ("WARC-IP-Address", capture.ip_address)
     shared = [("WARC-Date", date), ("WARC-Target-URI", url)]
-    to_response = ("WARC-Concurrent-To", f"<urn:{response_id}>")  # which holds in both directions (5.7)
+    to_response = ("WARC-Concurrent-To", f"<urn:{response_id}>")  # symmetric (5.7)
     answer = [
         *shared,
         address,
@@ -90,7 +90,7 @@ def page_records(
 
 
 def warcinfo_record(file_name: str, time: float, fields: Mapping[str, str | None]) -> bytes:
-    """The record at a file's start."""
+    """The first record of a file."""
     headers = [("WARC-Date", warc_date(time)), ("WARC-Filename", file_name), ("Content-Type", FIELDS_TYPE)]
     return _record(WarcRecordType.warcinfo, new_id(), headers, _fields(fields.items()))
 
@@ -119,7 +119,7 @@ def _record(kind: WarcRecordType, record_id: str, headers: Headers, block: bytes
     for name, value in headers:
         if value is None:
             continue
-        if name == "WARC-Date":  # there is one already: now
+        if name == "WARC-Date":  # FastWARC has already added one, with the current time
             record.headers[name] = value
         else:
             record.headers.append(name, value)

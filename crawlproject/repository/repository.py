@@ -1,4 +1,4 @@
-"""Keeps captures: a few records in a WARC file, then a row in the index."""
+"""Stores captures: a few records in a WARC file, then a row in the index."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: A body longer than this many bytes is hashed and compressed in a thread: in the event loop that would hold up
-#: everything else for more than 5 ms (scripts/bench_repository.py stalls).
+#: Longer bodies (bytes) are hashed and compressed in a thread, because this would block the event loop for more than
+#: 5 ms (scripts/bench_repository.py stalls).
 LONG_BODY = 1_048_576
 
-#: Rows found in WARC files that wait in memory at most.
+#: Maximum number of rows from WARC files that wait in memory.
 ROWS_PER_COMMIT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryOptions:
-    """How a repository is written."""
+    """Options for writing a repository."""
 
     directory: Path
     compression: Compression
-    #: A file is finished when it has reached so many bytes.
+    #: Bytes of a file before a new one is started.
     file_size: int
-    #: What the names of files begin with.
+    #: Prefix of file names.
     prefix: str
     #: Fields of the warcinfo record.
     info: Mapping[str, str | None]
@@ -53,15 +53,15 @@ class RepositoryOptions:
 class _Packed(NamedTuple):
     """A page ready to be written."""
 
-    row: PageRow  # but for its place
+    row: PageRow  # without file, offset and length
     #: Compressed: response or revisit, request, metadata.
     records: tuple[bytes, ...]
 
 
 class Repository:
-    """A directory of WARC files with an index; several processes may write to one, each to a file of its own.
+    """A directory of WARC files with an index; several processes may write to it, each to its own file.
 
-    ``count`` is called with the name of a stat and by how much it rises.
+    ``count`` is called with the name of a stat and its increment.
     """
 
     def __init__(self, options: RepositoryOptions, count: Callable[[str, int], None]) -> None:
@@ -72,9 +72,9 @@ class Repository:
         self._index_fails = False
 
     def open(self) -> None:
-        """Make the directory where there is none, finish the files that a crash has left.
+        """Create the directory if needed; finish the files left by a crash.
 
-        Raises RepositoryError where it cannot be written.  O(what was written within a second of the crash).
+        Raises RepositoryError if the directory is not writable.  O(bytes written in the last second before the crash).
         """
         try:
             self._options.directory.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ class Repository:
             raise RepositoryError(self._options.directory, error) from error
 
     def _repair(self, file: OpenFile) -> None:
-        """Cut off a record that is not whole, add to the index what it does not have, finish the file."""
+        """Cut off an incomplete record, index the missing pages, finish the file."""
         self._index.cut(file.name, file.size)
         with self._warc.path(file.name).open("rb") as opened:
             scan = Scan(opened, file.name, self._index.end(file.name))
@@ -101,7 +101,7 @@ class Repository:
         self._count("repository/repaired", 1)
         self._count("repository/recovered", pages)
         logger.warning(
-            "%s was left by a crawl that ended suddenly: %d pages added to the index, %d bytes of a record cut off",
+            "%s was left by an interrupted crawl: %d pages indexed, %d bytes of an incomplete record removed",
             file.name,
             pages,
             damaged,
@@ -112,15 +112,15 @@ class Repository:
         unknown = sum(not files.get(path.name, (False, 0))[0] for path in self._warc.finished())
         if unknown:
             logger.warning(
-                "%d WARC files are not in the index of %s: `scrapy repository index` adds their pages",
+                "%d WARC files are not in the index of %s: run `scrapy repository index` to add their pages",
                 unknown,
                 self._options.directory,
             )
 
     async def keep(self, capture: Capture) -> None:
-        """Write a page; its records are with the operating system when this returns.
+        """Write a page; its records have been passed to the operating system when this returns.
 
-        Raises OSError where they cannot be written; then nothing of the page is kept.
+        Raises OSError if the write fails; then nothing of the page is stored.
         """
         url = target_uri(capture.url)
         if url != capture.url:
@@ -131,12 +131,12 @@ class Repository:
         original = self._original(capture, digest)
         packed = await _run(is_long, self._pack, capture, digest, original)
         full = self._write(packed)
-        if full is not None:  # fsync of a gigabyte takes its time
+        if full is not None:  # fsync of a gigabyte is slow
             await asyncio.to_thread(full.finish)
             self._count("repository/files", 1)
 
     def _original(self, capture: Capture, digest: str) -> Original | None:
-        """The page whose body this one has, too; where the index cannot be read there is none."""
+        """An earlier page with the same body; None if there is none, or if the index cannot be read."""
         try:
             if capture.status == 304:
                 return self._index.unchanged(capture.url)
@@ -148,7 +148,7 @@ class Repository:
     def _pack(self, capture: Capture, body_digest: str, original: Original | None) -> _Packed:
         is_revisit = original is not None or capture.status == 304
         digest: str | None = body_digest
-        if capture.status == 304:  # the body is the one that the URL had
+        if capture.status == 304:  # the body is the URL's last one
             digest = original.digest if original is not None else None
         response_id = new_id()
         measured = capture.measured
@@ -180,7 +180,7 @@ class Repository:
         return _Packed(row, tuple(map(self._options.compression.compress, records)))
 
     def _write(self, packed: _Packed) -> OpenFile | None:
-        """Append to the file, and to the index; returns a file that has become full, to be finished."""
+        """Append to the file and to the index; returns the previous file, to be finished, if it was full."""
         full, written = None, b"".join(packed.records)
         if self._file is not None and self._file.size + len(written) > self._options.file_size:
             full, self._file = self._file, None
@@ -201,16 +201,16 @@ class Repository:
             packed = self._options.compression.compress(info)
             file.append(packed)
         except OSError:
-            file.finish()  # empty: it goes
+            file.finish()  # deletes the empty file
             raise
         self._count("repository/records/warcinfo", 1)
         self._count("repository/bytes", len(packed))
         return file
 
     def commit(self) -> None:
-        """Store the rows that wait.
+        """Store the waiting rows.
 
-        Where the index cannot be written they go on waiting: it is counted, and the WARC files have all.
+        If the index cannot be written, the rows keep waiting; the failure is counted, and the WARC files are complete.
         Stat: ``repository/index_failures``.
         """
         try:
@@ -228,10 +228,12 @@ class Repository:
         self._count("repository/index_failures", 1)
         if not self._index_fails:
             self._index_fails = True
-            logger.error("The index of the repository fails, `scrapy repository index` will mend it: %s", error)
+            logger.error(
+                "The index of the repository cannot be used; repair it with `scrapy repository index`: %s", error
+            )
 
     def close(self) -> None:
-        """Finish the file and the index. Raises OSError; the file is left to the next crawl then."""
+        """Finish the file and the index. Raises OSError; then the next crawl finishes the file."""
         file, self._file = self._file, None
         try:
             if file is not None:
@@ -249,7 +251,7 @@ async def _run(in_thread: bool, function: Callable[..., T], *args: object) -> T:
 
 
 def _add_all(index: PageIndex, scan: Scan) -> int:
-    """How many pages there were."""
+    """Add the pages of a scan to the index; returns their number."""
     pages = 0
     for row in scan:
         index.add(row)
@@ -267,10 +269,10 @@ def _log_unreadable(name: str, scan: Scan) -> None:
 
 
 def reindex(directory: Path) -> tuple[int, int]:
-    """Add to the index what it does not have of a directory's finished files: (files read, pages found).
+    """Add the missing pages of a directory's finished files to the index: (files read, pages found).
 
-    O(bytes of these files).  Raises RepositoryError; records that cannot be read are skipped, and cost a line in the
-    log for each file.
+    O(bytes of the files not fully indexed).  Raises RepositoryError; unreadable records are skipped, with one log line
+    for each file.
     """
     files = pages = 0
     try:

@@ -1,4 +1,4 @@
-"""The file that is written to: whole records or nothing, locked while it grows, renamed when it is finished."""
+"""Writes WARC files: whole records only, locked while open, renamed when finished."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-#: Of a file's name while it is written to.
+#: Suffix of the name of an open file.
 OPEN = ".open"
 
 
 class OpenFile:
-    """A file ``NAME.open`` that this process has locked; ``name`` is what it will be called."""
+    """A file ``NAME.open`` locked by this process; ``name`` is its final name."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
@@ -28,19 +28,21 @@ class OpenFile:
 
     @classmethod
     def create(cls, path: Path) -> Self | None:
-        """A new one; None where there is one of that name. Raises OSError."""
+        """A new file; None if the name is taken. Raises OSError."""
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         except FileExistsError:
             return None
-        if not _lock(descriptor) or os.fstat(descriptor).st_nlink == 0:  # taken for a dead process's, and removed
+        if (
+            not _lock(descriptor) or os.fstat(descriptor).st_nlink == 0
+        ):  # another process took it for abandoned and removed it
             os.close(descriptor)
             return None
         return cls(path, descriptor)
 
     @classmethod
     def abandoned(cls, path: Path) -> Self | None:
-        """One that a dead process has left; None where its process lives. Raises OSError."""
+        """A file left by a dead process; None if its process is alive. Raises OSError."""
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -51,9 +53,9 @@ class OpenFile:
         return cls(path, descriptor)
 
     def append(self, records: bytes) -> int:
-        """Write at the end and return where that was; with the operating system when this returns.
+        """Append ``records`` and return their offset; the operating system has the data when this returns.
 
-        Raises OSError where it cannot be written as a whole; then nothing of it is left.
+        Raises OSError if they cannot be written completely; then the file is unchanged.
         """
         rest = memoryview(records)
         try:
@@ -68,12 +70,12 @@ class OpenFile:
         return start
 
     def cut(self, size: int) -> None:
-        """Keep the first ``size`` bytes."""
+        """Truncate to ``size`` bytes."""
         os.ftruncate(self._descriptor, size)
         self.size = size
 
     def finish(self) -> None:
-        """To disk, then to its own name; an empty one goes. Raises OSError, and it stays as it is."""
+        """Sync and rename to the final name; an empty file is deleted. Raises OSError; then the file stays open."""
         if self.size == 0:
             self._path.unlink()
         else:
@@ -83,7 +85,7 @@ class OpenFile:
         self.release()
 
     def release(self) -> None:
-        """Leave it as it is, for a later process to finish."""
+        """Close and unlock the file without renaming it."""
         os.close(self._descriptor)
 
 
@@ -97,26 +99,26 @@ class WarcFiles:
         self._serial = 0
 
     def create(self) -> OpenFile:
-        """A new file, whose name no other has: prefix, UTC, serial number, process. Raises OSError."""
+        """A new file with a unique name: prefix, UTC, serial number, PID. Raises OSError."""
         while True:
-            now = datetime.now(UTC).strftime("%Y%m%d%H%M%S%f")[:17]  # milliseconds, as annex C has it
+            now = datetime.now(UTC).strftime("%Y%m%d%H%M%S%f")[:17]  # milliseconds, as in annex C
             name = f"{self._prefix}-{now}-{self._serial:05}-{os.getpid()}{self._suffix}{OPEN}"
             self._serial += 1
             if (file := OpenFile.create(self.directory / name)) is not None:
                 return file
 
     def abandoned(self) -> Iterator[OpenFile]:
-        """The files that dead processes have left, in the order of their names; now locked."""
+        """The files left by dead processes, in the order of their names; now locked."""
         for path in sorted(self.directory.glob(f"*.warc.*{OPEN}")):
             if (file := OpenFile.abandoned(path)) is not None:
                 yield file
 
     def finished(self) -> list[Path]:
-        """All others, of any software."""
+        """All finished files, also of other programs."""
         return sorted(path for path in self.directory.glob("*.warc.*") if path.suffix in (".gz", ".zst"))
 
     def path(self, name: str) -> Path:
-        """Where a file lies, finished or not."""
+        """Path of a file, finished or open."""
         path = self.directory / name
         return path if path.exists() else path.with_name(name + OPEN)
 
