@@ -30,25 +30,25 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-#: For a number of requests.
+#: Larger than any number of concurrent requests.
 NO_LIMIT = 1 << 30
 
 HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
 
 DOWNLOADER_MIDDLEWARES = {
-    "crawlproject.middlewares.limits.LimitsMiddleware": 80,  # outermost: what a page is in the end
+    "crawlproject.middlewares.limits.LimitsMiddleware": 80,  # outermost: sees only final responses
     "crawlproject.middlewares.admission.AdmissionMiddleware": 90,  # before RobotsMiddleware (100)
-    "crawlproject.middlewares.politeness.PolitenessMiddleware": 110,  # after it
+    "crawlproject.middlewares.politeness.PolitenessMiddleware": 110,  # after RobotsMiddleware
     # between HttpCompressionMiddleware and MetaRefreshMiddleware
     "crawlproject.middlewares.large_pages.LargePageMiddleware": 585,
-    # inside HttpCacheMiddleware (900), which has its own conditions
+    # inside HttpCacheMiddleware (900), which sends its own conditional requests
     "crawlproject.middlewares.recrawl.RecrawlMiddleware": 950,
-    "crawlproject.middlewares.timing.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900): real answers only
+    "crawlproject.middlewares.timing.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900), for its misses
 }
 
 #: Only with REPOSITORY_DIR: it imports the extra "repository".
 REPOSITORY_MIDDLEWARE = {
-    "crawlproject.middlewares.repository.RepositoryMiddleware": 995,  # what came, before anything else touches it
+    "crawlproject.middlewares.repository.RepositoryMiddleware": 995,  # innermost: responses before any change
 }
 
 COMPONENTS = {
@@ -57,7 +57,7 @@ COMPONENTS = {
     "ROBOTSTXT_PARSER": "crawlproject.middlewares.robots_parser.CappedRobotParser",
 }
 
-#: Scrapy's own -> ours, where the project still has Scrapy's.
+#: Scrapy's middleware -> its replacement, used if the project has not replaced or disabled Scrapy's.
 REPLACED = {
     CookiesMiddleware: "crawlproject.middlewares.cookies.TolerantCookiesMiddleware",
     HttpCompressionMiddleware: "crawlproject.middlewares.compression.OffLoopCompressionMiddleware",
@@ -70,9 +70,9 @@ REPLACED = {
 COUNTING = "crawlproject.monitor.failure_log.CountingHttpErrorMiddleware"
 
 SPIDER_MIDDLEWARES = {
-    "crawlproject.middlewares.links.OriginMiddleware": 0,  # after all that make or replace requests
+    "crawlproject.middlewares.links.OriginMiddleware": 0,  # after all middlewares that create or replace requests
     "crawlproject.middlewares.duplicates.DuplicatesMiddleware": 100,  # after HttpErrorMiddleware (50)
-    "crawlproject.middlewares.links.LinksMiddleware": 950,  # before all that look at requests
+    "crawlproject.middlewares.links.LinksMiddleware": 950,  # before all middlewares that read requests
 }
 
 EXTENSIONS = {"crawlproject.monitor.load.LoadMonitor": 0, "crawlproject.middlewares.page_types.PageTypes": 0}
@@ -81,7 +81,7 @@ EXTENSIONS = {"crawlproject.monitor.load.LoadMonitor": 0, "crawlproject.middlewa
 class FrontierAddon:
     """Enables scheduler, dupefilter, download handler and middlewares, unless the project has chosen others.
 
-    Checks all settings: raises ValueError at the start for a wrong value or a misspelt name.
+    Checks all settings: raises ValueError at the start for an invalid value or a misspelled name.
     """
 
     def __init__(self, crawler: Crawler | None = None) -> None:
@@ -89,7 +89,7 @@ class FrontierAddon:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Built by Scrapy."""
+        """Called by Scrapy."""
         return cls(crawler)
 
     @starting()
@@ -100,13 +100,13 @@ class FrontierAddon:
         _check_job_dir(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
-        if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # any other keeps to Scrapy's limits
+        if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # other schedulers rely on Scrapy's limits
             self._take_over_limits(settings)
         options: dict[type, Any] = {
             family: family.of(self._crawler) if self._crawler else family.from_settings(settings) for family in FAMILIES
         }
         has_repository = options[RepositorySettings].directory is not None
-        # Scrapy's ftp handler connects to any address that a name, or the server's answer to PASV, gives.
+        # ftp is off: Scrapy's handler connects to any address given by DNS or by the server's answer to PASV.
         for scheme, handler in (("http", HANDLER), ("https", HANDLER), ("ftp", None)):
             _set_in(settings, "DOWNLOAD_HANDLERS", scheme, handler)
         for name, components in (
@@ -131,22 +131,22 @@ class FrontierAddon:
                     settings.replace_in_component_priority_dict(name, old, load_object(new))
 
     def _take_over_limits(self, settings: BaseSettings) -> None:
-        """Leave limits to the frontier: a delay in the downloader would occupy a connection while it waits."""
+        """Leave limits to the frontier: a request delayed in the downloader would occupy a connection."""
         # The frontier hands out at most one request per server and FRONTIER_MAX_SESSIONS in all.
         settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
-        settings.set("CONCURRENT_REQUESTS_PER_DOMAIN", NO_LIMIT, priority="addon")  # of servers that share a host
+        settings.set("CONCURRENT_REQUESTS_PER_DOMAIN", NO_LIMIT, priority="addon")  # several servers may share a host
         settings.set("DOWNLOADER", "crawlproject.download.downloader.FrontierDownloader", priority="addon")
         delay = Reader(settings).number("DOWNLOAD_DELAY", 0.0)
         priority = settings.getpriority("DOWNLOAD_DELAY") or 0
         of_spider = download_delay_of(self._crawler and (self._crawler.spider or self._crawler.spidercls))
         if of_spider is not None and priority < SETTINGS_PRIORITIES["spider"]:
-            delay = of_spider  # what Scrapy sets DOWNLOAD_DELAY to, later
+            delay = of_spider  # Scrapy sets DOWNLOAD_DELAY to it later
         if delay > 0:
             settings.set("FRONTIER_REQUEST_DELAY", delay, priority="addon")
 
 
 def _count_failures(settings: BaseSettings) -> None:
-    """``FRONTIER_LOG_FAILURES = "counts"``, unless the project has chosen other components."""
+    """Apply ``FRONTIER_LOG_FAILURES = "counts"``, unless the project has chosen other components."""
     settings.set("RETRY_GIVE_UP_LOG_LEVEL", "DEBUG", priority="addon")
     settings.set("LOG_FORMATTER", "crawlproject.monitor.failure_log.CountingLogFormatter", priority="addon")
     for name in ("SPIDER_MIDDLEWARES_BASE", "SPIDER_MIDDLEWARES"):
@@ -161,11 +161,11 @@ def _check_job_dir(settings: BaseSettings) -> None:
     except (OSError, TypeError) as error:
         raise ValueError(f"JOBDIR={settings['JOBDIR']!r}: {getattr(error, 'strerror', error)}") from error
     if path and not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
-        raise ValueError(f"JOBDIR={path!r}: must be a directory that can be written to")
+        raise ValueError(f"JOBDIR={path!r}: must be a writable directory")
 
 
 def _set_in(settings: BaseSettings, name: str, key: str, value: Any) -> None:
-    """Set one key of a setting that is a dict, unless the project sets it (even to None)."""
+    """Set one key of a dict setting, unless the project has set it (even to None)."""
     chosen = settings.getdict(name)
     if key not in chosen:
         settings.set(name, {**chosen, key: value}, priority=settings.getpriority(name) or 0)

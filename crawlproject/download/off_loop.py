@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: Bodies of at least so many bytes are processed off the loop; smaller ones cost less than 0.1 s, whatever they hold.
+#: Bodies of at least this many bytes are processed off the loop; smaller ones cost less than 0.1 s, whatever they hold.
 LARGE = 65_536
 
 
@@ -61,7 +61,7 @@ def _trim() -> None:
 # Parameters of glibc's mallopt (malloc.h).
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 
-#: Allocations of at least so many bytes are separate mappings, which return to the system when freed. This is glibc's
+#: Allocations of at least this many bytes are separate mappings, which return to the system when freed. This is glibc's
 #: default, which glibc itself raises up to 32 MB once a buffer of that size has been freed.
 _MAPPED_FROM = 131_072
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: opened meanwhile.
 PAUSE = 0.05
 
-#: Resting servers are included if they will be ready within so many seconds.
+#: Resting servers are included if they will be ready within this many seconds.
 HORIZON = 30.0
 
 

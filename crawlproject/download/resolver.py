@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: Maximum number of concurrent look-ups; each has one or two sockets open.
 MAX_IN_FLIGHT = 200
 
-#: No look-up in advance starts while so many are in progress.
+#: No look-up in advance starts while this many look-ups are in progress.
 MAX_AHEAD = 100
 
 _NUMERIC = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
