@@ -1,1 +1,1 @@
-"""Command-line tools of the project; a package, so that tests can import them."""
+"""Command-line tools; a package, so that tests can import them."""

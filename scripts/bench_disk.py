@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
 SPAWN = get_context("spawn")
 
-PAGES, POPS = 2000, 4000  # of a round
-#: Properties of RocksDB that are 0 when it has nothing left to do.
+PAGES, POPS = 2000, 4000  # per round
+#: Properties of RocksDB that are 0 when it has no background work.
 WORK = (
     *("rocksdb.mem-table-flush-pending", "rocksdb.num-running-flushes"),
     *("rocksdb.compaction-pending", "rocksdb.num-running-compactions"),
@@ -67,7 +67,7 @@ COMMIT_INTERVAL = 1.0
 
 
 def link(serial: int, servers: int) -> str:
-    """URL number ``serial``: three quarters of a page's are of one server."""
+    """URL number ``serial``: three quarters of a page's links are on one server."""
     page = serial // NEW_LINKS if serial % 4 else serial
     server = page * 2_654_435_761 % 2**32 % servers
     return f"http://host{server}.example/dir/section-{serial % 17}/page-{serial}.html"
@@ -95,7 +95,7 @@ class Rate:
 
 
 class DiskCrawl:
-    """A frontier in a directory as the ``disk`` backend makes it with the default settings, and the load of a crawl."""
+    """A frontier in a directory, like that of the ``disk`` backend by default, and the load of a crawl."""
 
     def __init__(self, path: Path, servers: int) -> None:
         self.store = DiskStore(path, StoreLabel("bench", "quality"))
@@ -112,7 +112,7 @@ class DiskCrawl:
         self._committed = time.perf_counter()
 
     def grow(self, urls: int) -> int:
-        """Queue new URLs until ``urls`` have been met; returns how many those were."""
+        """Queue new URLs until ``urls`` have been seen; returns the number added."""
         first = self.serial
         while self.serial < urls:
             self.page([])
@@ -120,7 +120,7 @@ class DiskCrawl:
         return self.serial - first
 
     def old_links(self, popular: float, count: int) -> list[list[str]]:
-        """Those of so many pages, ``popular`` of them among the popular ones."""
+        """Old links of ``count`` pages; the share ``popular`` of them are among the popular ones."""
         chance = self.chance
         met = [max(1, self.serial + page * NEW_LINKS) for page in range(count)]
         return [
@@ -132,14 +132,14 @@ class DiskCrawl:
         ]
 
     def pages(self, old: list[list[str]], *, gains: bool = False) -> int:
-        """A page for each list of old links; returns how many links."""
+        """Process a page for each list of old links; returns the number of links."""
         for links in old:
             self.page(links, gains=gains)
         self.commit()
         return len(old) * (NEW_LINKS + OLD_LINKS)
 
     def page(self, old: list[str], *, gains: bool = False) -> None:
-        """The links of a page: through the seen-set, the new ones into the frontier."""
+        """Process the links of a page: test all in the seen-set, push new ones to the frontier."""
         fresh = [link(serial, self.servers) for serial in range(self.serial, self.serial + NEW_LINKS)]
         self.serial += NEW_LINKS
         start = time.perf_counter()
@@ -152,7 +152,7 @@ class DiskCrawl:
         self._tick(start)
 
     def pops(self, most: int) -> int:
-        """So many pages fetched, in sessions of ten at most; returns how many."""
+        """Fetch up to ``most`` pages, in sessions of up to ten; returns the number."""
         count = 0
         while count < most and (started := self.dispatcher.next(self.now)) is not None:
             start = time.perf_counter()
@@ -176,14 +176,14 @@ class DiskCrawl:
         self._committed = time.perf_counter()
 
     def _tick(self, start: float) -> None:
-        """Commit when it is time, and note how long all that took."""
+        """Commit if the interval has passed, and record the longest step."""
         if start - self._committed > COMMIT_INTERVAL:
             self.commit()
         self.stall = max(self.stall, time.perf_counter() - start)
 
 
 def fake_crawler() -> Any:
-    """What Scrapy's dupefilters and queues ask of a crawler."""
+    """The part of a crawler that Scrapy's dupefilters and queues use."""
     crawler: Any = get_crawler()
     slots = SimpleNamespace(slots={}, get_slot_key=lambda request: request.url.split("/")[2])
     crawler.engine = SimpleNamespace(downloader=slots)
@@ -193,18 +193,18 @@ def fake_crawler() -> Any:
 
 
 def memory() -> str:
-    """Resident memory of this process, MB, and that of it which no file backs."""
+    """Resident memory of this process, and its anonymous part, MB."""
     lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return "/".join(f"{int(lines[name].split()[0]) / 1000:.0f}" for name in ("VmRSS", "RssAnon"))
 
 
 def disk_bytes(path: Path) -> int:
-    """Bytes of disk that the files under ``path`` occupy."""
+    """Disk space of the files below ``path``, bytes."""
     return sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())
 
 
 def settle(rocks: Rocks) -> float:
-    """Wait until RocksDB has nothing to write back; returns how long (seconds)."""
+    """Wait until RocksDB has no background work; returns the time taken (seconds)."""
     start = time.perf_counter()
     while any(table.property_int_value(name) for table in rocks._tables.values() for name in WORK):
         time.sleep(0.2)
@@ -212,12 +212,12 @@ def settle(rocks: Rocks) -> float:
 
 
 def show(title: str, figures: dict[str, object]) -> None:
-    """A line."""
+    """Print a line."""
     print(f"{title} |", *(f"{key} {value} |" for key, value in figures.items()), flush=True)
 
 
 def measure(path: Path, urls: int, servers: int, rounds: int) -> Iterator[None]:
-    """Grow a store to ``urls``, measure and print; others have their turn where this yields."""
+    """Grow a store to ``urls``, measure and print; yields to let other sizes have their turn."""
     crawl = DiskCrawl(path, servers)
     rates = {name: Rate() for name in ("fill", "links", "uniform", "gains", "pops")}
     rates["fill"].run(lambda: crawl.grow(urls))
@@ -226,9 +226,9 @@ def measure(path: Path, urls: int, servers: int, rounds: int) -> Iterator[None]:
     figures["settled s"] = f"{settle(crawl.store.rocks):.1f}"
     figures["bytes/URL"] = f"{disk_bytes(crawl.store.path) / len(crawl.frontier):.0f}"
     yield
-    crawl.pages(crawl.old_links(0.75, PAGES), gains=True)  # what the caches are to know
+    crawl.pages(crawl.old_links(0.75, PAGES), gains=True)  # warms the caches
     warm_up = Rate()
-    warm_up.run(partial(crawl.pops, POPS))  # what is learned of all servers changes fast at first, and ranks them anew
+    warm_up.run(partial(crawl.pops, POPS))  # global estimates change fast at first, and servers are re-ranked
     figures |= {"first pops": warm_up, "stall s": f"{crawl.stall:.2f}"}
     settle(crawl.store.rocks)
     crawl.stall = 0.0
@@ -238,13 +238,13 @@ def measure(path: Path, urls: int, servers: int, rounds: int) -> Iterator[None]:
             old = crawl.old_links(popular, PAGES)
             rates[name].run(partial(crawl.pages, old, gains=name == "gains"))
         rates["pops"].run(partial(crawl.pops, POPS))
-        settle(crawl.store.rocks)  # before others have their turn
+        settle(crawl.store.rocks)  # before the others' turns
     show("disk  ", figures | rates | {"then": f"{crawl.stall:.2f}", "MB": memory()})
     crawl.store.close()
 
 
 def take_turns(pipe: Connection, *what: Any) -> None:
-    """``measure``, a step whenever the pipe says so."""
+    """Run ``measure``, one step per message from the pipe."""
     pipe.recv()
     for _ in measure(*what):
         pipe.send(True)
@@ -253,12 +253,12 @@ def take_turns(pipe: Connection, *what: Any) -> None:
 
 
 def measure_all(sizes: list[int], folder: Path, servers: int, rounds: int) -> None:
-    """Each size in a process of its own, in turns; the last one is opened again."""
+    """Measure each size in a separate process, in turns; reopen the last one."""
     pipes = []
     for urls in sizes:
         ours, theirs = SPAWN.Pipe()
         SPAWN.Process(target=take_turns, args=(theirs, folder / str(urls), urls, servers, rounds), daemon=True).start()
-        theirs.close()  # so that its end is seen here
+        theirs.close()  # so that its end is noticed here
         pipes.append(ours)
     while pipes:
         for pipe in list(pipes):
@@ -271,7 +271,7 @@ def measure_all(sizes: list[int], folder: Path, servers: int, rounds: int) -> No
 
 
 def reopen(path: Path, servers: int) -> None:
-    """How long it takes to go on, in how much memory, and how fast it then is."""
+    """Print the time and memory to reopen a store, and its rates afterwards."""
     before = memory()
     links, start, used = Rate(), time.perf_counter(), time.process_time()
     crawl = DiskCrawl(path, servers)
@@ -284,7 +284,7 @@ def reopen(path: Path, servers: int) -> None:
 
 
 def ours(links: int, folder: Path) -> None:
-    """What follows with our own, by the clock with its commits."""
+    """The load of ``scrapy_on_disk`` with this project's code; wall-clock time including commits."""
     crawl = DiskCrawl(folder, SCRAPY_SERVERS)
     pushes, pops = Rate(), Rate()
     old = crawl.old_links(0.0, links // (NEW_LINKS + OLD_LINKS))
@@ -298,7 +298,7 @@ def ours(links: int, folder: Path) -> None:
 
 
 def scrapy_on_disk(links: int, folder: Path, kind: type, name: str) -> None:
-    """Scrapy's dupefilter and disk queue with the same pages, 500 servers."""
+    """The same pages with Scrapy's dupefilter and disk queue, 500 servers."""
     crawler = fake_crawler()
     (folder / "queue").mkdir(parents=True)
     queue = DownloaderAwarePriorityQueue.from_crawler(crawler, kind, key=str(folder / "queue"))
@@ -330,7 +330,7 @@ def scrapy_on_disk(links: int, folder: Path, kind: type, name: str) -> None:
 
 
 def main() -> None:
-    """Print a line per size, and of Scrapy's."""
+    """Print a line per size, and lines for Scrapy."""
     args = command_line(__doc__, urls="1000000", servers=100_000, rounds=5, scrapy=20_000).parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

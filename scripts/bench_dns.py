@@ -28,7 +28,7 @@ SIGMA = 0.8  # spread of the delays: 1 in 20 is 3 times the mean and more
 
 
 def zone_of(web: Web, delay: float) -> Zone:
-    """Each server's name, and how long its look-up takes."""
+    """The DNS records of the web's servers, each with its delay."""
     random = Random(1)
     mu = -SIGMA * SIGMA / 2
     return {

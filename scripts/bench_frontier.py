@@ -33,7 +33,7 @@ LINKS_PER_PUSH = 40
 
 
 def entries(servers: int, urls: int, seed: int) -> list[list[Entry]]:
-    """Batches as pages bring them: three quarters of a page's links lead to one server."""
+    """Batches of URLs, one per page: three quarters of a page's links lead to one server."""
     chance = random.Random(seed)
     batches = []
     serial = 0
@@ -50,7 +50,7 @@ def entries(servers: int, urls: int, seed: int) -> list[list[Entry]]:
 
 
 def fill(frontier: Frontier, batches: list[list[Entry]]) -> float:
-    """Push all; returns CPU seconds."""
+    """Push all batches; returns CPU seconds."""
     start = time.process_time()
     for batch in batches:
         frontier.push(batch)
@@ -58,7 +58,7 @@ def fill(frontier: Frontier, batches: list[list[Entry]]) -> float:
 
 
 def drain(frontier: Frontier, pops: int) -> float:
-    """Fetch ``pops`` URLs by sessions of up to ten requests, each answered; returns CPU seconds."""
+    """Fetch ``pops`` URLs in sessions of up to ten requests, all answered; returns CPU seconds."""
     start = time.process_time()
     now = 0.0
     done = 0
@@ -82,7 +82,7 @@ def drain(frontier: Frontier, pops: int) -> float:
 
 
 def memory_per_url(policy: str, servers: int, urls: int) -> float:
-    """Bytes that the frontier holds for each queued URL, servers and all, the URL's text included."""
+    """Memory of the frontier per queued URL, bytes; includes servers and the URL's text."""
     tracemalloc.start()
     frontier = Frontier(POLICIES[policy](), NO_WAIT)
     for batch in entries(servers, urls, seed=2):
@@ -94,7 +94,7 @@ def memory_per_url(policy: str, servers: int, urls: int) -> float:
 
 
 def scrapy_queue(servers: int, pops: int) -> tuple[float, float]:
-    """(push, pop) CPU seconds per request of Scrapy's queue with a request or two for each of ``servers`` hosts."""
+    """(push, pop) CPU seconds per request of Scrapy's queue with one or two requests for each of ``servers`` hosts."""
     crawler = get_crawler()
     crawler.engine = SimpleNamespace(downloader=SimpleNamespace(slots={}, get_slot_key=_host))
     queue = DownloaderAwarePriorityQueue.from_crawler(crawler, FifoMemoryQueue, key="")

@@ -23,13 +23,13 @@ from testbed.bench import command_line
 NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
 SESSIONS = 64
 PUSHES, RAISES = 3, 5
-#: So many pages are thought up at a time. With 100 more would outlive the garbage collector's young generations, as no
-#: crawl's links do, and have it walk through all URLs again and again: 4% more.
+#: Pages generated at a time. With 100, more objects than in a real crawl would survive the garbage collector's young
+#: generations, and it would traverse all URLs repeatedly: 4% more time.
 PAGES_AHEAD = 10
 
 
 class Bench:
-    """A frontier full of URLs, and pages that come back at once."""
+    """A full frontier; pages arrive immediately."""
 
     def __init__(self, policy: str, servers: int, urls: int) -> None:
         self._chance = random.Random(1)
@@ -52,7 +52,7 @@ class Bench:
         return entries
 
     def run(self, pages: int) -> float:
-        """CPU seconds of fetching so many pages; what they hold is thought up before, and not counted."""
+        """CPU seconds to fetch ``pages`` pages; their content is generated before and not counted."""
         return sum(self._run(min(PAGES_AHEAD, pages - done)) for done in range(0, pages, PAGES_AHEAD))
 
     def _run(self, pages: int) -> float:

@@ -39,7 +39,7 @@ SIZES = (16_384, 65_536, 262_144, 1_048_576, 4_194_304)
 
 
 class RepositoryCpu(CpuTime):
-    """Extension: besides the CPU of the crawl, that of the repository; a long body's threads do not count."""
+    """Extension: also measures the CPU time of the repository, without the threads for long bodies."""
 
     def __init__(self, crawler: Any) -> None:
         super().__init__(crawler)
@@ -62,7 +62,7 @@ class RepositoryCpu(CpuTime):
 
 
 def measure(case: str, seeds: str, folder: Path | None) -> Stats:
-    """One crawl; its repository is deleted."""
+    """Crawl once; deletes the repository afterwards."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
         settings = WEB | {"EXTENSIONS": {"scripts.bench_repository.RepositoryCpu": 0}}
         if case != "off":
@@ -92,7 +92,7 @@ def crawls(args: argparse.Namespace) -> None:
 
 
 def _captures(folder: Path, suffix: str) -> list[Capture]:
-    """Files as pages: up to 500."""
+    """Up to 500 files as pages."""
     found: list[Capture] = []
     for path in sorted(folder.rglob(f"*{suffix}")):
         if path.is_file() and 2_000 <= path.stat().st_size <= 60_000:
@@ -131,7 +131,7 @@ def levels(args: argparse.Namespace) -> None:
     start = time.process_time()
     for one in captures:
         page_records(one, new_id(), payload_digest(one.body), None)
-    print(f"{count} pages of {size / count / 1e3:.1f} kB; to make the records: {_micro(start, count)} us a page\n")
+    print(f"{count} pages of {size / count / 1e3:.1f} kB; creating the records: {_micro(start, count)} us/page\n")
     print(f"{'':8} {'us/page':>8} {'size':>7}")
     compressors: dict[str, Any] = {f"gzip {level}": _gzip(level) for level in (1, 2, 3, 4, 5, 6, 9)}
     compressors |= {f"isal {level}": _isal(level) for level in range(4)}  # gzip, too
@@ -166,7 +166,7 @@ def _zstd(level: int) -> Any:
 
 
 def stalls(args: argparse.Namespace) -> None:
-    """Print a row per size of body."""
+    """Print a row per body size."""
     text = b"".join(one.body for one in _captures(args.pages, args.suffix))
     print(f"{'bytes':>9} " + " ".join(f"{name:>9}" for name in COMPRESSIONS))
     for size in SIZES:
@@ -194,7 +194,7 @@ def main() -> None:
     one.add_argument("--page-bytes", type=int, default=19_000)
     one.add_argument("--links", type=int, default=40)
     one.add_argument("--cases", default="off,gzip,zstd")
-    one.add_argument("--folder", type=Path, help="where repositories are written for the time being")
+    one.add_argument("--folder", type=Path, help="folder for temporary repositories")
     for name, do in (("levels", levels), ("stalls", stalls)):
         one = commands.add_parser(name)
         one.set_defaults(do=do)

@@ -40,7 +40,7 @@ PAGE_BYTES = 4096
 
 
 def pages_of_links(new_urls: int) -> list[list[str]]:
-    """Links by page, until ``new_urls`` different ones have come."""
+    """Links by page, until there are ``new_urls`` different ones."""
     chance = random.Random(1)
     pages = []
     met = 0
@@ -67,7 +67,7 @@ def per_link(test: Callable[[list], object], pages: list[list]) -> float:
 
 
 def measure_time(new_urls: int) -> None:
-    """Print a row for each way."""
+    """Print a row for each method."""
     pages = pages_of_links(new_urls)
     keys = [[url_fingerprint(url) for url in page] for page in pages]
     requests = [[Request(url) for url in page] for page in pages]
@@ -115,7 +115,7 @@ def _url_by_url(dupefilter: RFPDupeFilter) -> Callable[[list], object]:
 
 
 def measure_memory(keys: int) -> None:
-    """Fill a set with ``keys`` random keys; print bytes per key, the most so far, and the longest page."""
+    """Fill a set with ``keys`` random keys; print bytes per key, the maximum so far, and the longest page."""
     chance = random.Random(2)
     seen = MemorySeenSet()
     gc.collect()
@@ -129,7 +129,7 @@ def measure_memory(keys: int) -> None:
         spent = time.process_time() - start
         total += spent
         longest = max(longest, spent)
-        if len(seen) >= 1_000_000 and number % 200 == 0:  # below, the process's own pages blur it
+        if len(seen) >= 1_000_000 and number % 200 == 0:  # with fewer keys, the process's other memory distorts it
             most = max(most, (_resident_bytes() - empty) / len(seen))
         if number % max(1, keys // LINKS_PER_PAGE // 10) == 0:
             held = (_resident_bytes() - empty) / len(seen)

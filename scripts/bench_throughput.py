@@ -38,7 +38,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class StockSpider(Spider):
-    """What one writes with Scrapy alone."""
+    """An ordinary spider in stock Scrapy."""
 
     name = "stock"
 

@@ -71,7 +71,7 @@ def thinning_time(run: Run, needed: float) -> float:
 
 
 def row(run: Run, longest: float, args: argparse.Namespace) -> str:
-    """The line of the table."""
+    """A line of the table."""
     rule = PolitenessRule(
         args.politeness, args.factor, args.min_delay, args.max_delay, crawl_delays=run.web.crawl_delays()
     )
@@ -86,7 +86,7 @@ def row(run: Run, longest: float, args: argparse.Namespace) -> str:
 
 
 def simulated_row(policy: str, found: Agreement) -> str:
-    """The line of the table of real and simulated crawls."""
+    """A line of the table of real and simulated crawls."""
     run = found.run
     return (
         f"{policy:14} {run.seconds:7.1f} {found.simulated_seconds:7.1f} {found.real_connections:6}"
@@ -97,7 +97,7 @@ def simulated_row(policy: str, found: Agreement) -> str:
 
 
 def simulated(policies: list[str], spec: WebSpec, conditions: Conditions) -> int:
-    """Print a row for each policy; 1 where one of them differs by more than the tolerance."""
+    """Print a row for each policy; returns 1 if one differs by more than the tolerance, else 0."""
     from testbed.twin import compare
 
     print(SIMULATED_HEAD)

@@ -28,11 +28,11 @@ from testbed.web import Record, RunningWeb, WebSpec, duplicates, fetches, runnin
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Seconds between two commits of the crawl, and what a busy machine may add to it.
+#: Seconds between two commits of the crawl, and the extra time allowed on a busy machine.
 COMMIT_INTERVAL, DELAY = 0.2, 0.5
-#: Pages per kill that keep the crawl going long enough.
+#: Pages per kill, so that the crawl lasts long enough.
 PAGES_PER_KILL = 90
-#: Seconds that the last run may take.
+#: Time-out of the last run, seconds.
 TIMEOUT = 600.0
 
 SETTINGS = {
@@ -56,13 +56,13 @@ def crash_spec(pages: int, seed: int) -> WebSpec:
 
 @dataclass
 class Crashes:
-    """What came of a crawl that was killed."""
+    """The results of a crawl that was killed repeatedly."""
 
     #: Times of the kills (``time.monotonic``, the clock of the servers' log), and runs that ended by themselves.
     kills: list[float] = field(default_factory=list)
     ended: int = 0
     records: list[Record] = field(default_factory=list)
-    #: URLs of the pages that a crawl can reach, and of those that were fetched.
+    #: URLs of the reachable pages, and of the fetched pages.
     expected: set[str] = field(default_factory=set)
     fetched: set[str] = field(default_factory=set)
     #: The end of the last run's log.
@@ -70,16 +70,16 @@ class Crashes:
 
     @property
     def allowed(self) -> int:
-        """Fetches that a kill may have cost: under way then, or not committed."""
+        """Fetches that the kills may have wasted: in progress or not committed."""
         return sum(any(_is_uncommitted(record, kill) for kill in self.kills) for record in fetches(self.records))
 
     @property
     def repeated(self) -> int:
-        """Fetches of a page that had been fetched."""
+        """Repeated fetches of pages."""
         return sum(count - 1 for count in duplicates(self.records).values())
 
     def unexplained(self) -> list[tuple[Record, Record]]:
-        """Repeated fetches, with the one before, that no kill explains."""
+        """Repeated fetches not explained by a kill, each with the one before."""
         last: dict[tuple[str, str], Record] = {}
         found = []
         for record in sorted(fetches(self.records), key=lambda record: record.arrival):
@@ -98,7 +98,7 @@ def _is_uncommitted(record: Record, kill: float) -> bool:
 
 
 def crash_crawl(spec: WebSpec, kills: int, folder: Path) -> Crashes:
-    """Crawl the web of ``spec`` with a JOBDIR in ``folder``, killed ``kills`` times, and once to its end."""
+    """Crawl the web of ``spec`` with a JOBDIR in ``folder``: kill it ``kills`` times, then let it finish."""
     chance = random.Random(spec.seed)
     crashes = Crashes()
     with running_web(spec) as web:
@@ -128,12 +128,12 @@ def _command(web: RunningWeb, folder: Path) -> list[str]:
 
 
 def _wait_for_moment(process: subprocess.Popen[bytes], web: RunningWeb, chance: random.Random) -> None:
-    """A random one: while the crawl starts, in one of five cases; else within its first second of fetching."""
+    """Wait for a random moment: in one of five cases during the start, else within the first second of fetching."""
     starts = chance.random() < 0.2
     if not starts:
         size = _log_size(web)
         while _log_size(web) == size and process.poll() is None:
-            time.sleep(0.02)  # the log is a file: nothing to wait for but its growth
+            time.sleep(0.02)  # the log is a file: only its growth can be observed
     try:
         process.wait(chance.uniform(0.0, 1.5 if starts else 1.0))
     except subprocess.TimeoutExpired:
@@ -146,25 +146,25 @@ def _log_size(web: RunningWeb) -> int:
 
 
 def report(crashes: Crashes) -> Iterator[str]:
-    """Lines for a person."""
+    """Lines of the report."""
     missing, unexplained = crashes.expected - crashes.fetched, crashes.unexplained()
     yield f"kills            {len(crashes.kills)}"
     yield f"pages            {len(crashes.fetched & crashes.expected)} of {len(crashes.expected)} fetched"
-    yield f"fetched twice    {crashes.repeated}, allowed: {crashes.allowed} (under way or not yet committed at a kill)"
+    yield f"fetched twice    {crashes.repeated}, allowed: {crashes.allowed} (in progress or not committed at a kill)"
     yield f"unexplained      {len(unexplained)}"
     yield from (f"never fetched    {url}" for url in sorted(missing)[:10])
     yield from (f"fetched again    {again.server}{again.page}" for _, again in unexplained[:10])
 
 
 def main() -> int:
-    """Crash, tell; 0 where nothing was lost."""
+    """Crash and report; returns 0 if nothing was lost."""
     arguments = command_line(__doc__, kills=55, pages=0, seed=1).parse_args()
     spec = crash_spec(arguments.pages or max(400, PAGES_PER_KILL * arguments.kills), arguments.seed)
     with tempfile.TemporaryDirectory() as folder:
         crashes = crash_crawl(spec, arguments.kills, Path(folder))
     print("\n".join(report(crashes)))
     if len(crashes.kills) < arguments.kills:
-        print("the crawl ended before it was killed as often: more --pages are needed")
+        print("the crawl ended before all kills: increase --pages")
     is_right = crashes.fetched >= crashes.expected and not crashes.unexplained()
     return 0 if is_right and len(crashes.kills) >= arguments.kills else 1
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-signal.signal(signal.SIGINT, signal.SIG_DFL)  # until there is something to clean up, Ctrl-C just ends this
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # until there is something to clean up, Ctrl-C simply ends the process
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -41,7 +41,7 @@ def crawl(seeds: list[str], scores: Path) -> None:
     """Run the web spider with its defaults; its pages go to ``pages.jsonl``."""
     settings = {"FRONTIER_QUALITY": "scores", "FRONTIER_QUALITY_FILE": scores, "LOG_LEVEL": "WARNING"}
     command = [*crawl_command(seeds, settings | {"ALLOWED_NETWORKS": "127.0.0.0/8"}), "-O", str(PAGES)]
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # or the process would start and nobody know of it
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # otherwise Ctrl-C could leave an orphan process
     with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:
         try:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -53,7 +53,7 @@ def crawl(seeds: list[str], scores: Path) -> None:
 
 
 def main() -> None:
-    """Serve, crawl, tell."""
+    """Serve, crawl, report."""
     with tempfile.TemporaryDirectory() as folder, running_web(SPEC) as web:
         print(f"crawling an emulated web of {SPEC.servers} servers and {SPEC.pages} pages on loopback ...", flush=True)
         scores = Path(folder) / "scores.tsv"
@@ -87,5 +87,5 @@ if __name__ == "__main__":
         main()
     except KeyboardInterrupt:
         sys.exit(130)
-    except subprocess.CalledProcessError as error:  # the crawl has said why
+    except subprocess.CalledProcessError as error:  # the crawl has logged the reason
         sys.exit(error.returncode)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An emulated web on loopback: hundreds of servers with their own addresses, speeds and behaviour, and a precise log.
+"""Serves an emulated web on loopback: hundreds of servers with own addresses, speeds and behaviour, and a precise log.
 
 scripts/local_web.py serve --servers 500 --pages 30000 --seed 1 --log access.tsv --scores scores.tsv
 scripts/local_web.py report --log access.tsv --politeness request --factor 10

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from testbed.bench import ROOT, command_line
 
 THREE = "--policy breadth-first,capacity,prefix"
-#: Name of the row -> options of the command; GRAPH stands for the file.
+#: Name of the row -> options of the command; GRAPH is replaced by the file.
 ROWS = {
     "work": "--webs 8 --quality pagerank,zipf",
     "work-16-sessions": f"--webs 8 --sessions 16 --quality pagerank,zipf {THREE}",
@@ -58,14 +58,14 @@ COLUMNS = ("nauc", "t80_breadth_first", "t80_capacity")
 
 
 def run(options: str, folder: Path, jobs: int) -> None:
-    """Simulate, unless that was done."""
+    """Simulate, unless the results exist."""
     if not (folder / "summary.csv").exists():
         command = [sys.executable, "-m", "scrapy", "simulate", "--nolog", "--jobs", str(jobs), "-o", str(folder)]
         subprocess.run([*command, *shlex.split(options)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
 def lines(name: str, table: Path) -> list[str]:
-    """Markdown rows: for each quality and policy the mean, the worst web, and against capacity web by web."""
+    """Markdown rows: for each quality and policy the mean, the worst web, and the webs not below capacity."""
     with table.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     found = []
@@ -84,7 +84,7 @@ def lines(name: str, table: Path) -> list[str]:
 
 
 def main() -> None:
-    """Run what is missing and print all."""
+    """Run the missing rows and print all."""
     args = command_line(
         __doc__, graph="uic.graph.npz", output=ROOT / "results", only=",".join(ROWS), jobs=2
     ).parse_args()

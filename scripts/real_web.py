@@ -1,4 +1,4 @@
-"""Real documentation sites over loopback: set up, start, stop and count them.
+"""Serves real documentation sites on loopback: sets them up, starts, stops and counts them.
 
 python scripts/real_web.py setup --dir DIR    # download, unpack, write nginx.conf and seeds.txt
 python scripts/real_web.py start DIR
@@ -19,7 +19,7 @@ from testbed.real_web.counting import Kind
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the command line says; returns the exit status."""
+    """Run the sub-command; returns the exit status."""
     options = command_line().parse_args(arguments)
     try:
         options.do(options)
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def command_line() -> argparse.ArgumentParser:
     """The sub-commands and their options."""
-    parser = argparse.ArgumentParser(description="Real documentation sites over loopback, for whole-crawl tests.")
+    parser = argparse.ArgumentParser(description="Real documentation sites on loopback, for whole-crawl tests.")
     commands = parser.add_subparsers(required=True, metavar="command")
     setup = commands.add_parser("setup", help="download and unpack packages; write nginx.conf and seeds.txt")
     setup.add_argument("--dir", required=True, help="a new directory for everything")
@@ -49,29 +49,29 @@ def command_line() -> argparse.ArgumentParser:
     remove.set_defaults(do=lambda options: real_web.remove(options.dir))
     urls = commands.add_parser("urls", help="print the start page of each host")
     urls.set_defaults(do=lambda options: print(*real_web.load(options.dir).seeds, sep="\n"))
-    count = commands.add_parser("count", help="print as JSON how many URLs a full crawl meets")
+    count = commands.add_parser("count", help="print the numbers of URLs in a full crawl as JSON")
     for kind in Kind:
-        count.add_argument(list_option(kind), metavar="FILE", type=Path, help=f"write the URLs answered so: {kind}")
+        count.add_argument(list_option(kind), metavar="FILE", type=Path, help=f"write the URLs of this kind: {kind}")
     count.set_defaults(do=do_count)
     for command in (start, stop, remove, urls, count):
-        command.add_argument("dir", help="a directory that setup made")
+        command.add_argument("dir", help="a directory created by setup")
     return parser
 
 
 def list_option(kind: Kind) -> str:
-    """The option that names the file for the URLs of a kind."""
+    """The option for the file with the URLs of a kind."""
     return "--urls" if kind is Kind.PAGE else f"--{kind.lower()}"
 
 
 def do_setup(options: argparse.Namespace) -> None:
-    """Set up a web and say what it holds."""
+    """Set up a web and print a summary."""
     packages = real_web.SMALL_PACKAGES if options.small else real_web.DEFAULT_PACKAGES
     web = real_web.setup(options.dir, options.packages.split(",") if options.packages else packages, options.port)
     print(f"{len(web.hosts)} hosts on port {web.port}; start pages in {web.directory / 'seeds.txt'}")
 
 
 def do_count(options: argparse.Namespace) -> None:
-    """Print the numbers, and write the lists that were asked for."""
+    """Print the numbers, and write the requested lists."""
     result = real_web.count(real_web.load(options.dir))
     for kind in Kind:
         file = getattr(options, list_option(kind).lstrip("-").replace("-", "_"))

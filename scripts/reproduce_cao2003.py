@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The figures of Cao 2003 by this project: a markdown table for each, CSV files and plots.
+"""Reproduces the figures of Cao 2003 with this project: a markdown table for each, CSV files and plots.
 
     scripts/reproduce_cao2003.py [--figures 3,4,5,6,7] [--real] [--output DIR] [--webs 8] [--jobs 2]
 
@@ -71,20 +71,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--figures", default=",".join(FIGURES))
-    parser.add_argument("--real", action="store_true", help="real crawls as well")
-    parser.add_argument("--output", type=Path, metavar="DIR", help="write CSV files and plots there")
+    parser.add_argument("--real", action="store_true", help="also run real crawls")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="write CSV files and plots to DIR")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--webs", type=int, default=1, help="simulated webs of figures 6 and 7, of so many seeds")
+    parser.add_argument("--webs", type=int, default=1, help="number of simulated webs (seeds) for figures 6 and 7")
     parser.add_argument("--jobs", type=int, default=1, help="processes for simulated crawls")
     sizes = parser.add_argument_group("sizes")
-    sizes.add_argument("--servers", type=int, default=500, help="of simulated webs")
+    sizes.add_argument("--servers", type=int, default=500, help="servers of a simulated web")
     sizes.add_argument("--pages", type=int, default=30_000)
-    sizes.add_argument("--sessions", type=int, default=64, help="of figures 6 and 7")
-    sizes.add_argument("--connections", default="8,16,32,64,96,128", help="of figure 4")
-    sizes.add_argument("--real-servers", type=int, default=120, help="of the emulated web, figures 3, 6 and 7")
-    sizes.add_argument("--real-pages", type=int, default=4000, help="of figures 6 and 7")
+    sizes.add_argument("--sessions", type=int, default=64, help="sessions, figures 6 and 7")
+    sizes.add_argument("--connections", default="8,16,32,64,96,128", help="numbers of connections, figure 4")
+    sizes.add_argument("--real-servers", type=int, default=120, help="servers of the emulated web, figures 3, 6, 7")
+    sizes.add_argument("--real-pages", type=int, default=4000, help="its pages, figures 6 and 7")
     sizes.add_argument("--real-sessions", type=int, default=16)
-    sizes.add_argument("--seconds", type=int, default=15, help="of a real crawl of figures 4 and 5")
+    sizes.add_argument("--seconds", type=int, default=15, help="duration of a real crawl, figures 4 and 5")
     return parser
 
 

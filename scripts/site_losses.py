@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Serves built static sites, one loopback address each, and counts the pages that a crawl loses because of the guard.
+"""Serves static sites, one loopback address each, and counts the pages that a crawl loses because of the guard.
 
     scripts/site_losses.py DIR...            # a folder of built HTML each; or a file with a folder on each line
         [--timeout 1800] [--least 20] [--all] [--rest]
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PORT = 8397
-#: Longest URL that the crawler follows, see ``URLLENGTH_LIMIT``; spaces that HTML knows.
+#: Longest URL that the crawler follows, see ``URLLENGTH_LIMIT``; the space characters of HTML.
 MAX_URL, SPACES = 2083, " \t\n\f\r"
-#: What a crawl counts, and is printed.
+#: Stats that are printed.
 NUMBERS = r"guard/[a-z_]+|frontier/links/(?:probed|dropped)/extension|frontier/links/skipped/guard"
 _refresh = re.compile(r"\s*[0-9.]+\s*[;,]\s*url\s*=\s*['\"]?([^'\"]*)", re.IGNORECASE).match
 _host = re.compile(r"[a-z0-9.-]+\.[a-z]{2,}", re.IGNORECASE).fullmatch
 
 
 class Answer(NamedTuple):
-    """What the server of a site says to a path."""
+    """A site's response to a path."""
 
     status: int
     file: Path | None = None
@@ -60,10 +60,10 @@ class Answer(NamedTuple):
 
 @dataclass
 class Site:
-    """A folder served at an address of its own.
+    """A folder served on its own address.
 
-    Of one crawl: ``served``, files answered with 200; ``requests``; ``files``, those of them for URLs that end like
-    files (``LINKS_SKIP_EXTENSIONS``).
+    Counts of one crawl: ``served``, files answered with 200; ``requests``; ``files``, requests for URLs with a file
+    extension (``LINKS_SKIP_EXTENSIONS``).
     """
 
     folder: Path
@@ -86,7 +86,7 @@ class Site:
         return f"{self.root}{self.prefix}/"
 
     def answer(self, path: str) -> Answer:
-        """For a decoded path, as static hosts do: folders have an index page, ``.html`` may be left out."""
+        """The response to a decoded path, as on static hosts: folders have an index page, ``.html`` is optional."""
         if not path.startswith(self.prefix + "/"):
             return Answer(404)
         parts = [part for part in path[len(self.prefix) :].split("/") if part]
@@ -107,7 +107,7 @@ class Site:
         )
 
     def body(self, file: Path) -> bytes:
-        """A file's bytes, its own public address replaced in HTML."""
+        """A file's bytes; in HTML, the site's public address is replaced."""
         data = file.read_bytes()
         if is_html(file):
             for host in self.hosts:
@@ -116,7 +116,7 @@ class Site:
         return data
 
     def page(self, url: str) -> tuple[Path, str] | None:
-        """The HTML file at ``url`` and its final URL, redirects followed; None where there is none."""
+        """The HTML file at ``url`` and its final URL after redirects; None if there is none."""
         if not url.startswith(self.root + "/") or len(url) > MAX_URL:
             return None
         if url not in self._pages:
@@ -134,12 +134,12 @@ class Site:
 
 
 def is_html(file: Path) -> bool:
-    """Whether it is served as HTML."""
+    """Whether the file is served as HTML."""
     return file.suffix.lower() in (".html", ".htm")
 
 
 def site_of(folder: Path, number: int) -> Site:
-    """A site with the hosts that it says are its own, and the path that it expects to lie at."""
+    """A site with the hosts and the path prefix that its own pages state."""
     folder = folder.resolve()
     site = Site(folder, f"127.80.{number // 250}.{number % 250 + 1}")
     home = next((file for name in ("index.html", "index.htm") if (file := folder / name).is_file()), None)
@@ -166,7 +166,7 @@ def site_of(folder: Path, number: int) -> Site:
 
 
 def _split(url: str) -> tuple[str, str]:
-    """Host and path without a slash at its end; "" for what is no URL."""
+    """Host and path without a final slash; empty strings for an invalid URL."""
     try:
         parts = urlsplit(url)
         return (parts.hostname or "").lower(), parts.path.rstrip("/")
@@ -175,7 +175,7 @@ def _split(url: str) -> tuple[str, str]:
 
 
 def links_of(body: bytes, url: str) -> Iterator[str]:
-    """What a crawler is to follow on a page; counted apart from the crawler's own code."""
+    """The links that a crawler must follow on a page; independent of the crawler's code."""
     tree = LexborHTMLParser(body)
     for meta in tree.css("meta"):
         name, content = (meta.attributes.get("name") or "").strip().lower(), meta.attributes.get("content") or ""
@@ -200,7 +200,7 @@ def _joined(base: str, href: str) -> Iterator[str]:
 
 
 def reachable(site: Site) -> dict[Path, str]:
-    """HTML files that can be reached from the home page, with a URL of each."""
+    """HTML files reachable from the home page, with a URL of each."""
     start = site.page(site.home)
     found: dict[Path, str] = {}
     queue = deque([start] if start is not None else [])
@@ -255,7 +255,7 @@ def serving(sites: list[Site]) -> Iterator[None]:
 
 
 def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple[float, dict[str, int]]:
-    """Crawl them all at once; seconds and what it counted. What was fetched is in ``served`` and ``requests``."""
+    """Crawl all sites at once; returns seconds and stats. Updates ``served`` and ``requests`` of each site."""
     for site in sites:
         site.served.clear()
         site.requests = site.files = 0
@@ -272,7 +272,7 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
         with log.open("w") as output:
             subprocess.run(command, cwd=ROOT, stderr=output, stdout=subprocess.DEVNULL, check=True)
         text = log.read_text(errors="replace")
-        for line in re.findall(r".*(?:shows nothing new|is a visit id|is ranked last).*", text):
+        for line in re.findall(r".*\[crawlproject\.discovery\.trap_guard\].*", text):
             print(line)
         stats = {name: int(number) for name, number in re.findall(rf"'({NUMBERS})': ([0-9]+)", text)}
         if "'finish_reason': 'finished'" not in text:
@@ -281,7 +281,7 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
 
 
 def main() -> None:
-    """Print what was lost."""
+    """Print the pages lost."""
     parser = command_line(__doc__, timeout=1800, least=20, all=False, rest=False)
     parser.add_argument("folders", nargs="+", type=Path)
     args = parser.parse_args()
@@ -289,7 +289,7 @@ def main() -> None:
     counts = {site.address: reachable(site) for site in sites}
     sites = [site for site in sites if len(counts[site.address]) >= args.least]
     total = sum(len(counts[site.address]) for site in sites)
-    print(f"{len(sites)} sites with {total:,} pages within reach", flush=True)
+    print(f"{len(sites)} sites with {total:,} reachable pages", flush=True)
     with serving(sites):
         off_time, _ = crawl(sites, {"GUARD_ENABLED": False}, args.timeout)
         off = {site.address: (set(site.served), site.requests) for site in sites}
@@ -311,7 +311,9 @@ def main() -> None:
             print(f"    {len(rest)} found by neither crawl: {rest[:3]}")
     print(_line("all", sums))
     files = sum(site.files for site in sites)
-    print(f"of the last, {files:,} for URLs that end like files ({files / max(1, sums['requests_on']):.1%})")
+    print(
+        f"requests with the guard for URLs with a file extension: {files:,} ({files / max(1, sums['requests_on']):.1%})"
+    )
     print(f"off: {off_time:.0f} s, on: {on_time:.0f} s; {stats}")
 
 
@@ -323,7 +325,7 @@ def _line(name: str, row: dict[str, int] | Counter[str]) -> str:
 
 
 def _folders(given: Iterable[Path]) -> list[Path]:
-    """The folders named, or listed in the files named."""
+    """The given folders, and those listed in the given files."""
     folders: list[Path] = []
     for path in given:
         lines = [path] if path.is_dir() else [Path(line.strip()) for line in path.read_text().splitlines() if line]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Crawls a local web with traps on some of its servers, and counts the requests lost to them by the servers' log.
+"""Crawls a local web with traps on some servers, and counts the requests lost to them, by the servers' log.
 
     scripts/trap_crawl.py [--servers 300] [--pages 10000] [--kinds calendar,session,repeat] [--share 0.1] [--without]
 
@@ -52,7 +52,7 @@ def main() -> None:
 def _line(spec: WebSpec, settings: dict[str, Any], most: int) -> str:
     limit = {"CLOSESPIDER_PAGECOUNT": most} if settings else {}
     run = crawl("prefix", spec, Conditions(timeout=0, settings={"FRONTIER_QUALITY": "in-links", **settings, **limit}))
-    answered = [each for each in run.records if each.kind == "request"]  # robots.txt files included, as by Scrapy
+    answered = [each for each in run.records if each.kind == "request"]  # including robots.txt, as in Scrapy's count
     requests = [each for each in answered if "robots" not in each.note]
     trapped = len(into_traps(run.records))
     real = len(first_fetches(run.records))

@@ -39,26 +39,26 @@ SIZES = [2**power for power in range(6, 19)]
 DEFAULT_SIZE = 2**16
 UIC_SEED = "https://www.cs.uic.edu/"
 
-#: What a crawler asks its cache for: URL numbers.
+#: The URL numbers that a crawler looks up in its cache, in order.
 Trace = np.ndarray
 
 
 @dataclass(frozen=True)
 class LinkGraph:
-    """Pages 0..n-1; the links of page p are ``links[indptr[p]:indptr[p + 1]]``: URL numbers, each once a page."""
+    """Pages 0..n-1; the links of page p are ``links[indptr[p]:indptr[p + 1]]``: URL numbers, each once per page."""
 
     indptr: np.ndarray
     links: np.ndarray
-    #: The page that each URL leads to, or -1.
+    #: The page of each URL, or -1.
     page_of: np.ndarray
-    #: Host of each URL (pages are the first URLs); None where it is not known.
+    #: Host of each URL (pages are the first URLs); None if unknown.
     hosts: list[str] | None
     seed: int
 
 
 @dataclass(frozen=True)
 class Result:
-    """A policy at a size over all processes of a trace."""
+    """The hits of a policy with one cache size, summed over all processes of a trace."""
 
     trace: str
     policy: str
@@ -92,22 +92,22 @@ def load_cnr(graphs: Path) -> LinkGraph:
     sums = np.cumsum(arrays["gaps"].astype(np.int64))
     filled = np.flatnonzero(counts)
     first = indptr[filled]
-    # Gaps are summed up from each page's first link on, which is given as the difference to the page's own number.
+    # A link is the page's own number plus the sum of the page's gaps up to it.
     before = sums[first] - arrays["gaps"][first].astype(np.int64)
     links = sums - np.repeat(before - filled, counts[filled])
     pages = len(counts)
-    return LinkGraph(indptr, links, np.arange(pages), None, seed=int(np.argmax(counts)))  # it reaches all
+    return LinkGraph(indptr, links, np.arange(pages), None, seed=int(np.argmax(counts)))  # it reaches all pages
 
 
 LOADERS: dict[str, Callable[[Path], LinkGraph]] = {"uic": load_uic, "cnr": load_cnr}
 
 
 def breadth_first(graph: LinkGraph) -> list[int]:
-    """Pages in the order of a breadth-first crawl from the seed, as far as links lead."""
+    """The pages reachable from the seed, in breadth-first order."""
     reached = np.zeros(len(graph.indptr) - 1, dtype=bool)
     reached[graph.seed] = True
     order = [graph.seed]
-    for page in order:  # grows meanwhile
+    for page in order:  # grows in the loop
         targets = graph.page_of[graph.links[graph.indptr[page] : graph.indptr[page + 1]]]
         for target in targets[targets >= 0].tolist():
             if not reached[target]:
@@ -123,12 +123,12 @@ def links_in_order(graph: LinkGraph, order: list[int]) -> Iterator[np.ndarray]:
 
 
 def full_trace(graph: LinkGraph) -> list[Trace]:
-    """All links, to one cache."""
+    """All links, for one cache."""
     return [np.concatenate(list(links_in_order(graph, breadth_first(graph))))]
 
 
 def cross_traces(graph: LinkGraph, processes: int) -> list[Trace]:
-    """For each crawler process, the links on its pages that lead to hosts of others."""
+    """For each crawler process, the links on its pages to hosts of other processes."""
     assert graph.hosts is not None
     owner_of = {host: _hash(host) % processes for host in set(graph.hosts)}
     owner = np.array([owner_of[host] for host in graph.hosts])
@@ -147,7 +147,7 @@ def _hash(host: str) -> int:
 
 
 def next_uses(trace: list[int]) -> list[int]:
-    """For each request, when the same URL is next requested; ``len(trace)`` and up if never."""
+    """For each request, the position of the next request of the same URL; ``len(trace)`` or more if there is none."""
     never = len(trace)
     upcoming: dict[int, int] = {}
     result = [never] * len(trace)
@@ -158,9 +158,9 @@ def next_uses(trace: list[int]) -> list[int]:
 
 
 def min_hits(trace: list[int], size: int, uses: list[int]) -> int:
-    """Hits of Belady's clairvoyant policy (§3.2): what is requested latest goes, the newcomer included. O(n log size).
+    """Hits of Belady's clairvoyant policy (§3.2): evicts the URL requested latest, also a new one. O(n log size).
 
-    The heap may hold a URL at an earlier time than its next use; such entries are stale and dropped when met.
+    The heap may hold a URL with a time before its next use; such stale entries are dropped when popped.
     """
     hits = 0
     never = len(trace)
@@ -185,7 +185,7 @@ def min_hits(trace: list[int], size: int, uses: list[int]) -> int:
 
 
 def measure(name: str, traces: list[Trace], sizes: list[int]) -> Iterator[Result]:
-    """All policies at all sizes; the caches of several processes are summed up."""
+    """Results of all policies and sizes, summed over the processes."""
     lists = [trace.tolist() for trace in traces]
     uses = [next_uses(trace) for trace in lists]
     popularity = [np.sort(np.unique(trace, return_counts=True)[1])[::-1] for trace in traces]
@@ -207,7 +207,7 @@ POLICIES = ("MIN", "LRU", "CLOCK", "RANDOM", "STATIC", "preloaded", "INFINITE")
 
 
 def table(results: list[Result]) -> str:
-    """Hit rates in per cent, a row for each size, as Markdown."""
+    """A Markdown table of hit rates in per cent, a row for each size."""
     rates = {(result.size, result.policy): result.rate for result in results}
     lines = ["| size | " + " | ".join(POLICIES) + " |", "|---:|" + "---:|" * len(POLICIES)]
     for size in sorted({result.size for result in results}):
@@ -253,7 +253,7 @@ def plot(results: list[Result], path: Path) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measure, print, write; exit code 1 where there is no data."""
+    """Measure, print, write; returns 1 if there is no data, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder with graphs/")
     parser.add_argument("--graphs", default="uic,cnr")
