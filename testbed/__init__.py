@@ -1,6 +1,6 @@
-"""What tests, demonstration and benchmarks crawl: emulated and real webs on loopback, a name server, crawl runs.
+"""Targets and tools of tests, demonstration and benchmarks: emulated and real webs on loopback, DNS, crawl runs.
 
 ``web`` is an emulated web with a log of every request; ``real_web`` serves downloaded documentation by nginx; ``dns``
 is a name server; ``crawl`` runs a crawl as a process and measures it, ``twin`` simulates the same crawl; ``bench`` is
-what benchmarks share.  Not part of the installed package.
+shared by the benchmarks.  Not part of the installed package.
 """

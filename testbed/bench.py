@@ -30,14 +30,14 @@ ADDON: dict[str, Any] = {
     "ALLOWED_NETWORKS": "127.0.0.0/8",
     "MONITOR_INTERVAL": 1,
 }
-#: With the project's own spider, which yields one item a page.
+#: The project's spider, which yields one item per page.
 WEB: dict[str, Any] = QUIET | ADDON | {"CONCURRENT_ITEMS": 1}
 
 Stats: TypeAlias = dict[str, Any]
 
 
 def command_line(description: str | None, **defaults: Any) -> argparse.ArgumentParser:
-    """A parser with an option for each default and of its type; False makes a switch.
+    """A parser with an option for each default, of the default's type; False makes a flag.
 
     >>> command_line("", pages=10, min_delay=0.5, all=False).parse_args(["--pages", "20", "--all"])
     Namespace(pages=20, min_delay=0.5, all=True)
@@ -53,7 +53,7 @@ def command_line(description: str | None, **defaults: Any) -> argparse.ArgumentP
 
 
 def fast_web(pages: int, page_bytes: int = 19_000, links: int = 40) -> WebSpec:
-    """20 servers that answer at once: what such a crawl takes is the crawler's CPU time."""
+    """20 servers that answer immediately: the crawler's CPU time determines the duration of a crawl."""
     return WebSpec(
         servers=20,
         pages=pages,
@@ -77,7 +77,7 @@ class CpuTime:
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> CpuTime:
-        """As Scrapy makes it."""
+        """Called by Scrapy."""
         return cls(crawler)
 
     def opened(self) -> None:
@@ -91,9 +91,9 @@ class CpuTime:
 
 
 def crawl(settings: dict[str, Any], spider: str = WEB_SPIDER, **arguments: str) -> Stats:
-    """The stats of a crawl in a process of its own, those of `CpuTime` among them.
+    """Crawl in a separate process; returns the stats, including those of `CpuTime`.
 
-    Raises ``subprocess.CalledProcessError`` where it fails.
+    Raises ``subprocess.CalledProcessError`` on failure.
     """
     extensions = {"testbed.bench.CpuTime": 0} | settings.get("EXTENSIONS", {})
     job = json.dumps([settings | {"EXTENSIONS": extensions}, spider, arguments])
@@ -104,7 +104,7 @@ def crawl(settings: dict[str, Any], spider: str = WEB_SPIDER, **arguments: str) 
 
 
 def best_of(cases: Iterable[str], measure: Callable[[str], Stats], rounds: int) -> dict[str, Stats]:
-    """The stats of each case in its round of the least CPU time; the cases are measured in turns."""
+    """The stats of each case in its round with the lowest CPU time; the cases are measured in turns."""
     best: dict[str, Stats] = {}
     cases = list(cases)
     for case in cases * rounds:

@@ -1,6 +1,6 @@
-"""Crawls of the emulated web, each in a process of its own, judged by the servers' own log.
+"""Crawls the emulated web, each time in a separate process, and evaluates the crawl by the servers' log.
 
-WebSpec, Conditions --crawl--> Run: the log, the curve of the quality collected, the CPU that it took
+WebSpec, Conditions --crawl--> Run: the log, the curve of the quality collected, the CPU time used
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INTERVAL = 0.1
 
 
 class Sample(NamedTuple):
-    """Seconds since the thread's start, at ``time`` (``time.monotonic()``)."""
+    """A thread's times in seconds since its start, sampled at ``time`` (``time.monotonic()``)."""
 
     time: float
     user: float
@@ -40,7 +40,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class CpuUse:
-    """Of a stretch of ``seconds``, how many the thread spent computing, in the kernel, and in want of a CPU."""
+    """Seconds that a thread spent in user code, in the kernel, and waiting for a CPU, during ``seconds``."""
 
     seconds: float
     user: float
@@ -49,12 +49,12 @@ class CpuUse:
 
     @property
     def share(self) -> float:
-        """Share of the time that the thread was busy, or would have been."""
+        """Share of the time in which the thread was running or ready to run."""
         return (self.user + self.system + self.queued) / self.seconds if self.seconds else 0.0
 
 
 class CpuLog:
-    """Samples a process's main thread from a thread of its own, until the ``with`` block ends. Linux."""
+    """Samples a process's main thread from a separate thread until the ``with`` block ends. Linux only."""
 
     def __init__(self, pid: int) -> None:
         self._folder = Path(f"/proc/{pid}")
@@ -74,11 +74,11 @@ class CpuLog:
         while not self._stop.wait(INTERVAL):
             try:
                 self._samples.append(_sample(self._folder))
-            except (OSError, IndexError):  # it has ended
+            except (OSError, IndexError):  # the process has ended
                 return
 
     def between(self, start: float, end: float) -> CpuUse:
-        """The use between two moments, to the nearest sample. O(samples)."""
+        """CPU use between two times, to the nearest sample. O(samples)."""
         if not self._samples:
             return CpuUse(0.0, 0.0, 0.0, 0.0)
         first = min(self._samples, key=lambda sample: abs(sample.time - start))
@@ -87,7 +87,7 @@ class CpuLog:
 
 
 def _sample(folder: Path) -> Sample:
-    """``stat`` has user and system time in ticks, ``schedstat`` time run and time queued in nanoseconds."""
+    """One sample: ``stat`` has user and system time in ticks, ``schedstat`` running and queued time in ns."""
     ran, queued, _ = (int(word) for word in (folder / "schedstat").read_text().split())
     fields = (folder / "task" / folder.name / "stat").read_text().rpartition(")")[2].split()
     user, system = int(fields[11]), int(fields[12])
@@ -98,22 +98,22 @@ def _sample(folder: Path) -> Sample:
 
 @dataclass(frozen=True)
 class Conditions:
-    """How to crawl; seconds. Not polite unless told."""
+    """How to crawl; times in seconds. By default without politeness."""
 
     sessions: int = 64
     politeness: Mode = "session"
     factor: float = 0.0
     min_delay: float = 0.0
     max_delay: float = 60.0
-    #: Stop after so many seconds; 0: at the end of the web.
+    #: Stop after this many seconds; 0: when all pages are fetched.
     timeout: int = 0
-    #: Further settings of Scrapy.
+    #: Additional settings of Scrapy.
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Run:
-    """One policy's crawl."""
+    """The result of one crawl."""
 
     policy: str
     web: Web
@@ -122,25 +122,25 @@ class Run:
     seconds: float
     #: (seconds, share of the quality of all pages) for each page.
     curve: list[tuple[float, float]]
-    #: Of the crawling process, in these seconds.
+    #: CPU use of the crawling process during ``seconds``.
     cpu: CpuUse
 
     @property
     def responses(self) -> int:
-        """Requests that were answered, robots.txt included."""
+        """Number of answered requests, including robots.txt."""
         return sum(each.kind == "request" and each.status > 0 for each in self.records)
 
 
 def crawl_command(seeds: Iterable[str], settings: Mapping[str, Any]) -> list[str]:
-    """``scrapy crawl web`` with these settings."""
+    """The command line of ``scrapy crawl web`` with these settings."""
     command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(seeds)}"]
     return command + [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
 
 
 def crawl(policy: str, spec: WebSpec, conditions: Conditions) -> Run:
-    """Crawl the web of ``spec`` by ``policy``, page qualities being known on discovery.
+    """Crawl the web of ``spec`` with ``policy``; the quality of a page is known on discovery.
 
-    Raises ``subprocess.CalledProcessError`` where Scrapy fails; its output goes to standard error.
+    Raises ``subprocess.CalledProcessError`` if Scrapy fails; its output goes to standard error.
     """
     with tempfile.TemporaryDirectory() as folder, running_web(spec) as web:
         scores = Path(folder) / "scores.tsv"
@@ -174,7 +174,7 @@ def _settings(policy: str, conditions: Conditions) -> dict[str, Any]:
 
 
 def area(curve: list[tuple[float, float]], until: float) -> float:
-    """Mean height of a curve of rising steps from 0 to ``until``. O(n)."""
+    """Mean height of a rising step curve from 0 to ``until``. O(n)."""
     total, height, now = 0.0, 0.0, 0.0
     for moment, value in [*curve, (until, 1.0)]:
         total += height * (min(moment, until) - now)

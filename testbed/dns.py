@@ -1,4 +1,4 @@
-"""A name server on loopback, over UDP and TCP, with the behaviour that a test or a benchmark asks for."""
+"""A name server on loopback, over UDP and TCP, with configurable behaviour for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True)
 class Name:
-    """What the server knows of a name, and how it answers."""
+    """A name's records, and how the server answers queries for it."""
 
-    #: "TYPE VALUE", such as "A 192.0.2.1"; a CNAME's own records are found and added.
+    #: "TYPE VALUE", such as "A 192.0.2.1"; the records of a CNAME's target are added.
     records: tuple[str, ...] = ()
-    #: Those of the second question for addresses and of all after it, where they change.
+    #: Records from the second address query on, if they change.
     later: tuple[str, ...] | None = None
     ttl: int = 60
     rcode: str = "NOERROR"
-    #: Seconds.
+    #: Seconds before the answer.
     delay: float = 0.0
-    #: How many packets get no answer, of those for each type.
+    #: Number of packets of each type that get no answer.
     lost: int = 0
-    #: Over UDP the answer does not fit.
+    #: Answers over UDP are truncated.
     truncated: bool = False
-    #: What comes is no DNS message.
+    #: The answer is not a DNS message.
     garbage: bool = False
 
 
@@ -45,9 +45,9 @@ Zone = dict[str, Name]
 
 
 class NameServer:
-    """Serves a zone (name without the last dot -> ``Name``), or what ``find`` says of names that are not in it.
+    """Serves a zone (name without the final dot -> ``Name``); ``find`` answers for names that are not in it.
 
-    ``asked`` counts questions by (name, type).
+    ``asked`` counts queries by (name, type).
     """
 
     def __init__(self, zone: Zone | None = None, find: Callable[[str], Name | None] = lambda _: None) -> None:
@@ -55,7 +55,7 @@ class NameServer:
         self.find = find
         self.asked: Counter[tuple[str, str]] = Counter()
         self.tcp_questions = 0
-        self.most_open = 0  # questions that waited for their answer at the same time
+        self.most_open = 0  # maximum number of queries in progress
         self.port = 0
         self._open = 0
         self._udp: asyncio.DatagramTransport | None = None
@@ -64,7 +64,7 @@ class NameServer:
 
     @property
     def address(self) -> str:
-        """For ``FRONTIER_DNS_SERVERS``."""
+        """The server's address, for ``FRONTIER_DNS_SERVERS``."""
         return f"{HOST}:{self.port}"
 
     async def __aenter__(self) -> NameServer:
@@ -84,11 +84,11 @@ class NameServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def questions(self, name: str) -> int:
-        """How often the addresses of ``name`` were asked for (type A)."""
+        """Number of queries for the addresses of ``name`` (type A)."""
         return self.asked[name, "A"]
 
     def datagram(self, data: bytes, peer: object) -> None:
-        """A question over UDP."""
+        """A query over UDP."""
         task = asyncio.get_running_loop().create_task(self._answer_udp(data, peer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -133,7 +133,7 @@ class NameServer:
         return response.to_wire()
 
     def _fill(self, response: dns.message.Message, name: str, kind: str, times: int) -> None:
-        """Put the records of ``name`` into the answer, and of what it is another name for."""
+        """Add the records of ``name`` to the answer, and those of its CNAME's target."""
         found = self.zone.get(name) or self.find(name)
         if found is None or len(response.answer) > 20:
             return
@@ -161,7 +161,7 @@ class _Udp(asyncio.DatagramProtocol):
 
 @contextmanager
 def running_name_server(zone: Zone | None = None) -> Iterator[NameServer]:
-    """A name server in a thread of its own."""
+    """Run a name server in a separate thread."""
     server = NameServer(zone)
     started = threading.Event()
     loop = asyncio.new_event_loop()

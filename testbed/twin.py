@@ -1,4 +1,4 @@
-"""A real crawl of the emulated web and a simulated one of the same web: areas under quality over time.
+"""Compares a real crawl of the emulated web with a simulated one: areas under quality over time.
 
 Pages, links, servers, times, limits, qualities, sessions and politeness are the same.  The simulation also includes the
 other costs of the real crawl: a robots.txt for each server, connection costs that are known with the first response,
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from testbed.web import Web, WebSpec
 
 
-#: To open or to close a connection on loopback (seconds).
+#: Time to open or to close a connection on loopback (seconds).
 LOOPBACK = 3e-4
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Areas as shares of the time span, which is that of the longer of the crawls; times in seconds."""
+    """Areas are means over the duration of the longer crawl; times in seconds."""
 
     run: Run
-    #: The crawler's CPU time for each response, waiting for a CPU included: measured in the real crawl.
+    #: The crawler's CPU time per response in the real crawl, including waits for a CPU.
     cpu_time: float
     real_area: float
-    #: Simulated with that CPU time, and with none.
+    #: Areas of simulations with this CPU time, and without CPU time.
     simulated_area: float
     ideal_area: float
     simulated_seconds: float
@@ -46,17 +46,17 @@ class Agreement:
 
     @property
     def difference(self) -> float:
-        """Of the simulated crawl's area from the real one's, relative to this."""
+        """Relative difference of the simulated crawl's area from the real one's."""
         return self.simulated_area / self.real_area - 1
 
     @property
     def ideal_difference(self) -> float:
-        """The same, the crawler's CPU left out of the simulation."""
+        """The same for the simulation without CPU time."""
         return self.ideal_area / self.real_area - 1
 
 
 def compare(policy: str, spec: WebSpec, conditions: Conditions) -> Agreement:
-    """Crawl the web of ``spec`` for real, then simulate that crawl."""
+    """Run a real crawl of the web of ``spec``, then simulate it."""
     run = crawl(policy, spec, conditions)
     cpu = run.cpu
     cpu_time = (cpu.user + cpu.system + cpu.queued) / run.responses
@@ -85,9 +85,9 @@ def compare(policy: str, spec: WebSpec, conditions: Conditions) -> Agreement:
 
 
 def twin(web: Web) -> SimulatedWeb:
-    """``web`` for a simulated crawl. Raises ValueError where it has what a simulated web has not. O(links log links).
+    """``web`` for a simulated crawl. Raises ValueError for features that simulated webs lack. O(links log links).
 
-    A connection opens at once, as on loopback; its cost is part of its first response, as the emulated web serves it.
+    A connection opens immediately, as on loopback; its cost is part of its first response, as in the emulated web.
     """
     spec = web.spec
     if any((web.redirects, any(web.kinds), spec.throttled_share, spec.dead_share, spec.crawl_delay_share)):

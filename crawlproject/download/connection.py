@@ -76,7 +76,7 @@ class Connection:
         """Close the socket if data arrived on it since the last response; the next request opens another one."""
         protocol = self.transport.get_protocol() if self.transport is not None else None
         if isinstance(protocol, AnswerProtocol) and protocol.is_readable():
-            self.transport = None  # the session goes on without it
+            self.transport = None  # the session continues
             await protocol.close_readable()
 
     def note(self, timing: Timing, response: TimedResponse, on_lost: Callable[[], None]) -> None:

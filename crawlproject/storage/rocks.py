@@ -154,7 +154,7 @@ class Rocks:
             yield
         except (GeneratorExit, StoreError):
             raise
-        except Exception as error:  # rocksdict knows no other class
+        except Exception as error:  # rocksdict raises nothing more specific
             failure = StoreError(self._path, f"{what}: {error}")
             self.failure = self.failure or failure
             raise failure from error

@@ -1,7 +1,7 @@
-"""Real documentation sites, served over loopback as many servers, for whole-crawl tests.
+"""Real documentation sites, served on loopback as separate hosts, for whole-crawl tests.
 
 ``setup`` unpacks Debian documentation packages, ``start`` serves each as a host of its own with nginx, and ``count``
-says which URLs a crawler that follows every link must fetch. It reads the files and shares no code with the crawler.
+lists the URLs that a crawler following every link must fetch. It reads the files and shares no code with the crawler.
 """
 
 from testbed.real_web.counting import Count, count

@@ -1,7 +1,7 @@
-"""Count what a crawl of a real web must find, from the files alone.
+"""Counts what a crawl of a real web must find, from the files alone.
 
-A second opinion on the crawler: breadth-first from the start pages, with lxml for the links, urllib for the joining,
-and a small model of how nginx answers. It opens no connection and imports nothing of the crawler.
+An independent check of the crawler: breadth-first from the start pages, with lxml to extract links, urllib to join
+URLs, and a small model of nginx's responses. It opens no connection and imports nothing from the crawler.
 """
 
 import os
@@ -20,7 +20,7 @@ from lxml import etree
 
 from testbed.real_web.web import INDEX_NAMES, URL_SAFE, RealWeb, is_html
 
-SPACES = " \t\n\f\r"  # HTML's, which is less than Python's
+SPACES = " \t\n\f\r"  # HTML's white space, a subset of Python's
 NO_LINE_BREAKS = {ord(char): None for char in "\t\n\r"}  # browsers drop these anywhere in a URL
 
 
@@ -34,7 +34,7 @@ class Kind(StrEnum):
 
 
 class Url(NamedTuple):
-    """A URL as nginx sees it: the path decoded, so that two spellings of one path are one URL."""
+    """A URL as nginx sees it: with a decoded path, so that different encodings of a path are equal."""
 
     address: str
     path: str
@@ -51,7 +51,7 @@ class Answer(NamedTuple):
 
 @dataclass
 class Count:
-    """Every URL met, and how it is answered."""
+    """Every URL found, and how it is answered."""
 
     web: RealWeb
     kinds: dict[Url, Kind] = field(default_factory=dict)
@@ -101,7 +101,7 @@ def count(web: RealWeb) -> Count:
 
 
 def answer_to(web: RealWeb, url: Url) -> Answer:
-    """What the server of this address answers, by the rules of the generated nginx.conf."""
+    """The response of the server at this address, by the rules of the generated nginx.conf."""
     path = posixpath.normpath("/" + url.path.lstrip("/"))
     if path == "/":
         index = next(host.index for host in web.hosts if host.address == url.address)
@@ -124,7 +124,7 @@ def answer_to(web: RealWeb, url: Url) -> Answer:
 
 
 def exists_as(file: Path, test: Callable[[int], bool]) -> bool:
-    """Whether the file exists, after all symlinks, and is of this kind; a path too long for a file does not."""
+    """Whether the file exists, after all symlinks, and is of this kind; False for a path that is too long."""
     try:
         return test(file.stat().st_mode)
     except (OSError, ValueError):
@@ -132,7 +132,7 @@ def exists_as(file: Path, test: Callable[[int], bool]) -> bool:
 
 
 def parse(body: bytes) -> lxml.html.HtmlElement | None:
-    """The document, or None where there is none; ``huge_tree`` because real pages nest deeper than libxml2 likes."""
+    """The document, or None if it is empty; ``huge_tree`` because real pages nest deeper than libxml2's limit."""
     try:
         return lxml.html.document_fromstring(body, parser=lxml.html.HTMLParser(huge_tree=True))
     except etree.LxmlError:
@@ -147,7 +147,7 @@ def is_nofollow(tree: lxml.html.HtmlElement | None) -> bool:
 
 
 def links(tree: lxml.html.HtmlElement | None, page_url: str) -> Iterator[str]:
-    """The absolute URLs that a page links to and does not disown with nofollow."""
+    """The absolute URLs of a page's links, except for nofollow links."""
     if tree is None or is_nofollow(tree):
         return
     base_href = next((base.get("href") for base in tree.iter("base") if base.get("href") is not None), "")
@@ -162,7 +162,7 @@ def links(tree: lxml.html.HtmlElement | None, page_url: str) -> Iterator[str]:
 
 
 def join(base_url: str, href: str) -> str | None:
-    """The absolute URL of a link as browsers read it, or None for what is no URL."""
+    """The absolute URL of a link as browsers resolve it, or None if it is not a URL."""
     try:
         return urljoin(base_url, as_browsers_read(href))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Serve a real web with nginx: one worker, one server per host, and all it reads and writes in the web's directory."""
+"""Serves a real web with nginx: one worker, one server per host, all files in the web's directory."""
 
 import grp
 import os
@@ -76,7 +76,7 @@ def start(directory: Path | str, port: int | None = None) -> RealWeb:
     """Start nginx in the background with new logs; with a port, move the web to that port first (also its seeds)."""
     web = load(directory)
     if is_running(directory):
-        raise RealWebError(f"the web in {web.directory} is running already")
+        raise RealWebError(f"the web in {web.directory} is already running")
     if port is not None and port != web.port:
         web = replace(web, port=port)
         write_config(web)
@@ -93,13 +93,13 @@ def start(directory: Path | str, port: int | None = None) -> RealWeb:
 
 
 def stop(directory: Path | str) -> None:
-    """Stop the nginx of this directory and wait until it is gone; nothing happens where none runs."""
+    """Stop the nginx of this directory, if it runs, and wait until it has ended."""
     directory = Path(directory).resolve()
     pid = running_pid(directory)
     if pid is None:
         return
     os.kill(pid, signal.SIGTERM)
-    # not only until it has deleted its pid file, which it does before it ends
+    # wait for the process, not for its pid file, which it deletes before it ends
     wait_until(lambda: not is_nginx_of(directory, pid), f"nginx (process {pid}) does not stop")
 
 
@@ -111,12 +111,12 @@ def remove(directory: Path | str) -> None:
 
 
 def is_running(directory: Path | str) -> bool:
-    """Whether the nginx of this directory runs."""
+    """Whether the nginx of this directory is running."""
     return running_pid(Path(directory).resolve()) is not None
 
 
 def running_pid(directory: Path) -> int | None:
-    """The process named by the pid file, or None if it is gone or its number has passed to another program."""
+    """The PID in the pid file, or None if that process has ended or the PID belongs to another program."""
     try:
         pid = int((directory / "nginx.pid").read_text())
     except (FileNotFoundError, ValueError):
@@ -134,7 +134,7 @@ def is_nginx_of(directory: Path, pid: int) -> bool:
 
 
 def wait_until(is_so: Callable[[], bool], complaint: str) -> None:
-    """Wait for nginx to come or to go; it does either within milliseconds."""
+    """Wait for nginx to start or to stop; both take milliseconds."""
     deadline = time.monotonic() + PATIENCE
     while not is_so():
         if time.monotonic() > deadline:
@@ -143,7 +143,7 @@ def wait_until(is_so: Callable[[], bool], complaint: str) -> None:
 
 
 def nginx_program() -> str:
-    """The path of nginx, which lies where only root looks for programs."""
+    """The path of nginx, which may be in a directory that is only in root's PATH."""
     program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
     if program is None:
         raise RealWebError("nginx is not installed")
@@ -161,14 +161,14 @@ def write_config(web: RealWeb) -> None:
 
 
 def user_directive() -> str:
-    """Root's workers would run as nobody, who may not read a directory of root's; other users cannot set it at all."""
+    """Started by root, workers would run as nobody, who cannot read root's directories; other users cannot set it."""
     if os.geteuid() != 0:
         return ""
     return f"user {pwd.getpwuid(os.geteuid()).pw_name} {grp.getgrgid(os.getegid()).gr_name};\n"
 
 
 def server_block(web: RealWeb, host: Host) -> str:
-    """One host: it serves every path itself but those that another host owns."""
+    """The configuration of one host: it serves all paths except those that another host owns."""
     foreign = "".join(
         FOREIGN.format(path=docroot, address=other.address, port=web.port)
         for other in web.hosts

@@ -1,4 +1,4 @@
-"""Set up a real web: download Debian documentation packages, unpack them into one tree, decide which host owns what."""
+"""Sets up a real web: downloads Debian documentation packages, unpacks them into one tree, assigns paths to hosts."""
 
 import gzip
 import os
@@ -12,8 +12,8 @@ from pathlib import Path
 from testbed.real_web.nginx import write_config
 from testbed.real_web.web import INDEX_NAMES, Host, RealWeb, RealWebError, is_html
 
-# On Debian 12: 80 MB to download, 17,000 HTML files, of which 13,900 are reachable from the start pages. Some packages
-# name pages of others, so that hosts link to each other.
+# On Debian 12: 80 MB to download, 17,000 HTML files, 13,900 of them reachable from the start pages. Some packages link
+# to pages of others, so that hosts link to each other.
 DEFAULT_PACKAGES = (
     "apache2-doc",
     "aptitude-doc-en",
@@ -49,18 +49,18 @@ DEFAULT_PACKAGES = (
     "zsh-doc",
 )
 SMALL_PACKAGES = ("diffutils-doc", "libatk1.0-doc", "libgssdp-doc")  # 250 kB, for tests
-# Directories where packages meet: never owned by one, even where only one of the chosen packages has files in it.
+# Directories shared by packages: never owned by one, even if only one of the chosen packages has files there.
 MEETING_PLACES = ("/", "/usr", "/usr/share", "/usr/share/doc", "/usr/share/gtk-doc", "/usr/share/gtk-doc/html")
 
 
 def setup(directory: Path | str, packages: Sequence[str] = DEFAULT_PACKAGES, port: int = 8080) -> RealWeb:
     """Download and unpack the packages into a new directory and write all that ``start`` needs.
 
-    Nothing is installed: the packages' files lie below ``root/`` in the directory.
+    Nothing is installed: the packages' files are below ``root/`` in the directory.
     """
     directory = Path(directory).resolve()
     if (directory / "web.json").exists():
-        raise RealWebError(f"{directory} is set up already; remove it first")
+        raise RealWebError(f"{directory} is already set up; remove it first")
     shipped = unpack(download(packages, directory / "debs"), directory / "root")
     shutil.rmtree(directory / "debs")
     docroots = find_docroots(shipped, directory / "root")
@@ -94,7 +94,7 @@ def unpack(debs: Mapping[str, Path], root: Path) -> dict[str, list[str]]:
 
 
 def confine_links(paths: Iterable[str], root: Path) -> None:
-    """Make links that lead out of the tree, as absolute ones do, lead to the same path inside it."""
+    """Redirect symlinks that point out of the tree, such as absolute ones, to the same path inside it."""
     for path in paths:
         link = root / path.lstrip("/")
         if not link.is_symlink():
@@ -119,7 +119,7 @@ def decompress(paths: Iterable[str], root: Path) -> list[str]:
 def find_docroots(shipped: Mapping[str, Sequence[str]], root: Path) -> dict[str, tuple[str, ...]]:
     """The paths each package owns: the topmost directories with pages in which no other package has a file.
 
-    A link in a directory of several packages is owned by the package that ships it, with all that it leads to.
+    A symlink in a shared directory is owned by the package that ships it, together with its target.
     """
     users = defaultdict(set)
     for package, paths in shipped.items():
@@ -136,7 +136,7 @@ def find_docroots(shipped: Mapping[str, Sequence[str]], root: Path) -> dict[str,
 
 
 def lineage(path: str) -> list[str]:
-    """The path and the directories above it, topmost first, without the meeting places."""
+    """The path and its parent directories, topmost first, without shared directories."""
     ends = [end for end, char in enumerate(path) if char == "/" and end] + [len(path)]
     return [path[:end] for end in ends if path[:end] not in MEETING_PLACES]
 
@@ -155,7 +155,7 @@ def find_index(package: str, paths: Iterable[str]) -> str:
 
 
 def run(command: Sequence[str], cwd: Path) -> str:
-    """What a command prints; a failure carries the end of its complaint."""
+    """The output of a command; on failure, raises RealWebError with the end of its error output."""
     environment = os.environ | {"LC_ALL": "C.UTF-8", "TAR_OPTIONS": "--quoting-style=literal"}
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:

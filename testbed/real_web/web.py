@@ -1,4 +1,4 @@
-"""What a set-up real web is: its directory, its port and its hosts."""
+"""The model of a real web that is set up: directory, port and hosts."""
 
 import json
 import os
@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-# What browsers send as it is, besides letters, digits and _.-~ (a path's ? and % are no delimiters: see encode)
+# Characters that browsers do not encode, besides letters, digits and _.-~ (a path's ? and % are encoded: see encode)
 URL_SAFE = "/!$%&'()*+,:;=@[]|"
 HTML_SUFFIXES = (".html", ".htm", ".shtml")  # nginx's mime.types sends these, in any case, as text/html
 INDEX_NAMES = ("index.html", "index.htm")  # in the order in which nginx tries them
 
 
 class RealWebError(Exception):
-    """A step of the set-up or of the server failed; the message says which and why."""
+    """A step of the set-up or of the server failed; the message has step and reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class RealWeb:
-    """The hosts served from one directory, which holds the files (``root/``) and all that nginx reads and writes."""
+    """The hosts served from one directory, which contains the files (``root/``) and nginx's configuration and logs."""
 
     directory: Path
     port: int
@@ -37,7 +37,7 @@ class RealWeb:
 
     @property
     def root(self) -> Path:
-        """Where the packages are unpacked; a URL's path is a path below it."""
+        """The directory of the unpacked packages; a URL's path is a path below it."""
         return self.directory / "root"
 
     @property
@@ -55,7 +55,7 @@ class RealWeb:
         return f"http://{address}:{self.port}{encode(path)}" + (f"?{query}" if query else "")
 
     def owner(self, path: str) -> Host | None:
-        """The host whose docroot holds this path, or None where the path belongs to nobody."""
+        """The host whose docroot contains this path, or None."""
         ancestors = {path, *(path[:end] for end, char in enumerate(path) if char == "/")}
         return next((host for host in self.hosts if not ancestors.isdisjoint(host.docroots)), None)
 
@@ -67,7 +67,7 @@ class RealWeb:
 
 
 def load(directory: Path | str) -> RealWeb:
-    """The web that ``setup`` left in this directory."""
+    """The web that ``setup`` created in this directory."""
     directory = Path(directory).resolve()
     try:
         web = json.loads((directory / "web.json").read_text())
@@ -78,7 +78,7 @@ def load(directory: Path | str) -> RealWeb:
 
 
 def encode(path: str) -> str:
-    """Percent-encode a decoded path as a browser would; the way back is ``os.fsdecode(unquote_to_bytes(path))``."""
+    """Percent-encode a decoded path like a browser; the inverse is ``os.fsdecode(unquote_to_bytes(path))``."""
     return quote(os.fsencode(path.replace("%", "%25")), safe=URL_SAFE)
 
 

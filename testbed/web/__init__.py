@@ -2,8 +2,8 @@
 
     spec --build_web--> web (pure) --LocalWeb--> sockets --> access log --analysis--> what the crawler did
 
-`WebSpec` says what the web is like; `build_web` draws servers, pages, links, sizes, times and worth from its seed.
-`LocalWeb` serves it in the running event loop, `running_web` in a process of its own; both write an `AccessLog`, and
+`WebSpec` describes the web; `build_web` draws servers, pages, links, sizes, times and worth from its seed.
+`LocalWeb` serves it in the running event loop, `running_web` in a separate process; both write an `AccessLog`, and
 the functions of `analysis` read it. Standard library only; Linux (all of 127.0.0.0/8 is local there).
 """
 

@@ -1,6 +1,6 @@
-"""What an access log proves: connections, politeness, duplicates and the quality collected. Pure functions on records.
+"""Evaluates access logs: connections, politeness, duplicates and the quality collected. Pure functions on records.
 
-Points in time are given in seconds since the first record.
+Times are in seconds since the first record.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Gap(NamedTuple):
-    """What lies between two requests to one server."""
+    """The time between two requests to one server."""
 
     server: str
     seconds: float
@@ -29,20 +29,20 @@ class Gap(NamedTuple):
 
 
 class Violation(NamedTuple):
-    """A gap that is shorter than politeness asks for."""
+    """A gap that is shorter than politeness requires."""
 
     gap: Gap
     required: float
-    """Seconds that it should have lasted."""
+    """Required seconds."""
 
 
 @dataclass(frozen=True)
 class PolitenessRule:
     """How long a server must be left alone, in seconds.
 
-    `request` (Mercator): after each response `factor` times what it took. `session` (Cao 2003): after a connection
-    `factor` times its busy time, from its first request to the end of its last response; within it nothing. Both
-    bounded by min_delay and max_delay. Crawl delays (address -> seconds) hold between any two requests.
+    `request` (Mercator): after each response, `factor` times its duration. `session` (Cao 2003): after a connection,
+    `factor` times its busy time, from its first request to the end of its last response; no wait within it. Both are
+    bounded by min_delay and max_delay. Crawl delays (address -> seconds) apply between any two requests.
     """
 
     mode: str = "request"
@@ -51,7 +51,7 @@ class PolitenessRule:
     max_delay: float = math.inf
     crawl_delays: Mapping[str, float] = field(default_factory=dict)
     counts_robots: bool = True
-    """False: requests for robots.txt are left out, as if they had not been made."""
+    """False: requests for robots.txt are ignored."""
 
     def __post_init__(self) -> None:
         if self.mode not in ("request", "session"):
@@ -69,14 +69,14 @@ def span(records: Iterable[Record]) -> tuple[float, float]:
 
 
 def _connection_steps(records: Iterable[Record]) -> list[tuple[float, int, str]]:
-    """(time, +1 or -1, server) in order; of the same moment the closings first."""
+    """(time, +1 or -1, server) in order of time; at the same time closings come first."""
     return sorted(
         (each.arrival, 1 if each.kind == "open" else -1, each.server) for each in records if each.kind != "request"
     )
 
 
 def max_open_connections(records: Iterable[Record]) -> int:
-    """The most connections that were open at once, to all servers together. O(n log n)."""
+    """Maximum number of open connections, to all servers together. O(n log n)."""
     count = highest = 0
     for _, step, _ in _connection_steps(records):
         count += step
@@ -85,7 +85,7 @@ def max_open_connections(records: Iterable[Record]) -> int:
 
 
 def parallel_connections(records: Iterable[Record]) -> dict[str, int]:
-    """Server -> the most connections to it that were open at once; 1 for a polite crawler. O(n log n)."""
+    """Server -> maximum number of open connections to it; 1 for a polite crawler. O(n log n)."""
     counts: defaultdict[str, int] = defaultdict(int)
     highest: defaultdict[str, int] = defaultdict(int)
     for _, step, server in _connection_steps(records):
@@ -97,7 +97,7 @@ def parallel_connections(records: Iterable[Record]) -> dict[str, int]:
 def gaps(records: Iterable[Record]) -> list[Gap]:
     """Every gap between a request and the one before it on the same server, by arrival. O(n log n).
 
-    "Before" is the request whose response ended last among those that arrived earlier.
+    "The one before" is the request whose response ended last among those that arrived earlier.
     """
     latest: dict[str, Record] = {}
     found = []
@@ -111,7 +111,7 @@ def gaps(records: Iterable[Record]) -> list[Gap]:
 
 
 def politeness_violations(records: Iterable[Record], rule: PolitenessRule, tolerance: float = 0.0) -> list[Violation]:
-    """Every gap that is shorter than the rule asks for by more than `tolerance` seconds. O(n log n)."""
+    """Every gap that is shorter than the rule requires by more than `tolerance` seconds. O(n log n)."""
     counted = [each for each in records if rule.counts_robots or "robots" not in each.note.split(",")]
     busy = _busy_times(counted)
     found = []
@@ -138,7 +138,7 @@ def _busy_times(records: Iterable[Record]) -> dict[int, float]:
 
 
 def busy_share(records: Sequence[Record], sessions: int, until: float) -> float:
-    """Mean number of open connections from the first record until then, divided by `sessions`. O(n log n)."""
+    """Mean number of open connections from the first record to `until`, divided by `sessions`. O(n log n)."""
     start, _ = span(records)
     area, count, now = 0.0, 0, 0.0
     for moment, step, _ in _connection_steps(records):
@@ -149,7 +149,7 @@ def busy_share(records: Sequence[Record], sessions: int, until: float) -> float:
 
 
 def first_fetches(records: Iterable[Record]) -> list[Record]:
-    """The first complete 200 of each page, by its end. O(n log n)."""
+    """The first complete 200 of each page, ordered by end. O(n log n)."""
     seen = set()
     found = []
     for each in sorted(records, key=lambda each: each.end):
@@ -160,7 +160,7 @@ def first_fetches(records: Iterable[Record]) -> list[Record]:
 
 
 def fetches(records: Iterable[Record]) -> list[Record]:
-    """Every complete 200 of a page, repeated ones included, in the order of the log. O(n)."""
+    """Every complete 200 of a page, including repeated ones, in the order of the log. O(n)."""
     return [each for each in records if _is_fetch(each)]
 
 
@@ -178,7 +178,7 @@ def duplicates(records: Iterable[Record]) -> dict[tuple[str, str], int]:
 
 
 def into_traps(records: Iterable[Record]) -> list[Record]:
-    """The answered requests for what a trap made up, and for pages that had been served with 200 before. O(n log n)."""
+    """Answered requests for pages generated by traps, and for pages served with 200 before. O(n log n)."""
     seen = set()
     found = []
     for each in requests_of(records):
@@ -190,14 +190,14 @@ def into_traps(records: Iterable[Record]) -> list[Record]:
 
 
 def page_numbers(records: Iterable[Record], web: Web) -> list[int]:
-    """The pages of the web behind these records. Raises `KeyError` where the log is of another web."""
+    """The pages of the web in these records. Raises `KeyError` if the log is of another web."""
     return [web.pages_by_path[web.servers_by_address[each.server]][each.page] for each in records]
 
 
 def quality_over_time(records: Sequence[Record], web: Web) -> list[tuple[float, float]]:
-    """(time, share of the quality of all expected pages fetched by then), a point per page. O(n log n).
+    """(time, share of the quality of all expected pages fetched so far), a point per page. O(n log n).
 
-    Only the first 200 of a page counts, and only of pages that a crawl may fetch.
+    Counts only the first 200 of a page, and only pages that a crawl may fetch.
     """
     start, _ = span(records)
     expected = set(web.expected)
@@ -213,7 +213,7 @@ def quality_over_time(records: Sequence[Record], web: Web) -> list[tuple[float, 
 
 
 def value_at(curve: Iterable[tuple[float, float]], time: float) -> float:
-    """The height of a curve of rising steps at a time; 0 before its first. O(n)."""
+    """The height of a rising step curve at a time; 0 before its first step. O(n)."""
     return max((height for moment, height in curve if moment <= time), default=0.0)
 
 
@@ -246,7 +246,7 @@ def report(records: Sequence[Record], web: Web | None = None, sessions: int = 0)
 
 
 def _pages_line(records: Sequence[Record], web: Web | None) -> str:
-    """How many pages were fetched, missed and fetched again."""
+    """Numbers of pages fetched, missed and fetched again."""
     fetched = first_fetches(records)
     again = len(duplicates(records))
     if web is None:
@@ -259,7 +259,7 @@ def _pages_line(records: Sequence[Record], web: Web | None) -> str:
 
 
 def _connection_lines(records: Sequence[Record], requests: Sequence[Record]) -> list[str]:
-    """Servers and connections."""
+    """Lines about servers and connections."""
     servers = {each.server for each in requests}
     opened = sum(each.kind == "open" for each in records)
     parallel = max(parallel_connections(records).values(), default=0)
@@ -273,7 +273,7 @@ def _connection_lines(records: Sequence[Record], requests: Sequence[Record]) -> 
 
 
 def _gap_line(records: Sequence[Record]) -> str:
-    """The shortest rest that a server got."""
+    """The smallest gap at any server."""
     found = gaps(records)
     if not found:
         return "smallest gap none"
@@ -282,10 +282,10 @@ def _gap_line(records: Sequence[Record]) -> str:
 
 
 def _notes(requests: Sequence[Record]) -> list[str]:
-    """All notes but the usual ones."""
+    """All notes except the usual ones."""
     return [note for each in requests for note in each.note.split(",") if note not in USUAL_NOTES]
 
 
 def _counts(counter: Counter[int] | Counter[str]) -> str:
-    """'200: 1,234, 404: 5' in falling order."""
+    """'200: 1,234, 404: 5' in descending order."""
     return ", ".join(f"{key}: {count:,}" for key, count in counter.most_common())

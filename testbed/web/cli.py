@@ -1,4 +1,4 @@
-"""The command line: serve a web until told to stop, or report what a log shows."""
+"""The command line: serves a web until stopped, or reports on a log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN_VIOLATIONS = 5
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; gives the exit code: 0, 1 where the report finds violations, 2 on bad arguments."""
+    """Run a command; returns the exit code: 0, 1 if the report finds violations, 2 for invalid arguments."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     command: Callable[[argparse.Namespace], int] = arguments.command
@@ -38,32 +38,32 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """The commands and their options; those of a web come from the fields of `WebSpec`."""
+    """The commands and their options; a web's options come from the fields of `WebSpec`."""
     parser = argparse.ArgumentParser(prog="local_web.py", description="An emulated web on loopback addresses.")
     commands = parser.add_subparsers(required=True)
     serve = commands.add_parser("serve", help="serve a web until SIGTERM or SIGINT, then print the report")
     serve.set_defaults(command=_serve)
-    serve.add_argument("--spec", metavar="JSON", help="a complete spec; other options of the web go before it")
-    serve.add_argument("--log", metavar="FILE", help="write the access log here")
-    serve.add_argument("--scores", metavar="FILE", help="write URL<TAB>quality of every page here")
+    serve.add_argument("--spec", metavar="JSON", help="a complete spec; other options of the web override it")
+    serve.add_argument("--log", metavar="FILE", help="write the access log to FILE")
+    serve.add_argument("--scores", metavar="FILE", help="write URL<TAB>quality of every page to FILE")
     serve.add_argument("--quiet", action="store_true", help="no report at the end")
     serve.add_argument("--until-eof", action="store_true", help="also stop at the end of standard input")
     _add_spec_options(serve.add_argument_group("the web"))
-    shows = commands.add_parser("report", help="report what the log of a served web shows")
+    shows = commands.add_parser("report", help="print a report on the log of a served web")
     shows.set_defaults(command=_report)
     shows.add_argument("--log", metavar="FILE", required=True, help="log written by serve --log")
     shows.add_argument("--sessions", type=int, default=0, help="connections that the crawl could open")
     shows.add_argument("--politeness", choices=("request", "session"), help="count violations of this rule")
-    shows.add_argument("--factor", type=float, default=10.0, help="wait in units of the time taken (10)")
+    shows.add_argument("--factor", type=float, default=10.0, help="wait, as a multiple of the time taken (10)")
     shows.add_argument("--min-delay", type=float, default=0.0, help="shortest wait in seconds")
     shows.add_argument("--max-delay", type=float, default=math.inf, help="longest wait in seconds")
-    shows.add_argument("--tolerance", type=float, default=0.0, help="seconds that a wait may fall short")
-    shows.add_argument("--skip-robots", action="store_true", help="leave out requests for robots.txt")
+    shows.add_argument("--tolerance", type=float, default=0.0, help="tolerated shortfall of a wait in seconds")
+    shows.add_argument("--skip-robots", action="store_true", help="ignore requests for robots.txt")
     return parser
 
 
 def _add_spec_options(group: argparse._ArgumentGroup) -> None:
-    """An option per field of a spec, absent unless given."""
+    """Add an option per field of a spec, without default."""
     for each in fields(WebSpec):
         option = "--" + each.name.replace("_", "-")
         text = f"{each.metadata['help']} ({each.default})".replace("%", "%%")
@@ -75,17 +75,17 @@ def _add_spec_options(group: argparse._ArgumentGroup) -> None:
 
 
 def _spec(arguments: argparse.Namespace) -> WebSpec:
-    """The spec in --spec, with the fields replaced that have options of their own."""
+    """The spec in --spec, with fields overridden by their options."""
     given = vars(arguments)
     changes = {each.name: given[each.name] for each in fields(WebSpec) if each.name in given}
     return replace(WebSpec.from_json(arguments.spec or "{}"), **changes)
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    """Serve the web; with a log file the records are not kept in memory but read back at the end."""
+    """Serve the web; with a log file, records are not kept in memory but read back at the end."""
     keep = 0 if arguments.log or arguments.quiet else None
     local = LocalWeb(build_web(_spec(arguments)), log_path=arguments.log, keep=keep)
-    gc.freeze()  # the web never changes: spare the collector from walking it
+    gc.freeze()  # the web never changes: exclude it from garbage collection
     asyncio.run(_run(local, arguments))
     if not arguments.quiet:
         records = read_log(arguments.log) if arguments.log else list(local.log.records)
@@ -94,7 +94,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 async def _run(local: LocalWeb, arguments: argparse.Namespace) -> None:
-    """Start, say so in one line of JSON, and stop when told."""
+    """Start, print a line of JSON when ready, and stop on a signal."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -112,13 +112,13 @@ async def _run(local: LocalWeb, arguments: argparse.Namespace) -> None:
 
 
 def _flush(local: LocalWeb) -> None:
-    """Write the log to its file and say so (SIGUSR1)."""
+    """Flush the log to its file and print a line of JSON (SIGUSR1)."""
     local.log.flush()
     print(json.dumps({"flushed": True}), flush=True)
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    """Print the report of a log, and the violations of a rule where one is named."""
+    """Print the report of a log, and the violations of a rule if one is given."""
     spec, port = read_spec(arguments.log)
     web = build_web(spec).at(port)
     records = read_log(arguments.log)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .live import LiveServer
     from .register import Register
 
-TCP_ESTABLISHED = 1  # first byte of Linux' struct tcp_info
+TCP_ESTABLISHED = 1  # first byte of Linux's struct tcp_info
 
 
 class _Taken(NamedTuple):
@@ -37,7 +37,7 @@ class _Taken(NamedTuple):
 
 
 class Connection(asyncio.Protocol):
-    """Reads requests, answers them one after another, each after its delay, and closes as its server does."""
+    """Reads requests, answers them in order, each after its delay, and closes the connection by its server's rules."""
 
     def __init__(self, live: LiveServer, register: Register) -> None:
         self._live = live
@@ -45,7 +45,7 @@ class Connection(asyncio.Protocol):
         self.address = live.server.address
         self.number = 0
         self.requests = 0
-        """Requests taken up so far."""
+        """Requests started so far."""
         self.reason = "client"
         """Who ended the connection."""
         self._buffer = bytearray()
@@ -53,16 +53,18 @@ class Connection(asyncio.Protocol):
         self._waiting: deque[_Taken] = deque()
         self._taken: tuple[_Taken, Answer] | None = None
         self._written: tuple[int, bool] | None = None
-        """Bytes of the response under way, and whether the connection ends with it."""
+        """Bytes of the current response, and whether the connection ends with it."""
         self._is_paused = False
         self._timer: asyncio.TimerHandle | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._idle_since = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Enter the register and start the idle time-out."""
+        """Register the connection and start the idle time-out."""
         self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(high=0)  # so that resume_writing tells when all has been written
+        self._transport.set_write_buffer_limits(
+            high=0
+        )  # so that resume_writing is called when everything has been written
         self._loop = asyncio.get_running_loop()
         self.number = self._register.open(self)
         self._idle_since = self._loop.time()
@@ -76,7 +78,7 @@ class Connection(asyncio.Protocol):
         return state[0] != TCP_ESTABLISHED
 
     def data_received(self, data: bytes) -> None:
-        """Read what is complete and take up the first, unless one is under way."""
+        """Read complete requests and start the first, unless one is in progress."""
         now = time.monotonic()
         self._buffer += data
         try:
@@ -87,7 +89,7 @@ class Connection(asyncio.Protocol):
         self._take_up()
 
     def _read_requests(self, now: float) -> None:
-        """Move complete requests from the buffer to those waiting."""
+        """Move complete requests from the buffer to the queue."""
         buffer = self._buffer
         while buffer:
             if self._line_at is None and END_OF_LINE in buffer:
@@ -106,7 +108,7 @@ class Connection(asyncio.Protocol):
             self._line_at = None
 
     def _take_up(self) -> None:
-        """Answer the waiting requests until one has to be waited for."""
+        """Answer queued requests until one has a delay."""
         while self._waiting and self._taken is None and not self._transport.is_closing():
             taken = self._waiting.popleft()
             self.requests += 1
@@ -119,13 +121,13 @@ class Connection(asyncio.Protocol):
                 self._respond(taken.request, given)
 
     def _answer_late(self) -> None:
-        """The delay of the request under way is over."""
+        """The delay of the current request is over."""
         assert self._taken is not None
         self._respond(self._taken[0].request, self._taken[1])
         self._take_up()
 
     def _respond(self, request: Request, given: Answer) -> None:
-        """Write the response; finish at once where the kernel takes all of it."""
+        """Write the response; finish immediately if the kernel accepts all of it."""
         server, spec = self._live.server, self._live.spec
         at_limit = self.requests >= server.keep_alive_limit
         is_silent = at_limit and server.closes_silently and server.keep_alive_limit > 1 and not request.wants_close
@@ -142,7 +144,7 @@ class Connection(asyncio.Protocol):
             self._finish(now)
 
     def _finish(self, now: float) -> None:
-        """Log the request whose response has been written, and close where it was the last."""
+        """Log the request whose response has been written; close the connection if it was the last."""
         assert self._written is not None
         size, is_last = self._written
         self._log(size, now)
@@ -151,18 +153,18 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def pause_writing(self) -> None:
-        """The kernel did not take all of the response."""
+        """The kernel did not accept the whole response."""
         self._is_paused = True
 
     def resume_writing(self) -> None:
-        """The kernel has taken the rest."""
+        """The kernel has accepted the rest."""
         self._is_paused = False
         if self._written is not None:
             self._finish(time.monotonic())
             self._take_up()
 
     def _log(self, size: int, now: float, note: str = "") -> None:
-        """Log the request under way and forget it."""
+        """Log the current request and clear it."""
         assert self._taken is not None
         (arrival, request), given = self._taken
         status = given.status if size else 0
@@ -185,7 +187,7 @@ class Connection(asyncio.Protocol):
         )
 
     def _check_idle(self) -> None:
-        """Close after the time-out, or look again when it would be over."""
+        """Close after the time-out, or schedule the next check."""
         timeout = self._live.spec.idle_timeout
         now = self._loop.time()
         since = now if self._taken is not None else self._idle_since
@@ -195,13 +197,13 @@ class Connection(asyncio.Protocol):
             self._idle_timer = self._loop.call_at(since + timeout, self._check_idle)
 
     def end(self, reason: str) -> None:
-        """Close the connection from the server's side, at once."""
+        """Close the connection from the server's side, immediately."""
         if not self.is_gone():
             self.reason = reason
         self._transport.abort()
 
     def strike(self) -> None:
-        """Log what the client did not wait for, and the end of the connection; nothing the second time."""
+        """Log the unanswered requests and the end of the connection; a second call has no effect."""
         if self._timer is not None:
             self._timer.cancel()
         now = time.monotonic()
@@ -215,7 +217,7 @@ class Connection(asyncio.Protocol):
         self._register.close(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Either side has closed."""
+        """Called by asyncio when either side has closed."""
         if self._idle_timer is not None:
             self._idle_timer.cancel()
         self.strike()

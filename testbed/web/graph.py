@@ -1,8 +1,8 @@
-"""The pages of a web and the links between them: what kind each page is, where it leads, what can be reached.
+"""The pages of a web and the links between them: kinds of pages, links, redirects, reachability, worth.
 
-A page is a number; the pages of a server follow each other, its home page first. Links have power-law popularity:
-between servers by a rank dealt at random, inside a server by page number (low numbers are popular). A page's worth is
-its PageRank, or dealt at random by Zipf's law.
+A page is a number; the pages of a server are consecutive, its home page first. Links have power-law popularity: between
+servers by a random rank, inside a server by page number (low numbers are popular). A page's worth is its PageRank, or
+drawn at random by Zipf's law.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 PLAIN, PRIVATE, NOT_FOUND, SERVER_ERROR, MOVED = range(5)
 
-MENU = 3  # pages that every page of a server links to, beside the home page
+MENU = 3  # pages that every page of a server links to, besides the home page
 BRANCHES = 4  # pages below each page, in the tree that its server's pages form
-# These three give the top 1 % and 10 % of the pages about 19 and 51 % of the PageRank (15 links a page).
+# With these three, the top 1% and 10% of the pages have about 19% and 51% of the PageRank (15 links per page).
 SERVER_POPULARITY = 0.75  # servers are linked to in proportion to rank^-0.75
 PAGE_SKEW = 4.0  # page number ~ u^4 of the server's pages, so in-links ~ rank^-(3/4)
-HOME_SHARE = 0.3  # of the links that enter a server
-PRIVATE_SHARE = 0.2  # of the pages of a server that disallows /private/
+HOME_SHARE = 0.3  # share of the links that enter a server
+PRIVATE_SHARE = 0.2  # share of the pages on a server that disallows /private/
 
 Links = list[list[int]]
 
@@ -65,7 +65,7 @@ def draw_redirects(spec: WebSpec, servers: Sequence[Server], kinds: bytes) -> di
 
 
 def draw_links(spec: WebSpec, servers: Sequence[Server], kinds: bytes, redirects: dict[int, int]) -> Links:
-    """The links of each page in document order, each once; a redirect counts as its only link. O(links)."""
+    """The links of each page in document order, without repetition; a redirect is its page's only link. O(links)."""
     rng = Random(f"{spec.seed}/links")
     ranks = list(range(1, len(servers) + 1))
     rng.shuffle(ranks)
@@ -112,7 +112,7 @@ def _remote_links(rng: Random, chosen: Iterable[Server]) -> list[int]:
 
 
 class Reach:
-    """Which pages a crawl from the seeds can get to by way of pages that it may fetch. O(links) in all."""
+    """The pages that a crawl from the seeds can reach through pages that it may fetch. O(links) in total."""
 
     def __init__(self, servers: Sequence[Server], kinds: bytes, links: Links) -> None:
         self._links = links
@@ -122,11 +122,11 @@ class Reach:
                 self._is_open[server.first_page : server.page_range.stop] = bytes(server.page_count)
         self.reached = bytearray(len(kinds))
         self.sources: list[int] = []
-        """Pages reached that have links of their own to follow and show, in the order of a breadth-first walk."""
+        """Reached pages that show links, in breadth-first order."""
         self._kinds = kinds
 
     def spread(self, pages: Iterable[int]) -> None:
-        """Go on from these pages to all that can be reached."""
+        """Add all pages reachable from these pages."""
         queue = deque(pages)
         while queue:
             page = queue.popleft()
@@ -144,7 +144,7 @@ class Reach:
 
 
 def connect_unreached(spec: WebSpec, servers: Sequence[Server], reach: Reach, links: Links) -> None:
-    """Add links until every page can be reached, but for inner pages of dead servers. O(pages)."""
+    """Add links until every page can be reached, except inner pages of dead servers. O(pages)."""
     rng = Random(f"{spec.seed}/connect")
     for server in servers:
         home = server.first_page
@@ -168,7 +168,7 @@ CONVERGED = 1e-5  # sum of changes; 50 to 60 rounds
 def pagerank(links: Sequence[Sequence[int]]) -> list[float]:
     """PageRank of each page by power iteration; sums to 1. O(rounds * links).
 
-    A page without links gives its rank to all pages alike.
+    A page without links distributes its rank evenly over all pages.
     """
     count = len(links)
     inlinks: list[list[int]] = [[] for _ in range(count)]
@@ -190,7 +190,7 @@ def pagerank(links: Sequence[Sequence[int]]) -> list[float]:
 
 
 def zipf(count: int, seed: int) -> list[float]:
-    """1/rank (a = 1), scaled to sum to 1 and dealt to the pages at random."""
+    """1/rank (a = 1), scaled to sum to 1 and assigned to the pages at random."""
     values = [1 / rank for rank in range(1, count + 1)]
     total = sum(values)
     Random(f"{seed}/zipf").shuffle(values)

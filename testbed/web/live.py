@@ -1,4 +1,4 @@
-"""What one emulated server remembers while it runs: its visits, and whom it told by 429 to come back later."""
+"""The state of one emulated server at run time: its number of visits, and its throttle (429)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Refusal(NamedTuple):
     retry_after: str
     """Value of the Retry-After header."""
     is_violation: bool
-    """The client had been told to wait longer."""
+    """An earlier Retry-After told the client to wait longer."""
 
 
 class Throttle:
-    """A window that the first request opens; until it ends every request is refused, and afterwards none.
+    """A window opened by the first request; until it ends every request is refused, afterwards none.
 
     `how` is 'seconds' or 'date', the form of Retry-After; a date rounds the window up to a whole second. A client that
-    starts to wait when it has received the 429 and waits as long as told never comes too early.
+    waits for the stated time after it has received the 429 is never too early.
     """
 
     def __init__(self, how: str, seconds: int) -> None:
@@ -52,12 +52,12 @@ class Throttle:
         return Refusal(self._date or str(math.ceil(self._ends_at - now)), is_violation=True)
 
     def is_closed(self, now: float) -> bool:
-        """Whether a request at `now` falls into the window; False before the first request."""
+        """Whether a request at `now` is in the window; False before the first request."""
         return self._ends_at is not None and now < self._ends_at
 
 
 class LiveServer:
-    """A server of the web, its visits counted and its throttle, where it has one, running."""
+    """A running server of the web, with its count of visits and its throttle, if any."""
 
     def __init__(self, web: Web, server: Server) -> None:
         self.server = server
@@ -67,7 +67,7 @@ class LiveServer:
         self._throttle = Throttle(server.throttle, web.spec.retry_after) if server.throttle else None
 
     def answer(self, request: Request, now: float) -> Answer:
-        """The answer to a request that is taken up at `now`."""
+        """The answer to a request that starts at `now`."""
         if request is MALFORMED:
             return Answer(400, "", b"", 0.0, note="malformed")
         if request.method not in ("GET", "HEAD"):
@@ -77,7 +77,7 @@ class LiveServer:
         return given if self._throttle is None else self._throttled(self._throttle, given, now)
 
     def _throttled(self, throttle: Throttle, given: Answer, now: float) -> Answer:
-        """The answer, or a 429 in its place. robots.txt is always answered, but it too may come too early."""
+        """The answer, or a 429 instead. robots.txt is always answered, but also noted if it was requested too early."""
         if given.note == "robots":
             return given._replace(note="robots,retry-after") if throttle.is_closed(now) else given
         refusal = throttle.refuse(now, time.time())

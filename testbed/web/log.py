@@ -1,9 +1,10 @@
 """The log of the emulated web: one record per request and per opened or closed connection.
 
-All times are `time.monotonic()` of the server's process, in seconds. A request's arrival is taken when the server has
-read its request line, its end just before the last of its response is handed to the kernel. Both lie inside what the
-client measures, so that a client that keeps its promises is never accused: the gaps seen here are at least as long as
-the client's waits, the durations at most as long as the client's fetches. (The price: a lagging server misses some.)
+All times are `time.monotonic()` of the server's process, in seconds. A request's arrival is recorded when the server
+has read its request line, its end just before the last of its response is passed to the kernel. Both are inside the
+interval measured by the client, so that a polite client never appears to violate politeness: gaps in the log are at
+least as long as the client's waits, durations at most as long as the client's fetches. (The drawback: a lagging server
+misses some violations.)
 
 A file is tab-separated: a comment line with the spec and port in JSON, a line of column names, a line per record.
 """
@@ -29,21 +30,21 @@ class Record(NamedTuple):
     server: str
     """Address of the server."""
     connection: int
-    """Number of the connection, counted over all servers."""
+    """Number of the connection, unique over all servers."""
     number: int
-    """Of a request: the n-th on its connection. Of a close: the requests that the connection has carried."""
+    """Of a request: its number on the connection. Of a close: the connection's number of requests."""
     arrival: float
-    """Of a request: its request line was complete. Of an open or close: when it happened."""
+    """Of a request: when its request line was complete. Of an open or close: when it happened."""
     end: float
-    """Of a request: the last byte of its response was written. Else the same as arrival."""
+    """Of a request: when the last byte of its response was written. Otherwise the same as arrival."""
     status: int
-    """HTTP status; 0 where no response was sent, and for open and close."""
+    """HTTP status; 0 if no response was sent, and for open and close."""
     size: int
     """Bytes written, headers included."""
     target: str
-    """The request target as it was sent."""
+    """The request target as sent."""
     page: str
-    """Path of the page that it means, session id dropped; empty for robots.txt, traps and unknown paths."""
+    """Path of its page, without session id; empty for robots.txt, traps and unknown paths."""
     note: str
     """Comma-separated. Of a request: robots, trap, unknown, disallowed (fetched in spite of robots.txt), throttled
     (429), retry-after (sent before Retry-After allows), aborted (the connection ended first), method, malformed.
@@ -51,7 +52,7 @@ class Record(NamedTuple):
 
 
 class AccessLog:
-    """Collects records in memory (`keep`: the newest so many; None: all), and in a file where it has a path."""
+    """Collects records in memory (the newest `keep`; None: all), and in a file if it has a path."""
 
     def __init__(self, path: str | Path | None = None, keep: int | None = None) -> None:
         self.records: deque[Record] = deque(maxlen=keep)
@@ -59,7 +60,7 @@ class AccessLog:
         self._file: TextIO | None = None
 
     def open(self, spec: WebSpec, port: int) -> None:
-        """Start the file, over an older one; nothing where the log has no path."""
+        """Create the file, replacing an older one; no effect if the log has no path."""
         if self._path is not None:
             self._file = self._path.open("w", encoding="latin-1", newline="\n")
             described = json.dumps({"spec": json.loads(spec.to_json()), "port": port})
@@ -73,12 +74,12 @@ class AccessLog:
             self._file.write(format_record(record))
 
     def flush(self) -> None:
-        """Hand to the kernel what has been written so far."""
+        """Pass the records written so far to the kernel."""
         if self._file is not None:
             self._file.flush()
 
     def close(self) -> None:
-        """Finish the file; the records in memory stay."""
+        """Close the file; the records in memory stay."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -113,7 +114,7 @@ def parse_record(line: str) -> Record:
 
 
 def read_log(path: str | Path) -> list[Record]:
-    """All complete records of a log file, in the order written; a line cut off by a killed server is left out."""
+    """All complete records of a log file, in the order written; ignores a line cut off by a killed server."""
     with Path(path).open(encoding="latin-1", newline="\n") as file:
         _described(file.readline(), path)
         file.readline()
@@ -121,7 +122,7 @@ def read_log(path: str | Path) -> list[Record]:
 
 
 def read_spec(path: str | Path) -> tuple[WebSpec, int]:
-    """The spec and port of the web that wrote a log file. Raises `ValueError` where it is no such file."""
+    """The spec and port of the web that wrote a log file. Raises `ValueError` for another file."""
     with Path(path).open(encoding="latin-1", newline="\n") as file:
         return _described(file.readline(), path)
 

@@ -1,4 +1,4 @@
-"""What a server answers: the HTML of its pages, made on the fly, its robots.txt, redirects, errors and traps."""
+"""The responses of servers: HTML pages generated on request, robots.txt, redirects, errors and traps."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ DAY = 86_400
 
 
 class Answer(NamedTuple):
-    """A response before it is put on the wire."""
+    """A response before it is encoded."""
 
     status: int
     headers: str
-    """Header lines of its own, each with its line end."""
+    """Its specific header lines, each with a line end."""
     body: bytes
     delay: float
     """Response time in seconds."""
     page: str = ""
-    """Path of the page of the model that was asked for; empty for all else."""
+    """Path of the requested page of the model; otherwise empty."""
     note: str = ""
-    """What else was asked for ('robots', 'trap', 'unknown'), or what was wrong ('disallowed')."""
+    """Kind of another request ('robots', 'trap', 'unknown'), or violation ('disallowed')."""
 
 
 @lru_cache(maxsize=1)
 def _filler() -> bytes:
-    """Words without markup, the same in every process, long enough to cut pages from."""
+    """Words without markup, the same in every process; pages are cut from it."""
     rng = Random("filler")
     words = ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 4))) for _ in range(2000)]
     text = " ".join(rng.choices(words, k=FILLER_BYTES // 3))
@@ -53,7 +53,7 @@ def _http_date(day: int) -> str:
 
 
 def answer(web: Web, server: Server, target: str, visit: int) -> Answer:
-    """What the server answers to a request target on its `visit`-th response. O(links + bytes of the page)."""
+    """The server's answer to a request target in its `visit`-th response. O(links + bytes of the page)."""
     if target == "/robots.txt":
         return _robots(server)
     page = web.find(server.index, target)
@@ -77,7 +77,7 @@ def answer(web: Web, server: Server, target: str, visit: int) -> Answer:
 
 
 def _robots(server: Server) -> Answer:
-    """The server's robots.txt, or 404 where it has none."""
+    """The server's robots.txt, or 404 if it has none."""
     if server.robots is None:
         return Answer(404, TEXT, b"Not found\n", server.response_time, note="robots")
     return Answer(200, TEXT, server.robots.encode(), server.response_time, note="robots")
@@ -90,7 +90,7 @@ def _small_page(title: str, urls: list[str]) -> bytes:
 
 
 def render(web: Web, server: Server, page: int, visit: int) -> bytes:
-    """The HTML of a page: its links, and filler up to its size. Deterministic but for session ids."""
+    """The HTML of a page: its links, and filler up to its size. Deterministic except for session ids."""
     hrefs = _hrefs(web, server, page, visit)
     title = f"Page {page - server.first_page} of server {server.index}"
     head = (
@@ -105,7 +105,7 @@ def render(web: Web, server: Server, page: int, visit: int) -> bytes:
 
 
 def _hrefs(web: Web, server: Server, page: int, visit: int) -> list[str]:
-    """The page's links as they are written: paths on its own server, URLs elsewhere, its server's trap last."""
+    """The page's links as written: paths on its own server, URLs on others, the trap of its server last."""
     paths, server_of, own = web.paths, web.server_of, server.index
     session = session_id(server, visit) if server.trap in WITH_IDS else ""
     hrefs = [paths[target] + session if server_of[target] == own else web.url(target) for target in web.links(page)]

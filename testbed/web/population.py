@@ -1,4 +1,4 @@
-"""The servers of a web: addresses, sizes, speed, connections and manners, drawn from a spec."""
+"""The servers of a web: addresses, sizes, speed, connections and special behaviour, drawn from a spec."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 PRIVATE = "/private/"
 SESSION_FORMS = (";jsessionid=", "?PHPSESSID=", "?sid=")
 VISIT_FORM = "?visit="
-SLOW_SMALL_SHARE = 0.2  # of the servers, the slowest, that get the smallest sizes
+SLOW_SMALL_SHARE = 0.2  # share of the servers, the slowest, that get the smallest sizes
 #: Shares of the servers with 1 and with 100 requests per connection (Cao 2003); the rest: 2 to 50.
 SINGLE_SHARE, HUNDRED_SHARE = 0.24, 0.66
 
 
 @dataclass(frozen=True)
 class Server:
-    """What one server is like and how it behaves; times in seconds."""
+    """The properties of one server; times in seconds."""
 
     index: int
     address: str
     first_page: int
-    """Number of its home page; its other pages follow."""
+    """Number of its home page; its other pages have the next numbers."""
     page_count: int
     response_time: float
     """Median time of a response, already scaled."""
     connect_cost: float
-    """Added to the first response of each connection: a loopback handshake cannot be slowed down from user space."""
+    """Added to the first response of each connection, because a loopback handshake cannot be slowed down."""
     keep_alive_limit: int
     """Requests that one connection may carry."""
     closes_silently: bool
@@ -44,11 +44,11 @@ class Server:
     """0: none."""
     is_dead: bool
     throttle: str
-    """How it says Retry-After: 'seconds', 'date', or '' for a server that never answers 429."""
+    """The form of Retry-After: 'seconds', 'date', or '' for a server that never answers 429."""
     trap: str
     """'calendar', 'diary', 'session', 'visit', 'repeat' or ''."""
     session_form: str
-    """How a session id is attached to its links, where its trap is 'session' or 'visit'."""
+    """How a session id is attached to its links, if its trap is 'session' or 'visit'."""
 
     @property
     def page_range(self) -> range:
@@ -58,7 +58,7 @@ class Server:
 
 @dataclass(frozen=True)
 class _Manners:
-    """Which servers, by index, have which manners."""
+    """Indexes of the servers with special behaviour."""
 
     silent: frozenset[int]
     private: frozenset[int]
@@ -101,14 +101,14 @@ def draw_servers(spec: WebSpec) -> tuple[Server, ...]:
 
 
 def _sizes(servers: int, pages: int, exponent: float) -> list[int]:
-    """Pages per server in falling order: one each, the rest in proportion to rank^-exponent; they sum to `pages`."""
+    """Pages per server, descending: one each, the rest in proportion to rank^-exponent; they sum to `pages`."""
     weights = list(accumulate((rank + 1) ** -exponent for rank in range(servers)))
     bounds = [0, *(round((pages - servers) * weight / weights[-1]) for weight in weights)]
     return [1 + bounds[i + 1] - bounds[i] for i in range(servers)]
 
 
 def _assign_sizes(spec: WebSpec, medians: list[float]) -> list[int]:
-    """Sizes by server: the slowest servers get the smallest, the others any."""
+    """Sizes by server: the slowest servers get the smallest, the others random ones."""
     sizes = _sizes(spec.servers, spec.pages, spec.size_exponent)
     slow = round(SLOW_SMALL_SHARE * spec.servers)
     by_speed = sorted(range(spec.servers), key=medians.__getitem__)
@@ -132,7 +132,7 @@ def _draw_limits(spec: WebSpec) -> list[int]:
 
 
 def _draw_manners(spec: WebSpec) -> _Manners:
-    """Who closes silently, has rules, is dead, throttles or traps; each choice from a stream of its own."""
+    """Choose servers that close silently, have rules, are dead, throttle or trap; each from its own random stream."""
     everyone = range(spec.servers)
     private = _choose(spec, "private", everyone, spec.robots_disallow_share)
     delayed = _choose(spec, "delayed", everyone, spec.crawl_delay_share)
@@ -151,7 +151,7 @@ def _draw_manners(spec: WebSpec) -> _Manners:
 
 
 def _choose(spec: WebSpec, stream: str, candidates: Iterable[int], share: float) -> frozenset[int]:
-    """Exactly that share (rounded) of the candidates."""
+    """Exactly this share (rounded) of the candidates."""
     pool = list(candidates)
     count = min(len(pool), round(share * len(pool)))
     return frozenset(Random(f"{spec.seed}/{stream}").sample(pool, count))
@@ -168,7 +168,7 @@ def _draw_traps(spec: WebSpec) -> dict[int, str]:
 
 
 def _robots_text(spec: WebSpec, index: int, manners: _Manners) -> str | None:
-    """The robots.txt of a server, or None where it has none."""
+    """The robots.txt of a server, or None."""
     if index in manners.without_robots:
         return None
     disallowed = PRIVATE if index in manners.private else ""

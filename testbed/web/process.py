@@ -1,4 +1,4 @@
-"""The emulated web in a process of its own, as a context manager for tests and benches."""
+"""The emulated web in a separate process, as a context manager for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "local_web.py"
 
 @dataclass
 class RunningWeb:
-    """A web that another process serves."""
+    """A web served by another process."""
 
     web: Web
-    """Built here as well, with the port in its URLs."""
+    """The same web, also built in this process, with the port in its URLs."""
     port: int
     seeds: list[str]
     log_path: Path
@@ -38,7 +38,7 @@ class RunningWeb:
     _kept: list[Record] | None = field(default=None, repr=False)
 
     def records(self) -> list[Record]:
-        """The log up to now; complete after the end of the `with` block. O(records)."""
+        """The records so far; complete after the end of the `with` block. O(records)."""
         if self._kept is not None:
             return self._kept
         if self.process.poll() is None:
@@ -46,11 +46,11 @@ class RunningWeb:
         return read_log(self.log_path)
 
     def keep_records(self) -> None:
-        """Hold the log in memory, as its file is about to go."""
+        """Read the log into memory, because its file is about to be deleted."""
         self._kept = self.records()
 
     def flush(self) -> None:
-        """Have the log written to its file; waits until it is. Raises `RuntimeError` after 10 s."""
+        """Make the child flush the log to its file; waits until it has. Raises `RuntimeError` after 10 s."""
         self.process.send_signal(signal.SIGUSR1)
         _read_message(self.process, 10.0)
 
@@ -59,15 +59,15 @@ class RunningWeb:
 def running_web(spec: WebSpec, log_path: str | Path | None = None) -> Iterator[RunningWeb]:
     """Serve a web in a child process until the end of the `with` block; the log can still be read afterwards.
 
-    Without `log_path` the log's file goes with the block, and its records are kept in memory. The child also ends when
-    this process does. Raises `RuntimeError` where the child does not get ready; it has said why on stderr.
+    Without `log_path` the log's file is deleted at the end, and its records are kept in memory. The child also ends
+    when this process ends. Raises `RuntimeError` if the child does not become ready; it prints the reason to stderr.
     """
     with tempfile.TemporaryDirectory(prefix="localweb-") as folder:
         path = Path(log_path or Path(folder) / "access.tsv")
         command = [sys.executable, str(SCRIPT), "serve", "--spec", spec.to_json(), "--log", str(path)]
         command += ["--quiet", "--until-eof"]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        # a session of its own: Ctrl-C is for this process, which then stops the child
+        # a separate session: Ctrl-C reaches only this process, which then stops the child
         with subprocess.Popen(command, **pipes, text=True, start_new_session=True) as process:
             try:
                 web = build_web(spec)
@@ -81,7 +81,7 @@ def running_web(spec: WebSpec, log_path: str | Path | None = None) -> Iterator[R
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    """SIGTERM, so that the log is complete; SIGKILL where that does not help."""
+    """Send SIGTERM, so that the log is complete; SIGKILL if that does not help."""
     process.terminate()
     try:
         process.wait(STOP_TIMEOUT)
@@ -90,10 +90,10 @@ def _stop(process: subprocess.Popen[str]) -> None:
 
 
 def _read_message(process: subprocess.Popen[str], timeout: float) -> dict[str, Any]:
-    """The next line of JSON that the child prints. Raises `RuntimeError` where none comes."""
+    """The next line of JSON from the child. Raises `RuntimeError` if there is none."""
     assert process.stdout is not None
     if not select.select([process.stdout], [], [], timeout)[0]:
-        raise RuntimeError(f"the emulated web said nothing for {timeout:g} s")
+        raise RuntimeError(f"the emulated web printed nothing for {timeout:g} s")
     line = process.stdout.readline()
     if not line:
         raise RuntimeError(f"the emulated web ended with exit code {process.wait()}")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Registered(Protocol):
-    """What the register knows of a connection."""
+    """The interface of a connection for the register."""
 
     address: str
     number: int
@@ -24,18 +24,18 @@ class Registered(Protocol):
         """Whether either side has closed it already."""
 
     def strike(self) -> None:
-        """Log what it leaves unanswered and call `Register.close`."""
+        """Log the unanswered requests and call `Register.close`."""
 
     def end(self, reason: str) -> None:
         """Close it from the server's side."""
 
 
 class Register:
-    """Counts open connections and logs their opening and closing, in the order in which the clients did it.
+    """Counts open connections and logs their opening and closing in the clients' order.
 
-    A client may close one connection and open another before this process looks: it then accepts the new one before it
-    reads the end of the old one. So wherever an opening would make more than one connection to a server, or more in all
-    than ever before, those that their clients have already closed are logged as closed first.
+    If a client closes one connection and opens another, this process may accept the new one before it reads the end of
+    the old one. Therefore, if a new connection would be the second to its server, or exceed the maximum so far,
+    connections that their clients have already closed are first logged as closed.
     """
 
     def __init__(self, log: AccessLog) -> None:
@@ -46,7 +46,7 @@ class Register:
         self._highest = 0
 
     def open(self, connection: Registered) -> int:
-        """Enter a connection; gives its number. O(1), or O(open connections) where there are more than ever."""
+        """Register a connection; returns its number. O(1), or O(open connections) at a new maximum."""
         others = self._by_server[connection.address]
         self._drop_gone(others.values())
         if len(self.all) >= self._highest:
@@ -58,14 +58,14 @@ class Register:
         return self._opened
 
     def close(self, connection: Registered) -> None:
-        """Strike a connection; nothing where that has been done. O(1)."""
+        """Remove a connection; no effect if it was removed before. O(1)."""
         number = connection.number
         if self.all.pop(number, None) is not None:
             del self._by_server[connection.address][number]
             self._log("close", connection.address, number, connection.requests, connection.reason)
 
     def _drop_gone(self, connections: Iterable[Registered]) -> None:
-        """Log the closing of those that their clients have closed. One system call each."""
+        """Log the closing of connections that their clients have closed. One system call each."""
         for each in [each for each in connections if each.is_gone()]:
             each.strike()
 

@@ -1,7 +1,7 @@
 """The emulated web on loopback: an asyncio server per address, all on one port.
 
-A TCP handshake on loopback cannot be slowed down from user space, so the cost of a connection is served as further
-delay before its first response: a client measures it as response time of the first request, not as connection time.
+A TCP handshake on loopback cannot be slowed down from user space, so the cost of a connection is an additional delay
+before its first response: a client measures it as response time of the first request, not as connection time.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 BACKLOG = 512
 PORT_TRIES = 50
-SPARE_FILES = 4096  # for connections, beside one listening socket per server
+SPARE_FILES = 4096  # for connections, in addition to one listening socket per server
 
 
 class LocalWeb:
     """Serves a web inside the running event loop: `await start()`, `await stop()`, or `async with`.
 
-    After the start `web` carries the port in its URLs; `log` holds the records. With a `log_path` the records go to
-    that file as well; `keep` bounds how many stay in memory (None: all).
+    After the start, the URLs of `web` have the port, and `log` has the records. With `log_path`, records are also
+    written to that file; `keep` is the number of records kept in memory (None: all).
     """
 
     def __init__(self, web: Web, port: int = 0, log_path: str | Path | None = None, keep: int | None = None) -> None:
@@ -53,7 +53,7 @@ class LocalWeb:
         return self.web.seeds()
 
     async def start(self) -> None:
-        """Listen on every live server's address. Raises `OSError` where the port is taken."""
+        """Listen on every live server's address. Raises `OSError` if the port is in use."""
         live = [server for server in self.web.servers if not server.is_dead]
         raise_file_limit(len(live) + SPARE_FILES)
         addresses = [server.address for server in live]
@@ -87,7 +87,7 @@ class LocalWeb:
 
 
 def raise_file_limit(needed: int) -> None:
-    """Let this process open so many files. Raises `OSError` where the system does not allow it."""
+    """Raise this process's limit on open files to `needed`. Raises `OSError` if the system does not allow it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
         if hard != resource.RLIM_INFINITY and hard < needed:
@@ -107,7 +107,7 @@ def _bind_free(addresses: list[str]) -> list[socket.socket]:
 
 
 def _bind_all(addresses: list[str], port: int) -> list[socket.socket]:
-    """A bound socket per address on the same port; port 0: the one that the first of them gets."""
+    """A bound socket per address on the same port; 0: a port that is free on the first address."""
     sockets: list[socket.socket] = []
     try:
         for address in addresses:

@@ -1,4 +1,4 @@
-"""What a web is to be like: every choice as a field of `WebSpec`, with its unit and its source."""
+"""The description of a web: every choice is a field of `WebSpec`, with unit and source."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ QUALITIES = ("pagerank", "zipf")
 
 
 def _option(default: T, text: str) -> T:
-    """A field with its explanation, which is also the help text of the command line."""
+    """A field with its description, which is also the help text of the command line."""
     return field(default=default, metadata={"help": text})
 
 
 @dataclass(frozen=True)
 class WebSpec:
-    """A web, described completely: the same spec always builds the same web.
+    """A complete description of a web: the same spec always builds the same web.
 
-    Shares are between 0 and 1 and are met exactly (rounded), not on average. Raises `ValueError` naming the field
-    and its value where a field makes no sense.
+    Shares are between 0 and 1 and are exact (rounded), not averages. Raises `ValueError` with field and value if a
+    field is invalid.
     """
 
-    servers: int = _option(50, "number of servers, each with an address of its own")
+    servers: int = _option(50, "number of servers, each with its own address")
     pages: int = _option(3000, "number of pages on all servers together")
     seed: int = _option(1, "seed of all random choices")
     first_address: str = _option("127.1.0.1", "address of the first server; the others follow it")
-    domain: str = _option("", "servers have names, s0.DOMAIN and so on, which a name server must know; none: addresses")
+    domain: str = _option(
+        "", "servers have names, s0.DOMAIN and so on, which a name server must resolve; none: addresses"
+    )
     port: int = _option(0, "port of all servers; 0 picks a free one")
     reachable: bool = _option(True, "add links until every page can be reached from the seeds")
     seed_count: int = _option(5, "number of home pages to start from")
-    quality: str = _option("pagerank", "page quality: pagerank (damping .85) or zipf (a = 1, dealt at random)")
+    quality: str = _option("pagerank", "page quality: pagerank (damping .85) or zipf (a = 1, assigned at random)")
 
     size_exponent: float = _option(0.35, "server size ~ rank^-exponent; 0: equal sizes, .7: a few servers hold most")
     links_per_page: int = _option(15, "median number of links on a page")
@@ -51,12 +53,12 @@ class WebSpec:
 
     keep_alive_limit: int = _option(0, "requests per connection on every server; 0: as in Cao 2003")
     silent_close_share: float = _option(0.0, "share of servers that close at their limit without announcing it")
-    keep_alive_header: bool = _option(False, "tell time-out and remaining requests in a Keep-Alive header")
+    keep_alive_header: bool = _option(False, "send time-out and remaining requests in a Keep-Alive header")
     idle_timeout: float = _option(15.0, "seconds after which an idle connection is closed")
 
     page_bytes: int = _option(0, "size of every page in bytes; 0: log-normal, 8 kB on average")
 
-    robots_missing_share: float = _option(0.5, "share of servers without robots.txt, among those that need none")
+    robots_missing_share: float = _option(0.5, "share of servers without robots.txt, among those without rules")
     robots_disallow_share: float = _option(0.0, "share of servers whose robots.txt disallows /private/")
     crawl_delay_share: float = _option(0.0, "share of servers whose robots.txt gives a Crawl-delay")
     crawl_delay: float = _option(1.0, "the Crawl-delay in seconds")
@@ -70,7 +72,7 @@ class WebSpec:
     calendar_share: float = _option(0.0, "share of servers with a calendar that never ends")
     session_share: float = _option(0.0, "share of servers with session ids in their links, new on each visit")
     repeat_share: float = _option(0.0, "share of servers with links /a/b/a/b/... that never end")
-    visit_share: float = _option(0.0, "share of servers with ids in their links under a name that no list has")
+    visit_share: float = _option(0.0, "share of servers with ids in their links under a name that is in no list")
     diary_share: float = _option(0.0, "share of servers with a calendar of months and days, by parameters")
 
     def __post_init__(self) -> None:
@@ -94,12 +96,12 @@ class WebSpec:
         self._require_loopback()
 
     def _require(self, name: str, is_right: bool, wanted: str) -> None:
-        """Raise `ValueError` naming the field where it is not as wanted."""
+        """Raise `ValueError` with the field's name and value unless `is_right`."""
         if not is_right:
             raise ValueError(f"{name} = {getattr(self, name)!r}: must be {wanted}")
 
     def _require_loopback(self) -> None:
-        """Raise `ValueError` where an address would lie outside 127.0.0.0/8."""
+        """Raise `ValueError` if an address would be outside 127.0.0.0/8."""
         try:
             inside = ipaddress.ip_address(self.first_address) in LOOPBACK and self.address(self.servers) in LOOPBACK
         except ValueError:
@@ -116,7 +118,7 @@ class WebSpec:
 
     @classmethod
     def from_json(cls, text: str) -> WebSpec:
-        """The spec in `text`; fields left out keep their default. Raises `ValueError` for anything else in it."""
+        """The spec in `text`; missing fields keep their defaults. Raises `ValueError` for other content."""
         values = json.loads(text)
         if not isinstance(values, dict):
             raise ValueError(f"--spec: a JSON object, not {text!r}")

@@ -1,4 +1,4 @@
-"""Crawler traps: addresses of pages without end, made as they are asked for."""
+"""Crawler traps: infinite sets of pages, generated on request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WITH_IDS = ("session", "visit")
 
 
 def trap_links(server: Server, target: str) -> list[str] | None:
-    """The links of the trap's page at `target`; None where the server has no such page."""
+    """The links of the trap's page at `target`; None if the server has no such page."""
     if server.trap == "repeat" and REPEAT.fullmatch(target):
         return ["a/b/", "/"]
     diary = DIARY.fullmatch(target) if server.trap == "diary" else None
@@ -33,7 +33,7 @@ def trap_links(server: Server, target: str) -> list[str] | None:
 
 
 def _diary_links(view: str, year: str, month: str, day: str | None) -> list[str]:
-    """A month shows its neighbours and its days, a day its neighbours and its month."""
+    """A month links to its neighbours and its days, a day to its neighbours and its month."""
     number = int(year) * 12 + int(month) - 1
     months = [_month(each) for each in ((number,) if view == "day" else (number - 1, number + 1))]
     today = int(day or 0)
@@ -47,11 +47,11 @@ def _month(number: int) -> str:
 
 
 def session_id(server: Server, visit: int) -> str:
-    """What this server appends to a link on its `visit`-th response: the same for the same visit, else another."""
+    """The session id in the links of this server's `visit`-th response: the same for the same visit."""
     digest = hashlib.blake2b(f"{server.address}/{visit}".encode(), digest_size=8)
     return server.session_form + digest.hexdigest()
 
 
 def without_session(target: str) -> str:
-    """A request target with its session id dropped."""
+    """A request target without its session id."""
     return SESSION.sub("", target)

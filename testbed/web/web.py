@@ -28,7 +28,7 @@ BYTES_MEAN, BYTES_SIGMA = 8000.0, 0.8  # of a page
 class Web:
     """An emulated web. Its pages are numbers; `url()` and `page_at()` translate.
 
-    Until the web is served, its URLs carry the port of the spec (0: none chosen yet); `at(port)` gives them another.
+    Until the web is served, its URLs have the port of the spec (0: not chosen yet); `at(port)` changes it.
     """
 
     spec: WebSpec
@@ -46,7 +46,7 @@ class Web:
     sizes: array[int]
     """Bytes of each page."""
     times: array[float]
-    """Response time of each page in seconds, drawn once per page and scaled."""
+    """Response time of each page in seconds, drawn once per page, scaled."""
     scores: list[float]
     expected: tuple[int, ...]
     """Pages that a crawl from the seeds must fetch with 200."""
@@ -66,11 +66,11 @@ class Web:
         return f"http://{self.host(server)}:{self.port}"
 
     def host(self, server: int) -> str:
-        """What a server is called in URLs."""
+        """The host of a server in URLs: name or address."""
         return f"s{server}.{self.spec.domain}" if self.spec.domain else self.servers[server].address
 
     def addresses(self) -> dict[str, str]:
-        """Name -> address of every server; what a name server has to know."""
+        """Name -> address of every server, for a name server."""
         return {self.host(server.index): server.address for server in self.servers}
 
     def url(self, page: int) -> str:
@@ -82,14 +82,14 @@ class Web:
         return [self.url(page) for page in _seed_pages(self.spec, self.servers)]
 
     def find(self, server: int, target: str) -> int | None:
-        """The page behind a request target on a server, session ids dropped; None where there is none. O(1)."""
+        """The page of a request target on a server, ignoring session ids; None if there is none. O(1)."""
         page = self.pages_by_path[server].get(target)
         if page is None and self.servers[server].trap in WITH_IDS:
             page = self.pages_by_path[server].get(without_session(target))
         return page
 
     def page_at(self, url: str) -> int:
-        """The page behind a URL, whatever its fragment. Raises `KeyError` for a URL outside this web."""
+        """The page of a URL, ignoring its fragment. Raises `KeyError` for a URL outside this web."""
         parts = urlsplit(url)
         server = self.servers_by_address.get(parts.hostname or "")
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -103,7 +103,7 @@ class Web:
         return [self.url(page) for page in self.expected]
 
     def crawl_delays(self) -> dict[str, float]:
-        """Address -> Crawl-delay in seconds, for the servers that ask for one."""
+        """Address -> Crawl-delay in seconds, for the servers that have one."""
         return {server.address: server.crawl_delay for server in self.servers if server.crawl_delay}
 
     def write_scores(self, path: str | Path) -> None:
@@ -113,7 +113,7 @@ class Web:
 
 
 def build_web(spec: WebSpec) -> Web:
-    """The web that a spec describes: the same for the same spec. O(links), a few seconds for 30,000 pages."""
+    """Build the web of a spec: the same spec gives the same web. O(links), a few seconds for 30,000 pages."""
     servers = draw_servers(spec)
     kinds = graph.draw_kinds(spec, servers)
     redirects = graph.draw_redirects(spec, servers, kinds)
@@ -147,12 +147,12 @@ def _by_name(spec: WebSpec, servers: Sequence[Server]) -> dict[str, int]:
 
 
 def _seed_pages(spec: WebSpec, servers: Sequence[Server]) -> list[int]:
-    """Home pages of the first servers, which are never dead."""
+    """Home pages of the first servers; these are never dead."""
     return [server.first_page for server in servers[: spec.seed_count] if not server.is_dead]
 
 
 def _path(server: Server, page: int, kind: int) -> str:
-    """Path of a page on its server: / is the home page, every third page lies below a directory."""
+    """Path of a page on its server: / is the home page, every third page is in a directory."""
     number = page - server.first_page
     if kind == graph.PRIVATE:
         return f"{PRIVATE}p{number}.html"

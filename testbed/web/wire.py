@@ -1,4 +1,4 @@
-"""As much of HTTP/1.1 as the emulated servers need: the head of a request in, a response out. No I/O."""
+"""The part of HTTP/1.1 that the emulated servers need: parses request heads, encodes responses. No I/O."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ END_OF_HEAD = b"\r\n\r\n"
 
 
 class BadRequestError(ValueError):
-    """What was received is no HTTP/1.x request head."""
+    """The received data is not an HTTP/1.x request head."""
 
 
 class Request(NamedTuple):
@@ -29,11 +29,11 @@ class Request(NamedTuple):
 
 
 MALFORMED = Request("GET", "", "HTTP/1.1", wants_close=True, body_bytes=0)
-"""Stands for what could not be read."""
+"""Represents a malformed request."""
 
 
 def parse_head(head: bytes) -> Request:
-    """The request with this head, given without its last two line ends. Raises `BadRequestError`."""
+    """Parse a request's head, given without its last two line ends. Raises `BadRequestError`."""
     line, _, rest = head.partition(END_OF_LINE)
     parts = line.decode("latin-1").split(" ")
     if len(parts) != 3 or parts[2] not in ("HTTP/1.1", "HTTP/1.0"):
@@ -49,7 +49,7 @@ def parse_head(head: bytes) -> Request:
 
 
 def _field(fields: bytes, name: bytes) -> bytes:
-    """The value of a header field, in lower case; empty where it is not there."""
+    """The value of a header field, in lower case; empty if it is missing."""
     start = fields.find(END_OF_LINE + name + b":")
     if start < 0:
         return b""
@@ -71,7 +71,7 @@ def _date(second: int) -> str:
 
 
 def encode_response(request: Request, status: int, headers: str, body: bytes) -> bytes:
-    """The response as it goes on the wire; HEAD gets no body. O(bytes)."""
+    """The encoded response; without a body for HEAD. O(bytes)."""
     head = (
         f"{_start(status, request.version)}{_date(int(time.time()))}{headers}Content-Length: {len(body)}\r\n\r\n"
     ).encode("latin-1")
@@ -79,7 +79,7 @@ def encode_response(request: Request, status: int, headers: str, body: bytes) ->
 
 
 def connection_headers(request: Request, is_last: bool, timeout: float, remaining: int) -> str:
-    """What to say about the connection: that it closes, or (remaining > 0) how much longer it stays open."""
+    """The header lines about the connection: that it closes, or (remaining > 0) how long it stays open."""
     if is_last:
         return "Connection: close\r\n"
     if remaining > 0:

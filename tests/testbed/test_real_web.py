@@ -153,9 +153,9 @@ class TestServing:
 
     def test_running_web_cannot_be_started_again(self, served: RealWeb) -> None:
         """Nor can another be set up in its place."""
-        with pytest.raises(RealWebError, match="running already"):
+        with pytest.raises(RealWebError, match="already running"):
             start(served.directory)
-        with pytest.raises(RealWebError, match="set up already"):
+        with pytest.raises(RealWebError, match="already set up"):
             setup(served.directory, SMALL_PACKAGES)
 
 
