@@ -14,7 +14,7 @@ At the end the largest store is opened again in a new process.
 
 ``--scrapy N`` (0: off) first sends N links of the same kind, of 500 servers, and 2,000 pops through the same code and
 through Scrapy's RFPDupeFilter, DownloaderAwarePriorityQueue and disk queues (its default and SQLite's).  N is small,
-because Scrapy keeps a file open for each server and looks at all servers for each pop.
+because Scrapy keeps a file open for each server and examines all servers for each pop.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     scripts/bench_frontier.py [--urls 1000000] [--servers 1000,10000,100000]
 
 A pop is everything a crawl does for a URL: open a session if the last one is spent, take its next URL, record a
-measurement, close the session.  There are fewer pops of Scrapy's DownloaderAwarePriorityQueue, because it looks at all
+measurement, close the session.  There are fewer pops of Scrapy's DownloaderAwarePriorityQueue, because it examines all
 hosts for each.  Rates are per second of this process's CPU time; run it on an idle machine.
 """
 

@@ -31,7 +31,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no rules on URLs": NO_RULES,
     "no list of session ids": NO_LIST,
     "no guard, so no rules": NO_GUARD,
-    "none of them": {**NO_RULES, **NO_LIST, **NO_GUARD},
+    "no guard, rules or list": {**NO_RULES, **NO_LIST, **NO_GUARD},
 }
 
 

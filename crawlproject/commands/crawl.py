@@ -34,7 +34,7 @@ class Command(crawl.Command):
         names = self.crawler_process.spider_loader.list()
         if isinstance(spidercls, str) and spidercls not in names:
             meant = closest(spidercls, names)
-            hint = f"did you mean {meant}?" if meant else f"there are {', '.join(sorted(names)) or 'none'}"
+            hint = f"did you mean {meant}?" if meant else f"known spiders: {', '.join(sorted(names)) or 'none'}"
             raise UsageError(f"no spider {spidercls!r}; {hint}", print_help=False)
         self._made = super()._create_crawler(spidercls)
         return self._made

@@ -26,7 +26,7 @@ def seed_lines(seeds: str) -> list[str]:
     a file that cannot be read or contains no URL.
     """
     if not seeds.strip():
-        raise ValueError(f"seeds={seeds!r}: must be URLs with commas between them, a file, or - for standard input")
+        raise ValueError(f"seeds={seeds!r}: must be URLs separated by commas, a file, or - for standard input")
     if seeds == "-":
         return _with_urls(seeds, sys.stdin.read().splitlines())
     if "://" not in seeds and _exists(seeds):

@@ -126,7 +126,7 @@ class WebSpider(Spider):
             meant = closest(name, (*ARGUMENTS, *_OTHERS))
             if meant is None and type(self) is not WebSpider:  # an attribute that the subclass reads
                 continue
-            hint = f"did you mean {meant}?" if meant else f"there are {', '.join(ARGUMENTS)}"
+            hint = f"did you mean {meant}?" if meant else f"known arguments: {', '.join(ARGUMENTS)}"
             raise ValueError(f"{name}={arguments[name]!r:.200}: unknown argument of the spider {self.name}; {hint}")
 
     async def start(self) -> AsyncIterator[Any]:
@@ -220,7 +220,7 @@ class WebSpider(Spider):
         failed = (f"{server.key}: {server.last_error}" for server in servers if server.last_error)
         reasons = [*islice(failed, MAX_REASONS)]
         counts = failure_counts(stats.get_stats(), {**COUNTED, "frontier/links/skipped/": "not followed, "})
-        self.logger.error("No seed could be fetched: %s", "; ".join(reasons) or counts or "there was none")
+        self.logger.error("No seed could be fetched: %s", "; ".join(reasons) or counts or "there are no seeds")
         raise CloseSpider(NO_SEED_FETCHED)
 
     def _count(self, stat: str) -> None:

@@ -1,4 +1,4 @@
-"""Figure 3: how many requests servers carry on one connection, as specified and as observed by a crawl."""
+"""Figure 3: requests per connection, as specified by the servers and as observed by a crawl."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PAPER = "paper (Stanford, 500 servers)"
 PAGES_PER_SERVER = 200  # so that the smallest server can show a limit of 100
-TIME_SCALE = 0.1  # times do not matter here
+TIME_SCALE = 0.1  # times are irrelevant here
 #: Label -> from, to (exclusive).
 CLASSES = {"1": (1, 2), "2 to 50": (2, 51), "51 to 99": (51, 100), "100": (100, 1 << 30)}
 PAPER_ROW: Row = {"servers": PAPER, "1": 0.24, "2 to 50": "", "51 to 99": "", "100": 0.66}
@@ -38,7 +38,7 @@ def figure(plan: Plan) -> Result:
         counts[f"emulated web, {plan.real.servers} servers, as drawn"] = drawn
         counts["the same, as its log shows after a crawl"] = measured
         notes.append(
-            f"Measured: the requests that a connection had carried when the server closed it; {silent} of"
+            f"Measured: requests on a connection when the server closed it; {silent} of"
             f" {plan.real.servers} servers never closed one."
         )
     table: list[Row] = [PAPER_ROW]
@@ -58,7 +58,7 @@ def figure(plan: Plan) -> Result:
 
 
 def _crawled(size: Size, seed: int) -> tuple[Counter[int], Counter[int], int]:
-    """Limits as drawn and as measured, and how many servers did not show theirs."""
+    """Limits as drawn, limits as measured, and the number of servers whose limit was not reached."""
     spec = WebSpec(servers=size.servers, pages=PAGES_PER_SERVER * size.servers, seed=seed, time_scale=TIME_SCALE)
     run = crawl("breadth-first", spec, Conditions(size.sessions))
     measured = limits(run.records)
@@ -70,7 +70,7 @@ def _crawled(size: Size, seed: int) -> tuple[Counter[int], Counter[int], int]:
 
 
 def limits(records: Iterable[Record]) -> dict[str, int]:
-    """Server -> the requests that a connection had carried when the server closed it. O(records).
+    """Server -> number of requests on a connection when the server closed it. O(records).
 
     >>> from testbed.web import Record
     >>> limits([Record("close", "127.1.0.1", 1, 7, 0.0, 0.0, 0, 0, "", "", "limit")])
@@ -89,7 +89,7 @@ def _shares(counter: Counter[int]) -> Row:
 
 
 def _cumulative(counter: Counter[int]) -> tuple[list[float], list[float]]:
-    """The corners of the steps."""
+    """The corners of the step function."""
     x, y, reached = [0.0], [0.0], 0.0
     for requests, count in sorted(counter.items()):
         x += [requests, requests]

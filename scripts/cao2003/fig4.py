@@ -1,6 +1,6 @@
 """Figure 4: pages per second by protocol and number of connections.
 
-HTTP/1.0 means one request per connection on every server; with HTTP/1.1 each server carries its own number.
+HTTP/1.0 means one request per connection on every server; with HTTP/1.1 each server has its own limit.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 MODES = ("HTTP/1.0", "HTTP/1.1")
 SIMULATED_POLICIES = ("breadth-first", "performance")
-#: Servers and pages of the emulated web: more servers than connections, more pages than come in the time.
+#: Servers and pages of the emulated web: more servers than connections, more pages than a crawl fetches in the time.
 REAL_WEB = (250, 10_000)
 TIME_SCALE = 3.0  # slow enough for the crawler's CPU to keep up with 128 connections
 NOTES = [
-    "Simulated: pages per second until half of the pages have come. Real: over the first seconds of a crawl that"
-    " starts on all servers, robots.txt left out.",
-    "Pipelining, the paper's third mode, is not done by this project: its HTTP client, aiohttp, has none.",
+    "Simulated: pages per second until half of the pages are fetched. Real: over the first seconds of a crawl that"
+    " starts on all servers, without robots.txt.",
+    "Pipelining, the paper's third mode, is not supported by this project's HTTP client, aiohttp.",
 ]
 
 
@@ -50,7 +50,7 @@ class Point:
 
 
 def figure(plan: Plan) -> Result:
-    """Throughput of simulated crawls, and of real ones where the plan has them."""
+    """Throughput of simulated crawls, and of real ones if the plan includes them."""
     size = plan.simulated
     spec = SyntheticSpec(size.servers, size.pages, plan.seed, seed_count=min(5, size.servers))
     points = [
@@ -121,7 +121,7 @@ def _real(mode: str, connections: int, plan: Plan) -> Row:
     )
     conditions = Conditions(connections, timeout=plan.seconds, settings={"ROBOTSTXT_OBEY": False})
     run = crawl("breadth-first", spec, conditions)
-    seconds = min(float(plan.seconds), run.seconds)  # without what was under way when it stopped
+    seconds = min(float(plan.seconds), run.seconds)  # without requests in progress at the stop
     pages = sum(time <= seconds for time, _ in run.curve)
     print(f"# {mode}, {connections} connections: {pages} pages", file=sys.stderr, flush=True)
     return {

@@ -1,6 +1,6 @@
-"""Figure 5: where the crawler's CPU time goes, on 20 fast servers.
+"""Figure 5: the use of the crawler's CPU time, on 20 fast servers.
 
-As in the paper: servers that answer within 100 ms and carry 100 requests per connection; throughput and the
+As in the paper: servers that answer within 100 ms and allow 100 requests per connection; throughput and the
 crawling thread's time by number of connections. In addition: the share of each part of the program.
 """
 
@@ -28,13 +28,13 @@ CONNECTIONS = (1, 2, 4, 8, 12, 16, 20)
 PROFILED_PAGES = 2000
 #: Cost of a call to the profiler is spread over all parts, more on those of many small functions.
 NOTES = [
-    "Time of the crawling thread; waiting for a CPU that others use is counted as its own time, idle is the rest.",
-    "Parts: share of the time that the profiler (cProfile) saw outside poll(); what libraries take belongs to the"
+    "Time of the crawling thread; waiting for a CPU used by others is shown separately, idle is the rest.",
+    "Parts: share of the time measured by the profiler (cProfile) outside poll(); the time of libraries belongs to the"
     " part that called them.",
 ]
 
 
-#: (file, line, name), as ``pstats`` has it.
+#: (file, line, name), as in ``pstats``.
 Function: TypeAlias = tuple[str, int, str]
 
 SCHEDULING, DOWNLOAD, PARSE, SEEN, REST = "scheduling", "download", "parse and links", "canonical and seen", "rest"
@@ -63,8 +63,8 @@ PARTS = (
     ("/scrapy/", REST),
     ("/twisted/", REST),
 )
-WAITING = ("poll", "select", "acquire")  # of builtins: time in which nothing is computed
-ROUNDS = 40  # of handing a function's time on to its callers; deeper chains lose nothing worth the name
+WAITING = ("poll", "select", "acquire")  # built-in functions that wait without using the CPU
+ROUNDS = 40  # of passing a function's time on to its callers; deeper chains lose a negligible amount
 
 
 def profiled_crawl(spec: WebSpec) -> dict[str, float]:
@@ -94,9 +94,9 @@ def part_of(function: Function) -> str | None:
 
 
 def by_part(own: dict[Function, float], callers: dict[Function, dict[Function, float]]) -> dict[str, float]:
-    """Seconds by part: functions that belong to none hand theirs on to their callers, by how much each caused.
+    """Seconds by part: functions without a part pass their time on to their callers, in proportion to each one's share.
 
-    What starts the program (imports) has no caller of a part and is dropped.  O(ROUNDS x calls).
+    Start-up code (imports) has no caller with a part and is dropped.  O(ROUNDS x calls).
     """
     parts: defaultdict[str, float] = defaultdict(float)
     pending = dict(own)
@@ -120,7 +120,7 @@ def _waits(function: Function) -> bool:
 
 
 def figure(plan: Plan) -> Result:
-    """Real crawls only."""
+    """Uses real crawls only."""
     data = [_point(connections, plan) for connections in CONNECTIONS]
     parts = profiled_crawl(_spec(plan, PROFILED_PAGES, time_scale=0.0))
     total = sum(parts.values())
@@ -164,7 +164,7 @@ def _spec(plan: Plan, pages: int, time_scale: float = 1.0) -> WebSpec:
 
 
 def _point(connections: int, plan: Plan) -> Row:
-    """One crawl, cut off after the plan's seconds."""
+    """One crawl, stopped after the plan's seconds."""
     run = crawl(
         "breadth-first",
         _spec(plan, PAGES_PER_SECOND * plan.seconds),

@@ -19,13 +19,13 @@ Lines: TypeAlias = "Mapping[str, tuple[Sequence[float], Sequence[float]]]"
 
 @dataclass(frozen=True)
 class Result:
-    """What a figure shows. The table's columns are those of its rows."""
+    """The contents of a figure. The table's columns are the keys of its rows."""
 
     name: str
     title: str
     table: list[Row]
     notes: list[str]
-    #: File name without its ending -> rows.
+    #: File name without extension -> rows.
     data: dict[str, list[Row]]
     plots: dict[str, Figure] = field(default_factory=dict)
 
@@ -51,7 +51,7 @@ def _cell(value: str | float) -> str:
 
 
 def write(result: Result, folder: Path) -> list[Path]:
-    """Write the CSV files and plots into ``folder``; their paths."""
+    """Write the CSV files and plots to ``folder``; returns their paths."""
     paths = []
     for name, rows in result.data.items():
         paths.append(folder / f"{name}.csv")
@@ -76,7 +76,7 @@ def line_plot(lines: Lines, labels: tuple[str, str], style: str = "o-") -> Figur
 
 
 def stacked_plot(names: Sequence[str], parts: Mapping[str, Sequence[float]], labels: tuple[str, str]) -> Figure:
-    """A bar for each of ``names``, made up of ``parts``."""
+    """A stacked bar for each of ``names``, composed of ``parts``."""
     figure = Figure(figsize=(7, 5), layout="constrained")
     axes = figure.add_subplot(xlabel=labels[0], ylabel=labels[1])
     below = [0.0] * len(names)
@@ -101,14 +101,14 @@ class Plan:
     """The options of the command line."""
 
     simulated: Size = field(default_factory=lambda: Size(500, 30_000, 64))
-    #: Of real crawls; None: none are made.
+    #: Size of real crawls; None: no real crawls.
     real: Size | None = None
-    #: The first seed, and how many synthetic webs.
+    #: The first seed, and the number of synthetic webs.
     seed: int = 1
     webs: int = 1
-    #: Connections at a time of figure 4.
+    #: Numbers of concurrent connections in figure 4.
     connections: tuple[int, ...] = (8, 16, 32, 64, 96, 128)
-    #: How long a real crawl of figures 4 and 5 runs.
+    #: Duration of a real crawl in figures 4 and 5, seconds.
     seconds: int = 15
-    #: Processes for simulated crawls; real ones are made one by one.
+    #: Processes for simulated crawls; real crawls run one by one.
     jobs: int = 1

@@ -36,7 +36,7 @@ NOTES = [
 
 @dataclass(frozen=True)
 class Crawled:
-    """What the crawls of one web brought, by policy."""
+    """The results of the crawls of one web, by policy."""
 
     pages: int
     curves: dict[str, Curve]
@@ -48,7 +48,7 @@ class Crawled:
 
 
 def figure(quality: str, plan: Plan) -> Result:
-    """Simulated on work-bound and tail-bound webs, and real where the plan says so."""
+    """Simulated crawls of work-bound and tail-bound webs, and real ones if the plan includes them."""
     name = f"fig{NUMBERS[quality]}"
     table: list[Row] = []
     data: list[Row] = []
@@ -103,7 +103,7 @@ def _real(quality: str, size: Size, seed: int) -> Crawled:
 
 
 def _curve_set(crawled: Crawled) -> CurveSet:
-    """Evenly sampled, as those of simulated crawls are."""
+    """Evenly sampled curves, like those of simulated crawls."""
     unit = crawled.unit
     times = np.linspace(0, max(curve.times[-1] for curve in crawled.curves.values()) / unit, SAMPLES + 1)
     evenly = np.round(np.linspace(0, crawled.pages, SAMPLES + 1)).astype(np.int64)

@@ -30,7 +30,10 @@ CASES: dict[str, tuple[list[str], str]] = {
         [*SEED, "-a", "max_page=3"],
         "max_page='3': unknown argument of the spider web; did you mean max_pages?",
     ),
-    "unlike any argument": ([*SEED, "-a", "xyz=3"], "xyz='3': unknown argument of the spider web; there are seeds, "),
+    "unlike any argument": (
+        [*SEED, "-a", "xyz=3"],
+        "xyz='3': unknown argument of the spider web; known arguments: seeds, ",
+    ),
     "domain": ([*SEED, "-a", "allowed=a b"], "allowed: not a domain, domain:port or IP address: 'a b'"),
     "pattern": ([*SEED, "-a", "include=docs"], "LINKS_INCLUDE='docs': a pattern begins with"),
     "deny file": ([*SEED, "-a", "deny=no.txt"], "FRONTIER_DENY_FILE='no.txt': No such file or directory"),
@@ -51,7 +54,7 @@ CASES: dict[str, tuple[list[str], str]] = {
         "FRONTIER_QUALITY=<class",
     ),
     "media types": ([*SEED, "-s", "LINKS_TYPES=html"], "LINKS_TYPES='html': must be media types"),
-    "JOBDIR": ([*SEED, "-s", "JOBDIR=/dev/null"], "JOBDIR='/dev/null': must be a directory"),
+    "JOBDIR": ([*SEED, "-s", "JOBDIR=/dev/null"], "JOBDIR='/dev/null': must be a writable directory"),
     "JOBDIR below a file": ([*SEED, "-s", "JOBDIR=/dev/null/x"], "JOBDIR='/dev/null/x': Not a directory"),
     "damaged store": ([*SEED, "-s", "JOBDIR={folder}/damaged"], "{folder}/damaged/frontier: "),
     "file of links": ([*SEED, "-s", "LINKS_FILE=/dev/null/x"], "LINKS_FILE='/dev/null/x': "),
@@ -93,7 +96,7 @@ def test_start_error_is_one_line(tmp_path: Path, name: str) -> None:
 
 def test_misspelt_spider_is_told_so() -> None:
     """With the one that was meant, or those there are."""
-    for name, told in (("wbe", "did you mean web?"), ("xyz", "there are ")):
+    for name, told in (("wbe", "did you mean web?"), ("xyz", "known spiders: ")):
         done = run_python("-m", "scrapy", "crawl", name, env=environment())
         assert done.returncode == 2
         assert f"no spider '{name}'; {told}" in done.stderr
