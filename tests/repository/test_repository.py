@@ -387,6 +387,7 @@ def test_records_behind_an_unreadable_one_are_indexed(
     tmp_path: Path, compression: str, whole: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """One line says how many could not be read; a second run has nothing to do."""
+    caplog.set_level(logging.WARNING)  # an earlier test may have set the root logger to NOTSET (configure_logging)
     kept(options(tmp_path, compression), [capture(b"%d" % n * 999, f"http://a.example/{n}") for n in range(4)])
     path = warc_file(tmp_path)
     with path.open("rb") as file:
