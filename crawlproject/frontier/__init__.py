@@ -1,32 +1,32 @@
-"""The two-level frontier: every URL discovered and not yet fetched, in the order in which to fetch.
+"""The two-level frontier: all URLs that are discovered but not fetched, in fetch order.
 
-Pure: no sockets, no clock, no randomness, no Scrapy.  Time comes in as ``now`` (seconds, any clock that never
-goes back), requests come in and go out as ``Entry``, whose payload nothing here looks at.
+Pure: no sockets, no clock, no randomness, no Scrapy.  The caller passes time as ``now`` (seconds, on any monotonic
+clock) and requests as ``Entry``; the frontier never reads an entry's payload.
 
 Life of a URL::
 
-    discovered --push--> queued --next_url--> in flight --> fetched | failed (the caller's)
+    discovered --push--> queued --next_url--> in flight --> fetched | failed (up to the caller)
                             ^                     |
                             +------give_back------+        queued --server given up--> dropped, counted
 
-States of a server (scheme + host + port), see ``frontier.states`` for the steps between them, and for sessions::
+States of a server (scheme + host + port); ``frontier.states`` has the transitions, and those of sessions::
 
     idle     no URL queued
-    ready    URLs queued, may be asked now            in the heap by rank
-    resting  URLs queued, may not be asked before t   in the heap by t
+    ready    URLs queued, may be requested now            in the heap by rank
+    resting  URLs queued, may not be requested before t   in the heap by t
     waiting  as ready, but its politeness group is busy or rests: in the group's heap by rank
     leased   has a session
 
-Invariants: a server has at most one session; a politeness group has at most one; no session is opened and no
-URL handed out before its server's time; a ready server's place in the heap is its rank.  A rank changes only by
-events (URLs pushed, request recorded, session closed), so the heap stays right without scanning.  An illegal step of
-a server or a session raises ``IllegalStepError``.
+Invariants: a server has at most one session; a politeness group has at most one; no session opens and no URL is
+handed out before the server's time; a ready server's heap key is its rank.  A rank changes only by events (URLs
+pushed, request recorded, session closed), so the heap stays correct without scans.  An illegal step of a server or a
+session raises ``IllegalStepError``.
 
-``Frontier`` keeps these, its ``servers`` learn what each server does, ``Dispatcher`` runs sessions on it within a
-limit.  Sessions are not preempted: a better server waits until a connection closes.
+``Frontier`` maintains the invariants, its ``servers`` learn how each server behaves, ``Dispatcher`` runs sessions on it
+within a limit.  Sessions are not preempted: a better server waits until a connection closes.
 
-What you may bring along: a ``Policy`` (how servers rank), a ``Quality`` (what pages are worth, ``frontier.quality``), a
-``FrontierStore`` (where URLs and servers outlive the process).
+Extension points: ``Policy`` (how servers rank), ``Quality`` (what pages are worth, ``frontier.quality``) and
+``FrontierStore`` (where URLs and servers persist).
 """
 
 from crawlproject.frontier.dispatch import Dispatcher, Start

@@ -1,7 +1,7 @@
-"""Which request may start now: sessions, from open to close, within the limit on open connections.
+"""Decides which request may start now: runs sessions from open to close within the limit on open connections.
 
-Decides and keeps books, does no I/O: the caller starts what ``next`` returns, reports its end by ``ended``,
-closes the connections of what ``take_closed`` returns, and calls again at ``wake_at``.
+Does no I/O: the caller starts the request that ``next`` returns, reports its end with ``ended``, closes the
+connections of the sessions that ``take_closed`` returns, and calls ``next`` again at ``wake_at``.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ class Start(NamedTuple):
 
     session: Session
     entry: Entry
-    #: Certainly the last of its session, so that it can ask the server to close.
+    #: The session's last request for certain: it can ask the server to close the connection.
     is_last: bool
 
 
 class Dispatcher:
     """Runs the sessions of a frontier, at most ``max_sessions`` at a time, each with one request at a time.
 
-    ``max_sessions`` may be set at any time; sessions above it close when their request has ended.
+    ``max_sessions`` may be set at any time; surplus sessions close when their request ends.
 
-    A session that gives up its place may leave its connection open, idle: it is parked.  At most ``max_parked`` are,
-    and only where the frontier's politeness has a ``parking_time``.
+    A session that gives up its place may keep its connection open and idle: it is parked.  At most ``max_parked``
+    sessions are parked, and only if the frontier's politeness has a ``parking_time``.
 
     ``next``, ``ended`` and ``wake_at`` are O(log n) amortised.
     """
@@ -48,21 +48,21 @@ class Dispatcher:
         self._linger = linger
         self._open: set[Session] = set()
         self._free: deque[Session] = deque()
-        self._held: LazyHeap[Session] = LazyHeap()  # held and lingering ones, by the time it ends
-        self._parked: LazyHeap[Session] = LazyHeap()  # by the time it ends
+        self._held: LazyHeap[Session] = LazyHeap()  # held and lingering sessions, by the end of their wait
+        self._parked: LazyHeap[Session] = LazyHeap()  # by ``parked_until``
         self._closed: list[Session] = []
-        self.opened = 0  # sessions, ever
-        self.resumed = 0  # how often a parked one went on
+        self.opened = 0  # sessions opened so far
+        self.resumed = 0  # parked sessions resumed so far
 
     @property
     def open_sessions(self) -> int:
-        """How many sessions are open."""
+        """Number of open sessions."""
         return len(self._open)
 
     def next(self, now: float) -> Start | None:
         """The request to start next; None if none may start now."""
         for session in self.frontier.take_refilled():
-            if session.state is SessionState.FREE:  # else it has been closed
+            if session.state is SessionState.FREE:  # else it was closed meanwhile
                 self._held.remove(session)
                 self._free.append(session)
         while (held := self._held.pop_due(now)) is not None:
@@ -90,13 +90,13 @@ class Dispatcher:
         return None
 
     def ended(self, session: Session) -> None:
-        """The session's request is over, whatever became of it."""
+        """Report that the session's request is over, successful or not."""
         session.step(SessionEvent.END)
         if session.state is SessionState.FREE:
             self._free.append(session)
 
     def connection_lost(self, key: str, now: float) -> None:
-        """The server ``key`` has closed the connection of its session, open or parked."""
+        """Report that the server ``key`` closed the connection of its session, open or parked."""
         self.frontier.servers.connection_lost(key, now)
         server = self.frontier.server(key)
         if server is not None and server.parked is not None:
@@ -104,15 +104,15 @@ class Dispatcher:
             self._unpark(server.parked, now)
 
     def give_back(self, start: Start) -> None:
-        """The request may not start after all: its URL goes back to the queue; ``ended`` must still follow."""
+        """Return the URL of a request that was not started to the queue; the caller must still call ``ended``."""
         self.frontier.give_back(start.session, start.entry)
 
     def end(self, session: Session) -> None:
-        """No further request on the session: it is closed when its request is over."""
+        """Allow no further request on the session: it closes when its current request is over."""
         session.ending = True
 
     def wake_at(self) -> float | None:
-        """When ``next`` can next return something, unless something else happens first; None if never."""
+        """Earliest time at which ``next`` can return a request if nothing else happens; None if never."""
         if self._free:
             return self.frontier.now
         held, parked = self._held.first_key(), self._parked.first_key()
@@ -121,7 +121,7 @@ class Dispatcher:
         return min(times) if times else None
 
     def waits_for(self) -> tuple[Server, float] | None:
-        """The server whose turn comes next, and when, while ``next`` returns None. O(log n) amortised."""
+        """The server that is served next, and the time, while ``next`` returns None. O(log n) amortised."""
         held, due = self._held.first_key(), self.frontier.next_due()
         if held is not None and (due is None or held <= due):
             session = self._held.peek()
@@ -132,12 +132,12 @@ class Dispatcher:
         return None if server is None else (server, due)
 
     def take_closed(self) -> list[Session]:
-        """Sessions closed since the last call: their connections must be closed now."""
+        """Sessions closed since the last call: the caller must close their connections now."""
         closed, self._closed = self._closed, []
         return closed
 
     def close_all(self, now: float) -> None:
-        """Close every session, requests under way or not."""
+        """Close every session, even with a request in flight."""
         for session in list(self._open):
             self._close(session, now)
         self._free.clear()
@@ -149,7 +149,7 @@ class Dispatcher:
         """Start the session's next request, hold it, or close it."""
         frontier = self.frontier
         surplus = len(self._open) - self.max_sessions
-        if session.requests and surplus > 0:  # the limit has been lowered
+        if session.requests and surplus > 0:  # the limit was lowered
             self._close(session, now)
             return None
         if session.requests and surplus == 0 and not frontier.is_worth_more(session, now):
@@ -175,7 +175,7 @@ class Dispatcher:
         return None
 
     def _park(self, session: Session, now: float) -> None:
-        """Give up the session's place, but leave its connection open if it may be of use."""
+        """Give up the session's place; keep its connection open if it may be useful."""
         if len(self._parked) < self.max_parked and self.frontier.park_session(session, now):
             self._open.discard(session)
             self._parked.push(session, session.parked_until)

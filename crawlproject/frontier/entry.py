@@ -1,4 +1,4 @@
-"""A URL on its way into or out of the frontier."""
+"""The record by which URLs enter and leave the frontier."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from typing import Any, NamedTuple
 
 
 class Entry(NamedTuple):
-    """A discovered URL on its way into or out of the frontier."""
+    """A discovered URL that enters or leaves the frontier."""
 
     url: str
     #: Worth of the page; any finite float >= 0, higher is better.
     quality: float = 1.0
     #: Orders URLs of equal quality within a server, higher first (Scrapy's ``Request.priority``).
     priority: int = 0
-    #: Links followed from a seed to here.
+    #: Number of links from a seed.
     depth: int = 0
-    #: Whatever the caller wants back with the URL; the frontier never looks at it.
+    #: The caller's data, returned with the URL; the frontier never reads it.
     payload: Any = None
-    #: Where it is stored, for ``acknowledge``; given by ``next_url``, None where it is not stored.
+    #: Its key in the store, for ``acknowledge``; set by ``next_url``, None if it is not stored.
     place: bytes | None = None
 
 
 def path_of(url: str, prefix: str) -> str:
-    """``url`` without the server key ``prefix`` where a path follows that; else as it is."""
+    """``url`` without the server key ``prefix`` if a path follows it; else ``url`` unchanged."""
     path = url.removeprefix(prefix)
     return path if path.startswith("/") else url
 
 
 def url_of(path: str, prefix: str) -> str:
-    """The URL of which ``path_of`` made ``path``."""
+    """Inverse of ``path_of``."""
     return prefix + path if path.startswith("/") else path

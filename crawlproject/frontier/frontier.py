@@ -23,28 +23,28 @@ if TYPE_CHECKING:
     from crawlproject.frontier.server import Server, Session
     from crawlproject.frontier.server_table import FrontierStore
 
-#: Arrival numbers start here, so that an entry given back can be put before all others of its quality.
+#: First arrival number: leaves room below it, so that a returned entry sorts before all others of its quality.
 FIRST_ARRIVAL = 1 << 39
 
-#: URLs that ``rewrite_queue`` judges, or queues again, in one step: 0.1 s.
+#: URLs that ``rewrite_queue`` judges, or requeues, in one step: 0.1 s.
 REWRITE_STEP = 2_000
 
-LINGERING = SessionState.LINGERING  # a look-up in the enum for each URL would take longer than the rest
+LINGERING = SessionState.LINGERING  # an enum look-up for each URL would take longer than the rest
 
 
 class Frontier:
-    """Every discovered, unfetched URL, and which server gets the next connection.
+    """Holds all discovered, unfetched URLs and decides which server gets the next connection.
 
-    Time is the caller's: ``now`` in seconds on any clock that never goes back.  Nothing here scans: ``push``,
+    The caller passes the time: ``now`` in seconds, on any monotonic clock.  Nothing here scans: ``push``,
     ``open_session``, ``next_url``, ``record`` and ``close_session`` are O(log n) amortised per URL or server
     moved (``record`` also O(batch) when a server's number of requests per connection changes).
-    Memory grows with URLs queued and servers met.
+    Memory grows with the number of queued URLs and known servers.
 
-    ``servers``: all servers met, and what is learned of each.
+    ``servers``: all known servers, and what was learned about each.
 
-    ``max_batch``: most requests of a session.  ``max_failures``: a server that failed as often in a row is
-    given up, its URLs handed to ``take_dropped``.  ``group_of``: server key -> politeness group, or None
-    where every server is one of its own.
+    ``max_batch``: maximum requests per session.  ``max_failures``: the frontier gives up a server after so many
+    consecutive failures and hands its URLs to ``take_dropped``.  ``group_of``: server key -> politeness group;
+    None if there are no groups.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Frontier:
         self.politeness = politeness or Politeness()
         self._max_batch = max_batch
         self._max_failures = max_failures
-        self._learns = policy.learns_prior or policy.looks_ahead  # over all servers, so that ranks change
+        self._learns = policy.learns_prior or policy.looks_ahead  # from all servers, so ranks change
         self._queue = ServerQueue(policy.rank, policy.rerank_above, group_of)
         self._expectations = Expectations(learns_prior=policy.learns_prior, looks_ahead=policy.looks_ahead)
         self.servers = ServerTable(
@@ -77,22 +77,23 @@ class Frontier:
         self._dropped: list[Entry] = []
 
     def keep_in(self, store: FrontierStore, now: float) -> None:
-        """Store URLs and servers there, from before the first of them on. Memory then grows with servers only."""
+        """Keep URLs and servers in ``store``; call before the first URL. Memory then grows only with servers."""
         self.servers.store = store
         self._queue.tick(now)
 
     def __len__(self) -> int:
-        """How many URLs are queued (those handed out by ``next_url`` are not). O(1)."""
+        """Number of queued URLs, without those handed out by ``next_url``. O(1)."""
         return self._urls
 
     # URLs in
 
     def push(self, entries: Iterable[Entry], found_on: str | None = None, *, from_sitemap: bool = False) -> None:
-        """Queue discovered URLs, which the caller has tested against the seen-set. O(log n) each.
+        """Queue discovered URLs that passed the seen-set. O(log n) each.
 
-        ``found_on``: key of the server whose page showed them, and no others that are new; what its next pages
-        bring is learned from that, so also from a page without new URLs; ``from_sitemap``: what sitemaps bring is.
-        Raises ValueError for a URL without a server; entries before it are queued.
+        ``found_on``: key of the server whose page showed these URLs. ``entries`` must be all new URLs of that page, and
+        may be empty: the frontier learns from them what the server's next pages will bring.  ``from_sitemap``: the page
+        came from a sitemap, so the frontier also learns what sitemap URLs bring.
+        Raises ValueError for a URL without a server; the entries before it are queued.
         """
         changed: dict[Server, None] = {}
         locate, rate = self.servers.locate, self._queue.last_rank
@@ -117,14 +118,14 @@ class Frontier:
             self.servers.place(changed)
 
     def push_sitemap(self, entry: Entry) -> None:
-        """Queue the URL of a sitemap; its quality becomes what sitemaps bring, and rises with it. O(log n)."""
+        """Queue a sitemap's URL. Its quality is the estimated gain of a sitemap and rises with that. O(log n)."""
         self.push([self._expectations.sitemaps.priced(entry)])
 
     def raise_quality(self, gains: Iterable[tuple[str, float]]) -> None:
-        """Add to the quality of URLs, each with its gain > 0; those not queued are left alone. O(log n) each."""
+        """Add each gain (> 0) to the quality of its URL; ignores URLs that are not queued. O(log n) each."""
         servers = self.servers
         found = [(located, gain) for url, gain in gains if (located := servers.locate_known(url)) is not None]
-        if servers.store is not None:  # which reads the URLs all at once
+        if servers.store is not None:  # one read for all URLs
             servers.store.read_ahead([located for located, _ in found])
         changed: dict[Server, None] = {}
         for (server, path), gain in found:
@@ -134,7 +135,7 @@ class Frontier:
         servers.place(changed)
 
     def give_back(self, session: Session, entry: Entry) -> None:
-        """Queue ``entry`` again, the last handed out by ``next_url``: it was not fetched. O(log n)."""
+        """Requeue ``entry``, the last one from ``next_url``, because it was not fetched. O(log n)."""
         session.requests -= 1
         self._returns -= 1
         self.acknowledge(entry)
@@ -143,9 +144,9 @@ class Frontier:
         self._queue.place(session.server)
 
     def acknowledge(self, entry: Entry) -> None:
-        """An entry that ``next_url`` or ``take_dropped`` returned has been dealt with: it need not be stored longer.
+        """Delete from the store an entry that ``next_url`` or ``take_dropped`` returned: the caller has processed it.
 
-        Until then it is handed out again after a restart.  Where nothing is stored this does nothing. O(log n).
+        An unacknowledged entry is handed out again after a restart.  Does nothing without a store. O(log n).
         """
         if entry.place is not None:
             server = self.servers[server_key(entry.url)]
@@ -154,18 +155,18 @@ class Frontier:
     # Sessions
 
     def open_session(self, now: float) -> Session | None:
-        """Lease the best-ranked server that may be asked now; None if there is none. O(log servers).
+        """Lease the best-ranked server that may be requested now; None if there is none. O(log servers).
 
-        Servers of a busy politeness group are set aside on the way: O(log servers) for each, once.
+        Sets aside servers of busy politeness groups on the way: O(log servers) for each, once.
         """
         self.servers.rank_best(now)
         server = self._queue.lease(now)
         return None if server is None else server.take_session(now, self._max_batch)
 
     def next_url(self, session: Session, now: float) -> Entry | None:
-        """The best URL of the session's server, if the session may ask for one now. O(log n).
+        """The best URL of the session's server. O(log n).
 
-        None when it is spent, its server rests or has no URL queued.
+        None if the session is spent, or if its server rests or has no queued URL.
         """
         server = session.server
         if session.is_spent or now < session.ready_at or not server.urls:
@@ -180,7 +181,7 @@ class Frontier:
         return entry
 
     def is_worth_more(self, session: Session, now: float) -> bool:
-        """Whether the policy lets the session make another request, or prefers the best server that waits. O(log n)."""
+        """Whether the policy prefers another request of this session to the best waiting server. O(log n)."""
         server = session.server
         if not server.urls:
             return True
@@ -188,7 +189,7 @@ class Frontier:
         return alternative is None or self.policy.goes_on(server, alternative)
 
     def record(self, measurement: Measurement) -> None:
-        """Learn from a request that ended: estimates, politeness, back-off. O(log servers)."""
+        """Learn from a finished request: estimates, politeness, back-off. O(log servers)."""
         server = self.servers.learn(measurement)
         if self._learns:
             self._rank_again()
@@ -197,9 +198,9 @@ class Frontier:
         self.servers.move(server)
 
     def close_session(self, session: Session, now: float) -> None:
-        """End the lease; the server rests as politeness says. O(log servers).
+        """End the lease; the server starts its polite rest. O(log servers).
 
-        Raises IllegalStepError, and changes nothing, if the session is parked or closed.
+        Raises IllegalStepError and changes nothing if the session is parked or closed.
         """
         session.step(SessionEvent.CLOSE)
         self._queue.tick(now)
@@ -207,10 +208,10 @@ class Frontier:
         self._release(session.server)
 
     def park_session(self, session: Session, now: float) -> bool:
-        """``close_session``, but its connection stays open: the server's next session is this one. O(log servers).
+        """End the lease but keep the connection open for the server's next session. O(log servers).
 
-        That lasts until ``session.parked_until``, when ``unpark`` must be called.  False, and the session stays as it
-        is, where no request could follow on the connection, or not in time.
+        The caller must call ``unpark`` at ``session.parked_until``.  Returns False and leaves the session unchanged if
+        the connection takes no further request, or if the server's rest ends too late for it.
         """
         server = session.server
         politeness = self.servers.politeness_of(server)
@@ -226,52 +227,53 @@ class Frontier:
         return True
 
     def unpark(self, session: Session, now: float) -> None:
-        """The connection of a parked session is closed. O(log servers)."""
+        """Record that the connection of a parked session is closed. O(log servers)."""
         session.step(SessionEvent.EXPIRE)
         self._queue.tick(now)
         session.server.parked = None
         self._queue.place(session.server)
 
     def next_due(self) -> float | None:
-        """When ``open_session`` can next succeed, now if that has passed; None if no server waits. O(1) amortised."""
+        """Earliest time at which ``open_session`` can succeed; None if no server waits. O(1) amortised."""
         return self._queue.first_due()
 
     def upcoming(self, count: int, until: float) -> list[str]:
-        """Keys of the servers that probably get the next ``count`` sessions, the next first: those ready, and those
-        whose rest ends by ``until``. O(count log count).
+        """Keys of the servers that probably get the next ``count`` sessions, in that order. O(count log count).
+
+        Includes ready servers and those whose rest ends by ``until``.
         """
         return [server.key for server in self._queue.upcoming(count, until)]
 
     def join_group(self, key: str, group_key: str) -> bool:
-        """Put the leased server ``key`` into a politeness group that was not known before (its IP address).
+        """Put the leased server ``key`` into the politeness group of its IP address, unknown until now.
 
-        False if the group is busy or rests: then its session must be closed without a request.
+        False if the group is busy or rests: then the caller must close the session without a request.
         """
         return self._queue.join(self.servers[key], group_key)
 
     def take_refilled(self) -> list[Session]:
-        """Sessions that lingered and whose servers have been given URLs since the last call; they are free."""
+        """Lingering sessions whose servers got URLs since the last call; they are free now."""
         refilled, self._refilled = self._refilled, []
         return refilled
 
     # URLs that are dropped or changed
 
     def take_dropped(self) -> list[Entry]:
-        """The entries of servers given up, or full, since the last call; they are no longer in the frontier."""
+        """Entries removed since the last call because their server was given up or full."""
         dropped, self._dropped = self._dropped, []
         return dropped
 
     def give_up(self, key: str) -> None:
-        """Drop the URLs of the server ``key``, and those still to come. O(URLs)."""
+        """Drop the URLs of the server ``key``, queued ones and future ones. O(URLs)."""
         server = self.servers.get_or_add(key)
         if not server.given_up:
             server.given_up = True
             self._drop_urls(server)
 
     def page_fetched(self, key: str, limit: int) -> int:
-        """Count a page of the server ``key``, which is full from ``limit`` pages on (0: never); how many it has now.
+        """Count a fetched page of the server ``key`` and return its count; at ``limit`` (0: none) the server is full.
 
-        The URLs of a full server are dropped, and those still to come; a count outlives the process, ``full`` does not.
+        A full server's URLs are dropped, queued ones and future ones.  The count persists, ``full`` does not.
         O(log servers), or O(URLs) once.
         """
         server = self.servers.get_or_add(key)
@@ -282,24 +284,24 @@ class Frontier:
         return server.fetched
 
     def fill(self, key: str) -> None:
-        """The server ``key`` is full. O(URLs)."""
+        """Mark the server ``key`` as full and drop its URLs. O(URLs)."""
         server = self.servers.get_or_add(key)
         if not server.full:
             server.full = True
             self._drop_urls(server)
 
     def rewrite_queue(self, server: Server, judge: Callable[[Entry], Entry | None]) -> int:
-        """Replace each queued URL of ``server`` by what ``judge`` returns; None drops it. Returns how many were.
+        """Replace each queued URL of ``server`` by the result of ``judge``; None drops it. Returns the number dropped.
 
-        O(n log n) of the URLs queued there; those handed out already are not judged.
+        O(n log n) in the server's queued URLs.  URLs already handed out are not judged.
         """
         return sum(self.rewrite_queue_in_steps(server, judge))
 
     def rewrite_queue_in_steps(self, server: Server, judge: Callable[[Entry], Entry | None]) -> Iterator[int]:
-        """The same, ``REWRITE_STEP`` URLs at a time: yields how many each step has dropped.
+        """``rewrite_queue`` in steps of ``REWRITE_STEP`` URLs: yields the number of URLs dropped in each step.
 
-        Between the steps new URLs may be queued.  Those that are kept are queued again at the end, also when the
-        generator is closed early, and stay in the store until then.
+        New URLs may be queued between steps.  Kept URLs are requeued at the end, even if the generator is closed
+        early; they stay in the store until then.
         """
         steps = -(-len(server.urls) // REWRITE_STEP)
         self._urls -= len(server.urls)
@@ -316,19 +318,19 @@ class Frontier:
             kept.extend((entry, entry._replace(place=None)) for entry in left)
             self._put_back(server, kept, len(kept))
 
-    # Looking in
+    # Inspection
 
     @property
     def now(self) -> float:
-        """The latest time the frontier was told."""
+        """The latest time passed to the frontier."""
         return self._queue.now
 
     def server(self, key: str) -> Server | None:
-        """The server ``key``, if a URL of it was ever met. O(1)."""
+        """The server ``key``, if known. O(1)."""
         return self.servers.get(key)
 
     def counts(self) -> dict[str, int]:
-        """Servers by state, ``servers`` and ``urls`` in all. O(1), or O(groups) where there are groups."""
+        """Number of servers in each state, and the totals ``servers`` and ``urls``. O(1), O(groups) with groups."""
         counts = self._queue.counts()
         counts["idle"] = len(self.servers) - sum(counts.values())
         return counts | {"servers": len(self.servers), "urls": self._urls}
@@ -336,7 +338,7 @@ class Frontier:
     # For the store
 
     def restore_server(self, key: str, urls: ServerUrls, restore: Callable[[Server], None]) -> Server:
-        """Add a server with its stored queue; ``restore`` sets what was learned of it. O(log servers)."""
+        """Add a server with its stored queue; ``restore`` sets what was learned about it. O(log servers)."""
         server = self.servers.add(key, urls)
         restore(server)
         self.servers.restored(server)
@@ -346,10 +348,10 @@ class Frontier:
         self._queue.place(server)
         return server
 
-    # Inside
+    # Internal
 
     def _rank_again(self) -> None:
-        """Raise sitemaps, and rank the best ready servers, by what has been learned over all; some at a time."""
+        """Apply what was learned from all servers: raise sitemaps, rerank the best ready servers, a few per call."""
         if self.servers.is_outdated():
             self.raise_quality(self._expectations.sitemaps.raised())
             self.servers.rank_again()
@@ -373,7 +375,7 @@ class Frontier:
             self._dropped.append(entry)
             return
         server.urls.push(entry, path, arrival)
-        if server.full:  # a run with a higher limit finds it stored
+        if server.full:  # pushed first, so that the store keeps it for a run with a higher limit
             self._dropped.append(server.urls.pop(server.key))
             return
         self._urls += 1
@@ -389,7 +391,7 @@ class Frontier:
         entries: Iterable[Entry],
         kept: deque[tuple[Entry, Entry]],
     ) -> int:
-        """Judge ``entries`` of ``server``; how many were dropped."""
+        """Judge ``entries`` of ``server``; returns the number dropped."""
         dropped: list[Entry] = []
         for entry in entries:
             judged = judge(entry)

@@ -1,14 +1,14 @@
 """Upgrades state of version 1 to version 2 (``snapshot.VERSION``).
 
-Version 1 had the attributes of the objects by their names, private ones included; stores of formats 2 to 4 have it.
-Attributes that are not named here are known no more, and are left out; older stores may lack some.
+Version 1 has the objects' attributes by name, including private ones; stores of formats 2 to 4 use it.
+Attributes not named here are obsolete and dropped; older stores may lack some of the others.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-#: Key of version 1 -> key of version 2, and the same for what is stored under it.
+#: Key of version 1 -> key of version 2, or (key of version 2, keys of the object stored under it).
 Keys = dict[str, "str | tuple[str, Keys]"]
 
 _same = {name: name for name in ("crawl_delay", "failures", "fetched", "given_up", "last_error", "ready_at")}
@@ -81,14 +81,14 @@ _FRONTIER: Keys = {"arrivals": "arrivals", "returns": "returns", "learned": ("le
 
 
 def upgrade_frontier(old: dict[str, Any]) -> dict[str, Any]:
-    """State of version 1 as ``snapshot.frontier_state`` gives it. O(1)."""
+    """Convert state of version 1 to the form of ``snapshot.frontier_state``. O(1)."""
     return _renamed(old, _FRONTIER)
 
 
 def upgrade_server(old: dict[str, Any]) -> dict[str, Any]:
-    """State of version 1 as ``snapshot.server_state`` gives it. O(size)."""
+    """Convert state of version 1 to the form of ``snapshot.server_state``. O(size)."""
     state = _renamed(old, _SERVER)
-    for part, key in (("file_kinds", "answers"), ("shared_pages", "pages")):  # these were rows of two
+    for part, key in (("file_kinds", "answers"), ("shared_pages", "pages")):  # rows [key, value] in version 1
         if part in state and key in state[part]:
             state[part][key] = dict(state[part][key])
     return state

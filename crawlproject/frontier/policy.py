@@ -1,7 +1,7 @@
-"""How servers rank: the four policies of the paper (Cao 2003, §4).
+"""Policies rank servers: the four of the paper (Cao 2003, §4), and ``prefix``.
 
 A policy is a pure function of one server's queue and estimates.  A rank changes only when URLs are pushed,
-a measurement is recorded or a session is closed, which is when the frontier asks for it again.
+a measurement is recorded or a session is closed; the frontier calls ``rank`` again at these events.
 """
 
 from __future__ import annotations
@@ -15,45 +15,45 @@ if TYPE_CHECKING:
 
 
 class Policy(ABC):
-    """Ranks servers that have URLs; the highest rank gets the next connection, ties the longest waiting.
+    """Ranks servers that have URLs: the highest rank gets the next connection; ties go to the longest waiting.
 
-    Only ``rank`` must be written: the rest holds for the paper's four policies.
+    A subclass must implement only ``rank``; the defaults suit the paper's four policies.
     """
 
     #: Whether a server's URLs are fetched by quality (else in order of discovery).
     by_quality: bool = True
 
-    #: Whether what is not known of a server is learned from the others (else the paper's constants stand in).
+    #: Whether unknown times of a server are predicted from the other servers (else from the paper's constants).
     learns_prior: bool = False
 
-    #: Whether URLs count for more than their quality, for what their pages' links are expected to bring; and servers
-    #: for more where their polite waits will take long.
+    #: Whether the worth of URLs includes the expected gain of their pages' links, and the rank of servers the urgency
+    #: of long polite waits.
     looks_ahead: bool = False
 
     @abstractmethod
     def rank(self, server: Server) -> float:
-        """The rank of ``server``, which has at least one URL. No side effects; O(1), or O(batch) where it says so."""
+        """The rank of ``server``, which has at least one URL. No side effects; O(1) unless the subclass documents it."""
 
     def goes_on(self, server: Server, alternative: float) -> bool:
-        """Whether an open session should make its next request, ``alternative`` being the best rank that waits.
+        """Whether an open session should make its next request; ``alternative``: the best rank of a waiting server.
 
-        Asked only while every connection is in use. O(1), or as ``rank``.  Here always: the batch is fetched as far as
-        the server allows.
+        Called only while every connection is in use. O(1), or as ``rank``.  The default is always: fetch the batch as
+        far as the server allows.
         """
         return True
 
     def rerank_above(self, server: Server, rank: float) -> float:
         """The quality of a URL, new or raised, above which it may change the ``rank`` of ``server``. O(1).
 
-        Up to it the server is not ranked again.  Here any URL may change the rank: ``-inf``.
+        A URL up to this quality causes no reranking.  The default is ``-inf``: any URL may change the rank.
         """
         return -inf
 
 
 def checked_policy(loaded: object) -> type[Policy]:
-    """``loaded``, if it is a policy; a class that only has ``rank`` gets the defaults of ``Policy`` for the rest.
+    """``loaded``, if it is a policy; a class with only ``rank`` gets the other defaults of ``Policy``.
 
-    Raises ValueError, to be read behind the name of a setting.
+    Raises ValueError, whose text continues the name of a setting.
     """
     if isinstance(loaded, type) and not issubclass(loaded, Policy) and callable(vars(loaded).get("rank")):
         loaded = type(loaded.__name__, (loaded, Policy), {})
@@ -82,14 +82,14 @@ class PerformanceFirst(Policy):
     by_quality = False
 
     def rank(self, server: Server) -> float:
-        """Pages per second expected of the next session."""
+        """Expected pages per second of the next session."""
         return server.expected_pages / server.expected_time
 
 
 class QualityFirst(Policy):
-    """The server with the best URL first, whatever it costs; URLs by quality.
+    """The server with the best URL first, at any cost; URLs by quality.
 
-    Here and below, the URLs of a server count for its ``worth``: less where it has shown many copies.
+    Here and below, quality is multiplied by the server's ``worth``, which is lower if it has shown many copies.
     """
 
     def rank(self, server: Server) -> float:
@@ -101,24 +101,24 @@ class CapacityBased(Policy):
     """C(s,i) = Σ quality of the best P(s,i) URLs / T(s,i): the most quality per second first; URLs by quality."""
 
     def rank(self, server: Server) -> float:
-        """Quality per second expected of the next session. O(batch)."""
+        """Expected quality per second of the next session. O(batch)."""
         return server.urls.window_sum * server.worth / server.expected_time
 
 
 class BestPrefix(Policy):
-    """Marginal-value capacity: the batch as long as is worth most per second, and no longer.
+    """Marginal-value capacity: the batch has the length that maximizes worth per second.
 
-    A URL is worth its quality and the server's bonus (``look_ahead``); a server that must be left alone after each
-    request is the more urgent the longer that will take (``backlog``).  Rank: max over k of (worth of the best k URLs)
-    / (2·connect + k·response), the maximal-ratio prefix of the queue (Sidney 1975).  URLs by quality.
+    A URL is worth its quality plus the server's bonus (``look_ahead``).  A server with polite waits after each request
+    gets more urgent with the time that its queue will take (``backlog``).  Rank: max over k of (worth of the best k
+    URLs) / (2·connect + k·response), the maximal-ratio prefix of the queue (Sidney 1975).  URLs by quality.
 
-    An open session goes on while its next URL is worth more per second than what the best waiting server offers, and
-    some way below that (the two indices of bandits with set-up costs, Asawa and Teneketzis 1996; with random gains one
-    should stay below the environment's rate, McNamara 1982).  How far: what is left behind is fetched on the next
-    connection, when the best that waits offers no more than this server's rank.  Until then a second is worth from
-    that ``alternative`` down to that rank, on average about their geometric mean: so the square of the URL's rate must
-    reach ``STAY`` times their product.  Where a new connection costs next to nothing, a session leaves early, where it
-    costs much, or few URLs would be left for it, late.
+    An open session continues while its next URL is worth more per second than the best waiting server offers, and
+    somewhat below that rate, too (the two indices of bandits with set-up costs, Asawa and Teneketzis 1996; with random
+    gains one should stay below the environment's rate, McNamara 1982).  How far below: URLs left behind are fetched on
+    the server's next connection, when the best waiting server offers no more than this server's rank.  Until then the
+    worth of a second falls from ``alternative`` to that rank and is on average about their geometric mean: so the
+    square of the URL's rate must reach ``STAY`` times their product.  A session therefore leaves early if a new
+    connection is cheap, and late if it is expensive or few URLs would be left for it.
     """
 
     learns_prior = True
@@ -131,12 +131,12 @@ class BestPrefix(Policy):
         return rate * server.worth * server.urgency
 
     def goes_on(self, server: Server, alternative: float) -> bool:
-        """Whether the next URL is worth its time here, where the connection is open. O(1), or as ``rank``."""
+        """Whether the next URL is worth its time on the open connection. O(1), or as ``rank``."""
         rate = (server.urls.best_quality + server.bonus) * server.worth / server.page_time
         return rate >= self.STAY * alternative or rate * rate >= self.STAY * alternative * self.rank(server)
 
     def rerank_above(self, server: Server, rank: float) -> float:
-        """A URL worth no more per second than the prefix stays behind its end."""
+        """The quality of a URL with the prefix's worth per second: one below it stays outside the prefix."""
         return rank / (server.worth * server.urgency) * server.page_time - server.bonus
 
 

@@ -1,8 +1,8 @@
-"""Page quality as far as it is known while the page waits: the worth that policies collect.
+"""Estimates the quality of pages before they are fetched: the worth that policies maximize.
 
-A ``Quality`` maps a canonical URL and its depth to a float >= 0, higher is better; it must be cheap, as it is asked for
-every link (O(1)).  A ``LinkQuality`` also says what each further link adds to the page it leads to; the sums are kept
-where they are used, in the URL queues, so that no table of all URLs is needed.
+A ``Quality`` maps a canonical URL and its depth to a float >= 0, higher is better; it must be O(1) and cheap, because
+it is called for every link.  A ``LinkQuality`` also returns what each further link adds to its target; the URL queues
+keep the sums, so no table of all URLs is needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Quality(Protocol):
-    """Estimates the worth of pages: what a class given as ``FRONTIER_QUALITY`` must have."""
+    """Estimates the worth of pages: the interface of a class given as ``FRONTIER_QUALITY``."""
 
     def quality(self, url: str, depth: int) -> float:
         """Worth of the page at the canonical ``url``, ``depth`` links away from a seed. O(1)."""
@@ -26,21 +26,21 @@ class Quality(Protocol):
 
 @runtime_checkable
 class LinkQuality(Quality, Protocol):
-    """Values pages by the links found so far: their quality may rise while they wait.
+    """Rates pages by the links found so far: the quality of queued pages may rise.
 
-    A page's quality is ``quality`` when it is discovered, plus ``gain`` of each page with a link to it.
+    A page's quality is ``quality`` at discovery, plus the ``gain`` of each page that links to it.
     """
 
     def gain(self, page_quality: float, links: int, *, internal: bool) -> float:
-        """What a page of ``page_quality`` adds to each of its ``links`` different links (``internal``: of its server).
+        """What a page of ``page_quality`` adds to each target of its ``links`` distinct links. O(1).
 
-        Asked once for each page, when it is fetched. O(1).
+        ``internal``: the target is on the page's server.  Called when the page is fetched.
         """
         ...
 
 
 class ConstantQuality:
-    """All pages are worth 1: speed alone ranks servers, and Scrapy's priority orders URLs."""
+    """All pages are worth 1: only speed ranks servers, and Scrapy's priority orders URLs."""
 
     def quality(self, url: str, depth: int) -> float:
         """Always 1."""
@@ -48,7 +48,7 @@ class ConstantQuality:
 
 
 class DepthQuality:
-    """Half as good with every link away from the seeds."""
+    """Quality halves with each link away from the seeds."""
 
     def quality(self, url: str, depth: int) -> float:
         """2 to the power of -depth."""
@@ -56,7 +56,7 @@ class DepthQuality:
 
 
 class ScoredQuality:
-    """Scores given per URL (a PageRank computed elsewhere, a list of one's own); others get ``default``."""
+    """Given scores per URL (e.g. a PageRank computed elsewhere); other URLs get ``default``."""
 
     def __init__(self, scores: dict[str, float], default: float = 0.0) -> None:
         self._scores = scores
@@ -66,7 +66,7 @@ class ScoredQuality:
     def from_lines(cls, lines: Iterable[str]) -> ScoredQuality:
         """Read lines ``URL<TAB>score``; the URLs must be canonical.
 
-        Raises ValueError naming the first line that is not of that form or whose score is negative.
+        Raises ValueError naming the first line that does not have this form or has a negative score.
         """
         scores = {}
         for number, line in enumerate(lines, 1):
@@ -83,31 +83,31 @@ class ScoredQuality:
         return cls(scores)
 
     def quality(self, url: str, depth: int) -> float:
-        """The given score. O(1)."""
+        """The given score, or the default. O(1)."""
         return self._scores.get(url, self._default)
 
 
 class InLinks:
-    """One more than the pages seen to link to a page, those of other servers counting twice (Cho et al. 1998).
+    """1 plus the number of pages known to link to a page; pages of other servers count twice (Cho et al. 1998).
 
-    Pages found by other means than a link (seeds, requests of a spider) are worth 1.
+    Pages not found by a link (seeds, requests of a spider) are worth 1.
     """
 
     EXTERNAL = 2.0
 
     def quality(self, url: str, depth: int) -> float:
-        """1, before any link."""
+        """1 before any link."""
         return 1.0
 
     def gain(self, page_quality: float, links: int, *, internal: bool) -> float:
-        """1, or 2 from another server."""
+        """1; 2 from another server."""
         return 1.0 if internal else self.EXTERNAL
 
 
 class Opic:
-    """Cash: each page hands all it was given to its links when it is fetched (Abiteboul, Preda and Cobena 2003).
+    """Cash: a fetched page distributes all its cash over its links (Abiteboul, Preda and Cobena 2003).
 
-    Each seed starts with 1.  Cash handed to pages fetched before is lost, as they are not fetched again.
+    Each seed starts with 1.  Cash given to fetched pages is lost, because they are not fetched again.
     """
 
     def quality(self, url: str, depth: int) -> float:
@@ -120,10 +120,10 @@ class Opic:
 
 
 class PartialPageRank:
-    """PageRank as it flows through the pages fetched so far, each passing its own on once, when it is fetched.
+    """PageRank over the pages fetched so far; each page passes its rank on once, when it is fetched.
 
-    RankMass-like (Cho and Schonfeld 2007): a lower bound of the true rank.  Every page starts with the rank of random
-    jumps, (1 - damping) / N, scaled here by N, so that an average page is worth 1.
+    Similar to RankMass (Cho and Schonfeld 2007): a lower bound of the true rank.  Every page starts with the rank of
+    random jumps, (1 - damping) / N, scaled by N, so that an average page is worth 1.
     """
 
     DAMPING = 0.85
@@ -138,16 +138,16 @@ class PartialPageRank:
 
 
 class ZipfQuality:
-    """1/rank, the ranks dealt to URLs by chance, always the same (Cao 2003, §5): for experiments."""
+    """1/rank with pseudo-random but fixed ranks (Cao 2003, §5): for experiments."""
 
     PAGES = 1_000_000
 
     def quality(self, url: str, depth: int) -> float:
-        """Between 1 and 1/PAGES, by the URL's checksum."""
+        """Between 1/PAGES and 1, by the URL's checksum."""
         return 1.0 / (1 + crc32(url.encode("utf-8", "surrogatepass")) % self.PAGES)
 
 
-#: Names of ``FRONTIER_QUALITY`` that need nothing further (``scores`` needs a file).
+#: Names of ``FRONTIER_QUALITY`` that take no argument (``scores`` takes a file).
 QUALITIES: dict[str, type[Quality]] = {
     "constant": ConstantQuality,
     "depth": DepthQuality,
@@ -159,7 +159,7 @@ QUALITIES: dict[str, type[Quality]] = {
 
 
 def link_gains(quality: Quality, page_quality: float, links: int) -> tuple[float, float]:
-    """What a page adds to each of its links: (those of its own server, others). O(1)."""
+    """What a page adds to the target of each link: (on its own server, on other servers). O(1)."""
     if not links or not isinstance(quality, LinkQuality):
         return 0.0, 0.0
     return quality.gain(page_quality, links, internal=True), quality.gain(page_quality, links, internal=False)

@@ -1,4 +1,4 @@
-"""A server, the unit of the upper level of the frontier; its session; its politeness group."""
+"""A server (the unit of the frontier's upper level), its session and its politeness group."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     from crawlproject.frontier.states import ServerEvent
 
 
-#: No session takes less (seconds): a rank divides by its time, and the clock may have measured 0.
+#: Lower bound of a session's time (seconds): ranks divide by it, and a clock may measure 0.
 MIN_SESSION_TIME = 1e-6
 
 
-#: Longest ``last_error``, characters: it may quote what a server sent.
+#: Maximum length of ``last_error`` in characters: it may quote what a server sent.
 MAX_ERROR = 200
 
-#: A server starts as if it had shown so many pages without a copy: two spellings of a home page must not halve it.
+#: A server starts as if it had shown this many distinct pages: two spellings of a home page must not halve its worth.
 PRIOR_PAGES = 10
 
 
 class Session:
-    """One connection to a server; its states are in ``states``.
+    """One connection to a server; ``states`` has its states.
 
-    ``limit`` requests may be made on it, one after another, ``requests`` have been; none before ``ready_at``.
+    It carries at most ``limit`` requests, one after another, none before ``ready_at``; ``requests`` counts them.
     """
 
     __slots__ = (
@@ -66,23 +66,23 @@ class Session:
         self.state = SessionState.FREE
         self.limit = limit
         self.requests = 0
-        self.carried = 0  # by its connection, as last measured
+        self.carried = 0  # requests carried by its connection, as last measured
         self.ready_at = now
         self.busy_since: float | None = None  # when its first request was handed out
-        self.last_end = now  # when its last response ended
-        self.ending = False  # no further request: the server closes it, or failed
+        self.last_end = now  # end of its last response
+        self.ending = False  # no further request: the server closes it or failed
         self.parked_until = now
         self.heap_item: HeapItem | None = None
 
     def step(self, event: SessionEvent) -> None:
-        """Change the state; raises IllegalStepError, and changes nothing, where ``event`` cannot happen. O(1)."""
+        """Change the state. O(1). Raises IllegalStepError and changes nothing if ``event`` is illegal in this state."""
         after = SESSION_STEPS.get((self.state, event))
         if after is None:
             raise IllegalStepError(f"no step {event.value!r}: {self!r}")
         self.state = after
 
     def resume(self, now: float, limit: int) -> None:
-        """Make up to ``limit`` more requests, if so many are left, on the connection that was parked."""
+        """Continue on the parked connection with up to ``limit`` more requests, within its own limit."""
         self.step(SessionEvent.RESUME)
         self.limit = min(self.limit - self.requests, limit)
         self.requests = 0
@@ -91,7 +91,7 @@ class Session:
 
     @property
     def is_spent(self) -> bool:
-        """Whether no further request may be made on it."""
+        """Whether it may carry no further request."""
         return self.ending or self.requests >= self.limit
 
     def __repr__(self) -> str:
@@ -99,12 +99,12 @@ class Session:
 
 
 class Server:
-    """One server: its URL queue, its estimates, and when it may be asked again (seconds).
+    """One server: its URL queue, its estimates, and when it may be requested again (seconds).
 
-    ``key`` is scheme://host[:port].  ``limit`` is how many requests its next session may carry, ``request_wait`` the
-    polite wait between two of them, ``away_wait`` the same where it is spent not connected, ``page_time`` what one more
-    page on an open connection should take, ``request_wait`` included (nothing is pipelined, so the paper's p has no
-    place there); the frontier keeps them current.
+    The frontier keeps these up to date: ``key``, scheme://host[:port]; ``limit``, maximum requests of its next session;
+    ``request_wait``, polite wait between two of them; ``away_wait``, the same if the wait is spent disconnected;
+    ``page_time``, expected time of one more page on an open connection, ``request_wait`` included (requests are not
+    pipelined, so the paper's p does not enter).
     """
 
     __slots__ = (
@@ -147,39 +147,39 @@ class Server:
         self.key = key
         self.urls = urls
         self.estimates = Estimates()
-        self.found: LinkYield | None = None  # on its pages; kept where a policy looks ahead
-        self.rerank_above = -inf  # quality of a new URL above which its rank or its place may change
-        self.bonus = 0.0  # what the links of its next page are expected to be worth
+        self.found: LinkYield | None = None  # new links on its pages; only if the policy looks ahead
+        self.rerank_above = -inf  # quality of a new URL above which the rank or the heap place may change
+        self.bonus = 0.0  # expected worth of the links on its next page
         self.state = ServerState.IDLE
         self.limit = limit
         self.request_wait = 0.0
         self.away_wait = 0.0
-        self.urgency = 1.0  # factor on its rank: more where polite waits will keep it busy for long
+        self.urgency = 1.0  # factor on its rank: higher for a server that long polite waits will keep busy
         self.page_time = self.estimates.response_time
         self.ready_at = 0.0
-        self.last_end = -inf  # when its last response ended, in this run
+        self.last_end = -inf  # end of its last response in this run
         self.crawl_delay = 0.0
         self.failures = 0  # consecutive
-        self.last_error: str | None = None  # in words, since it last answered; at most ``MAX_ERROR`` characters
-        self.fetched = 0  # pages; where they are limited
-        self.full = False  # as many as wanted have been fetched: in this run no more are
-        self.guard: ServerGuard | None = None  # what is suspicious about it
+        self.last_error: str | None = None  # message, since its last answer; at most ``MAX_ERROR`` characters
+        self.fetched = 0  # pages; counted only if pages per server are limited
+        self.full = False  # its page limit is reached: no more pages in this run
+        self.guard: ServerGuard | None = None  # its suspicious URL patterns
         self.demoted_because = ""  # reason for ranking last; empty if none
-        self.file_kinds: FileKinds | None = None  # from the first answer to a URL that ends like a file
+        self.file_kinds: FileKinds | None = None  # set by the first answer to a URL with a file extension
         self.given_up = False
-        self.pages = 0  # whose content was looked at
-        self.copies = 0  # of these, with content met before
-        self.copy_run: CopyRun | None = None  # since its last page with content of its own
-        self.shared: SharedPages | None = None  # with other servers
-        self.demotion = 1.0  # factor on its rank: less for a mirror
-        self.worth = 1.0  # factor on its rank, of demotion and copies
+        self.pages = 0  # pages with compared content
+        self.copies = 0  # pages among them with content seen before
+        self.copy_run: CopyRun | None = None  # copies since its last page with new content
+        self.shared: SharedPages | None = None  # pages that other servers have, too
+        self.demotion = 1.0  # factor on its rank: below 1 for a mirror
+        self.worth = 1.0  # factor on its rank: demotion and share of copies
         self.session: Session | None = None
-        self.parked: Session | None = None  # its connection is open, idle
+        self.parked: Session | None = None  # session with an open, idle connection
         self.group: Group | None = None
         self.heap_item: HeapItem | None = None
 
     def step(self, event: ServerEvent) -> None:
-        """Change the state; raises IllegalStepError, and changes nothing, where ``event`` cannot happen. O(1)."""
+        """Change the state. O(1). Raises IllegalStepError and changes nothing if ``event`` is illegal in this state."""
         after = SERVER_STEPS.get((self.state, event))
         if after is None:
             raise IllegalStepError(f"no step {event.value!r}: {self!r}")
@@ -192,16 +192,16 @@ class Server:
 
     @property
     def expected_time(self) -> float:
-        """T(s,i): seconds the next session should take, polite waits inside it included."""
+        """T(s,i): expected seconds of the next session, its polite waits included."""
         return max(MIN_SESSION_TIME, self.estimates.session_time(self.expected_pages, self.request_wait))
 
     @property
     def setup_time(self) -> float:
-        """Seconds to open the next session's connection and to close it; 0 where it is open."""
+        """Seconds to open and close the next session's connection; 0 if it is open."""
         return 0.0 if self.parked is not None else 2 * self.estimates.connect_time
 
     def take_session(self, now: float, max_batch: int) -> Session:
-        """Open a session, or go on with the parked one."""
+        """Open a session, or resume the parked one."""
         limit = 1 if self.limit == 1 else max_batch
         if self.parked is not None:
             self.parked.resume(now, limit)
@@ -210,28 +210,28 @@ class Server:
         return session
 
     def rest_after(self, session: Session, politeness: Politeness) -> None:
-        """The session ends: the polite wait in proportion to it begins."""
-        if session.carried and session.busy_since is not None:  # a session answered from a cache never began
+        """Start the polite rest after ``session``, in proportion to its busy time."""
+        if session.carried and session.busy_since is not None:  # not set if a cache answered all requests
             rest = politeness.session_rest(session.last_end - session.busy_since, self.crawl_delay)
             self.ready_at = max(self.ready_at, session.last_end + rest)
 
     def idle_time(self, politeness: Politeness) -> float:
-        """How long a connection may be left open without a session; 0 if not at all.
+        """How long a connection may stay open without a session; 0 if it may not.
 
-        Not in a group: while another of its servers is asked, no connection to this one should be open.
+        0 in a group: no connection to this server should be open while another server of the group is requested.
         """
         if self.group is not None:
             return 0.0
         return politeness.idle_time(self.estimates.keep_alive_time) if self.estimates.persistent else 0.0
 
     def predict_session(self, politeness: Politeness, max_batch: int) -> None:
-        """Set how many requests the next session carries, and how fast: one, where reconnecting beats a polite wait."""
+        """Set number and spacing of the next session's requests: one request if reconnecting beats a polite wait."""
         estimates = self.estimates
         wait = politeness.request_wait(estimates.response_time, self.crawl_delay)
         self.limit, self.request_wait = min(estimates.requests_per_connection, max_batch), wait
         self.away_wait = 0.0
         if wait and not estimates.is_worth_holding(wait):
-            self.request_wait = 0.0  # it is spent parked or not connected
+            self.request_wait = 0.0  # the wait is spent parked or disconnected
             if wait >= self.idle_time(politeness):
                 self.limit, self.away_wait = 1, wait
         self.page_time = max(MIN_SESSION_TIME, estimates.response_time + self.request_wait)
@@ -240,12 +240,12 @@ class Server:
     def wait_after(self, fetch_time: float, politeness: Politeness) -> float:
         """The polite wait after a fetch that took ``fetch_time``."""
         wait = politeness.request_wait(fetch_time, self.crawl_delay)
-        if self.session is None:  # a session of one request, such as a robots.txt redirected to
+        if self.session is None:  # counts as a session of one request, e.g. a redirect to this server's robots.txt
             wait = max(wait, politeness.session_rest(fetch_time, self.crawl_delay))
         return wait
 
     def learn(self, m: Measurement, prior: Prior | None, politeness: Politeness) -> None:
-        """Take in what a request told: estimates, polite wait, back-off; its session as well."""
+        """Update estimates, polite wait, back-off and session from a finished request."""
         session = self.session
         carried, last_end = (0, 0.0) if session is None else (session.carried, session.last_end)
         self.estimates.learn(m, carried, last_end, prior)
@@ -265,17 +265,17 @@ class Server:
             session.ending = session.ending or m.server_closed or self.failures > 0
 
     def note_error(self, error: str) -> None:
-        """Keep the words of a failure."""
+        """Keep the error message of a failure."""
         self.last_error = error[:MAX_ERROR]
 
     def update_worth(self, *, by_copies: bool) -> None:
-        """Set ``worth``: the smoothed share of distinct content on its pages, where copies count, and its demotion."""
+        """Set ``worth``: ``demotion``, with ``by_copies`` times the smoothed share of pages with distinct content."""
         self.worth = self.demotion
         if by_copies:
             self.worth *= (self.pages - self.copies + PRIOR_PAGES) / (self.pages + PRIOR_PAGES)
 
     def learn_close(self, now: float) -> None:
-        """Its session's connection was closed by the server."""
+        """Learn that the server closed the connection of its session."""
         session = self.session or self.parked
         if session is not None and not session.ending:
             session.ending = True
@@ -286,7 +286,7 @@ class Server:
 
 
 class Group:
-    """Servers that share one politeness (a registered domain, an address): one session at a time."""
+    """Servers that share one politeness limit (a registered domain, an IP address): one session at a time."""
 
     __slots__ = ("heap_item", "holder", "key", "ready_at", "recalled", "waiting")
 
@@ -299,5 +299,5 @@ class Group:
         self.heap_item: HeapItem | None = None
 
     def is_free(self, now: float) -> bool:
-        """Whether a server of this group may be contacted now."""
+        """Whether a server of this group may be requested now."""
         return self.holder is None and self.ready_at <= now

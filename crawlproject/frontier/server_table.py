@@ -1,4 +1,4 @@
-"""The upper level of the frontier: the servers met, what is learned of each, and which of them may be asked now."""
+"""The frontier's upper level: the known servers, what was learned about each, and which may be requested now."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.queues.protocols import ServerUrls
 
-#: How many servers a page may cause to be ranked again, about 10 µs each: no pause, however many servers wait.
+#: Servers reranked per page, about 10 µs each: causes no pause, however many servers wait.
 RANKED_PER_PAGE = 4
-#: Only so many, about the best, are: those that may get one of the next sessions. The others are when they come to
-#: the top.
+#: Servers reranked in one round: roughly the best, which may get the next sessions. Others are reranked at the top.
 MAX_RANKED = 2000
 
 
-# Looking up a member of an enum takes longer than anything else that is done here with a server.
+# Enum look-ups would take longer than anything else done here with a server.
 IDLE, LEASED, READY = ServerState.IDLE, ServerState.LEASED, ServerState.READY
 RESTING, WAITING = ServerState.RESTING, ServerState.WAITING
 DUE, EMPTY, REST = ServerEvent.DUE, ServerEvent.EMPTY, ServerEvent.REST
@@ -36,14 +35,14 @@ LEASE, RECALL, RELEASE, SET_ASIDE = ServerEvent.LEASE, ServerEvent.RECALL, Serve
 
 
 class ServerQueue:
-    """Ready servers by rank, resting ones by the time when their rest ends; the only place where their state changes.
+    """Ready servers by rank, resting ones by the end of their rest; the only place that changes a server's state.
 
-    ``rank`` and ``rerank_above`` are the policy's, ``group_of`` is the frontier's.  A server moves in O(log servers);
-    nothing scans.  The top of the resting heap tells exactly when something can be done next (as in BUbiNG's
-    workbench).
+    ``rank`` and ``rerank_above`` come from the policy, ``group_of`` from the frontier.  Moving a server is
+    O(log servers); nothing scans.  The top of the resting heap is exactly the time of the next possible step (as in
+    BUbiNG's workbench).
 
-    A politeness group lets one of its servers be leased at a time.  Servers found ready while their group is busy
-    or rests are set aside in the group's own heap; when the group is free again, the best of them is recalled.
+    Only one server of a politeness group is leased at a time.  A ready server whose group is busy or rests is set aside
+    in the group's own heap; when the group is free again, its best server is recalled.
     """
 
     def __init__(
@@ -60,19 +59,19 @@ class ServerQueue:
         self.groups: dict[str, Group] = {}
         self.leased = 0
         self.now = 0.0  # the latest time seen
-        self.last_rank = 0.0  # of the server leased last, without its urgency: what a second is worth
+        self.last_rank = 0.0  # rank of the last leased server without its urgency: the worth of a second
 
     def tick(self, now: float) -> None:
-        """Time has passed."""
+        """Advance the time to ``now``."""
         if now > self.now:
             self.now = now
 
     def place(self, server: Server) -> None:
-        """Put the server where its URLs, its time and its rank say, unless it is leased. O(log servers)."""
+        """Move an unleased server to the heap and position of its URLs, time and rank. O(log servers)."""
         state = server.state
         if state is LEASED:
             return
-        if state is READY and server.urls and server.ready_at <= self.now:  # what happens most: due, and still ready
+        if state is READY and server.urls and server.ready_at <= self.now:  # most frequent: due and still ready
             self.ready.rekey(server, self._key_by_rank(server))
             if server.group is not None and server.group.recalled is server:
                 self._recall_better(server, server.group)
@@ -83,9 +82,9 @@ class ServerQueue:
         self._step(server, event)
 
     def lease(self, now: float) -> Server | None:
-        """Take the best server that may be asked now; None if there is none. O(log servers).
+        """Take the best server that may be requested now; None if there is none. O(log servers).
 
-        Each server of a busy group that is met on the way is set aside, once, in O(log servers).
+        Sets aside servers of busy groups on the way: O(log servers) for each, once.
         """
         self.tick(now)
         self._wake_due(now)
@@ -103,14 +102,14 @@ class ServerQueue:
         return None
 
     def best_rank(self, now: float) -> float | None:
-        """Rank of the best server that may be asked now; None if there is none. O(log servers) for each that woke."""
+        """Rank of the best ready server; None if there is none. O(log servers) for each server that becomes due."""
         self.tick(now)
         self._wake_due(now)
         key = self.ready.first_key()
         return None if key is None else -key
 
     def release(self, server: Server) -> None:
-        """Take a leased server back; its group rests as long as it does. O(log servers)."""
+        """Return a leased server to the queue; its group rests as long as the server. O(log servers)."""
         group = server.group
         if group is not None and group.holder is server:
             group.ready_at = max(group.ready_at, server.ready_at)
@@ -124,8 +123,9 @@ class ServerQueue:
         return self.now if len(self.ready) else self.resting.first_key()
 
     def upcoming(self, count: int, until: float) -> list[Server]:
-        """The ``count`` servers that ``lease`` would take next if nothing changed: those ready, the best first, then
-        those whose rest ends by ``until``, the earliest first. O(count log count).
+        """The ``count`` servers that ``lease`` would take next if nothing changed. O(count log count).
+
+        First ready servers, best first, then those whose rest ends by ``until``, earliest first.
         """
         servers = self.ready.first(count)
         for due in self.resting.first(count - len(servers)):
@@ -137,7 +137,7 @@ class ServerQueue:
         return servers
 
     def group_of(self, server_key: str) -> Group | None:
-        """The politeness group of a server; None where every server is one of its own, or that is not known yet."""
+        """The politeness group of a server; None if there are no groups or the server's group is not known yet."""
         return None if self._group_of is None else self._group(self._group_of(server_key))
 
     def _group(self, key: str) -> Group:
@@ -147,7 +147,7 @@ class ServerQueue:
         return group
 
     def join(self, server: Server, key: str) -> bool:
-        """Put a leased server into group ``key``, unless it has one; False if that must be left alone now."""
+        """Put a leased server without a group into group ``key``; False if the server's group is busy or rests."""
         if server.group is None:
             server.group = self._group(key)
         group = server.group
@@ -159,7 +159,7 @@ class ServerQueue:
         return True
 
     def counts(self) -> dict[str, int]:
-        """Servers by state, except idle ones. O(1), or O(groups) where there are any."""
+        """Number of servers in each state except idle. O(1), O(groups) with groups."""
         waiting = groups_resting = 0
         for group in self.groups.values():
             waiting += len(group.waiting)
@@ -168,7 +168,7 @@ class ServerQueue:
         return {"ready": len(self.ready), "resting": resting, "waiting": waiting, "leased": self.leased}
 
     def _step(self, server: Server, event: ServerEvent) -> None:
-        """Let ``event`` happen to ``server``, and move it from heap to heap; it may have been taken out already."""
+        """Apply ``event`` to ``server`` and move it between heaps; it may have left its heap already."""
         before = server.state
         server.step(event)
         after = server.state
@@ -194,7 +194,7 @@ class ServerQueue:
 
     def _key_by_rank(self, server: Server) -> float:
         rank = self._rank(server)
-        if server.demoted_because:  # below all others, which have a rank >= 0
+        if server.demoted_because:  # maps to [-1, 0): below all others, whose ranks are >= 0
             rank = rank / (1.0 + rank) - 1.0
         server.rerank_above = self._rerank_above(server, rank)
         return -rank
@@ -208,7 +208,7 @@ class ServerQueue:
         return self.resting
 
     def _wake_due(self, now: float) -> None:
-        """Bring forward the servers whose rest, or whose group's rest, is over. O(log servers) for each."""
+        """Make servers ready whose rest, or whose group's rest, is over. O(log servers) for each."""
         while (due := self.resting.pop_due(now)) is not None:
             if isinstance(due, Group):
                 server = due.recalled = due.waiting.pop()
@@ -219,7 +219,7 @@ class ServerQueue:
                 self._step(server, RECALL if event is DUE and server.state is WAITING else event)
 
     def _offer(self, group: Group) -> None:
-        """Recall the group's best waiting server, and no other, when the group may be contacted again."""
+        """Schedule the recall of the group's best waiting server, and no other, for the end of the group's rest."""
         if group.holder is None and group.recalled is None and len(group.waiting) and group.heap_item is None:
             self.resting.push(group, group.ready_at)
 
@@ -232,25 +232,25 @@ class ServerQueue:
 
 
 class FrontierStore(Protocol):
-    """Where a frontier outlives the process. Implemented in ``storage``."""
+    """Keeps a frontier beyond the process. Implemented in ``storage``."""
 
     def open_queue(self, key: str) -> ServerUrls:
-        """An empty queue for the server ``key``, which has not been met before."""
+        """An empty queue for the new server ``key``."""
         ...
 
     def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
-        """The quality of these URLs, by server and path, is about to be raised, if they are queued."""
+        """Prefetch these URLs, given by server and path: their quality is about to be raised, if they are queued."""
         ...
 
     def changed(self, server: Server) -> None:
-        """Something about ``server`` has changed besides its URLs. O(1)."""
+        """Note that ``server`` has changed, apart from its URLs. O(1)."""
         ...
 
 
 class ServerTable:
-    """Servers by key. Whatever is learned here moves the server in ``queue`` and is told the ``store``.
+    """Servers by key. Learning about a server moves it in ``queue`` and notifies the ``store``.
 
-    ``by_quality``: how their URLs are sorted.  ``politeness``, ``max_batch``: see ``Frontier``.
+    ``by_quality``: whether queues sort URLs by quality.  ``politeness``, ``max_batch``: see ``Frontier``.
     """
 
     def __init__(
@@ -263,11 +263,11 @@ class ServerTable:
         by_quality: bool,
     ) -> None:
         self.store: FrontierStore | None = None
-        self.penalizes_copies = True  # whether servers that show copies rank lower; set before the first is met
+        self.penalizes_copies = True  # whether servers that show copies rank lower; set before the first server
         self._by_key: dict[str, Server] = {}
         self._queue = queue
         self._expectations = expectations
-        self._outdated: list[Server] = []  # to be ranked again, the best last
+        self._outdated: list[Server] = []  # to be reranked, best last
         self._by_quality = by_quality
         self._politeness = politeness
         self._politeness_by_host = politeness.by_host()
@@ -276,23 +276,23 @@ class ServerTable:
     # Servers by key
 
     def __len__(self) -> int:
-        """How many servers were ever met. O(1)."""
+        """Number of known servers. O(1)."""
         return len(self._by_key)
 
     def __iter__(self) -> Iterator[Server]:
-        """All servers ever met."""
+        """All known servers."""
         return iter(self._by_key.values())
 
     def __getitem__(self, key: str) -> Server:
-        """The server ``key``. O(1). Raises KeyError where it was never met."""
+        """The server ``key``. O(1). Raises KeyError if it is unknown."""
         return self._by_key[key]
 
     def get(self, key: str) -> Server | None:
-        """The server ``key``, if a URL of it was ever met. O(1)."""
+        """The server ``key``, if known. O(1)."""
         return self._by_key.get(key)
 
     def get_or_add(self, key: str) -> Server:
-        """The server ``key``, met before or not. O(1)."""
+        """The server ``key``, added if unknown. O(1)."""
         server = self._by_key.get(key)
         if server is None:
             server = self.add(key, None if self.store is None else self.store.open_queue(key))
@@ -300,7 +300,7 @@ class ServerTable:
         return server
 
     def add(self, key: str, urls: ServerUrls | None = None) -> Server:
-        """A server not met before, with a queue of its own or the one given. O(1)."""
+        """Add a new server, with the queue ``urls`` or an empty one. O(1)."""
         own = UrlQueue(by_quality=self._by_quality, window=1) if urls is None else urls
         server = self._by_key[key] = Server(key, own, limit=1)
         server.group = self._queue.group_of(key)
@@ -309,50 +309,50 @@ class ServerTable:
         return server
 
     def locate(self, url: str) -> tuple[Server, str]:
-        """The server of ``url``, met before or not, and what its queue keeps of the URL. O(length of the host).
+        """The server of ``url``, added if unknown, and the path that its queue keeps. O(length of the host).
 
-        Raises ValueError where there is no server.
+        Raises ValueError for a URL without a server.
         """
         return self.locate_known(url) or (server := self.get_or_add(server_key(url)), path_of(url, server.key))
 
     def locate_known(self, url: str) -> tuple[Server, str] | None:
-        """``locate``, if the server was met before."""
-        end = url.find("/", 8)  # the shortest "https://" ends there
-        # a URL that starts with a key and a slash, as all canonical ones do, is of that server: no need to parse it
+        """``locate`` for a known server; None if the server is unknown."""
+        end = url.find("/", 8)  # 8: length of "https://"
+        # A URL that starts with a known key and a slash, as canonical URLs do, is on that server: no need to parse it.
         server = self._by_key.get(url[:end]) if end > 0 else None
         if server is not None:
             return server, url[end:]
         server = self._by_key.get(server_key(url))
         return None if server is None else (server, path_of(url, server.key))
 
-    # Where a server stands in the queue
+    # Position of a server in the queue
 
     def changed(self, server: Server) -> None:
-        """Something that is stored of ``server`` has changed, here or outside (its guard, its kinds of files). O(1)."""
+        """Notify the store that ``server`` has changed, here or elsewhere (its guard, its kinds of files). O(1)."""
         if self.store is not None:
             self.store.changed(server)
 
     def place(self, servers: Iterable[Server]) -> None:
-        """Put each where its URLs say. O(log servers) each."""
+        """Move each server to the position of its URLs. O(log servers) each."""
         place = self._queue.place
         for server in servers:
-            if server.away_wait:  # the more URLs, the more urgent
+            if server.away_wait:  # urgency grows with the number of URLs
                 self._expectations.update(server)
             place(server)
 
     def move(self, server: Server) -> None:
-        """Put it where it belongs now, and tell the store. O(log servers)."""
+        """Move ``server`` to its current position and notify the store. O(log servers)."""
         self._queue.place(server)
         self.changed(server)
 
     def restored(self, server: Server) -> None:
-        """What is known of ``server`` has been read from a store: derive the rest of it. It must then be placed."""
+        """Derive the values of ``server`` that are not stored; the caller must then place it."""
         server.update_worth(by_copies=self.penalizes_copies)
         self._predict_session(server)
         self._expectations.update(server)
 
     def expect(self, server: Server) -> None:
-        """Expect of it what all servers have taught, if it was never contacted, and predict its next session."""
+        """Predict times and next session of a server never contacted from all others. O(1), or O(batch)."""
         if self._expectations.meet(server):
             self._predict_session(server)
             self._expectations.update(server)
@@ -362,25 +362,25 @@ class ServerTable:
         return not self._outdated and self._expectations.is_outdated(len(self._queue.ready))
 
     def rank_again(self) -> None:
-        """From now on ``rank_some`` goes through the best ready servers. O(MAX_RANKED)."""
+        """Start a round of ``rank_some`` over the best ready servers. O(MAX_RANKED)."""
         self._outdated = self._queue.ready.about_first(MAX_RANKED)[::-1]
 
     def rank_some(self) -> None:
-        """Rank the next ``RANKED_PER_PAGE`` of the servers that ``rank_again`` has found. O(log servers)."""
+        """Rank the next ``RANKED_PER_PAGE`` servers of the round that ``rank_again`` started. O(log servers)."""
         if self._outdated:
             for server in self._outdated[-RANKED_PER_PAGE:]:
                 self._rank(server)
             del self._outdated[-RANKED_PER_PAGE:]
 
     def rank_best(self, now: float) -> None:
-        """Rank the best ready server again, and the one that then is the best, ``RANKED_PER_PAGE`` at most.
+        """Rerank the best ready server until it stays the best, ``RANKED_PER_PAGE`` times at most. O(log servers).
 
-        Less may be expected now of a server that was met, or ranked, long ago.  O(log servers).
+        The expectations of a server that was added or ranked long ago may have dropped since.
         """
         if not self._expectations.are_learned:
             return
         ready = self._queue.ready
-        self._queue.best_rank(now)  # those whose rest is over are among them
+        self._queue.best_rank(now)  # makes servers ready whose rest is over
         for _ in range(RANKED_PER_PAGE):
             best = ready.peek()
             if best is not None:
@@ -393,21 +393,21 @@ class ServerTable:
         self._queue.place(server)
 
     def _predict_session(self, server: Server) -> None:
-        """O(1), or O(batch) where the length of its next session changes."""
+        """O(1), or O(batch) if the length of its next session changes."""
         server.predict_session(self.politeness_of(server), self._max_batch)
 
-    # What a server did and said
+    # Observations of a server
 
     def politeness_of(self, server: Server) -> Politeness:
-        """The rules of waiting that hold for it. O(1)."""
+        """The politeness rules of ``server``. O(1)."""
         if not self._politeness_by_host:
             return self._politeness
         return self._politeness_by_host.get(host_of(server.key), self._politeness)
 
     def learn(self, measurement: Measurement) -> Server:
-        """Learn from a request that ended: estimates, polite wait, back-off. O(batch).
+        """Learn from a finished request: estimates, polite wait, back-off. O(batch).
 
-        The server must then be moved.
+        The caller must then move the server.
         """
         self._queue.tick(measurement.now)
         server = self.get_or_add(measurement.server_key)
@@ -417,7 +417,7 @@ class ServerTable:
         return server
 
     def rest(self, key: str, now: float, fetch_time: float) -> None:
-        """The server ``key`` has answered: the polite wait begins, whether or not this is recorded. O(log servers)."""
+        """Start the polite wait of the server ``key`` after an answer, recorded or not. O(log servers)."""
         server = self.get_or_add(key)
         self._queue.tick(now)
         server.ready_at = max(server.ready_at, now + server.wait_after(fetch_time, self.politeness_of(server)))
@@ -428,9 +428,9 @@ class ServerTable:
         self.move(server)
 
     def back_off(self, key: str, now: float, failures: int, retry_after: float | None = None, error: str = "") -> float:
-        """End the server's session; it rests as after ``failures`` in a row, the last of them ``error`` in words.
+        """End the server's session and let it rest as after ``failures`` consecutive failures.
 
-        Returns until when it rests. O(log servers).
+        ``error``: message of the last failure.  Returns the end of the rest. O(log servers).
         """
         server = self.get_or_add(key)
         if error:
@@ -456,14 +456,14 @@ class ServerTable:
         self.move(server)
 
     def connection_lost(self, key: str, now: float) -> None:
-        """The server ``key`` has closed its session's connection: no further request on it. O(batch)."""
+        """Learn that the server ``key`` closed its session's connection: it takes no further request. O(batch)."""
         server = self.get_or_add(key)
         server.learn_close(now)
         self._predict_session(server)
         self.changed(server)
 
     def learn_content(self, key: str, *, copy: bool) -> None:
-        """A page of the server ``key`` was looked at; ``copy``: its content was met before. O(log servers)."""
+        """Count a page of the server ``key`` by its content; ``copy``: it was seen before. O(log servers)."""
         server = self.get_or_add(key)
         server.pages += 1
         server.copies += copy
@@ -473,9 +473,9 @@ class ServerTable:
         self.move(server)
 
     def learn_copy(self, key: str, content: int) -> int:
-        """A page of the server ``key`` has the ``content`` (hash) of an earlier one; how often now (``CopyRun``). O(1).
+        """Count a page of the server ``key`` with the ``content`` (hash) of an earlier page; returns its count. O(1).
 
-        ``learn_content`` comes first.
+        Call ``learn_content`` first.  See ``CopyRun``.
         """
         server = self.get_or_add(key)
         server.copy_run = server.copy_run or CopyRun()
@@ -483,9 +483,9 @@ class ServerTable:
         return server.copy_run.add(content)
 
     def learn_shared(self, key: str, first: str) -> str | None:
-        """A page of the server ``key`` is the same in its place on the server ``first``, which had it first.
+        """Learn that a page of the server ``key`` equals an earlier one at the same path of the server ``first``. O(1).
 
-        Returns the key of the one that is a mirror of the other, once. O(1).
+        Returns, once, the key of the server that this shows to be a mirror of the other.
         """
         servers = self.get_or_add(key), self.get_or_add(first)
         mirror = learn_shared(*servers)
@@ -494,13 +494,13 @@ class ServerTable:
         return None if mirror is None else mirror.key
 
     def demote(self, key: str, factor: float) -> None:
-        """Rank the server ``key`` at ``factor`` (above 0) of what it would be, from now on. O(log servers)."""
+        """Multiply the rank of the server ``key`` by ``factor`` (> 0) from now on. O(log servers)."""
         server = self.get_or_add(key)
         server.demotion = factor
         server.update_worth(by_copies=self.penalizes_copies)
         self.move(server)
 
     def rank_last(self, server: Server, reason: str) -> None:
-        """Rank ``server`` below all others, for this ``reason``; empty: no longer. O(log servers)."""
+        """Rank ``server`` below all others for this ``reason``; an empty one ends that. O(log servers)."""
         server.demoted_because = reason
         self.move(server)

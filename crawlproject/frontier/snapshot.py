@@ -1,8 +1,8 @@
-"""What a durable frontier keeps over a restart besides its URLs, as plain values (JSON's).
+"""Converts the state that a durable frontier keeps besides its URLs to and from plain values (JSON types).
 
-``to_state`` and ``from_state`` (of what there is one of for all servers: ``restore``) stand in the classes of
-``learning`` and ``guard``; those of ``Frontier`` and ``Server`` are here.  A record of an older version is upgraded
-when it is read (``older_state``), and written as this version does when its server changes next.
+The classes of ``learning`` and ``guard`` have ``to_state`` and ``from_state`` (``restore`` if there is one object for
+all servers); the functions for ``Frontier`` and ``Server`` are here.  A record of an older version is upgraded when it
+is read (``older_state``), and written in the current version when its server changes next.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from crawlproject.frontier.queues.protocols import ServerUrls
     from crawlproject.frontier.server import Server
 
-#: Version of the state of frontier and servers.  1, without a number: attributes by name.
+#: Version of the state of frontier and servers.  Version 1 has no number and stores attributes by name.
 VERSION = 2
 
 
 def frontier_state(frontier: Frontier) -> dict[str, Any]:
-    """What was learned over all servers, and where the numbering of URLs stands. O(1)."""
+    """What was learned from all servers, and the current arrival numbers. O(1)."""
     return {
         "version": VERSION,
         "arrivals": frontier._arrivals,
@@ -37,7 +37,7 @@ def frontier_state(frontier: Frontier) -> dict[str, Any]:
 
 
 def restore_frontier(frontier: Frontier, values: dict[str, Any]) -> None:
-    """Take over what ``frontier_state`` gave, of this version or an older one; before any ``restore_server``.
+    """Restore the result of ``frontier_state``, of this version or an older one; call before ``restore_server``.
 
     Raises ValueError for anything else.
     """
@@ -50,9 +50,9 @@ def restore_frontier(frontier: Frontier, values: dict[str, Any]) -> None:
 
 
 def server_state(server: Server) -> dict[str, Any]:
-    """What must be kept of ``server`` besides its key and its URLs; times on the frontier's clock. O(1).
+    """The state of ``server`` without its key and its URLs; times on the frontier's clock. O(1).
 
-    What is false, empty or 0 is left out, as in a new server.
+    Omits false, empty and zero values: a new server has them, too.
     """
     optional = {
         "crawl_delay": server.crawl_delay,
@@ -79,7 +79,7 @@ def server_state(server: Server) -> dict[str, Any]:
 
 
 def restore_server(frontier: Frontier, key: str, urls: ServerUrls, values: dict[str, Any]) -> Server:
-    """Take back a server with its queue and what ``server_state`` gave, of this version or an older one.
+    """Restore a server from its queue and the result of ``server_state``, of this version or an older one.
 
     O(log servers).  Raises ValueError for anything else.
     """
@@ -106,7 +106,7 @@ def _restore_counts(server: Server, state: StateReader) -> None:
 
 
 def _restore_parts(server: Server, state: StateReader) -> None:
-    """What has a class of its own, and is there only once something was observed."""
+    """Restore the parts with their own class, which exist only after an observation."""
     if (part := state.part("estimates")) is not None:
         server.estimates = Estimates.from_state(part)
     if (part := state.part("new_links")) is not None:

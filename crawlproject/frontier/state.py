@@ -1,7 +1,7 @@
-"""Reads stored state: plain values (JSON's) by key, each checked for its type and its bounds.
+"""Reads stored state: plain values (JSON types) by key; checks type and bounds of each.
 
-Keys are part of the format of a store (``snapshot.VERSION``), not names of attributes.  A key that is not there stands
-for the value of a new object, so that values may be added without a new version.
+Keys are part of the store's format (``snapshot.VERSION``), not attribute names.  A missing key means the value of a
+new object, so values may be added without a new version.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_FLOAT = float_info.max
-#: Characters of a wrong value that are quoted.
+#: Maximum characters quoted of a wrong value.
 MAX_QUOTED = 60
 
 
 class StateReader:
-    """The values of one stored object, which errors call ``name``.
+    """The values of one stored object; ``name`` stands for it in error messages.
 
     Every method raises ValueError, naming the key, for a value of another type or out of bounds.
     """
@@ -37,7 +37,7 @@ class StateReader:
         return None if value is None else StateReader(f"{self._name}.{key}", value)
 
     def raw(self, key: str) -> Any:
-        """What is stored under ``key``, as it is; None if there is nothing."""
+        """The unchecked value of ``key``; None if there is none."""
         return self._values.get(key)
 
     def number(self, key: str, default: float, *, minimum: float = -MAX_FLOAT) -> float:
@@ -94,7 +94,7 @@ class StateReader:
         return rows
 
     def counts(self, key: str, *, minimum: int = 0) -> dict[str, int]:
-        """Whole numbers of at least ``minimum`` by name, none if there are none."""
+        """Whole numbers of at least ``minimum`` by name, empty if there are none."""
         value = self._values.get(key, {})
         if type(value) is not dict or any(type(each) is not int or each < minimum for each in value.values()):
             raise self._error(key, value, f"whole numbers >= {minimum} by name")

@@ -1,13 +1,13 @@
-"""The states of a server and of a session, and the only steps between them; any other step raises.
+"""The states of servers and sessions, and the legal steps between them; any other step raises.
 
-A server (scheme + host + port); ``ServerQueue`` takes each step, and keeps the server in the heap of its state:
+A server (scheme + host + port); ``ServerQueue`` takes its steps and keeps it in the heap of its state:
 
 ========  ===============================================  =======================
 state     meaning                                          kept in
 ========  ===============================================  =======================
 idle      no URL queued                                    no heap
-ready     URLs queued, may be asked now                    a heap by rank
-resting   URLs queued, may not be asked before a time      a heap by that time
+ready     URLs queued, may be requested now                a heap by rank
+resting   URLs queued, may not be requested before a time  a heap by that time
 waiting   as ready, but its politeness group is busy       its group's heap by rank
 leased    has a session                                    no heap
 ========  ===============================================  =======================
@@ -22,21 +22,21 @@ waiting    idle     resting  waiting                      ready
 leased                                                             idle
 =========  =======  =======  =======  =======  =========  =======  =======
 
-A ready server that gets more URLs stays as it is; only its rank changes.  A released one is idle only until its URLs
-and its polite wait have put it where it belongs.  Given up and full are
-no states: the URLs of such a server are dropped, so it is idle once its session has ended.
+A ready server that gets more URLs stays ready; only its rank changes.  A released server is idle only until
+``ServerQueue.place`` moves it by its URLs and its polite wait.  "Given up" and "full" are not states: the URLs of such
+a server are dropped, so it is idle when its session ends.
 
 A session (one connection); ``Dispatcher`` takes the steps while it is open, ``Frontier`` parks, resumes and closes it:
 
 =========  =============================================================
 state      meaning
 =========  =============================================================
-free       no request under way: the dispatcher will look at it
-busy       a request is under way
-held       waits politely between two requests
+free       no request in flight: the dispatcher will serve it
+busy       a request is in flight
+held       polite wait between two requests
 lingering  its server has no URL: waits for the links of its last page
 parked     its connection is open and idle, its server is not leased
-closed     its connection is closed, or will be at once
+closed     its connection is closed, or will be closed at once
 =========  =============================================================
 
 =========  ======  ======  =======  =========  ======  ======  ======  =======  =======
@@ -50,8 +50,8 @@ parked                                                         free             
 closed             closed
 =========  ======  ======  =======  =========  ======  ======  ======  =======  =======
 
-A request may end after its session was closed: at the end of a crawl.  That a session must end (``Session.ending``) is
-no state: it holds until its request is over, and for parked ones, too.
+A request may end after its session was closed: at the end of a crawl.  ``Session.ending`` is not a state: it applies
+while a request is in flight, and to parked sessions, too.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ from enum import StrEnum
 
 
 class IllegalStepError(ValueError):
-    """A step that the tables do not have."""
+    """A step that is not in the tables."""
 
 
 class ServerState(StrEnum):
-    """Where a server stands."""
+    """The state of a server."""
 
     IDLE = "idle"
     READY = "ready"
@@ -74,7 +74,7 @@ class ServerState(StrEnum):
 
 
 class ServerEvent(StrEnum):
-    """What happens to a server."""
+    """An event that changes the state of a server."""
 
     EMPTY = "empty"  # no URL is queued
     REST = "rest"  # URLs are queued, its polite wait has not ended
@@ -86,7 +86,7 @@ class ServerEvent(StrEnum):
 
 
 class SessionState(StrEnum):
-    """Where a session stands."""
+    """The state of a session."""
 
     FREE = "free"
     BUSY = "busy"
@@ -97,17 +97,17 @@ class SessionState(StrEnum):
 
 
 class SessionEvent(StrEnum):
-    """What happens to a session."""
+    """An event that changes the state of a session."""
 
     ASK = "ask"
-    END = "end"  # of its request
+    END = "end"  # its request is over
     HOLD = "hold"
     LINGER = "linger"
-    WAKE = "wake"  # what it waited for has come, or has not come in time
+    WAKE = "wake"  # its wait is over: URLs arrived, or the time is up
     PARK = "park"
     RESUME = "resume"
     CLOSE = "close"
-    EXPIRE = "expire"  # its connection has been parked for as long as it may be, or is lost
+    EXPIRE = "expire"  # the parking time of its connection is over, or the connection is lost
 
 
 ServerSteps = dict[tuple[ServerState, ServerEvent], ServerState]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.state import StateReader
 
-#: Copies of one content since a server last showed one not met in its run: from then on they may be a circle.
+#: Copies of one content since a server last showed one that is new in its run: from then on they may be a circle.
 MIN_TIMES = 20
 #: Contents watched per server.
 MAX_CONTENTS = 64
@@ -30,7 +30,7 @@ class CopyRun:
     """Contents that a server has repeated since its last page with a new one: a run of copies.
 
     A copied tree, however large, repeats each content once; a server that answers any address with a few pages repeats
-    these again and again.  So a copy that is new in the run starts the count again.
+    them many times.  So a copy that is new in the run resets the counts.
     Memory: ``MAX_CONTENTS`` contents; the least recent one is dropped.
     """
 
@@ -43,15 +43,15 @@ class CopyRun:
 
     @classmethod
     def from_state(cls, state: StateReader) -> Self:
-        """What ``to_state`` gave; raises ValueError for anything else."""
+        """Inverse of ``to_state``; raises ValueError for anything else."""
         run = cls()
         run._times = {int(content): int(times) for content, times in state.rows("times", 2)}
         return run
 
     def add(self, content: int) -> int:
-        """Count a copy of ``content``; returns how often it came since the last copy that was new in the run.
+        """Count a copy of ``content``; returns its count since the last copy that was new in the run.
 
-        O(1), O(MAX_CONTENTS) for one that is new in the run.
+        O(1); O(MAX_CONTENTS) for a copy that is new in the run.
         """
         times = self._times.pop(content, None)
         if times is None:
@@ -61,14 +61,15 @@ class CopyRun:
 
 
 class SharedPages:
-    """For each other server: how many pages are equal to its page at the same path and query, which was fetched first.
+    """For each other server: number of pages equal to its earlier-fetched page at the same path and query.
 
-    Only these count, as in Bharat and Broder (1999): servers that answer anything with one error page are not mirrors.
+    Only such pages count, as in Bharat and Broder (1999): servers that answer any URL with one error page are not
+    mirrors.
     Memory: ``MAX_OTHERS`` servers; the one with the fewest shared pages is dropped.
     """
 
     def __init__(self) -> None:
-        self.is_mirror = False  # it was found to be a mirror, and demoted
+        self.is_mirror = False  # found to be a mirror and demoted
         self._pages: dict[str, int] = {}
 
     def to_state(self) -> dict[str, Any]:
@@ -77,7 +78,7 @@ class SharedPages:
 
     @classmethod
     def from_state(cls, state: StateReader) -> Self:
-        """What ``to_state`` gave; raises ValueError for anything else."""
+        """Inverse of ``to_state``; raises ValueError for anything else."""
         shared = cls()
         shared.is_mirror = state.flag("is_mirror", default=False)
         shared._pages = state.counts("pages")
@@ -97,7 +98,7 @@ class SharedPages:
 def is_circle(url: str, links: Iterable[str | None]) -> bool:
     """Whether one of the page's ``links`` repeats the end of its path below its directory: ``/a/`` links to ``/a/a/``.
 
-    Then its copies lead to ever longer paths.  O(length of the links).
+    If so, its copies lead to ever longer paths.  O(length of the links).
     """
     path = url.partition("#")[0].partition("?")[0]
     directory = path[: path.rfind("/") + 1]
@@ -111,7 +112,7 @@ def is_circle(url: str, links: Iterable[str | None]) -> bool:
 
 
 class HasSharedPages(Protocol):
-    """A server, as far as it is compared with others."""
+    """The attributes of a server that mirror detection uses."""
 
     shared: SharedPages | None
 
@@ -122,7 +123,7 @@ class HasSharedPages(Protocol):
 
     @property
     def pages(self) -> int:
-        """Pages whose content was looked at."""
+        """Number of pages with compared content."""
         ...
 
 
@@ -130,10 +131,10 @@ T = TypeVar("T", bound=HasSharedPages)
 
 
 def learn_shared(server: T, first: T) -> T | None:
-    """A page of ``server`` is the same as the one in its place on ``first``, which had it first. O(1).
+    """Learn that a page of ``server`` equals an earlier one at the same path of ``first``. O(1).
 
-    Returns the one that this shows to be a mirror of the other, once: the one of more copies, ``server`` if they have
-    equally many.
+    Returns, once, the server that this shows to be a mirror of the other: the one with more copies, ``server`` if both
+    have equally many.
     """
     here, there = server.shared or SharedPages(), first.shared or SharedPages()
     server.shared = here

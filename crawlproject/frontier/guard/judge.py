@@ -1,10 +1,9 @@
-"""Detects traps by what a server shows from page to page: URLs that lead only to more of their kind.
+"""Detects traps by the content of a server's pages: URLs that lead only to more of their kind.
 
-A *pattern* is what a family of URLs has in common (``urls.pattern``), or the rule of ``urls.traps`` that doubts them.
-Evidence decides.  Each page of a pattern whose pages link to each other is compared with those before it: does it show
-anything new (text, numbers, pictures), or link to another pattern whose pages do?  If page after page shows the same,
-the URLs of the pattern that they link to rank last; after some more such pages they are dropped, and no more are
-followed.
+A *pattern* is the common form of a family of URLs (``urls.pattern``), or the rule of ``urls.traps`` that doubts them.
+The decision needs evidence.  Each page of a pattern whose pages link to each other is compared with earlier ones: does
+it show anything new (text, numbers, pictures), or link to another pattern whose pages do?  If page after page shows the
+same, their links to the pattern rank last; after some more such pages, the pattern is dropped and no longer followed.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ if TYPE_CHECKING:
 
 #: Factor on the quality of a URL that ranks last.
 DEMOTION = 1e-9
-#: Its priority, which marks it in the queue.
+#: Priority of such a URL; identifies it in the queue.
 DEMOTED = -1
 
 #: Reasons for ranking a server last. A store of an earlier version may have others, which no longer apply.
 COPIES, REFUSED = "copies", "refused"
 REASONS = frozenset((COPIES, REFUSED))
 
-#: Rules whose URLs are divided by their pattern as well.
+#: Rules whose URLs are also grouped by pattern.
 _BY_PATTERN = frozenset({"calendar", "nested_url"})
 
 
@@ -53,10 +52,10 @@ def demoted(entry: Entry) -> Entry:
 
 
 class Guard:
-    """Judges links by the pages they stand on.
+    """Judges links by the pages that contain them.
 
     ``server_of``: the server of a key, None if it is new.  ``is_released``: whether a server is exempt.
-    ``rules``: which URLs are doubted by their look.  ``budget``: memory for what patterns have shown.
+    ``rules``: which URLs are doubted by their form.  ``budget``: memory for the marks of patterns.
     """
 
     def __init__(
@@ -78,10 +77,10 @@ class Guard:
     def page(
         self, url: str, marks: Callable[[], Marks | None], *, is_copy: bool = False, is_known: bool = False
     ) -> GuardedPage | None:
-        """The page at the canonical ``url``, whose links are to be judged; None if the server is exempt. O(length).
+        """The page at the canonical ``url``, to judge its links; None if the server is new or exempt. O(length).
 
-        ``marks``: returns what the page shows, None if that is unknown; called at most once, and only if its pattern is
-        watched.  ``is_copy``: its content was met before.  ``is_known``: the page itself was, so it is no evidence.
+        ``marks``: returns the page's marks, None if they are unknown; called at most once, and only if its pattern is
+        watched.  ``is_copy``: its content was seen before.  ``is_known``: the page was seen before: it is no evidence.
         """
         key = server_key(url)
         server = self.server_of(key)
@@ -90,7 +89,7 @@ class Guard:
         return GuardedPage(self, server, self.name_of(url), None if is_known else marks, is_copy=is_copy)
 
     def restored(self, known: ServerGuard) -> None:
-        """Count the patterns of a server that was restored. O(patterns)."""
+        """Count the patterns of a restored server in the budget. O(patterns)."""
         for pattern in known.patterns.values():
             self.budget.keep(pattern)
 
@@ -163,9 +162,9 @@ class GuardedPage:
         return known is not None and (bool(known.spent) or self._is_full)
 
     def refuses(self, url: str) -> bool:
-        """Whether the link to the canonical ``url`` is neither followed nor remembered as met.
+        """Whether the link to the canonical ``url`` is neither followed nor added to the seen-set.
 
-        So are links to a dropped pattern if the page shows nothing new, or if the URL is doubted.
+        Applies to links to a dropped pattern if the page shows nothing new or the URL is doubted, and to a full one.
         O(1), O(length) if patterns of the server are watched.
         """
         known = self.server.guard
@@ -179,7 +178,7 @@ class GuardedPage:
         return False
 
     def observe(self, url: str, links: Iterable[str | None]) -> list[str]:
-        """Look for visit ids in the ``links`` to the page's own server; see ``VisitIds``. O(length)."""
+        """Look for visit ids in the ``links`` to the page's own server; see ``VisitIds.observe``. O(length)."""
         if not may_have_id(url):
             return []
         self.server.guard = self.server.guard or ServerGuard()
@@ -211,7 +210,7 @@ class GuardedPage:
         return last | sideways if self._demotes(has_news=has_news) else last
 
     def is_own(self, url: str) -> bool:
-        """Whether ``url`` is of the page's server."""
+        """Whether ``url`` is on the page's server."""
         key = self.server.key
         return url.startswith(key) and url[len(key) : len(key) + 1] == "/"
 
@@ -220,10 +219,10 @@ class GuardedPage:
         return bool(self._watched) and self._watched[0].is_full(self._guard.limits)
 
     def _watch(self) -> None:
-        """Compare the page with earlier ones of its pattern and script; the first one is new."""
+        """Compare the page with earlier pages of its pattern and script; the first page counts as new."""
         assert self._name is not None
         known = self.server.guard = self.server.guard or ServerGuard()
-        names = [self._name] if self._family is None else [self._family, self._name]  # watched last, it is not dropped
+        names = [self._name] if self._family is None else [self._family, self._name]  # watched last: not evicted
         self._watched = [known.watch(name) for name in names][::-1]
         marks = None if self._marks is None else self._marks()
         if marks is not None:
@@ -283,13 +282,12 @@ class GuardedPage:
 
 
 def _feeds_on_itself(pattern: Pattern) -> bool:
-    """Whether it may be dropped; a pattern of dates only if most of its URLs were found on its own pages."""
+    """Whether ``pattern`` may be dropped; one of dates only if most of its URLs were found on its own pages."""
     return is_doubted(pattern.name) or not is_endless_by_nature(pattern.name) or pattern.own > pattern.votes
 
 
 def is_last(known: ServerGuard | None, name: str, limits: GuardLimits) -> bool:
-    """Whether URLs of the pattern ``name`` always rank last: dropped ones, and doubted ones until some of their pages
-    have shown something new."""
+    """Whether URLs of the pattern ``name`` always rank last: if it is dropped, or doubted and not yet cleared."""
     if known is not None and known.is_spent(name):
         return True
     pattern = None if known is None else known.patterns.get(name)
@@ -299,7 +297,7 @@ def is_last(known: ServerGuard | None, name: str, limits: GuardLimits) -> bool:
 def is_dropped(entry: Entry, name: str | None, spent: str) -> bool:
     """Whether a queued ``entry`` of the pattern ``name`` is dropped with the pattern ``spent``.
 
-    Of dates and doubted URLs all are, of other patterns those found on pages that showed nothing new.
+    For dates and doubted URLs, all are dropped; for other patterns, those found on pages that showed nothing new.
     """
     is_of_it = name == spent or family_of(name) == spent
     return is_of_it and (entry.priority == DEMOTED or is_endless_by_nature(spent))

@@ -1,4 +1,4 @@
-"""Bounds the memory of the marks of all watched patterns, over all servers."""
+"""Bounds the memory for the marks of all watched patterns of all servers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from zlib import crc32
 if TYPE_CHECKING:
     from crawlproject.frontier.guard.watched_patterns import Pattern
 
-#: Marks held of all patterns of all servers, four bytes each: 32 MiB.
+#: Maximum marks of all patterns of all servers, four bytes each: 32 MiB.
 MAX_ALL_MARKS = 1 << 23
 
 #: Overhead of a pattern with marks, in marks: 260 bytes.
@@ -16,26 +16,26 @@ PER_PATTERN = 64
 
 
 class MarkBudget:
-    """Forgets the marks of some pattern if there are too many in all: of one whose last page showed something new.
+    """If there are too many marks in total, forgets those of a pattern whose last page showed something new.
 
     The next page of that pattern counts as new, as its first page did: a trap is followed for some more pages, and no
     page is lost.  Patterns whose last page showed nothing new are chosen only if there are no others.
-    A hash of a counter chooses, not the time of the last comparison: servers are visited in turn, so the pattern
-    compared least recently is needed next.
+    The choice is pseudo-random, by a hash of a counter, not least recently compared: servers are visited in turn, so
+    the pattern compared least recently is needed next.
     """
 
     def __init__(self, max_marks: int = MAX_ALL_MARKS) -> None:
         self.max_marks = max_marks
         #: Marks held, with ``PER_PATTERN`` for each pattern.
         self.held = 0
-        #: How many times a pattern's marks were forgotten.
+        #: Number of times that a pattern's marks were forgotten.
         self.forgotten = 0
-        self._fresh: list[Pattern] = []  # their last page showed something new
+        self._fresh: list[Pattern] = []  # patterns whose last page showed something new
         self._repeating: list[Pattern] = []
-        self._places: dict[int, tuple[list[Pattern], int, int]] = {}  # by identity: its list, its index, its size
+        self._places: dict[int, tuple[list[Pattern], int, int]] = {}  # id of a pattern -> list, index, size
 
     def keep(self, pattern: Pattern) -> None:
-        """Count the marks of a pattern that was compared, and forget some if there are too many. Amortized O(1)."""
+        """Count the marks of a pattern after a comparison, and forget some if there are too many. O(1) amortised."""
         self._remove(pattern)
         size = len(pattern.marks) + PER_PATTERN
         if pattern.marks:

@@ -1,7 +1,7 @@
-"""Detects parameters that a server changes on each visit, whatever their name: session ids that no list knows.
+"""Detects parameters that a server changes on each visit, whatever their name: session ids that are on no list.
 
-The sign is a page requested with one id whose links all have another one.  A parameter that selects a page (the id of a
-forum) keeps its value on its own pages, or has several values on one page.
+The sign is a page requested with one id whose links all have another id.  A parameter that selects a page (e.g. the id
+of a forum) keeps its value on its own pages, or has several values on one page.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.state import StateReader
 
-#: Pages that must show the sign before it is believed.
+#: Pages that must show the sign before a parameter is learned.
 EVIDENCE = 2
 
-#: Links with the same other id that the page must have.
+#: Minimum links with the same other id on such a page.
 MIN_LINKS = 2
 
-#: Parameters remembered per server: candidates, and cleared ones.
+#: Maximum parameters remembered per server: of candidates, and of cleared ones.
 MAX_NAMES = 16
 
 _name = re.compile(r"[A-Za-z0-9_.~-]+").fullmatch
@@ -31,7 +31,7 @@ _parameters = re.compile(r"[?&;]([^=?&;/]+)=([^?&;/]*)").findall
 
 
 def may_have_id(url: str) -> bool:
-    """Whether ``url`` has a parameter worth looking at. O(length)."""
+    """Whether ``url`` has a parameter long enough to be an id. O(length)."""
     return _long_value(url) is not None
 
 
@@ -43,21 +43,21 @@ class VisitIds:
     def __init__(self) -> None:
         self.learned: list[str] = []
         self.cleared: list[str] = []
-        self._candidates: dict[str, dict[str, str]] = {}  # name -> id handed out -> page that did
+        self._candidates: dict[str, dict[str, str]] = {}  # name -> id in the links -> page with these links
 
     def to_state(self) -> dict[str, Any]:
-        """As plain values; parameters that showed the sign once are not stored."""
+        """As plain values; candidates are not stored."""
         return {"learned": self.learned, "cleared": self.cleared}
 
     @classmethod
     def from_state(cls, state: StateReader) -> Self:
-        """What ``to_state`` gave; raises ValueError for anything else."""
+        """Inverse of ``to_state``; raises ValueError for anything else."""
         ids = cls()
         ids.learned, ids.cleared = state.texts("learned"), state.texts("cleared")
         return ids
 
     def observe(self, page: str, links: Iterable[str]) -> list[str]:
-        """Learn from the canonical ``links`` of a page to its own server; the pages that made it learn a new id.
+        """Learn from a page's canonical ``links`` to its own server; returns the pages that were evidence for a new id.
 
         Empty if nothing new was learned.  O(length), O(1) for a page without an id in its URL.
         """

@@ -1,8 +1,8 @@
-"""Watched patterns of URLs: what their pages showed, and when that is enough to drop them.
+"""Watched URL patterns: what their pages showed, and when that is enough evidence to drop them.
 
-See ``frontier.guard.judge``.  Only patterns whose pages link to the same pattern are watched, and those that these link
-to.  Memory: at most ``MAX_PATTERNS`` patterns a server, each with at most ``MAX_MARKS`` marks of four bytes; of all
-servers at most ``mark_budget.MAX_ALL_MARKS``.
+See ``frontier.guard.judge``.  Only patterns whose pages link to the same pattern are watched, and patterns that these
+link to.  Memory: at most ``MAX_PATTERNS`` patterns per server, each with at most ``MAX_MARKS`` marks of four bytes; at
+most ``mark_budget.MAX_ALL_MARKS`` marks for all servers.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.state import StateReader
 
-#: What a page shows: 32-bit hashes; odd for a number, even for text and pictures.
+#: The content of a page: 32-bit hashes; odd for a number, even for text and pictures.
 Marks: TypeAlias = frozenset[int]
 
-#: Patterns watched of a server; the one with the least evidence is dropped.
+#: Maximum watched patterns per server; the one with the least evidence is dropped.
 MAX_PATTERNS = 64
-#: Marks remembered of a pattern; one with more starts again with its newest page.
+#: Maximum marks per pattern; beyond it, the pattern starts again with its newest page.
 MAX_MARKS = 4096
-#: New numbers on a page before they count: counters and generation times are new on every page.
+#: Minimum new numbers on a page that count as news: counters and generation times are new on every page.
 MIN_NUMBERS = 5
 
-#: The marks of a pattern without any; never changed, as most patterns share it.
+#: Marks of a pattern without any; never modified, because most patterns share it.
 _NO_MARKS = array("I")
 
-#: First character of the pattern of URLs that a rule of ``urls.traps`` doubts.
+#: First character of the patterns of URLs that a rule of ``urls.traps`` doubts.
 DOUBT = "!"
 
 
@@ -42,28 +42,28 @@ DOUBT = "!"
 class GuardLimits:
     """When a pattern is dropped, and when its URLs, or a server, rank last; 0 switches a rule off."""
 
-    #: Pages in a row that show the same, until a pattern of dates, or of URLs that a rule doubts, is dropped.
+    #: Consecutive pages that show the same until a pattern of dates, or of doubted URLs, is dropped.
     max_dates: int = 5
     #: The same for other patterns, plus one for each ``NEWS_PER_PAGE`` pages that showed something new.
     max_same: int = 8
-    #: URLs of a pattern found on its own pages before no more are followed, plus 100 for each found elsewhere; from a
-    #: tenth of that on they rank last.
+    #: Maximum followed URLs of a pattern that were found on its own pages, plus 100 for each URL found elsewhere; from
+    #: a tenth of it they rank last.
     max_own_urls: int = 10_000
-    #: Share of copies among a pattern's pages from which it is demoted.
+    #: Share of copies among a pattern's pages that demotes it.
     pattern_copies: float = 0.5
-    #: Share of copies among a server's pages from which it ranks last.
+    #: Share of copies among a server's pages that ranks it last.
     server_copies: float = 0.5
-    #: URLs refused of a server from which it ranks last, if that is 20 times its pages.
+    #: Number of refused URLs that ranks a server last, if it is 20 times the number of its pages.
     server_refused: int = 1000
 
     NEWS_PER_PAGE: ClassVar[int] = 10
-    #: Factor on the pages in a row that drop a script with all its patterns.
+    #: Factor on ``max_same`` for a script with all its patterns.
     PATTERNS: ClassVar[int] = 4
-    #: Pages in a row that show the same before the URLs of their pattern on them rank last.
+    #: Consecutive pages that show the same before their links to their own pattern rank last.
     DEMOTED_FROM: ClassVar[int] = 3
-    #: Unfetched URLs of a pattern found on pages without new text, up to which further ones count as news.
+    #: Maximum unfetched URLs of a pattern from pages without new text, up to which further ones count as news.
     MAX_UNREAD: ClassVar[int] = 100
-    #: URLs found on its own pages before a pattern is demoted, and more for each of its pages, and for each URL found
+    #: URLs found on its own pages before a pattern is demoted; increments for each of its pages, and for each URL found
     #: elsewhere.
     OWN_URLS: ClassVar[int] = 200
     OWN_URLS_PER_PAGE: ClassVar[int] = 10
@@ -71,44 +71,44 @@ class GuardLimits:
     REFUSED_PER_PAGE: ClassVar[int] = 20
     #: Pages with something new after which doubted URLs no longer rank last.
     CLEARED_FROM: ClassVar[int] = 3
-    #: Pages before a share of copies counts.
+    #: Minimum pages for a share of copies to count.
     MIN_PAGES: ClassVar[int] = 10
     MIN_SERVER_PAGES: ClassVar[int] = 50
 
 
 def is_doubted(name: str | None) -> bool:
-    """Whether the pattern ``name`` is of URLs that a rule doubts."""
+    """Whether ``name`` is a pattern of doubted URLs."""
     return name is not None and name.startswith(DOUBT)
 
 
 def family_of(name: str | None) -> str | None:
-    """The script that the pattern ``name`` is a part of, with any parameters; None for most patterns."""
+    """The script that the pattern ``name`` belongs to, with any parameters; None for most patterns."""
     return None if name is None or is_doubted(name) else script_of(name)
 
 
 def is_endless_by_nature(name: str) -> bool:
-    """Whether a server generates URLs of ``name`` without content of their own: dates, and doubted ones."""
+    """Whether a server can generate URLs of ``name`` without end: dates and doubted URLs."""
     return is_doubted(name) or is_of_dates(name)
 
 
 @dataclass(slots=True)
 class Pattern:
-    """What is known of one pattern of a server."""
+    """Observations of one pattern of a server."""
 
     name: str
     #: URLs found on its own pages or on other pages without new text; URLs found elsewhere.
     own: int = 0
     votes: int = 0
-    #: Pages whose links were judged; how many of them showed something new.
+    #: Pages whose links were judged; those among them that showed something new.
     listed: int = 0
     news: int = 0
-    #: Pages in a row, including the first of them, that showed the same; the same for their text alone.
+    #: Consecutive pages, including the first of them, that showed the same; the same for their text alone.
     same: int = 0
     dry: int = 0
-    #: Pages whose content was compared; how many of them were copies.
+    #: Pages whose content was compared; copies among them.
     pages: int = 0
     copies: int = 0
-    #: What its pages have shown.
+    #: Marks of its pages.
     marks: array[int] = field(default_factory=lambda: _NO_MARKS, repr=False)
 
     def to_state(self) -> list[Any]:
@@ -122,7 +122,7 @@ class Pattern:
 
     @classmethod
     def from_state(cls, row: object) -> Self:
-        """What ``to_state`` gave; raises ValueError for anything else."""
+        """Inverse of ``to_state``; raises ValueError for anything else."""
         try:
             name, *counts, text = cast("list[Any]", row)
             own, votes, listed, news, same, dry, pages, copies = counts
@@ -139,11 +139,11 @@ class Pattern:
         return self.same > 1 or self.dry > 1
 
     def forget(self) -> None:
-        """Forget what its pages showed: the next one counts as new if it shows any text."""
+        """Forget its marks: its next page counts as new if it shows any text."""
         self.marks = _NO_MARKS
 
     def shows_new(self, marks: Marks) -> bool:
-        """Whether a page with these ``marks`` shows anything that no earlier one did; remembers them.
+        """Whether a page with these ``marks`` shows anything that no earlier page did; remembers the marks.
 
         O(MAX_MARKS): 0.1 ms.
         """
@@ -157,7 +157,7 @@ class Pattern:
         return not self.listed or len(fresh) > numbers or numbers >= MIN_NUMBERS
 
     def count(self, *, own: int, is_new: bool, has_news: bool) -> None:
-        """Count a page: ``own`` links to the pattern; whether its text was new, or it links to anything that may be."""
+        """Count a page with ``own`` links to the pattern; ``has_news``: a link may lead to something new."""
         self.listed += 1
         self.own += own
         self.news += is_new or has_news
@@ -178,11 +178,11 @@ class Pattern:
         return self.news >= limits.CLEARED_FROM and self.same < limits.DEMOTED_FROM
 
     def is_full(self, limits: GuardLimits) -> bool:
-        """Whether its pages link to so many URLs of itself that no more are followed."""
+        """Whether its pages link to so many of its URLs that no more are followed."""
         return 0 < limits.max_own_urls <= self._own_net(limits)
 
     def is_demoted(self, limits: GuardLimits) -> bool:
-        """Whether URLs of it on its own pages rank last."""
+        """Whether its URLs found on its own pages rank last."""
         own = self._own_net(limits)
         is_large = own > limits.OWN_URLS + limits.OWN_URLS_PER_PAGE * self.listed or 10 * own >= limits.max_own_urls
         return (limits.max_own_urls > 0 and is_large) or self.has_copies(limits.pattern_copies)
@@ -202,7 +202,7 @@ class Pattern:
 
 
 class ServerGuard:
-    """A server's watched patterns, its visit ids, and how many of its URLs were refused."""
+    """A server's watched patterns, its visit ids, and the number of refused URLs."""
 
     __slots__ = ("listed", "patterns", "refused", "spent", "visit_ids")
 
@@ -210,7 +210,7 @@ class ServerGuard:
         self.patterns: dict[str, Pattern] = {}
         self.refused = 0
         self.listed = 0  # pages whose links were judged since the first pattern was watched
-        self.spent: list[str] = []  # patterns dropped
+        self.spent: list[str] = []  # dropped patterns
         self.visit_ids = VisitIds()
 
     def to_state(self) -> dict[str, Any]:
@@ -225,7 +225,7 @@ class ServerGuard:
 
     @classmethod
     def from_state(cls, state: StateReader) -> Self:
-        """What ``to_state`` gave; raises ValueError for anything else."""
+        """Inverse of ``to_state``; raises ValueError for anything else."""
         guard = cls()
         guard.refused, guard.listed = state.count("refused", 0), state.count("listed", 0)
         guard.patterns = {pattern.name: pattern for pattern in map(Pattern.from_state, state.items("patterns"))}
@@ -236,7 +236,7 @@ class ServerGuard:
         return guard
 
     def watch(self, name: str) -> Pattern:
-        """The pattern ``name``, watched from now on. O(1), O(MAX_PATTERNS) if another one is dropped for it."""
+        """The pattern ``name``, watched from now on. O(1), O(MAX_PATTERNS) if another pattern is evicted for it."""
         pattern = self.patterns.get(name)
         if pattern is None:
             if len(self.patterns) >= MAX_PATTERNS:
@@ -245,7 +245,7 @@ class ServerGuard:
         return pattern
 
     def spend(self, name: str) -> bool:
-        """Drop the pattern ``name``; returns whether it was not dropped before. O(1)."""
+        """Drop the pattern ``name``; returns False if it was dropped already. O(1)."""
         is_new = name not in self.spent
         if is_new:
             self.spent = [*self.spent, name][-MAX_PATTERNS:]
@@ -264,7 +264,7 @@ class ServerGuard:
 
 
 def _little_endian(marks: array[int]) -> array[int]:
-    """``marks`` in the byte order of the store, or back; itself on most machines."""
+    """``marks`` converted to or from the store's byte order; ``marks`` itself on most machines."""
     if sys.byteorder == "big":
         marks = marks[:]
         marks.byteswap()

@@ -1,10 +1,10 @@
 """Estimates the time to drain the queue, and from it the urgency of servers with long polite waits.
 
-A server that is left alone for w seconds after each request needs n·w for its n URLs, however many connections are
+A server with a polite wait of w seconds after each request needs n·w for its n URLs, however many connections are
 free.  If more servers wait than connections are free, a request now brings its URL's quality q forward by the H seconds
 that the other servers take, and the quality Q of the server's other URLs by w: (q·H + Q·w) / (q·H) times as much as
-without waits.  With Q = ``MEAN_TO_BEST``·n·q that is ``1 + MEAN_TO_BEST·n·w / H``.  (If servers share a politeness
-group, such as an address, the waits of the others are not counted.)
+without waits.  With Q = ``MEAN_TO_BEST``·n·q that is ``1 + MEAN_TO_BEST·n·w / H``.  (The waits of other servers in the
+same politeness group, such as an IP address, are not counted.)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from crawlproject.frontier.state import StateReader
 
-#: The mean quality of a server's URLs, as a share of the best. Values from .15 to .6 do about equally well.
+#: Mean quality of a server's URLs, as a share of the best. Values from .15 to .6 perform about equally well.
 MEAN_TO_BEST = 0.3
 #: Weight of the past in the mean time between two URLs handed out.
 DECAY = 0.99
@@ -34,7 +34,7 @@ class Backlog:
         return {"gap_sum": self._gaps, "gap_weight": self._weight, "waiting": self._waiting}
 
     def restore(self, state: StateReader) -> None:
-        """Take over what ``to_state`` gave; raises ValueError for anything else."""
+        """Restore the result of ``to_state``; raises ValueError for anything else."""
         self._gaps = state.number("gap_sum", 0.0)
         self._weight = state.number("gap_weight", 0.0, minimum=0.0)
         self._waiting = state.count("waiting", 0)
@@ -45,20 +45,20 @@ class Backlog:
         return self._gaps / self._weight * self._waiting if self._weight else None
 
     def handed_out(self, now: float, waiting: int) -> None:
-        """A URL was handed out while ``waiting`` others are queued. O(1)."""
+        """Count a URL handed out while ``waiting`` others are queued. O(1)."""
         if self._last is not None:
             self._gaps = self._gaps * DECAY + now - self._last
             self._weight = self._weight * DECAY + 1.0
         self._last, self._waiting = now, waiting
 
     def given_back(self, waiting: int) -> None:
-        """The last URL handed out was not fetched; ``waiting`` URLs are queued, including it. O(1)."""
+        """Undo the last ``handed_out``: the URL was not fetched; ``waiting`` URLs are queued, including it. O(1)."""
         self._weight, self._waiting = max(0.0, self._weight - 1.0), waiting
 
     def urgency(self, wait: float, urls: int) -> float:
         """Factor on the rank of a server with this many ``urls`` and polite waits of ``wait`` seconds. O(1).
 
-        At most ``1 + MEAN_TO_BEST * urls``, so that it is bounded when the queue runs empty or a crawl starts.
+        At most ``1 + MEAN_TO_BEST * urls``: bounded when the queue runs empty or a crawl starts.
         """
         time = self.time
         return 1.0 if time is None else 1.0 + MEAN_TO_BEST * urls * wait / max(time, wait)

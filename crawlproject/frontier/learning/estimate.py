@@ -23,8 +23,8 @@ NEW_CONNECT_TIME = 0.1  # seconds, for a server never contacted
 NEW_RESPONSE_TIME = 0.5  # seconds, likewise
 NEW_REQUESTS_PER_CONNECTION = 50  # Cao 2003, §4: for a new server
 PERSISTENT_SPEEDUP = 1.2  # Cao 2003, §4: p of servers that keep HTTP/1.1 connections open, else 1
-NEW_KEEP_ALIVE_TIME = 5.0  # seconds that a server is assumed to keep an idle connection (Apache's default)
-IDLE_CLOSE = 1.0  # seconds: a connection closed after a shorter pause was closed because of its number of requests
+NEW_KEEP_ALIVE_TIME = 5.0  # seconds that a new server is assumed to keep an idle connection (Apache's default)
+IDLE_CLOSE = 1.0  # seconds: a connection closed after a shorter pause reached its number of requests
 
 
 def smooth(old: float, measured: float) -> float:
@@ -71,7 +71,7 @@ class Estimates:
 
     @classmethod
     def from_state(cls, state: StateReader) -> Self:
-        """What ``to_state`` gave; raises ValueError for anything else."""
+        """Inverse of ``to_state``; raises ValueError for anything else."""
         estimates = cls()
         estimates.connect_time = state.number("connect_time", NEW_CONNECT_TIME, minimum=0.0)
         estimates.response_time = state.number("response_time", NEW_RESPONSE_TIME, minimum=0.0)
@@ -92,17 +92,17 @@ class Estimates:
         return 2 * self.connect_time + pages * self.response_time / speedup + max(0, pages - 1) * wait
 
     def is_worth_holding(self, wait: float) -> bool:
-        """Whether to keep a connection open for ``wait`` rather than to release it and connect again.
+        """Whether to keep a connection open for ``wait`` instead of releasing it and connecting again.
 
-        Release when the wait is longer than reconnecting (close + open, 2 x connect time) or than the
+        Release if the wait is longer than reconnecting (close + open, 2 x connect time) or than the
         server keeps an idle connection.
         """
         return wait <= min(2 * self.connect_time, self.keep_alive_time)
 
     def learn(self, m: Measurement, carried: int, last_end: float, prior: Prior | None) -> None:
-        """Take in what one request told; before it, its session ``carried`` so many and rested from ``last_end`` on.
+        """Learn from one request, before which its session ``carried`` so many and was idle since ``last_end``.
 
-        Times are smoothed as in the paper, or weighed against all servers' where there is a ``prior``.
+        Times are smoothed as in the paper, or, with a ``prior``, weighted with those of all servers.
         """
         if prior is not None:
             self._update_times(m, prior)
@@ -135,9 +135,9 @@ class Estimates:
             self.response_time = prior.response.expected(self.responses)
 
     def learn_close(self, carried: int, idle: float) -> None:
-        """A connection was closed unannounced, after ``carried`` requests and ``idle`` seconds.
+        """Learn that a connection was closed unannounced, after ``carried`` requests and ``idle`` seconds.
 
-        The reason is the number of requests if it was closed at once, else the pause.
+        The reason is the number of requests if it was closed at once, else the idle time.
         """
         if carried and idle < IDLE_CLOSE:
             self.requests_per_connection = carried

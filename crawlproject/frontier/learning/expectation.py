@@ -1,4 +1,4 @@
-"""Predicts what a server's own measurements do not tell, for policies that use it."""
+"""Predicts what a server's own measurements do not show, for policies that use it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ExpectedServer(Protocol):
-    """What is read of a server, and set, to predict more of it."""
+    """The attributes of a server that predictions read and set."""
 
     bonus: float
     found: LinkYield | None
@@ -27,12 +27,12 @@ class ExpectedServer(Protocol):
 
     @property
     def away_wait(self) -> float:
-        """Polite wait between two requests, where it is spent not connected."""
+        """Polite wait between two requests if it is spent disconnected."""
         ...
 
     @property
     def estimates(self) -> Estimates:
-        """What was measured."""
+        """Its measured times."""
         ...
 
     @property
@@ -52,16 +52,16 @@ class Expectations:
         self.look_ahead = LookAhead() if looks_ahead else None
         self.sitemaps = Sitemaps(self.look_ahead)
         self.backlog = Backlog()
-        self._unused: dict[str, Any] = {}  # stored by a run whose policy asks for more
+        self._unused: dict[str, Any] = {}  # stored by a run whose policy uses more
 
     def to_state(self) -> dict[str, Any]:
         """As plain values. O(1)."""
         return self._unused | {key: part.to_state() for key, part in self._parts().items()}
 
     def restore(self, state: StateReader) -> None:
-        """Take over what ``to_state`` gave; raises ValueError for anything else.
+        """Restore the result of ``to_state``; raises ValueError for anything else.
 
-        What this run's policy does not ask for is kept for the next run as it is.
+        Parts that this run's policy does not use are kept unchanged for the next run.
         """
         parts = self._parts()
         for key, part in parts.items():
@@ -71,7 +71,7 @@ class Expectations:
         self._unused = {key: state.raw(key) for key in ("prior", "look_ahead") if key not in parts and state.raw(key)}
 
     def _parts(self) -> dict[str, Prior | LookAhead | Sitemaps | Backlog]:
-        """What is learned, by its key in the state."""
+        """The parts that are learned, by their key in the state."""
         parts: dict[str, Prior | LookAhead | Sitemaps | Backlog] = {"sitemaps": self.sitemaps, "backlog": self.backlog}
         if self.prior is not None:
             parts["prior"] = self.prior
@@ -81,11 +81,11 @@ class Expectations:
 
     @property
     def are_learned(self) -> bool:
-        """Whether ranks depend on what is learned over all servers."""
+        """Whether ranks depend on what is learned from all servers."""
         return self.prior is not None or self.look_ahead is not None
 
     def meet(self, server: ExpectedServer) -> bool:
-        """Predict the times of a server never contacted from all others; whether this changed them. O(1)."""
+        """Predict the times of a server never contacted from all others; returns whether they changed. O(1)."""
         self.update(server)
         estimates, prior = server.estimates, self.prior
         if prior is None or estimates.responses is not None or estimates.connects is not None:
@@ -101,17 +101,17 @@ class Expectations:
             server.urgency = self.backlog.urgency(server.away_wait, len(server.urls)) if server.away_wait else 1.0
 
     def handed_out(self, entry: Entry, now: float, waiting: int) -> None:
-        """``entry`` will be fetched; ``waiting`` others are queued. O(1)."""
+        """Note that ``entry`` will be fetched; ``waiting`` others are queued. O(1)."""
         self.sitemaps.handed_out(entry)
         self.backlog.handed_out(now, waiting)
 
     def given_back(self, entry: Entry, waiting: int) -> None:
-        """``entry``, the last one handed out, is queued again; ``waiting`` are queued, including it. O(1)."""
+        """Note that ``entry``, the last one handed out, is queued again; ``waiting`` includes it. O(1)."""
         self.sitemaps.given_back(entry)
         self.backlog.given_back(waiting)
 
     def learn_source(self, server: ExpectedServer, new: int, sitemap_gain: float | None) -> None:
-        """A page of ``server`` showed ``new`` new URLs, or a sitemap URLs of ``sitemap_gain``. O(1)."""
+        """Learn that a page of ``server`` showed ``new`` new URLs, or a sitemap URLs of ``sitemap_gain``. O(1)."""
         if sitemap_gain is not None:
             self.sitemaps.learn(sitemap_gain)
         elif self.look_ahead is not None:
@@ -120,7 +120,7 @@ class Expectations:
         self.update(server)
 
     def is_outdated(self, servers: int) -> bool:
-        """Whether the ``servers`` that wait, and sitemaps, must be ranked again; amortised O(1) of them per page."""
+        """Whether the ``servers`` that wait, and sitemaps, must be reranked; amortised O(1) of them per page."""
         prior_is = self.prior is not None and self.prior.is_outdated()
         waiting = servers + len(self.sitemaps)
         return (self.look_ahead is not None and self.look_ahead.is_outdated(waiting)) or prior_is

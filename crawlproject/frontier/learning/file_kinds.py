@@ -1,6 +1,6 @@
-"""Learns whether a server's URLs with the extension of an image, an archive, … are such files, or pages.
+"""Learns whether a server's URLs with the extension of an image, an archive, … are such files or pages.
 
-``/w/index.php/File:A.jpg`` is a page, ``/w/images/A.jpg`` is not: so it is learned for a *kind*, an extension below one
+``/w/index.php/File:A.jpg`` is a page, ``/w/images/A.jpg`` is not: so the unit is a *kind*, an extension below one
 directory.
 """
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.state import StateReader
 
-#: Kinds remembered of a server; all further ones count as one kind per extension, whatever their directory.
+#: Kinds remembered per server; further kinds count as one per extension, whatever their directory.
 MAX_KINDS = 64
 
-#: Kinds of an extension below one first segment of the path; all further ones there count as one kind.
+#: Kinds of an extension below one first path segment; further kinds there count as one.
 MAX_DIRECTORIES = 8
 
 #: ``FileKinds.answers`` of a kind that has pages.
 PAGES = -1
 
-#: Segments of a path that make up a kind, and characters of each.
+#: Path segments that form a kind, and characters of each.
 _MAX_SEGMENTS = 3
 _MAX_SEGMENT = 40
 
-#: Segments up to this length, and those with digits, are parts of a large folder: they count as one.
+#: Segments up to this length, and segments with digits, are assumed to split a large folder: they count as one.
 _SHORT = 2
 
 
 def extension_of(url: str) -> str:
-    """The extension of the canonical *url*'s path, lower case; empty where it has none. O(length)."""
+    """The extension of the canonical *url*'s path in lower case; empty if it has none. O(length)."""
     path = url[url.find("/", 8) : end] if (end := url.find("?", 8)) >= 0 else url[url.find("/", 8) :]
     return path.rpartition(".")[2].lower() if "." in path else ""
 
@@ -59,7 +59,7 @@ def _directory(segment: str) -> str:
 
 
 class FileKinds:
-    """For each kind of one server: how many answers were not pages; ``PAGES`` as soon as one was a page."""
+    """For each kind of one server: number of answers that were not pages; ``PAGES`` once one was a page."""
 
     def __init__(self) -> None:
         self._answers: dict[str, int] = {}
@@ -70,7 +70,7 @@ class FileKinds:
 
     @classmethod
     def from_state(cls, state: StateReader) -> Self:
-        """What ``to_state`` gave; raises ValueError for anything else."""
+        """Inverse of ``to_state``; raises ValueError for anything else."""
         kinds = cls()
         kinds._answers = state.counts("answers", minimum=PAGES)
         return kinds
@@ -80,7 +80,7 @@ class FileKinds:
         return self._answers.items()
 
     def answers(self, kind: str) -> int:
-        """How many answers of ``kind`` were not pages; ``PAGES`` if one was. O(1)."""
+        """Number of answers of ``kind`` that were not pages; ``PAGES`` if one was. O(1)."""
         return self._answers.get(self._kept(kind), 0)
 
     def learn(self, kind: str, *, is_page: bool) -> None:

@@ -1,6 +1,6 @@
-"""Predicts the gain of a page's links: a page is worth its quality and the new URLs that it shows.
+"""Predicts the gain of a page's links: a page is worth its quality plus the new URLs that it shows.
 
-The next page of server s is expected to show y_s new URLs.  Each is worth g more than the time it takes (an option: a
+The next page of server s is expected to show y_s new URLs.  Each is worth g beyond the time it takes (an option: a
 poor URL need not be fetched).  So each URL of s is worth its quality plus ``a_s = y_s · g``.
 
     y_s = (Y_s + K·ȳ_b) / (N_s + K)    Y_s new URLs on N_s pages of s, both decayed; ȳ_b the mean over all servers with
@@ -23,7 +23,7 @@ SERVER_DECAY = 0.97  # per page of the server
 BUCKET_DECAY = 0.995  # per page fetched of a server in the bucket
 GAIN_DECAY = 0.999  # per new URL
 POPULATION_WEIGHT = 8.0  # K: weight of the mean over all servers, in pages
-#: Servers are ranked again when g has changed by more than this factor.
+#: Servers are reranked when g has changed by more than this factor.
 DRIFT = 1.1
 
 
@@ -35,7 +35,7 @@ class LinkYield:
     def __init__(self) -> None:
         self.new = 0.0  # decayed
         self.pages = 0.0  # decayed
-        self.visits = 0  # pages, ever
+        self.visits = 0  # pages, not decayed
 
     def to_state(self) -> dict[str, Any]:
         """As plain values."""
@@ -43,7 +43,7 @@ class LinkYield:
 
     @classmethod
     def from_state(cls, state: StateReader) -> Self:
-        """What ``to_state`` gave; raises ValueError for anything else."""
+        """Inverse of ``to_state``; raises ValueError for anything else."""
         found = cls()
         found.new = state.number("new", 0.0, minimum=0.0)
         found.pages = state.number("pages", 0.0, minimum=0.0)
@@ -52,7 +52,7 @@ class LinkYield:
 
 
 class LookAhead:
-    """Learns what links bring, over all servers."""
+    """Learns the gain of links over all servers."""
 
     def __init__(self) -> None:
         self._buckets: list[list[float]] = []  # [new URLs, pages], decayed, by bit length of a server's visits
@@ -73,7 +73,7 @@ class LookAhead:
         }
 
     def restore(self, state: StateReader) -> None:
-        """Take over what ``to_state`` gave; raises ValueError for anything else."""
+        """Restore the result of ``to_state``; raises ValueError for anything else."""
         self._buckets = [list(bucket) for bucket in state.rows("buckets", 2)]
         self._gain = state.number("gain_sum", 0.0, minimum=0.0)
         self._weight = state.number("gain_weight", 0.0, minimum=0.0)
@@ -83,11 +83,11 @@ class LookAhead:
 
     @property
     def gain(self) -> float:
-        """g: what a new URL is worth beyond its time."""
+        """g: the worth of a new URL beyond its time."""
         return self._gain / self._weight if self._weight else 0.0
 
     def learn_page(self, found: LinkYield, new: int) -> None:
-        """A page of the server that ``found`` is of showed so many new URLs. O(1)."""
+        """Learn that a page of the server of ``found`` showed ``new`` new URLs. O(1)."""
         bucket = found.visits.bit_length()
         while len(self._buckets) <= bucket:
             self._buckets.append([0.0, 0.0])
@@ -101,7 +101,7 @@ class LookAhead:
         self._pages += 1
 
     def learn_url(self, quality: float, rate: float, page_time: float) -> float:
-        """A new URL of this quality was found while a second is worth ``rate``; returns its gain. O(1)."""
+        """Learn from a new URL of this quality, found while a second is worth ``rate``; returns its gain. O(1)."""
         gain = quality - rate * page_time
         if not gain > 0.0:
             gain = 0.0

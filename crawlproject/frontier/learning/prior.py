@@ -1,12 +1,12 @@
-"""Predicts the times of a new or little known server from all others.
+"""Predicts the times of a new or little-known server from all others.
 
 Times are log-normal over the requests of a server, and their means over servers: x = ln(time) of one request varies
 around its server's mean with variance W, the means vary around M with variance V.  A server with n observations of
 sum S has the estimated mean ``μ = (M/V + S/W) / (1/V + n/W)`` with variance ``p = 1 / (1/V + n/W)``, and its time
 ``exp(μ + √p/2 + W/2)``: half a standard deviation above the mean (empirical Bayes, slightly pessimistic).
 
-Servers met first are those with many links to them; those met later may be quicker or slower.  So M for a new server is
-a moving mean over the first requests to the most recent servers.
+The first servers of a crawl are those with many links to them; later ones may be faster or slower.  So M for a new
+server is a moving mean over the first requests to the most recent servers.
 All sums are running: O(1) per observation.
 """
 
@@ -27,9 +27,9 @@ FIRST_VARIANCE_BETWEEN = 1.0
 FIRST_VARIANCE_WITHIN = 0.6
 #: Weight of these initial values, in observations.
 FIRST_WEIGHT = 3.0
-#: Moments are computed again each time the observations have grown by this factor.
+#: Moments are recomputed each time the observations have grown by this factor.
 RENEWED = 1.01
-#: Servers that the moving mean covers, about.
+#: Approximate number of servers that the moving mean covers.
 RECENT_SERVERS = 60
 
 
@@ -48,14 +48,14 @@ class Observed:
 
     @classmethod
     def from_state(cls, state: StateReader) -> Self:
-        """What ``to_state`` gave; raises ValueError for anything else."""
+        """Inverse of ``to_state``; raises ValueError for anything else."""
         observed = cls()
         observed.n, observed.total = state.count("count", 0), state.number("log_sum", 0.0)
         return observed
 
 
 class Population:
-    """One kind of time (to connect, to answer) over all servers."""
+    """One kind of time (connect or response) over all servers."""
 
     def __init__(self, typical: float) -> None:
         self._first_mean = log(typical)
@@ -67,10 +67,10 @@ class Population:
         self._inverse_counts = 0.0  # sum of 1/n over servers
         self._within = 0.0  # summed squares around the servers' own means
         self._moments = (0.0, 0.0, 0.0)
-        self._moments_until = 0.0  # observations at which they are computed again
+        self._moments_until = 0.0  # number of observations at which they are recomputed
 
     def to_state(self) -> dict[str, Any]:
-        """As plain values; the moments follow from them."""
+        """As plain values; the moments are recomputed from them."""
         return {
             "observations": self.observations,
             "servers": self._servers,
@@ -82,7 +82,7 @@ class Population:
         }
 
     def restore(self, state: StateReader) -> None:
-        """Take over what ``to_state`` gave; raises ValueError for anything else."""
+        """Restore the result of ``to_state``; raises ValueError for anything else."""
         self.observations = state.count("observations", 0)
         self._servers = state.count("servers", 0)
         self._recent_mean = state.number("recent_mean", self._recent_mean)
@@ -116,7 +116,7 @@ class Population:
     def moments(self) -> tuple[float, float, float]:
         """(M, V, W): mean of the servers' means, variance between servers, variance within one. O(1).
 
-        They may lack the last hundredth of the observations.
+        The last hundredth of the observations may be missing.
         """
         if self.observations >= self._moments_until:
             self._moments, self._moments_until = self._add_up(), self.observations * RENEWED
@@ -143,15 +143,15 @@ class Population:
 
 
 class Prior:
-    """Both times over all servers, and from these the expected times of a new server."""
+    """Both times over all servers, and the expected times of a new server."""
 
     #: The times are checked each time the observations have grown by this factor.
     GROWTH = 1.5
-    #: A smaller change than by this factor is mostly chance, which the moving mean does not smooth away.
+    #: A change by less than this factor is mostly noise, which the moving mean does not smooth out.
     DRIFT = 1.1
 
     def __init__(self, connect_time: float, response_time: float) -> None:
-        """Starts with these times (seconds) as expected of every server."""
+        """Starts with these times (seconds) as the expectation for every server."""
         spread = exp(0.5 * sqrt(FIRST_VARIANCE_BETWEEN) + FIRST_VARIANCE_WITHIN / 2)
         self.connect = Population(connect_time / spread)
         self.response = Population(response_time / spread)
@@ -169,7 +169,7 @@ class Prior:
         }
 
     def restore(self, state: StateReader) -> None:
-        """Take over what ``to_state`` gave; raises ValueError for anything else."""
+        """Restore the result of ``to_state``; raises ValueError for anything else."""
         for key, population in (("connect", self.connect), ("response", self.response)):
             part = state.part(key)
             if part is not None:
@@ -179,7 +179,7 @@ class Prior:
         self._next = state.number("next_check", self._next)
 
     def is_outdated(self) -> bool:
-        """Check ``unmet`` and update it; whether it has changed. O(1)."""
+        """Check and update ``unmet``; returns whether it changed. O(1)."""
         if self.response.observations < self._next:
             return False
         self._next = max(self._next + 1, self.response.observations * self.GROWTH)

@@ -28,9 +28,9 @@ DECAY = 0.97  # per fetched sitemap
 
 
 class Sitemaps:
-    """The worth of sitemaps, and which of them wait.
+    """Tracks the worth of sitemaps and the queued sitemaps.
 
-    Memory grows with the sitemaps that wait or were handed out.  After a restart, waiting ones keep their quality.
+    Memory grows with the sitemaps that wait or were handed out.  After a restart, waiting sitemaps keep their quality.
     """
 
     def __init__(self, look_ahead: LookAhead | None) -> None:
@@ -41,16 +41,16 @@ class Sitemaps:
         self._handed_out: set[str] = set()
 
     def to_state(self) -> dict[str, Any]:
-        """What sitemaps brought, as plain values; which of them wait is not stored."""
+        """The gain of sitemaps, as plain values; waiting sitemaps are not stored."""
         return {"gain_sum": self._gain, "gain_weight": self._weight}
 
     def restore(self, state: StateReader) -> None:
-        """Take over what ``to_state`` gave; raises ValueError for anything else."""
+        """Restore the result of ``to_state``; raises ValueError for anything else."""
         self._gain = state.number("gain_sum", 0.0, minimum=0.0)
         self._weight = state.number("gain_weight", 0.0, minimum=0.0)
 
     def __len__(self) -> int:
-        """How many wait. O(1)."""
+        """Number of waiting sitemaps. O(1)."""
         return len(self._waiting)
 
     @property
@@ -62,33 +62,33 @@ class Sitemaps:
         return (prior + self._gain) / (PRIOR_WEIGHT + self._weight)
 
     def learn(self, gain: float) -> None:
-        """The new URLs of a fetched sitemap had this gain. O(1)."""
+        """Learn the ``gain`` of a fetched sitemap's new URLs. O(1)."""
         self._gain = self._gain * DECAY + gain
         self._weight = self._weight * DECAY + 1.0
 
     def priced(self, entry: Entry) -> Entry:
-        """The sitemap ``entry`` with its quality; it waits from now on. O(1)."""
+        """Set the quality of the sitemap ``entry`` and count it as waiting. O(1)."""
         worth = self._waiting[entry.url] = self.worth
         return entry._replace(quality=worth)
 
     def handed_out(self, entry: Entry) -> None:
-        """``entry``, a sitemap or not, no longer waits. O(1)."""
+        """Note that ``entry``, a sitemap or not, no longer waits. O(1)."""
         if self._waiting.pop(entry.url, None) is not None:
             self._handed_out.add(entry.url)
 
     def given_back(self, entry: Entry) -> None:
-        """``entry``, a sitemap or not, was handed out and waits again. O(1)."""
+        """Note that ``entry``, a sitemap or not, was handed out and waits again. O(1)."""
         if entry.url in self._handed_out:
             self._handed_out.discard(entry.url)
             self._waiting[entry.url] = entry.quality
 
     def dropped(self, entries: Iterable[Entry]) -> None:
-        """``entries``, sitemaps or not, will never be handed out. O(1) each."""
+        """Note that ``entries``, sitemaps or not, will never be handed out. O(1) each."""
         for entry in entries:
             self._waiting.pop(entry.url, None)
 
     def raised(self) -> list[tuple[str, float]]:
-        """Waiting sitemaps whose worth has clearly risen, with the gain to add to the quality of each."""
+        """Waiting sitemaps whose worth has risen by more than ``DRIFT``, with the gain to add to each quality."""
         worth = self.worth
         gains = [(url, worth - quality) for url, quality in self._waiting.items() if worth > quality * DRIFT]
         for url, _ in gains:

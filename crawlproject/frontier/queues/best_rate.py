@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def best_rate(losses: Iterable[float], setup: float, page_time: float, bonus: float) -> float:
     """The maximum of worth per second over the prefixes of a queue. O(k).
 
-    ``losses``: its qualities, negated, best first.  The ratio rises and then falls, so the first fall ends the search.
+    ``losses``: the queue's qualities, negated, best first.  The ratio rises, then falls: the search ends there.
     """
     time = setup
     worth = best = 0.0

@@ -6,12 +6,12 @@ from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
-#: (key, arrival, slot): the smallest key comes first, ties in order of arrival; what is queued is in that slot.
+#: (key, arrival, slot): the smallest key comes first, ties in order of arrival; the slot holds the queued object.
 HeapItem = tuple[float, int, int]
 
 
 class HasHeapItem(Protocol):
-    """What can be queued: it remembers its current item; all its older ones are stale."""
+    """A queueable object: it remembers its current item; all its older items are stale."""
 
     heap_item: HeapItem | None
 
@@ -28,8 +28,8 @@ class LazyHeap(Generic[T]):
     An object is in one heap at a time.  ``push``, ``pop``, ``peek`` and ``remove`` are O(log n) amortised: a removed or
     moved object leaves a stale item, which is skipped at the top and swept when half of the heap is stale.
 
-    Items hold numbers only, slots hold the objects.  Python's garbage collector does not track tuples of numbers; of
-    tuples that hold an object, each that survives its youngest generation brings the next walk through all URLs nearer.
+    Items hold only numbers, slots hold the objects.  Python's garbage collector does not track tuples of numbers; each
+    surviving tuple that holds an object would bring its next full pass over all URLs nearer.
     """
 
     __slots__ = ("_arrivals", "_free", "_heap", "_slots")
@@ -63,7 +63,7 @@ class LazyHeap(Generic[T]):
                 self._sweep()
 
     def remove(self, value: T) -> None:
-        """Take ``value``, which must be in this heap, out of it."""
+        """Remove ``value``, which must be in this heap."""
         item = value.heap_item
         assert item is not None
         self._vacate(item[2])
@@ -100,7 +100,7 @@ class LazyHeap(Generic[T]):
         return self.pop() if self.peek() is not None and heap[0][0] <= now else None
 
     def first(self, count: int) -> list[T]:
-        """The ``count`` values with the smallest keys, in order. O(n log n) in these and the stale items among them."""
+        """The ``count`` values with the smallest keys, in order. O(n log n) in these and stale items among them."""
         heap = self._heap
         found: list[T] = []
         near = [(heap[0], 0)] if heap else []  # items whose parents have been seen
@@ -118,9 +118,9 @@ class LazyHeap(Generic[T]):
         return [value for value in self._slots if value is not None]
 
     def about_first(self, count: int) -> list[T]:
-        """About the ``count`` values with the smallest keys, about in order. O(count), including stale items.
+        """Roughly the ``count`` values with the smallest keys, roughly in order. O(count), including stale items.
 
-        They are the top of the heap: each has a smaller key than the two below it.
+        They are the top of the heap: each key is smaller than the two below it.
         """
         values = map(self._value, self._heap)
         return list(islice((value for value in values if value is not None), count))
@@ -131,7 +131,7 @@ class LazyHeap(Generic[T]):
         heappush(self._heap, item)
 
     def _value(self, item: HeapItem) -> T | None:
-        """What ``item`` stands for; None if it is stale."""
+        """The object of ``item``; None if it is stale."""
         value = self._slots[item[2]]
         return value if value is not None and value.heap_item is item else None
 

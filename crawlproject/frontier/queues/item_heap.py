@@ -21,7 +21,7 @@ class ItemHeap:
         """Takes over the sorted ``items``."""
         self._heap = items  # sorted, so a heap already
         self._stale: set[tuple[float, float]] = set()  # sort keys of items that are no longer valid
-        self._by_path: dict[str, Item] | None = None  # the valid items, once one is looked for
+        self._by_path: dict[str, Item] | None = None  # the valid items, from the first ``find`` on
 
     def __len__(self) -> int:
         return len(self._heap) - len(self._stale)
@@ -54,13 +54,13 @@ class ItemHeap:
         return item
 
     def find(self, path: str) -> Item | None:
-        """The item of ``path``. O(1); the first call is O(n) and makes an index, about 100 bytes an item."""
+        """The item of ``path``. O(1); the first call is O(n) and builds an index of about 100 bytes per item."""
         if self._by_path is None:
             self._by_path = {item[2]: item for item in self._heap if item[:2] not in self._stale}
         return self._by_path.get(path)
 
     def remove(self, item: Item) -> None:
-        """Take out an ``item`` that ``find`` has returned. O(1) amortised."""
+        """Remove an ``item`` that ``find`` returned. O(1) amortised."""
         if self._by_path is not None:
             del self._by_path[item[2]]
         self._stale.add(item[:2])

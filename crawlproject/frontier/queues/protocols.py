@@ -1,4 +1,4 @@
-"""What the frontier requires of a server's URL queue, and a stored queue of its store."""
+"""Interfaces: what the frontier requires of a server's URL queue, and a stored queue of its store."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class ServerUrls(Protocol):
     """Priority queue of one server's URLs; ``UrlQueue`` in memory, ``StoredUrlQueue`` over a store."""
 
     def __len__(self) -> int:
-        """How many URLs are queued."""
+        """Number of queued URLs."""
         ...
 
     @property
     def window(self) -> int:
-        """How many of the best URLs ``window_sum`` adds up."""
+        """Number of best URLs that ``window_sum`` adds up."""
         ...
 
     @property
@@ -33,7 +33,7 @@ class ServerUrls(Protocol):
         ...
 
     def best_rate(self, setup: float, page_time: float, bonus: float) -> float:
-        """Most worth per second of any k ≤ window best URLs: max of Σ (quality + bonus) / (setup + k · page_time)."""
+        """Maximum worth per second over k ≤ window best URLs: max of Σ (quality + bonus) / (setup + k · page_time)."""
         ...
 
     def set_window(self, window: int) -> None:
@@ -41,11 +41,11 @@ class ServerUrls(Protocol):
         ...
 
     def push(self, entry: Entry, path: str, arrival: int) -> None:
-        """Add ``entry``, the ``arrival``-th of all; ``path`` is its URL without the server (``entry.path_of``)."""
+        """Add ``entry`` with its ``arrival`` number; ``path`` is its URL without the server (``entry.path_of``)."""
         ...
 
     def raise_quality(self, path: str, gain: float) -> float | None:
-        """Add ``gain`` > 0 to the quality of the URL of ``path``; its new quality, or None if it is not queued."""
+        """Add ``gain`` > 0 to the quality of the URL of ``path``; returns the new quality, None if it is not queued."""
         ...
 
     def best(self, prefix: str) -> Entry:
@@ -57,11 +57,11 @@ class ServerUrls(Protocol):
         ...
 
     def acknowledge(self, entry: Entry, prefix: str) -> None:
-        """Remove an entry that ``pop`` returned from the store: it is done, or was pushed again."""
+        """Delete an entry that ``pop`` returned from the store: it is done, or was pushed again."""
         ...
 
     def drain(self, prefix: str) -> Iterator[Entry]:
-        """Remove all entries, as ``pop`` does; they come best first, each made when it is asked for."""
+        """Remove all entries as ``pop`` does; yields them best first, each built on demand."""
         ...
 
     def check(self) -> None:
@@ -70,14 +70,14 @@ class ServerUrls(Protocol):
 
 
 class UrlRows(Protocol):
-    """Rows of URLs in a store, sorted within a server, which has a number. Implemented in ``storage``."""
+    """Rows of URLs in a store, sorted within each server; servers have numbers. Implemented in ``storage``."""
 
     def put(self, server: int, sort_key: bytes, row: bytes, digest: bytes | None) -> None:
-        """Store ``row`` under ``sort_key``; ``digest``, unless None, finds it from now on."""
+        """Store ``row`` under ``sort_key``; index it by ``digest`` unless that is None."""
         ...
 
     def delete(self, server: int, sort_key: bytes, digest: bytes | None) -> None:
-        """Remove the row of ``sort_key``, which exists, and its ``digest`` if that finds it."""
+        """Delete the row of ``sort_key``, which must exist, and the entry of ``digest`` if it points to that row."""
         ...
 
     def move(self, server: int, digest: bytes, old: bytes, sort_key: bytes, row: bytes) -> None:
@@ -93,5 +93,5 @@ class UrlRows(Protocol):
         ...
 
     def after(self, server: int, sort_key: bytes, count: int) -> list[bytes]:
-        """The first ``count`` sort keys behind ``sort_key``, in order."""
+        """The first ``count`` sort keys after ``sort_key``, in order."""
         ...

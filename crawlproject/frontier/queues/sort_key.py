@@ -1,8 +1,8 @@
-"""The key that a queued URL is stored under, bytes that sort in the order of fetching; and the row stored there.
+"""Encodes the sort key of a stored URL (bytes that sort in fetch order) and the row stored under it.
 
 A sort key is 17 bytes: quality (8, higher first), priority (4, higher first), arrival (5, earlier first); if URLs are
-fetched in the order of arrival, quality comes last.  A row is depth, payload and the URL's path: 2 bytes and the path
-for a link without a payload.  Both belong to the format of a store (``storage.directory.FORMAT``).
+fetched in order of arrival, quality comes last.  A row is depth, payload and the URL's path: 2 bytes plus the path
+for a link without a payload.  Both are part of the store's format (``storage.directory.FORMAT``).
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 SORT_KEY_BYTES = 17
 DIGEST_BYTES = 8
-#: Higher priorities do not fit.
+#: Largest priority that fits into a sort key.
 MAX_PRIORITY = (1 << 31) - 1
 
 _INVERTED = bytes(range(255, -1, -1))
 _float = Struct(">d")
 _order = Struct(">IBI")
-#: Reads the quality in a sort key, by whether quality comes first.
+#: Reads the quality in a sort key; index: whether quality comes first.
 _qualities = {True: Struct(f">d{_order.size}x"), False: Struct(f">{_order.size}xd")}
 
 
 class SortKey(NamedTuple):
-    """What a sort key says of its URL."""
+    """Decoded sort key of a URL."""
 
     quality: float
     priority: int
@@ -36,7 +36,7 @@ class SortKey(NamedTuple):
 
 
 def encode_sort_key(sort_key: SortKey, *, by_quality: bool) -> bytes:
-    """As bytes. Raises ValueError for a priority beyond ±2³¹. O(1)."""
+    """Encode ``sort_key``. Raises ValueError for a priority beyond ±(2³¹ - 1). O(1)."""
     quality, priority, arrival = sort_key
     if not -MAX_PRIORITY <= priority <= MAX_PRIORITY:
         raise ValueError(f"priority={priority}: must be within ±{MAX_PRIORITY}")
@@ -45,7 +45,7 @@ def encode_sort_key(sort_key: SortKey, *, by_quality: bool) -> bytes:
 
 
 def decode_sort_key(sort_key: bytes, *, by_quality: bool) -> SortKey:
-    """What ``encode_sort_key`` wrote. O(1)."""
+    """Inverse of ``encode_sort_key``. O(1)."""
     priority, high, low = _order.unpack_from(sort_key, _float.size if by_quality else 0)
     return SortKey(quality_of(sort_key, by_quality=by_quality), MAX_PRIORITY - priority, high << 32 | low)
 
@@ -74,7 +74,7 @@ def _encode_quality(quality: float) -> bytes:
 
 
 class Row(NamedTuple):
-    """What is stored of a queued URL under its sort key."""
+    """The data stored under a URL's sort key."""
 
     path: str
     depth: int
@@ -82,19 +82,19 @@ class Row(NamedTuple):
 
 
 def encode_row(row: Row) -> bytes:
-    """As bytes. O(length)."""
+    """Encode ``row``. O(length)."""
     payload = row.payload
     head = _varint(row.depth) + (_varint(0) if payload is None else _varint(len(payload) + 1) + payload)
     return head + row.path.encode("utf-8", "surrogatepass")
 
 
 def is_row_of(data: bytes, path: str) -> bool:
-    """Whether a row found by the digest of ``path`` is its own: the row ends with its path. O(length)."""
+    """Whether a row found by the digest of ``path`` belongs to ``path``: a row ends with its path. O(length)."""
     return data.endswith(path.encode("utf-8", "surrogatepass"))
 
 
 def decode_row(data: bytes) -> Row:
-    """What ``encode_row`` wrote. O(length)."""
+    """Inverse of ``encode_row``. O(length)."""
     depth, at = _read_varint(data, 0)
     length, at = _read_varint(data, at)
     end = at + max(0, length - 1)
@@ -107,7 +107,7 @@ def url_digest(path: str) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    """7 bits a byte, the lowest first."""
+    """Encode 7 bits per byte, lowest first."""
     if number < 0x80:
         return bytes((number,))
     parts = bytearray()
@@ -119,7 +119,7 @@ def _varint(number: int) -> bytes:
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at ``at``, and where it ends."""
+    """The number at ``at``, and the position after it."""
     number = shift = 0
     while True:
         byte = data[at]

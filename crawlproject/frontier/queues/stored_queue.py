@@ -1,8 +1,8 @@
 """The lower level of a durable frontier: a server's URLs in a store; memory holds only the sort keys of the best.
 
-These sort keys, in order, 17 bytes each, are the head: no URL outside it is better than any in it.  The head covers the
-window that policies add up, so ranking a server does not read the store.  A URL that was handed out stays in the store
-until it is acknowledged; after a restart it is queued again.
+The head is the ordered sequence of these sort keys, 17 bytes each: no URL outside it is better than any in it.  It
+covers the window that policies add up, so ranking a server does not read the store.  A URL that was handed out stays in
+the store until it is acknowledged; after a restart it is queued again.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.queues.protocols import UrlRows
 
-#: Sort keys beyond the window after a refill, or after a cut: the head is cut when twice as many are beyond it.
+#: Sort keys beyond the window after a refill or a cut; the head is cut when twice as many are beyond it.
 SPARE = 16
 
-# Shared by the queues that have none, so that most queues have no set and no dict of their own.  Never added to.
+# Shared by queues without such URLs, so that most queues need no set and no dict of their own.  Never modified.
 _NONE_LEASED: set[bytes] = set()
 _NONE_VOLATILE: dict[bytes, tuple[str, int, Any]] = {}
 
 
 class QueueRows(NamedTuple):
-    """A store, and how all queues over it use it."""
+    """A store, and the options that all its queues share."""
 
     rows: UrlRows
     by_quality: bool
-    #: Whether URLs can be found by their digest; ``raise_quality`` needs that.
+    #: Whether URLs can be found by digest; ``raise_quality`` needs that.
     indexed: bool
 
 
 class StoredUrlQueue:
-    """``ServerUrls`` over a store that knows the server by ``number``; behaves as ``UrlQueue`` does.
+    """``ServerUrls`` over a store, where ``number`` identifies the server; behaves like ``UrlQueue``.
 
-    ``push`` and ``pop`` cost O(log n) of the store; one read of ``SPARE`` sort keys serves as many pops.  A URL whose
+    ``push`` and ``pop`` cost O(log n) in the store; one read of ``SPARE`` sort keys serves as many pops.  A URL whose
     payload is neither bytes nor None stays in memory and is not stored.
     Memory: about 150 bytes, and at most ``window + 2 * SPARE`` sort keys.
     """
@@ -93,7 +93,7 @@ class StoredUrlQueue:
         return best_rate(map(neg, found), setup, page_time, bonus)
 
     def set_window(self, window: int) -> None:
-        """See ``ServerUrls``. O(window), and a read of the store where the window grows beyond the head."""
+        """See ``ServerUrls``. O(window), and a read of the store if the window grows beyond the head."""
         if window != self._window:
             self._window = window
             self._cut()
@@ -114,7 +114,7 @@ class StoredUrlQueue:
         self._length += 1
 
     def pop(self, prefix: str) -> Entry:
-        """See ``ServerUrls``. Raises IndexError when the queue is empty, LookupError where the store lost the URL."""
+        """See ``ServerUrls``. Raises IndexError if the queue is empty, LookupError if the store has lost the URL."""
         entry = self.best(prefix)
         sort_key, last = self._head[:SIZE], self._head[-SIZE:]
         self._head = self._head[SIZE:]
@@ -147,7 +147,7 @@ class StoredUrlQueue:
             self._of.rows.delete(self.number, sort_key, digest)
 
     def raise_quality(self, path: str, gain: float) -> float | None:
-        """See ``ServerUrls``; without an index, and for URLs that cannot be stored, does nothing."""
+        """See ``ServerUrls``; does nothing without an index, or for a URL that cannot be stored."""
         of = self._of
         digest = _digest(path)
         found = of.rows.find(self.number, digest) if of.indexed else None
@@ -189,18 +189,18 @@ class StoredUrlQueue:
 
     @property
     def stored(self) -> int:
-        """How many URLs are stored, those handed out included; the argument of ``restore``. O(leased)."""
+        """Number of stored URLs, including those handed out; the argument of ``restore``. O(leased)."""
         if not self._volatile:
             return self._length + len(self._leased)
         queued = len(self._volatile) - sum(sort_key in self._volatile for sort_key in self._leased)
         return self._length - queued + sum(sort_key not in self._volatile for sort_key in self._leased)
 
     def restore(self, length: int) -> None:
-        """Take over ``length`` URLs that were ``stored``; setting the window reads the best of them."""
+        """Start with ``length`` URLs that are ``stored``; ``set_window`` then reads the best of them."""
         self._length = length
         self._window = 0
 
-    # Inside
+    # Internal
 
     def _insert(self, sort_key: bytes) -> None:
         """Insert a sort key into the head, if it belongs there."""
@@ -210,12 +210,12 @@ class StoredUrlQueue:
             self._cut()
 
     def _cut(self) -> None:
-        """Shorten the head if it is too long; what is cut off is in the store."""
+        """Shorten the head if it is too long; the store still has the sort keys cut off."""
         if len(self._head) > (self._window + 2 * SPARE) * SIZE:
             self._head = self._head[: (self._window + SPARE) * SIZE]
 
     def _find(self, sort_key: bytes, high: int) -> int:
-        """How many of the first ``high`` sort keys of the head come before ``sort_key``. O(log head).
+        """Number of sort keys among the head's first ``high`` that precede ``sort_key``. O(log head).
 
         A loop, because ``bisect_left`` with a ``key`` takes twice as long here.
         """
@@ -229,7 +229,7 @@ class StoredUrlQueue:
         return low
 
     def _refill(self, last: bytes) -> None:
-        """Read on behind ``last``, the end of the head, if the head does not cover the window."""
+        """Read more sort keys after ``last``, the end of the head, if the head does not cover the window."""
         covered = min(self._window, self._length) * SIZE
         if len(self._head) >= covered:
             return
@@ -270,5 +270,5 @@ class StoredUrlQueue:
         assert min(self._window, self._length) <= len(sort_keys) <= min(self._length, self._window + 2 * SPARE)
 
 
-#: Remembered because reading a URL ahead and raising it both need its digest.
+#: Cached because both ``read_ahead`` and ``raise_quality`` need a URL's digest.
 _digest = lru_cache(maxsize=256)(url_digest)

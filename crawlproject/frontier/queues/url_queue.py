@@ -1,10 +1,10 @@
 """The lower level of the frontier: one priority queue of discovered, unfetched URLs per server.
 
-A policy needs more than the best URL: it needs the qualities of the best P (Cao 2003: their sum is the numerator of the
-capacity) after every push and pop.  So the queue keeps its best items in a short sorted list, and the rest in a heap.
-The qualities of the sorted items are in a packed array beside them, and nowhere else: with millions of URLs, reading
-each item from distant memory would dominate the cost.  If qualities rise, the hashes that find a URL among the sorted
-items are packed, too: Python's garbage collector would walk through a dict of items after each change of one.
+A policy needs more than the best URL: it needs the qualities of the best P URLs (Cao 2003: their sum is the numerator
+of the capacity) after every push and pop.  So the queue keeps its best items in a short sorted list and the rest in a
+heap.  The qualities of the sorted items are only in a packed array beside them: with millions of URLs, reading each
+item from distant memory would dominate the cost.  If qualities rise, the hashes that find a URL among the sorted items
+are packed, too: Python's garbage collector would traverse a dict of items after each change.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from crawlproject.frontier.queues.item_heap import Item, ItemHeap
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: A URL in a queue: (order, path, depth, payload); its quality lies beside it.
+#: A URL in a queue: (order, path, depth, payload); its quality is in a parallel array.
 SortedItem = tuple[int, str, int, Any]
 
-#: Items that a queue keeps sorted at least; more if the window is wider.
+#: Minimum number of items that a queue keeps sorted; more if the window is wider.
 SORTED_ITEMS = 64
 
 #: `order` = arrival number - priority * 2**PRIORITY_SHIFT: one int orders by priority, then by arrival.
 PRIORITY_SHIFT = 40
 
-#: Bytes of the hash that finds a path (``_mark``).
+#: Bytes of a path's hash (``_mark``).
 MARK_BYTES = 8
 _pack = Struct("q").pack
 
@@ -41,8 +41,8 @@ class UrlQueue:
 
     ``push``, ``pop`` and ``raise_quality`` are O(log n) amortised (plus a memory move of at most a few hundred
     pointers); ``best_quality`` and ``len`` are O(1), ``window_sum`` and ``best_rate`` O(window).  Ties go to the higher
-    priority, then to the earlier arrival, so equal runs give equal orders.  Raising an item of the heap leaves a stale
-    one there.
+    priority, then to the earlier arrival, so the order is reproducible.  Raising an item of the heap leaves a stale
+    item there.
     """
 
     __slots__ = ("_by_quality", "_losses", "_marks", "_rest", "_top", "_window")
@@ -51,9 +51,9 @@ class UrlQueue:
         self._by_quality = by_quality
         self._window = window
         self._top: list[SortedItem] = []  # the best items, best first
-        self._losses = array("d")  # their qualities, negated: ascending where they are sorted by quality
+        self._losses = array("d")  # their qualities, negated: ascending if sorted by quality
         self._rest: ItemHeap | None = None  # no item in it is better than any in _top
-        self._marks: bytearray | None = None  # of the paths in _top, from the first raise_quality on
+        self._marks: bytearray | None = None  # hashes of the paths in _top, from the first raise_quality on
 
     def __bool__(self) -> bool:
         return bool(self._top)
@@ -63,7 +63,7 @@ class UrlQueue:
 
     @property
     def window(self) -> int:
-        """How many of the best URLs ``window_sum`` adds up."""
+        """Number of best URLs that ``window_sum`` adds up."""
         return self._window
 
     @property
@@ -77,7 +77,7 @@ class UrlQueue:
         return -self._losses[0] if self._losses else 0.0
 
     def best_rate(self, setup: float, page_time: float, bonus: float) -> float:
-        """Most worth per second of any k ≤ window best URLs: max of Σ (quality + bonus) / (setup + k · page_time).
+        """Maximum worth per second over k ≤ window best URLs: max of Σ (quality + bonus) / (setup + k · page_time).
 
         O(k).
         """
@@ -91,7 +91,7 @@ class UrlQueue:
             self._refill()
 
     def push(self, entry: Entry, path: str, arrival: int) -> None:
-        """Add ``entry``, the ``arrival``-th of all (below 2**PRIORITY_SHIFT). O(log n).
+        """Add ``entry`` with its ``arrival`` number (below 2**PRIORITY_SHIFT). O(log n).
 
         ``path``: see ``entry.path_of``.
         """
@@ -100,10 +100,9 @@ class UrlQueue:
         self._insert((order, path, depth, payload), -quality)
 
     def raise_quality(self, path: str, gain: float) -> float | None:
-        """Add ``gain`` > 0 to the quality of the URL of ``path``; its new quality, None if not queued. O(log n).
+        """Add ``gain`` > 0 to the quality of the URL of ``path``; returns the new quality, None if not queued.
 
-        The first call is O(n): from then on the queue keeps an index, 8 bytes for each of the best URLs and about 100
-        for each of the others.
+        O(log n).  The first call is O(n): it builds an index, 8 bytes for each of the best URLs, about 100 per other URL.
         """
         place = self._find(path)
         if place >= 0:
@@ -123,9 +122,9 @@ class UrlQueue:
         return -loss
 
     def _find(self, path: str) -> int:
-        """Index of the item of ``path`` among the sorted ones, -1 if it is not there. O(their number), 8 bytes each.
+        """Index of the item of ``path`` among the sorted items, -1 if it is not there. O(sorted items), 8 bytes each.
 
-        Finds another path of the server if it has the same mark: one pair in 2**64.
+        May find another path of the server with the same hash: one pair in 2**64.
         """
         marks = self._marks
         if marks is None:
@@ -164,7 +163,7 @@ class UrlQueue:
             self._spill()
 
     def _place_of(self, loss: float, item: SortedItem) -> int:
-        """Index of ``item`` among the sorted ones, or where it would be. O(log n), most of it in packed memory."""
+        """Index of ``item`` among the sorted items, or its insertion point. O(log n), mostly in packed memory."""
         if not self._by_quality:
             return bisect_left(self._top, item)
         losses = self._losses
@@ -199,7 +198,7 @@ class UrlQueue:
         return (drained.pop(prefix) for _ in range(len(drained)))
 
     def acknowledge(self, entry: Entry, prefix: str) -> None:
-        """Nothing to do: what was popped is gone."""
+        """Does nothing: ``pop`` has removed the entry."""
 
     def _to_heap(self, item: SortedItem, loss: float) -> Item:
         order, path, depth, payload = item
@@ -244,5 +243,5 @@ class UrlQueue:
 
 
 def _mark(path: str) -> bytes:
-    """Hash that finds ``path``."""
+    """Hash of ``path``, as bytes."""
     return _pack(hash(path))
