@@ -1,6 +1,6 @@
-"""Whether a page's content was met before: byte for byte, or nearly. Pure: no files, no clock, no Scrapy.
+"""Detects duplicate content: exact and near-duplicates. Pure: no files, no clock, no Scrapy.
 
-An exact duplicate is known by a hash of its bytes (``ContentTable``), a near-duplicate by a sketch of the 4-word
+An exact duplicate is found by a hash of its bytes (``ContentTable``), a near-duplicate by a sketch of the 4-word
 shingles of its visible text (``PageSketch``, ``NearDuplicates``).
 """
 

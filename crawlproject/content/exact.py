@@ -1,4 +1,4 @@
-"""Contents met, by hash: where each was met first."""
+"""A table of known contents by hash: where each was found first."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _FIRST_SLOTS = 16
 
 
 class ContentTable:
-    """64-bit keys, not 0, each with a number: 20 to 27 bytes per key, against 170 of a ``dict``.
+    """64-bit keys, not 0, each with a number: 20 to 27 bytes per key, compared with 170 in a ``dict``.
 
-    The open-addressing tables of ``seen.exact``, with a value beside each key: the low 8 bits of a key choose its
-    table, the high 32 its place there; a table that is 4/5 full grows by a third, one at a time.  O(1) as long as keys
-    are hashes.
+    The open-addressing tables of ``seen.exact``, with a value beside each key: the low 8 bits of a key select its
+    table, the high 32 bits its slot; a table that is 4/5 full grows by a third, one at a time.  O(1) if keys are
+    hashes.
     """
 
     __slots__ = ("_keys", "_length", "_room", "_values")
@@ -21,14 +21,14 @@ class ContentTable:
     def __init__(self) -> None:
         self._keys = [_empty(_FIRST_SLOTS) for _ in range(TABLES)]
         self._values = [_empty(_FIRST_SLOTS) for _ in range(TABLES)]
-        self._room = [_room(_FIRST_SLOTS)] * TABLES  # how many keys each table takes before it grows
+        self._room = [_room(_FIRST_SLOTS)] * TABLES  # keys that each table takes before it grows
         self._length = 0
 
     def __len__(self) -> int:
         return self._length
 
     def first(self, key: int, value: int) -> int:
-        """The value that came first with ``key``: this one, if none did. O(1): 0.7 us."""
+        """The value first stored with ``key``; stores ``value`` if there is none. O(1): 0.7 us."""
         number = key % TABLES
         keys = self._keys[number]
         slot = _slot(keys, key)
@@ -60,7 +60,7 @@ class ContentTable:
 
 
 def _slot(keys: array[int], key: int) -> int:
-    """Where ``key`` stands in its table, or would."""
+    """The slot of ``key`` in its table, or the free slot for it."""
     size = len(keys)
     slot = (key >> 32) * size >> 32
     while (found := keys[slot]) and found != key:

@@ -1,15 +1,15 @@
 """Near-duplicates among the newest pages, in bounded memory.
 
-Locality-sensitive hashing (Indyk and Motwani 1998) over sketches: 16 bins together are a band, and pages that agree in
-a band meet.  Pages with a Jaccard coefficient of 0.95 agree in one of 16 bands but for once in 8,000 times; of 0.8, in
-36 of 100.  A band's table keeps the newest page of each cell, so that tables do not grow and a look-up compares with at
-most 17 pages.
+Locality-sensitive hashing (Indyk and Motwani 1998) over sketches: 16 bins form a band, and pages that agree in a band
+are compared.  Pages with a Jaccard coefficient of 0.95 agree in one of 16 bands, except once in 8,000 times; those with
+0.8, 36 times in 100.  A band's table keeps the newest page of each cell, so tables do not grow and a look-up compares
+with at most 17 pages.
 
-A likeness of texts is not enough: in documentation made from templates (members of a class, operands of an
-instruction) two pages may differ in nothing but the name of what they describe.  So pages must also say that they are
-the same: have one title and begin alike, dates and versions aside.  Only such pages share a cell, or pages from a
-template would displace each other.  Where all of the text is the same, which a table of its own tells, the titles must
-not differ: the pages of a blog's tags often list the same posts.
+Similar text is not enough: in documentation made from templates (members of a class, operands of an instruction) two
+pages may differ only in the name of their subject.  So their headings must agree, too: title and first words, without
+dates and versions.  Only such pages share a cell; otherwise pages from a template would displace each other.  If the
+whole text is equal (a separate table finds that), the titles must not differ: the pages of a blog's tags often list the
+same posts.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _BAND = 2 * ROWS
 
 
 class NearDuplicates:
-    """The first pages of their kind among the newest ``capacity``; near-duplicates of them are not kept.
+    """Keeps the newest ``capacity`` pages that are not near-duplicates of kept pages.
 
-    136 bytes a page of ``capacity`` at once, 540 bytes and its URL for each page kept.  ``threshold``: least estimated
-    Jaccard coefficient of near-duplicates, above 0 and at most 1.
+    Memory: 136 bytes per page of ``capacity`` at once, plus 540 bytes and the URL for each kept page.  ``threshold``:
+    minimum estimated Jaccard coefficient of near-duplicates, above 0 and at most 1.
     """
 
     def __init__(self, capacity: int, threshold: float) -> None:
         self._capacity = capacity
         self._threshold = threshold
-        self._count = 0  # ever kept
+        self._count = 0  # pages kept so far, including evicted ones
         self._cells_per_table = 1 << max(1, (2 * capacity - 1).bit_length())
-        # Slot + 1 of the newest page, 0: none; a table for each band, the last one is by text.
+        # Slot + 1 of the newest page, 0: none; one table per band, and a last one by text.
         self._tables = array("I", bytes(4 * (BANDS + 1) * self._cells_per_table))
         self._bins = bytearray()
         self._headings = array("Q")
@@ -54,12 +54,12 @@ class NearDuplicates:
         return len(self._pages)
 
     def first_like(self, page: str, sketch: PageSketch) -> str | None:
-        """The page that ``page`` is a near-duplicate of; None, and it is kept, if no such page is found.
+        """The page that ``page`` is a near-duplicate of; None if there is none: then ``page`` is kept.
 
-        Compared with it are the newest pages of its cells; of these the most alike. A page that others have displaced
-        from all cells that it shares with ``page`` is not found.
+        Compares with the newest pages of its cells and returns the most similar.  Does not find a page that others have
+        displaced from all cells shared with ``page``.
 
-        A page is no near-duplicate of itself, whatever has become of it.  Bounded: 0.05 ms.
+        A page is not a near-duplicate of itself, even if its content has changed.  Bounded: 0.05 ms.
         """
         cells = self._cells(sketch)
         slots = {self._tables[cell] - 1 for cell in cells} - {-1}
@@ -70,7 +70,7 @@ class NearDuplicates:
         return None if not alike or page in alike else alike[0]
 
     def _likeness(self, slot: int, sketch: PageSketch) -> float:
-        """How alike the page in ``slot`` is: 1 for the same text, 0 where they say that they are another page."""
+        """Similarity of the page in ``slot``: 1 for the same text, 0 for another heading."""
         if self._texts[slot] == sketch.text and self._may_be(slot, sketch.title):
             return 1.0
         if self._headings[slot] != sketch.heading or not sketch.heading:
@@ -78,11 +78,11 @@ class NearDuplicates:
         return similarity(self._bins[slot * _SKETCH : (slot + 1) * _SKETCH], sketch.bins)
 
     def _may_be(self, slot: int, title: int) -> bool:
-        """Whether the page in ``slot`` has this title, or one of both has none."""
+        """Whether the page in ``slot`` has this title, or one of the two has none."""
         return self._titles[slot] == title or not (title and self._titles[slot])
 
     def _cells(self, sketch: PageSketch) -> list[int]:
-        """Where in each table its pages meet."""
+        """The cell of ``sketch`` in each table."""
         bands = (sketch.bins[start : start + _BAND] for start in range(0, _SKETCH, _BAND))
         keys = [hash((band, sketch.heading)) for band in bands] + [hash((sketch.text,))]
         size = self._cells_per_table

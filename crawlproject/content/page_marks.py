@@ -1,8 +1,8 @@
-"""What a page shows, as a small set of hashes: whether a page shows anything new is told by comparing two sets.
+"""Summarizes a page's content as a small set of hashes: comparing two sets shows whether a page has anything new.
 
-A mark stands for a piece of text (of one element), for a number, or for a picture or another embedded file.  What a
-server can print on any number of pages without having anything to say counts nothing: dates, times, small numbers,
-identifiers with digits in them, the names of months and days of the week, and whatever is in the page's own URL.
+A mark represents a piece of text (of one element), a number, or an embedded image or other file.  Text that a server
+can generate on any number of pages without content does not count: dates, times, small numbers, identifiers with
+digits, the names of months and days of the week, and the words of the page's own URL.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Set as AbstractSet
 
-#: 32-bit hashes; odd for a number, even for all else.
+#: 32-bit hashes; odd for a number, even for anything else.
 Marks: TypeAlias = frozenset[int]
 
-#: Characters of a page's text that are looked at, and of the name of an embedded file.
+#: Characters read of a page's text, and of the name of an embedded file.
 MAX_TEXT = 1 << 18
 MAX_NAME = 4096
-#: Marks of a page; of one with more, the least are kept, so that two equal pages keep the same.
+#: Maximum marks of a page; the smallest are kept, so that equal pages keep equal marks.
 MAX_MARKS = 2048
 
-#: Numbers below are days, weeks, hours, minutes; those of four digits from here to there are years.
+#: Smaller numbers may be days, weeks, hours, minutes; numbers in the range may be years.
 _SMALL = 100
 _YEARS = range(1000, 3000)
 
@@ -58,23 +58,24 @@ poniedziałek wtorek środa czwartek piątek sobota niedziela
 """
 DATE_WORDS = frozenset(word.encode() for word in _DATE_WORDS.split())
 
-# ASCII punctuation and control characters part words; the separator stays.
+# ASCII punctuation and control characters separate words; SEPARATOR is kept.
 _PARTS = bytes(32 if byte < 128 and byte != ord(SEPARATOR) and not chr(byte).isalnum() else byte for byte in range(256))
 _DIGITS = b"0123456789"
-#: Pieces with digits up to so many bytes are remembered, since a site's pages share most of theirs: some 4 MB.
+#: Pieces with digits up to so many bytes are cached, because a site's pages share most of them: some 4 MB.
 _SHORT_PIECE = 64
 _KNOWN_PIECES = 4096
-# Possessive, and begun only where a word begins: linear.
+# Possessive, and starts only at the start of a word: linear.
 _with_digits = re.compile(rb"(?<![0-9a-z])[a-z]*+[0-9][0-9a-z]*+")
-# What is before a number is looked at behind its first digit, so that re only stops at digits.
+# The lookbehind is after the first digit, so that re only stops at digits.
 _numbers = re.compile(rb"[0-9](?<![0-9a-z.,:/-][0-9])[0-9]*+(?:[.,][0-9]++)*+(?![0-9a-z:/-])").findall
 _picture = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|bmp|avif)\Z", re.IGNORECASE).search
 
 
 def page_marks(url: str, title: str | None, text: str, media: Iterable[str] = ()) -> Marks:
-    """The marks of the page at ``url``. ``text``: its elements parted by ``SEPARATOR``; ``media``: of embedded files.
+    """The marks of the page at ``url``.
 
-    O(length), of at most ``MAX_TEXT`` characters: 0.12 ms for 1,000 words, and 1 us for each piece.
+    ``text``: its elements, separated by ``SEPARATOR``; ``media``: addresses and texts of embedded files.
+    O(length) for at most ``MAX_TEXT`` characters: 0.12 ms for 1,000 words, plus 1 us for each piece.
     """
     data = f"{title or ''}{SEPARATOR}{text}"[:MAX_TEXT].lower().encode("utf-8", "surrogatepass")
     address = url[url.find("/", 8) :].lower().encode("utf-8", "surrogatepass")
@@ -98,9 +99,9 @@ def page_marks(url: str, title: str | None, text: str, media: Iterable[str] = ()
 
 
 def _read(piece: bytes) -> tuple[AbstractSet[bytes], list[bytes]]:
-    """The words of a ``piece`` of text in small letters, without those with digits, and its numbers. O(length)."""
+    """The words of a lower-case ``piece`` of text, without those with digits, and its numbers. O(length)."""
     words = set(piece.translate(_PARTS).split())
-    odd = [word for word in words if not word.isalpha()]  # letters beyond ASCII part words here, too
+    odd = [word for word in words if not word.isalpha()]  # non-ASCII letters separate words here, too
     words.difference_update(odd)
     words.update(_with_digits.sub(b" ", b" ".join(odd)).split())
     return words, _numbers(piece)
@@ -110,7 +111,7 @@ _read_short = lru_cache(_KNOWN_PIECES)(_read)
 
 
 def _says_something(number: bytes) -> bool:
-    """Whether it is neither small nor a year nor a date (31.12.2020)."""
+    """Whether ``number`` is neither small nor a year nor a date (31.12.2020)."""
     whole, *rest = number.replace(b",", b".").split(b".", 3)
     if rest:
         return len(rest) != 2 or len(whole) > 2 or len(rest[0]) > 2
@@ -118,7 +119,7 @@ def _says_something(number: bytes) -> bool:
 
 
 def _file(name: str) -> bytes:
-    """What tells an embedded file from others: its address, that of a picture without its query."""
+    """Identifies an embedded file: its address, without the query for an image."""
     path, _, query = name[:MAX_NAME].partition("#")[0].partition("?")
     return (path if _picture(path) or not query else f"{path}?{query}").strip().encode("utf-8", "surrogatepass")
 

@@ -1,7 +1,7 @@
 """The shingles of a text: every sequence of four words in it, as hashes (Broder, Glassman, Manasse and Zweig 1997).
 
-White space (and control characters) parts words; nothing else is made equal.  Here in plain Python: 0.4 ms for 1,000
-words.  ``shingles.py`` computes the same with numpy, which is an extra, in a tenth of the time.
+White space and control characters separate words; there is no other normalization.  Plain Python: 0.4 ms for 1,000
+words.  ``shingles.py`` computes the same with numpy, an optional dependency, in a tenth of the time.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WORDS = 4  # of a shingle
-SPACE = 32  # the last byte that parts words
+SPACE = 32  # the largest byte that separates words
 
-#: Bytes hashed in one go; of a longer word only the end counts.
+#: Bytes hashed at a time; of a longer word only the end counts.
 PIECE = 1 << 16
 BASE = 0x9E3779B9  # of the polynomial; odd, so that its powers have inverses
 INVERSE_BASE = pow(BASE, -1, 1 << 32)
 
-# Finalizer of splitmix64 (Steele, Lea and Flood 2014): every bit of a hash depends on every bit that went in.
+# Finalizer of splitmix64 (Steele, Lea and Flood 2014): every output bit depends on every input bit.
 MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 SHIFTS = (30, 27, 31)
 
 BINS = 256
 BIN_SHIFT = 64 - 8
 
-#: Characters: 0.1 s at worst, or a long page would hold up the crawl. With numpy there is no limit.
+#: Maximum text length (characters): 0.1 s at worst, so that a long page does not block the crawl. No limit with numpy.
 LONGEST = 1 << 18
 
 _MASK_32 = (1 << 32) - 1
 _MASK_64 = (1 << 64) - 1
 _EMPTY = 1 << 64
 _ONLY_SPACES = bytes([SPACE] * (SPACE + 1) + list(range(SPACE + 1, 256)))
-_SHORT_WORD = 32  # bytes; longer ones hardly come again
+_SHORT_WORD = 32  # bytes; longer words rarely recur
 _LANE = 16  # bytes: a product of two hashes
 _LANE_MASK = b"\xff" * 8 + b"\0" * 8
 _INVERSE_POWERS = list(accumulate(repeat(INVERSE_BASE, PIECE), lambda power, base: power * base & _MASK_32, initial=1))
 
 
 def mixed(value: int) -> int:
-    """``value`` (64 bits) with its bits spread."""
+    """``value`` (64 bits) with its bits mixed."""
     for shift, factor in zip(SHIFTS, MIX, strict=False):
         value = (value ^ (value >> shift)) * factor & _MASK_64
     return value ^ (value >> SHIFTS[2])
@@ -54,10 +54,10 @@ FACTORS = tuple(mixed(number) | 1 for number in range(1, WORDS + 1))
 
 
 def summary(text: str) -> tuple[int, bytes, int]:
-    """Of the shingles of ``text``, repeated ones included: how many, their bins, their sum mod 2^64.
+    """For the shingles of ``text``, including repeated ones: their number, their bins, their sum mod 2^64.
 
-    The bins are 256 numbers of 16 bits: shingles are dealt to them by their first 8 bits, each has the last 16 of its
-    least shingle, made odd, or 0 where it got none.  O(length).  A text above ``LONGEST`` counts as empty here.
+    The bins are 256 numbers of 16 bits: a shingle's first 8 bits select its bin; a bin holds the last 16 bits of its
+    smallest shingle, made odd, or 0 if it has none.  O(length).  A text longer than ``LONGEST`` counts as empty here.
     """
     hashes = _shingle_hashes(_word_hashes(text)) if len(text) <= LONGEST else array("Q")
     least: dict[int, int] = {}
@@ -71,8 +71,8 @@ def summary(text: str) -> tuple[int, bytes, int]:
 
 
 def pieces(text: str) -> Iterator[bytes]:
-    """The bytes of ``text`` in pieces of at most ``PIECE``, which end between words where they can."""
-    data = text.encode("utf-8", "surrogatepass") + b" "  # the last word ends as all others do
+    """The bytes of ``text`` in pieces of at most ``PIECE``, which end between words if possible."""
+    data = text.encode("utf-8", "surrogatepass") + b" "  # so that the last word ends like all others
     start = 0
     while start < len(data):
         end = start + PIECE
@@ -83,18 +83,18 @@ def pieces(text: str) -> Iterator[bytes]:
 
 
 def _word_hashes(text: str) -> list[int]:
-    """A hash of 32 bits for each word, in order."""
+    """A 32-bit hash for each word, in order."""
     hashes: list[int] = []
     for piece in pieces(text):
         words = piece.translate(_ONLY_SPACES).split()
         if words and piece[-1] > SPACE:
-            words.pop()  # it ends in a later piece
+            words.pop()  # the word ends in a later piece
         hashes += [_short_word_hash(word) if len(word) <= _SHORT_WORD else _word_hash(word) for word in words]
     return hashes
 
 
 def _word_hash(word: bytes) -> int:
-    """A polynomial of its bytes mod 2^32 (Karp and Rabin 1987), the last one times 1."""
+    """A polynomial of the bytes mod 2^32 (Karp and Rabin 1987); the last byte has the factor 1."""
     total: int = sum(map(mul, word[::-1], _INVERSE_POWERS))
     return total & _MASK_32
 
@@ -103,9 +103,9 @@ _short_word_hash = lru_cache(1 << 14)(_word_hash)
 
 
 def _shingle_hashes(words: list[int]) -> array[int]:
-    """A hash of 64 bits for each four words in a row.
+    """A 64-bit hash for each four consecutive words.
 
-    All at once, in lanes of 128 bits of one large int: its operations cost a tenth of a loop over small ones.
+    Computes all at once in 128-bit lanes of one large int, which costs a tenth of a loop over small ints.
     """
     count = len(words) - WORDS + 1
     if count < 1:

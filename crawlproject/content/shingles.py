@@ -1,4 +1,4 @@
-"""``plain_shingles.py`` with numpy, over the bytes of a text: 0.05 ms for 1,000 words."""
+"""``plain_shingles.py`` with numpy on the bytes of a text: 0.05 ms for 1,000 words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MASK_64 = (1 << 64) - 1
 
 
 def mixed(hashes: Hashes) -> Hashes:
-    """``hashes`` with their bits spread. O(n)."""
+    """``hashes`` with their bits mixed. O(n)."""
     for shift, factor in zip(_SHIFTS, _MIX, strict=False):
         hashes = (hashes ^ (hashes >> shift)) * factor
     return hashes ^ (hashes >> _SHIFTS[2])
@@ -39,10 +39,10 @@ _INVERSE_POWERS = _powers(INVERSE_BASE)
 
 
 def summary(text: str) -> tuple[int, bytes, int]:
-    """As ``plain_shingles.summary``. O(length), piece by piece: some 2 MB beside the text's bytes."""
+    """As ``plain_shingles.summary``. O(length), piece by piece: some 2 MB in addition to the text's bytes."""
     least = np.full(BINS, _EMPTY)
     count, total = 0, 0
-    before = np.zeros(0, np.uint64)  # the last words, with which shingles begin that go on in the next piece
+    before = np.zeros(0, np.uint64)  # the last words: shingles that continue in the next piece
     for piece in pieces(text):
         words: Hashes = np.concatenate((before, _piece_hashes(piece).astype(np.uint64)))
         hashes = shingle_hashes(words)
@@ -59,24 +59,24 @@ def _bins_of(least: Hashes) -> bytes:
 
 
 def _piece_hashes(data: bytes) -> NDArray[np.uint32]:
-    """A word's hash is a polynomial of its bytes mod 2^32 (Karp and Rabin 1987), taken back to where the word ends.
+    """A word's hash is a polynomial of its bytes mod 2^32 (Karp and Rabin 1987), shifted to the word's end.
 
-    What is between a word and the one before counts nothing.
+    Bytes between words do not count.
     """
     codes = np.frombuffer(data, np.uint8)
     blank = codes <= SPACE
-    last = np.flatnonzero(blank[1:] > blank[:-1])  # byte of each word
+    last = np.flatnonzero(blank[1:] > blank[:-1])  # last byte of each word
     if not len(last):
         return np.zeros(0, np.uint32)
-    end = last[-1] + 1  # what follows is cut: its end comes with a later piece
+    end = last[-1] + 1  # ignores an incomplete last word: it ends in a later piece
     terms = codes[:end] * _POWERS[:end]
     terms *= ~blank[:end]
-    first = np.concatenate(([0], last[:-1] + 1))  # byte after the word before
+    first = np.concatenate(([0], last[:-1] + 1))  # byte after the previous word
     return np.add.reduceat(terms, first, dtype=np.uint32) * _INVERSE_POWERS[last]
 
 
 def shingle_hashes(words: Hashes) -> Hashes:
-    """A hash for each four words in a row, repeated ones included; none where there are fewer. O(words)."""
+    """A hash for each four consecutive words, including repeated ones; empty for fewer words. O(words)."""
     count = len(words) - WORDS + 1
     if count < 1:
         return np.zeros(0, np.uint64)

@@ -1,9 +1,9 @@
-"""A page's text in 512 bytes, from which its likeness to another can be told.
+"""A sketch of a page's text in 512 bytes, from which its similarity to another page is estimated.
 
-MinHash in one permutation (Li, Owen and Zhang 2012): shingles are thrown into 256 bins by their first 8 bits; a bin
-keeps 16 bits of its least shingle, 0 where it got none.  Of the bins used by either of two pages, the share that agree
-is an unbiased estimate of their Jaccard coefficient; standard deviation 0.014 at 0.95 and many shingles, less with few.
-One pass over the shingles, against one for each of the hash functions of classic MinHash.
+One-permutation MinHash (Li, Owen and Zhang 2012): a shingle's first 8 bits select one of 256 bins; a bin keeps 16 bits
+of its smallest shingle, 0 if it has none.  Of the bins used by either of two pages, the share that agree is an unbiased
+estimate of their Jaccard coefficient; standard deviation 0.014 at 0.95 and many shingles, less with few.
+One pass over the shingles, compared with one per hash function in classic MinHash.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ except ModuleNotFoundError as error:
 
     IS_FAST = False
 
-#: A page with fewer shingles is not judged: one changed word, which four shingles have, would be a twentieth of it.
-LEAST_SHINGLES = 64
-#: Words at the start of a page that are its heading, with its title.
+#: Pages with fewer shingles get no sketch: one changed word changes four shingles, more than a twentieth of them.
+MIN_SHINGLES = 64
+#: Words at the start of a page that form its heading, with its title.
 OPENING = 32
-#: Of a page with fewer words the pictures say as much as the words.
+#: On a page with fewer words, the images matter as much as the words.
 FEW_WORDS = 256
 
 _NUMERIC = digits + punctuation
@@ -40,26 +40,26 @@ _YEARS = range(1900, 2100)
 
 
 class PageSketch(NamedTuple):
-    """What is kept of a page to compare it with others."""
+    """The data of a page for comparison with other pages."""
 
     #: 256 numbers of 16 bits.
     bins: bytes
-    #: Hash of what the page says it is: title, first words, but for dates and versions, and the pictures of a page of
-    #: few words; 0 without a title.
+    #: Hash of the heading: title, first words without dates and versions, and the images of a page of few words; 0
+    #: without a title.
     heading: int
     #: Hash of the title; 0 without one.
     title: int
-    #: Hash of the whole visible text, white space aside, and the same pictures.
+    #: Hash of the whole visible text without white space, and the same images.
     text: int
 
     @classmethod
     def of(cls, title: str | None, text: str, pictures: str = "") -> PageSketch | None:
-        """The sketch of a page; None where its text is too short to judge. O(length): 0.15 ms for 1,000 words.
+        """The sketch of a page; None if its text is too short to judge. O(length): 0.15 ms for 1,000 words.
 
         ``pictures``: names of its images.
         """
         count, bins, total = summary(text)
-        if count < LEAST_SHINGLES:
+        if count < MIN_SHINGLES:
             return None
         shown = pictures if count < FEW_WORDS else ""
         heading = _key(f"{title}\n{shown}\n{_without_dates(_opening(text))}") if title else 0
@@ -67,14 +67,14 @@ class PageSketch(NamedTuple):
 
 
 def similarity(one: bytes | bytearray, other: bytes | bytearray) -> float:
-    """Estimated Jaccard coefficient of the shingles of two pages, by their bins; 1 where both have none. 2 us."""
+    """Estimated Jaccard coefficient of the shingles of two pages, by their bins; 1 if both have none. 2 us."""
     left, right = int.from_bytes(one, "little"), int.from_bytes(other, "little")
     used = _count_bins(left | right)
     return (used - _count_bins(left ^ right)) / used if used else 1.0
 
 
 def _count_bins(bins: int) -> int:
-    """How many are not 0: adding 0x7fff carries into the highest bit of those."""
+    """Number of bins that are not 0: adding 0x7fff carries into their highest bit."""
     return (((bins & _ALL_BUT_HIGH_BITS) + _ALL_BUT_HIGH_BITS | bins) & _HIGH_BITS).bit_count()
 
 
@@ -87,7 +87,7 @@ def _opening(text: str) -> str:
 
 
 def _without_dates(text: str) -> str:
-    """Its words without dates, times, years and versions, which are not what a page is about; a plain number may be."""
+    """The words of *text* without dates, times, years and versions, which are not its subject; keeps plain numbers."""
     return " ".join(word for word in text.split() if word.strip(_NUMERIC) or _is_plain(word.strip(punctuation)))
 
 

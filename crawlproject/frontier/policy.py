@@ -26,13 +26,13 @@ class Policy(ABC):
     #: Whether unknown times of a server are predicted from the other servers (else from the paper's constants).
     learns_prior: bool = False
 
-    #: Whether the worth of URLs includes the expected gain of their pages' links, and the rank of servers the urgency
-    #: of long polite waits.
+    #: Whether the worth of URLs includes the expected gain of their pages' links, and the rank of servers the
+    #: urgency of long polite waits.
     looks_ahead: bool = False
 
     @abstractmethod
     def rank(self, server: Server) -> float:
-        """The rank of ``server``, which has at least one URL. No side effects; O(1) unless the subclass documents it."""
+        """The rank of ``server``, which has at least one URL. No side effects; O(1) unless documented otherwise."""
 
     def goes_on(self, server: Server, alternative: float) -> bool:
         """Whether an open session should make its next request; ``alternative``: the best rank of a waiting server.

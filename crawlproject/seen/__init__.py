@@ -1,9 +1,9 @@
-"""The seen-set: which URLs have been met, so that none is fetched twice, whatever spelling it came in.
+"""The seen-set: the known URLs, so that none is fetched twice, in any spelling.
 
     URL -> fingerprint -> cache -> bloom -> exact store
 
-The cache answers for most URLs that were seen, the bloom for most that are new, the store for the rest, always right.
-In memory the store alone is as fast as the others; they are for stores on disk.
+The cache answers for most seen URLs, the Bloom filter for most new ones, the store for the rest, exactly.
+A store in memory is as fast as cache and Bloom filter; these are for stores on disk.
 """
 
 from crawlproject.seen.bloom import UrlBloom

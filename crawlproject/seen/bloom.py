@@ -1,4 +1,4 @@
-"""A Bloom filter of keys: it knows for sure that a key is new, but not that one was seen."""
+"""A Bloom filter of keys: "new" is certain, "seen" is not."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from pybloom_live import ScalableBloomFilter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-#: pybloom-live makes each further filter of a scalable one 0.9 times as erroneous as the one before, so that the
-#: sum over all of them is up to 9 times what was asked for (0.9 + 0.81 + ...).
+#: In pybloom-live's scalable filter, the error rate of each further filter is 0.9 times that of the one before, so the
+#: total is up to 9 times the given rate (0.9 + 0.81 + ...).
 _ERROR_SHARE = 0.1
 
 
 class UrlBloom:
-    """pybloom-live's scalable filter, sized so that the error stays below ``error_rate`` however much it grows.
+    """pybloom-live's scalable filter, sized so that the error rate stays below ``error_rate`` at any size.
 
     About 2.4 bytes per key of ``capacity`` at an error rate of 0.001, allocated at once; it doubles when full.
-    Keys are ints: pybloom-live takes the hash of their decimal digits, so an int and its bytes are two keys.
+    Keys are ints: pybloom-live hashes their decimal digits, so an int and its bytes are different keys.
     """
 
     def __init__(self, capacity: int, error_rate: float) -> None:
         if capacity < 1 or not 0 < error_rate < 1:
-            raise ValueError(f"a Bloom filter of capacity {capacity} and error rate {error_rate} cannot be")
+            raise ValueError(f"capacity={capacity}, error_rate={error_rate}: must be >= 1 and between 0 and 1")
         self.error_rate = error_rate
         self._filter = ScalableBloomFilter(capacity, error_rate * _ERROR_SHARE, ScalableBloomFilter.SMALL_SET_GROWTH)
 
     def add_new(self, keys: Sequence[int]) -> list[bool]:
-        """Add ``keys``; True for those that were surely not there. O(1) each: 4-7 us."""
+        """Add ``keys``; True for those that are certainly new. O(1) each: 4-7 us."""
         add = self._filter.add
         return [not add(key) for key in keys]
 
     def fill(self, keys: Iterable[int]) -> None:
-        """Add ``keys``, asking nothing. O(1) each: 4-7 us."""
+        """Add ``keys`` without returning answers. O(1) each: 4-7 us."""
         add = self._filter.add
         for key in keys:
             add(key)
@@ -43,14 +43,14 @@ class UrlBloom:
         return key in self._filter
 
     def __len__(self) -> int:
-        """How many keys were new. O(log n)."""
+        """Number of keys that were new. O(log n)."""
         return len(self._filter)
 
     @property
     def false_positive_rate(self) -> float:
-        """Chance that a key never added passes for one that was, as full as the filter is now. O(log n).
+        """Probability that a new key is reported as seen at the current size. O(log n).
 
-        A filter of k slices of m bits holding n keys errs with (1 - e^(-n/m))^k.
+        For a filter of k slices of m bits with n keys it is (1 - e^(-n/m))^k.
         """
         right = 1.0
         for part in self._filter.filters:

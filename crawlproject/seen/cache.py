@@ -1,9 +1,9 @@
-"""Caches of URLs met lately, in front of a slow seen-set (Broder, Najork & Wiener 2003, §3).
+"""Caches of recent URLs in front of a slow seen-set (Broder, Najork & Wiener 2003, §3).
 
-A crawl meets the same URLs again and again: a small cache answers most tests without a look-up.  One class per policy;
-the names are the paper's.  MIN and INFINITE, which a crawl cannot have, are in ``scripts/url_cache.py``.
+A crawl finds the same URLs many times: a small cache answers most tests without a look-up.  One class per policy, with
+the paper's names.  MIN and INFINITE, which a crawl cannot implement, are in ``scripts/url_cache.py``.
 
-Rule: a cache never holds a key that has not been added, so a hit always means "met before".
+Invariant: a cache never holds a key that was not added, so a hit always means "seen before".
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ _MASK = 2**64 - 1
 
 
 class UrlCache(ABC):
-    """At most ``size`` keys; ``hits`` counts the ``add`` that found theirs.
-
-    ``add(key)``: whether ``key`` is held; it is now, if the policy wants it.  ``clear()``: forget all keys.
-    """
+    """At most ``size`` keys; ``hits`` counts the calls of ``add`` that found their key."""
 
     def __init__(self, size: int) -> None:
         if size < 1:
@@ -32,7 +29,7 @@ class UrlCache(ABC):
 
     @abstractmethod
     def add(self, key: int) -> bool:
-        """Whether ``key`` was there. O(1) amortised."""
+        """Whether ``key`` was cached; it is cached from now on if the policy admits it. O(1) amortised."""
 
     @abstractmethod
     def __contains__(self, key: int) -> bool: ...
@@ -46,14 +43,14 @@ class UrlCache(ABC):
 
 
 class LruCache(UrlCache):
-    """Evicts the key that has not been asked for the longest time (§3.3). 0.5 us per test."""
+    """Evicts the least recently used key (§3.3). 0.5 us per test."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
         self._keys: OrderedDict[int, None] = OrderedDict()  # the least recently used first
 
     def add(self, key: int) -> bool:
-        """Whether ``key`` was there; it is now the most recently used. O(1)."""
+        """Whether ``key`` was cached; it is now the most recently used. O(1)."""
         keys = self._keys
         if key in keys:
             keys.move_to_end(key)
@@ -76,10 +73,10 @@ class LruCache(UrlCache):
 
 
 class ClockCache(UrlCache):
-    """LRU by one mark bit per key (§3.4).
+    """Approximates LRU by one mark bit per key (§3.4).
 
-    A hit marks its key.  To make room, the hand goes round the circle, takes marks off and evicts the first key
-    without one.  Each step takes off a mark that a hit had set, so a test is O(1) amortised: 0.5 us.
+    A hit marks its key.  To make room, the hand moves around the circle, clears marks and evicts the first key without
+    one.  Each step clears a mark that a hit had set, so a test is O(1) amortised: 0.5 us.
     """
 
     def __init__(self, size: int) -> None:
@@ -90,7 +87,7 @@ class ClockCache(UrlCache):
         self._hand = 0
 
     def add(self, key: int) -> bool:
-        """Whether ``key`` was there; it is marked if so. O(1) amortised."""
+        """Whether ``key`` was cached; marks it if so. O(1) amortised."""
         place = self._places.get(key)
         if place is not None:
             self._marks[place] = 1
@@ -107,7 +104,7 @@ class ClockCache(UrlCache):
         return False
 
     def _unmarked(self) -> int:
-        """The next place without a mark; the hand moves behind it."""
+        """The next place without a mark; the hand moves past it."""
         marks, size, place = self._marks, self.size, self._hand
         while marks[place]:
             marks[place] = 0
@@ -132,7 +129,7 @@ class ClockCache(UrlCache):
 
 
 class RandomCache(UrlCache):
-    """Evicts any key (§3.5). Chance comes from ``seed``: equal seeds evict alike. 0.5 us per test."""
+    """Evicts a random key (§3.5); equal seeds give equal evictions. 0.5 us per test."""
 
     def __init__(self, size: int, seed: int = 1) -> None:
         super().__init__(size)
@@ -141,7 +138,7 @@ class RandomCache(UrlCache):
         self._state = seed & _MASK
 
     def add(self, key: int) -> bool:
-        """Whether ``key`` was there. O(1)."""
+        """Whether ``key`` was cached. O(1)."""
         held, places = self._held, self._places
         if key in held:
             self.hits += 1
@@ -150,7 +147,7 @@ class RandomCache(UrlCache):
         if len(places) < self.size:
             places.append(key)
         else:
-            # Linear congruential, with the constants of Knuth's MMIX; its high bits are the good ones.
+            # Linear congruential generator with the constants of Knuth's MMIX; only its high bits are good.
             self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _MASK
             place = (self._state >> 32) * self.size >> 32
             held.remove(places[place])
@@ -172,8 +169,8 @@ class RandomCache(UrlCache):
 class StaticCache(UrlCache):
     """Holds only keys chosen beforehand, such as the most popular ones of an earlier crawl (§3.6).
 
-    A chosen key is held from its first ``add`` on, and never evicted.  (The paper's simulation has all of them there
-    from the start; a crawl that did so would take them for seen and never fetch them.)
+    A chosen key is cached from its first ``add`` on and never evicted.  (The paper's simulation caches all of them from
+    the start; a crawl that did so would take them for seen and never fetch them.)
     """
 
     def __init__(self, keys: Iterable[int]) -> None:
@@ -181,7 +178,7 @@ class StaticCache(UrlCache):
         super().__init__(len(self._met))
 
     def add(self, key: int) -> bool:
-        """Whether ``key`` is a chosen one that was met before. O(1)."""
+        """Whether ``key`` is a chosen key that was added before. O(1)."""
         met = self._met.get(key)
         if met:
             self.hits += 1
@@ -197,5 +194,5 @@ class StaticCache(UrlCache):
         return sum(self._met.values())
 
     def clear(self) -> None:
-        """Forget which keys were met. O(size)."""
+        """Forget which keys were added. O(size)."""
         self._met = dict.fromkeys(self._met, False)

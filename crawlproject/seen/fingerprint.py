@@ -1,13 +1,13 @@
-"""Keys of canonical URLs in the seen-set: 8-byte checksums as in Mercator (Heydon & Najork 1999), and on disk the
-two-level key of Li 2003, put right.
+"""Keys of canonical URLs in the seen-set: 8-byte checksums as in Mercator (Heydon & Najork 1999), and on disk a
+corrected version of the two-level key of Li 2003.
 
-How many URLs are lost?  Two that share a key are one to the seen-set; of n URLs with keys of b bits that happens to
-n²/2^(b+1) by chance.  A billion URLs, 64 bits: 10^18 / 2^65 = 0.027, so less than one; 10 billion lose 2.7.
+Number of lost URLs: the seen-set takes two URLs with the same key for one.  The expected number of such pairs among n
+URLs with keys of b bits is n²/2^(b+1): 10^18 / 2^65 = 0.027 for a billion URLs and 64 bits, 2.7 for 10 billion.
 
-Li's key is 24 bits of the server's hash before 40 bits of the *path's*.  Of 10 million servers (10^7)²/2^25 = 3 million
-pairs share the 24 bits, and each pair has "/": 3 million home pages lost.  So here the low part is 64 bits of the
-*whole* URL: it tells URLs apart on its own, the server's 32 bits before it only bring those of a server together on
-disk.  Where there is no disk, the low part is the key.
+Li's key is 24 bits of the server's hash before 40 bits of the *path's*.  Of 10 million servers, (10^7)²/2^25 = 3
+million pairs share the 24 bits, and both servers of a pair have "/": 3 million home pages are lost.  So here the low
+part is 64 bits of the *whole* URL, which identify it alone; the server's 32 bits before it only keep the URLs of a
+server together on disk.  Without a disk, the low part is the key.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _FINGERPRINT_BITS = 8 * FINGERPRINT_BYTES
 
 
 def url_fingerprint(url: str) -> int:
-    """Fingerprint of a canonical URL: 64 bits; the order of query parameters does not matter.
+    """Fingerprint of a canonical URL: 64 bits, independent of the order of query parameters.
 
-    blake2b, so that nobody can craft a page's URL to collide with another's.  O(length): 1.2 us.
+    blake2b, so that nobody can craft a URL that collides with another page's.  O(length): 1.2 us.
     """
     if "&" in url:
         path, mark, query = url.partition("?")
@@ -37,14 +37,14 @@ def url_fingerprint(url: str) -> int:
 
 
 def bytes_fingerprint(data: bytes) -> int:
-    """Fingerprint of anything else that identifies a request. O(length)."""
+    """Fingerprint of other data that identifies a request. O(length)."""
     return int.from_bytes(blake2b(data, digest_size=FINGERPRINT_BYTES).digest(), "big")
 
 
 def url_key(url: str) -> int:
-    """Key of a canonical URL on disk: 32 bits of its server, 64 bits of all of it. O(length): 2 us.
+    """Key of a canonical URL on disk: 32 bits of its server, 64 bits of the whole URL. O(length): 2 us.
 
-    In order of keys, as ints or as ``key_bytes``, the URLs of a server follow each other.
+    Sorted by key, as int or as ``key_bytes``, the URLs of a server are adjacent.
     """
     return server_part(url) | url_fingerprint(url)
 
@@ -52,7 +52,7 @@ def url_key(url: str) -> int:
 def server_part(url: str) -> int:
     """The part of a key that ``url`` shares with all URLs of its server: 32 bits, shifted by 64.
 
-    That of "" where ``url`` has no server.
+    A URL without a server gets the part of "".
     """
     try:
         server = server_key(url)
@@ -67,5 +67,5 @@ def _server_hash(server: str) -> int:
 
 
 def key_bytes(key: int) -> bytes:
-    """``url_key`` as it stands on disk: 12 bytes that sort as the ints do."""
+    """``url_key`` as stored on disk: 12 bytes with the same order as the ints."""
     return key.to_bytes(KEY_BYTES, "big")

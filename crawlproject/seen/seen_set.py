@@ -1,7 +1,7 @@
-"""The seen-set, put together: cache -> bloom -> exact store; or a bloom alone, for those who accept its loss.
+"""Combines the parts of the seen-set: cache -> Bloom filter -> exact store; or a Bloom filter alone, with losses.
 
-Each part answers the tests that it can and passes on the rest: the cache knows most URLs that were *seen*, the bloom
-knows most that are *new*, the store knows.  A false positive of the bloom only costs a look-up.
+Each part answers the tests that it can and passes on the rest: the cache knows most *seen* URLs, the Bloom filter most
+*new* ones, the store all.  A false positive of the Bloom filter only costs a look-up.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 
 class ExactStore(Protocol):
-    """What a seen-set needs of the place that remembers all keys. A batch costs about as much as its worst key.
+    """The exact store of all keys, as a seen-set uses it. A batch costs about as much as its most expensive key.
 
-    ``add_new(keys)``: add them; for each, True if it had not been there, nor before it in ``keys``.
-    ``add(keys)``: add them; the caller knows that they are new and distinct, so the store need not look: it may
-    buffer them, as long as its other answers heed them.
-    ``contains(keys)``: for each, whether it is there.  ``len``: how many.  Iteration: all of them, to fill a bloom.
+    ``add_new(keys)``: add them; for each, True if it was neither stored nor earlier in ``keys``.
+    ``add(keys)``: add them; the caller guarantees that they are new and distinct, so the store need not look them up:
+    it may buffer them if its other answers include them.
+    ``contains(keys)``: for each, whether it is stored.  ``len``: number of keys.  Iteration: all keys, to fill a Bloom
+    filter.
 
-    A method that raises has added nothing, or may have added any of its keys: the caller counts on neither.
+    A method that raises may have added none, some or all of its keys.
     """
 
     def add_new(self, keys: Sequence[int]) -> list[bool]: ...
@@ -37,22 +38,22 @@ class SeenUrls(Protocol):
     """Any seen-set: ``SeenSet``, ``BloomSeenSet``."""
 
     def add_new(self, keys: Sequence[int]) -> list[bool]:
-        """Add ``keys``; for each, True if it had not been met, nor before it in ``keys``."""
+        """Add ``keys``; for each, True if it was neither known nor earlier in ``keys``."""
 
     def fill(self, keys: Sequence[int]) -> None:
-        """Add ``keys`` that an earlier run has met; the counts of what was tested leave them out."""
+        """Add ``keys`` of an earlier run; the counts of tests do not include them."""
 
     def counts(self) -> dict[str, float]:
-        """What it has done so far, by name."""
+        """Counts so far, by name."""
 
     def __contains__(self, key: int) -> bool: ...
     def __len__(self) -> int: ...
 
 
 class SeenSet:
-    """Exact: ``store`` decides; ``cache`` and ``bloom`` in front of it, where given, save it look-ups.
+    """Exact: ``store`` decides; optional ``cache`` and ``bloom`` in front of it save look-ups.
 
-    In front of ``MemorySeenSet`` both only cost: it answers in the time of a cache (``scripts/bench_seen.py``).
+    In front of ``MemorySeenSet`` both only add cost: it is as fast as a cache (``scripts/bench_seen.py``).
     """
 
     def __init__(self, store: ExactStore, *, cache: UrlCache | None = None, bloom: UrlBloom | None = None) -> None:
@@ -61,13 +62,13 @@ class SeenSet:
         self._bloom = bloom
         self._bloom_new = 0
         self._lookups = 0
-        if bloom is not None and len(store):  # else it would take for new what an earlier run has stored
+        if bloom is not None and len(store):  # else it would report keys of an earlier run as new
             bloom.fill(store)
 
     def add_new(self, keys: Sequence[int]) -> list[bool]:
-        """Add ``keys``; for each, True if it had not been met, nor before it in ``keys``.
+        """Add ``keys``; for each, True if it was neither known nor earlier in ``keys``.
 
-        O(1) each, besides one ``add`` and one ``add_new`` of the store.
+        O(1) each, plus one ``add`` and one ``add_new`` of the store.
         """
         if self._cache is None:
             return self._add_uncached(keys)
@@ -89,7 +90,7 @@ class SeenSet:
             return self._store.add_new(keys)
         answers = self._bloom.add_new(keys)
         certain = [key for key, is_new in zip(keys, answers, strict=True) if is_new]
-        if certain:  # first, as the rest may hold them again
+        if certain:  # added first: the rest may repeat them
             self._store.add(certain)
             self._bloom_new += len(certain)
         doubtful = [place for place, is_new in enumerate(answers) if not is_new]
@@ -101,14 +102,14 @@ class SeenSet:
         return answers
 
     def fill(self, keys: Sequence[int]) -> None:
-        """Add ``keys`` that an earlier run has met. O(1) each, besides one ``add_new`` of the store."""
+        """Add ``keys`` of an earlier run. O(1) each, plus one ``add_new`` of the store."""
         self._store.add_new(keys)
         if self._bloom is not None:
             self._bloom.fill(keys)
 
     def counts(self) -> dict[str, float]:
-        """``urls`` met; tests answered by the cache (``cache_hits``: seen), by the bloom (``bloom_new``: new) and
-        by the store (``store_lookups``)."""
+        """Number of known ``urls``, and of tests answered by the cache (``cache_hits``: seen), by the Bloom filter
+        (``bloom_new``: new) and by the store (``store_lookups``)."""
         return {
             "urls": len(self),
             "cache_hits": 0 if self._cache is None else self._cache.hits,
@@ -120,21 +121,21 @@ class SeenSet:
         return (self._cache is not None and key in self._cache) or self._store.contains((key,))[0]
 
     def __len__(self) -> int:
-        """How many keys were met, those of earlier runs included."""
+        """Number of known keys, including those of earlier runs."""
         return len(self._store)
 
 
 class BloomSeenSet:
-    """A bloom alone: about 2.4 bytes per URL at an error rate of 0.001, and new URLs lost at up to that rate."""
+    """A Bloom filter alone: about 2.4 bytes per URL at an error rate of 0.001; loses new URLs at up to that rate."""
 
     def __init__(self, bloom: UrlBloom) -> None:
         self._bloom = bloom
         self._lost = 0.0
 
     def add_new(self, keys: Sequence[int]) -> list[bool]:
-        """Add ``keys``; True for those that were surely not there: a new one is lost at the bloom's rate.
+        """Add ``keys``; True for those that are certainly new; others may be new at the filter's error rate.
 
-        A new URL is lost with chance f and found new with 1 - f; so for each found new, f / (1 - f) were lost.
+        A new URL is lost with probability f and reported with 1 - f: so f / (1 - f) were lost for each one reported.
         """
         answers = self._bloom.add_new(keys)
         new = sum(answers)
@@ -144,16 +145,16 @@ class BloomSeenSet:
         return answers
 
     def fill(self, keys: Sequence[int]) -> None:
-        """Add ``keys`` that an earlier run has met; given in its order, what it lost is counted again. O(1) each."""
+        """Add ``keys`` of an earlier run; in that run's order, its losses are counted again. O(1) each."""
         self.add_new(keys)
 
     @property
     def lost(self) -> float:
-        """How many URLs have been taken for seen, and never fetched: expected number."""
+        """Expected number of new URLs that were taken for seen, and so never fetched."""
         return self._lost
 
     def counts(self) -> dict[str, float]:
-        """``urls`` met and not lost; how many were ``lost``, as far as is known, and their share (``loss_rate``)."""
+        """Number of known ``urls``, expected number ``lost``, and the latter's share of both (``loss_rate``)."""
         met = len(self) + self._lost
         return {"urls": len(self), "lost": self._lost, "loss_rate": self._lost / met if met else 0.0}
 

@@ -1,9 +1,9 @@
-"""URLs as a crawl sees them: pure functions from text to text, with no clock, no network and no Scrapy.
+"""Handling of URLs: pure functions from text to text, with no clock, no network and no Scrapy.
 
-A page's body goes through :func:`extract`, which finds its links as they are written.  :class:`Canonicalizer` gives
-each the one spelling by which the crawl knows it (URL standard, RFC 3986, no session ids).  :class:`LinkFilter` says
-which are not worth a request, :func:`server_key` whose queue a URL belongs in, and :class:`RegisteredDomain` which
-servers belong together.  :func:`read_seeds` reads the list that a crawl starts from.
+:func:`extract` finds the links of a page as written.  :class:`Canonicalizer` converts each to its canonical form (URL
+standard, RFC 3986, no session ids).  :class:`LinkFilter` rejects links that need no request, :func:`server_key` returns
+the server whose queue a URL belongs to, and :class:`RegisteredDomain` groups servers by domain.  :func:`read_seeds`
+reads a crawl's seed list.
 """
 
 from crawlproject.urls.canonical import Canonicalizer, resolve, why_none

@@ -1,11 +1,11 @@
-"""The one spelling of a URL that the crawl knows it by.
+"""Converts URLs to their canonical form, by which the crawl identifies them.
 
-The WHATWG URL standard decides what a link means, as in browsers; on top of it come the normalisations of RFC 3986
-section 6.2.2-6.2.3 that do not change what is fetched, and the parameters of :mod:`.drop_params` are taken out.  The
-order of parameters is kept, empty parameters and empty path segments too: servers do tell them apart.
+Links are resolved by the WHATWG URL standard, as in browsers.  Then the normalisations of RFC 3986 section 6.2.2-6.2.3
+that do not change the resource are applied, and the parameters of :mod:`.drop_params` are removed.  The order of
+parameters, empty parameters and empty path segments are kept: servers do distinguish them.
 
-The parser is ada-url (4.0: all 978 web-platform-tests vectors right, 2.4-3 us a URL) and not can_ada (3.0: 0.5-1 us,
-but 29 vectors wrong, some of them hosts that exist): 99 links in 100 are plain, and those need no parser at all.
+The parser is ada-url (4.0: all 978 web-platform-tests vectors right, 2.4-3 us per URL), not can_ada (3.0: 0.5-1 us,
+but 29 vectors wrong, including existing hosts): 99 in 100 links are plain, and need no parser.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NOT_IN_RFC_3986 = "[]\\^`{|}"  # raw in some paths and queries of the URL stand
 
 
 def _escape_table() -> dict[str, str]:
-    """Every spelling of every escape, and every character that should be one, to its canonical spelling."""
+    """Maps every spelling of every escape, and every character that must be escaped, to its canonical spelling."""
     table = {char: f"%{ord(char):02X}" for char in _NOT_IN_RFC_3986} | {"%": "%25"}
     digits = "0123456789abcdefABCDEF"
     for escape in (f"%{high}{low}" for high in digits for low in digits):
@@ -37,29 +37,29 @@ def _escape_table() -> dict[str, str]:
 
 
 _ESCAPES = _escape_table()
-# Escapes that are canonical already; the others have another spelling.
+# Escapes that are already canonical.
 _CANONICAL_HEX = r"(?:[01][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[BCDF]|[89A-F][0-9A-F])"
 _to_escape = re.compile(rf"%(?!{_CANONICAL_HEX})(?:[0-9A-Fa-f]{{2}})?|[\[\]\\^`{{|}}]")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]+")
 _CHARACTER_REFERENCE = re.compile(rb"&#([0-9]+);")
-_AS_UTF_8 = ("utf-8", "utf8", "utf-16", "utf-32")  # the URL standard escapes queries of all of them as UTF-8
-#: Whether a reference has a scheme that is not http(s), as ``mailto:``.
+_AS_UTF_8 = ("utf-8", "utf8", "utf-16", "utf-32")  # encodings whose queries the URL standard escapes as UTF-8
+#: Matches a reference with a scheme other than http(s), such as ``mailto:``.
 has_other_scheme = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE | re.ASCII).match
 
-#: Longest reference (characters, without its fragment) that is looked at; whatever is longer is malformed.  Servers
-#: take some 8,000 bytes (RFC 9110 section 4.1), and escapes or "../" may double that.
+#: Maximum length of a reference (characters, without its fragment); longer ones are malformed.  Servers accept some
+#: 8,000 bytes (RFC 9110 section 4.1), and escapes or "../" may double that.
 MAX_REFERENCE = 16_384
-#: Longest user, host and port: a name has 253 characters.  IDNA takes quadratic time.
+#: Maximum length of user, host and port: a host name has at most 253 characters.  IDNA takes quadratic time.
 MAX_AUTHORITY = 512
 _has_long_authority = re.compile(
     rf"[\x00-\x20]*(?:https?:[/\\]*+|[/\\]{{2,}}+)[^/\\?#]{{{MAX_AUTHORITY + 1}}}", re.IGNORECASE | re.ASCII
 ).match
-_ignored = str.maketrans("", "", "\t\n\r")  # by the URL standard, wherever they stand
+_ignored = str.maketrans("", "", "\t\n\r")  # by the URL standard, at any position
 
 _leading_dots = re.compile(r"(?:\./)?((?:\.\./)*+)(?!\.)").match
 
-# A link is plain when joining it to the directory of its base is all there is to do: characters that need no escape,
-# escapes that are already canonical, no ":" that could end a scheme, nothing that ends the host early.
+# A link is plain if it only has to be joined to the directory of its base: characters that need no escape, escapes that
+# are already canonical, no ":" that could end a scheme, nothing that ends the host early.
 _ESCAPE = f"%{_CANONICAL_HEX}"
 _IN_NAME = r"[/A-Za-z0-9_.~!$&'()*+,;=@-]"
 _IN_PATH = r"[/A-Za-z0-9_.~!$&'()*+,;=@:-]"
@@ -72,7 +72,7 @@ _plain_link = re.compile(
 
 
 class _Base(NamedTuple):
-    """What the plain links of a page are joined to, in canonical form; None where only the parser can tell."""
+    """The prefixes for a page's plain links, in canonical form; None if only the parser can resolve a link."""
 
     url: str
     encoding: str
@@ -83,10 +83,10 @@ class _Base(NamedTuple):
 
 
 def resolve(url: str, base: str | None = None, encoding: str = "utf-8") -> str | None:
-    """The http(s) URL that *url* means on a page at *base*, without fragment; None if malformed or of another scheme.
+    """The absolute http(s) URL of the reference *url* on a page at *base*, without fragment.
 
-    *encoding* is the page's: it decides the bytes of a query's non-ASCII characters (the URL standard's
-    "percent-encode after encoding").  None, too, beyond MAX_REFERENCE.  O(length); 3 us.
+    None if it is malformed, has another scheme or exceeds MAX_REFERENCE.  *encoding* is the page's: it determines the
+    bytes of a query's non-ASCII characters (the URL standard's "percent-encode after encoding").  O(length); 3 us.
     """
     url = _without_fragment(url)
     if is_too_long(url):
@@ -95,7 +95,7 @@ def resolve(url: str, base: str | None = None, encoding: str = "utf-8") -> str |
         url = _encode_query(url, encoding)
     base = None if base is None else _without_fragment(base)
     href = None if base is None or is_too_long(base) else _parse(url, base)
-    if href is None:  # without base, or the base is the malformed one
+    if href is None:  # no base, or a malformed base
         href = _parse(url, None)
     if href is None or not href.startswith(("http://", "https://")):
         return None
@@ -103,14 +103,14 @@ def resolve(url: str, base: str | None = None, encoding: str = "utf-8") -> str |
 
 
 def why_none(url: str) -> str:
-    """Why *url* has no canonical form: length, scheme (not http(s)) or malformed. O(1)."""
+    """Reason why *url* has no canonical form: length, scheme (not http(s)) or malformed. O(1)."""
     if is_too_long(_without_fragment(url)):
         return "length"
     return "scheme" if has_other_scheme(url.lstrip()) else "malformed"
 
 
 def is_too_long(url: str) -> bool:
-    """Whether *url*, a reference without its fragment, or its authority is longer than what is looked at. O(length)."""
+    """Whether *url*, a reference without its fragment, or its authority exceeds the maximum length. O(length)."""
     if len(url) <= MAX_AUTHORITY:
         return False
     return len(url) > MAX_REFERENCE or _has_long_authority(url.translate(_ignored)) is not None
@@ -119,15 +119,15 @@ def is_too_long(url: str) -> bool:
 def origin_of(prefix: str) -> str | None:
     """The canonical scheme://host[:port] of *prefix*, the part of an http(s) URL before its path; None if malformed.
 
-    Costs 3-6 us, 0.15 us where the same prefix was asked for before (the last 65,536 are kept, some 15 MB at most).
+    3-6 us, 0.15 us if the prefix is cached (the last 65,536, at most some 15 MB).
     """
-    if len(prefix) > 300:  # it cannot be in the DNS
+    if len(prefix) > 300:  # longer than any DNS name: not worth a cache entry
         return None if is_too_long(prefix) else _origin(prefix)
     return _cached_origin(prefix)
 
 
 class Canonicalizer:
-    """Brings URLs into canonical form, with *drop_params* taken out (syntax: :mod:`.drop_params`)."""
+    """Converts URLs to canonical form, without *drop_params* (syntax: :mod:`.drop_params`)."""
 
     def __init__(self, drop_params: Iterable[str] = DEFAULT_DROP_PARAMS) -> None:
         self._rules = DropRules.compile(drop_params)
@@ -141,7 +141,7 @@ class Canonicalizer:
         return None if href is None else self._tidy(href)
 
     def batch(self, hrefs: Iterable[str], base: str, encoding: str = "utf-8") -> list[str | None]:
-        """``[canonical(href, base, encoding) for href in hrefs]``, in 1-2 us a link where most are plain."""
+        """``[canonical(href, base, encoding) for href in hrefs]``, in 1-2 us per link if most are plain."""
         prepared = self._prepare(base, encoding)
         return [self._link(href, prepared) for href in hrefs]
 
@@ -160,7 +160,7 @@ class Canonicalizer:
         )
 
     def _link(self, href: str, base: _Base) -> str | None:
-        """The canonical form of one link, by string joining where it is plain, else by :meth:`canonical`."""
+        """The canonical form of one link, by joining strings if it is plain, else by :meth:`canonical`."""
         link = href[: href.index("#")] if "#" in href else href
         if not link and base.itself is not None:
             return base.itself
@@ -183,7 +183,7 @@ class Canonicalizer:
         return start + rest
 
     def _tidy(self, href: str) -> str | None:
-        """The canonical form of *href*, an http(s) URL without fragment as the parser wrote it."""
+        """The canonical form of *href*, an http(s) URL without fragment, serialized by the parser."""
         slash = href.index("/", 8)
         origin = origin_of(href[:slash])
         if origin is None:
@@ -197,7 +197,7 @@ class Canonicalizer:
 
 
 def _start(prefix: str | None, path: str, base: _Base) -> str | None:
-    """What stands before *path* (and query) in the canonical URL of a plain link."""
+    """The part before *path* (and query) in the canonical URL of a plain link."""
     if prefix is not None:
         return origin_of(prefix) if path[:1] in ("", "/") else None
     if path:
@@ -206,7 +206,7 @@ def _start(prefix: str | None, path: str, base: _Base) -> str | None:
 
 
 def _climb(path: str, base: _Base) -> tuple[str | None, str]:
-    """Resolves the "./" and "../" that *path* begins with: what stands before the rest of it, and that rest."""
+    """Resolve the leading "./" and "../" of *path*; returns the part before the rest, and the rest."""
     match = _leading_dots(path)
     if match is None or base.directory is None or base.origin is None:
         return None, path
@@ -217,7 +217,7 @@ def _climb(path: str, base: _Base) -> tuple[str | None, str]:
 
 
 def _without_fragment(url: str) -> str:
-    """*url* without the fragment's text; its "#" stays, else white space before it would be trailing and be lost."""
+    """*url* without the fragment's text; keeps its "#", else white space before it would be trailing and stripped."""
     return url[: url.index("#") + 1] if "#" in url else url
 
 
@@ -237,7 +237,7 @@ def _origin(prefix: str) -> str | None:
     whole = _without_trailing_dots(host)
     if whole == host:
         return f"{scheme}://{host}"
-    href = _parse(f"{scheme}://{whole}/", None)  # without its dots "0x7f.1.." is an IP address, and ".." nothing
+    href = _parse(f"{scheme}://{whole}/", None)  # "0x7f.1.." becomes an IP address, ".." empty
     return None if href is None else href[:-1]
 
 
@@ -257,10 +257,10 @@ def _canonical_escape(match: re.Match[str]) -> str:
 
 
 def _encode_query(url: str, encoding: str) -> str:
-    """*url* with its query's non-ASCII characters as escaped bytes of *encoding*; unchanged where that is not known."""
+    """*url* with its query's non-ASCII characters as escaped bytes of *encoding*; unchanged if that is unknown."""
 
     def escape(match: re.Match[str]) -> str:
-        raw = match[0].encode(encoding, "xmlcharrefreplace")  # what forms do with characters the encoding has not
+        raw = match[0].encode(encoding, "xmlcharrefreplace")  # as forms do with characters missing in the encoding
         return quote(_CHARACTER_REFERENCE.sub(rb"%26%23\1%3B", raw), safe="%!$()*+,/:;=?@")
 
     head, mark, query = url.partition("?")

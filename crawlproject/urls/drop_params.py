@@ -1,14 +1,14 @@
-"""Which URL parameters name a visit and not a page: session ids and the marks of advertising and mailings.
+"""Removes URL parameters that identify a visit and not a page: session ids, advertising and mailing tags.
 
-A crawler that keeps them fetches the same page once per visit, without end.  A list of names decides, one entry each:
+A crawler that keeps them fetches the same page once per visit, without end.  A list of entries selects them:
 
-- ``gclid``: the query parameter of this name, whatever its value;
-- ``x_*``: every query parameter whose name starts so;
-- ``sid=<id>``: the query parameter of this name, only where its value looks like a session id (at least 16 letters
-  and digits, both present), because ``sid=7`` is a page of many sites;
-- ``;jsessionid``: the path parameter of this name (``/a;jsessionid=1F``), also where a server put it into the query.
+- ``gclid``: the query parameter of this name, with any value;
+- ``x_*``: every query parameter whose name starts with ``x_``;
+- ``sid=<id>``: the query parameter of this name, only if its value looks like a session id (at least 16 letters
+  and digits, both present), because ``sid=7`` selects a page on many sites;
+- ``;jsessionid``: the path parameter of this name (``/a;jsessionid=1F``), even if a server put it into the query.
 
-Names are compared without regard to case.
+Names are case-insensitive.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# PHP, ASP, Java servlets, BroadVision, osCommerce and its heirs: names that mean nothing else.  Names that are also
-# used for content ("s", "sid", "session", "cfid") are dropped where a server's own links show that their value is new
-# on each visit (``frontier.visit_ids``).
+# PHP, ASP, Java servlets, BroadVision, osCommerce and its forks: names with no other meaning.  Names that are also used
+# for content ("s", "sid", "session", "cfid") are dropped if a server's own links show that their value is new on each
+# visit (``frontier.guard.visit_ids``).
 _SESSION_ENTRIES = (
     *("phpsessid", "aspsessionid*", "jsessionid", "bv_sessionid", "oscsid", "xtcsid", "zenid"),
     *(";jsessionid", ";phpsessid"),
 )
-# Exact names, for "utm_zone", "utm_easting" (coordinates), "pk_id" and "pk_customer" (primary keys) are pages.
+# Exact names, because "utm_zone", "utm_easting" (coordinates), "pk_id" and "pk_customer" (primary keys) select pages.
 _UTM = (  # Google's help on campaign parameters; then those that Google Reader, Feedburner, Yandex and others add
     *("source", "medium", "campaign", "term", "content", "id", "source_platform", "creative_format"),
     *("marketing_tactic", "nooverride", "campaign_id", "referrer", "name", "reader", "pubreferrer", "viz_id", "swu"),
@@ -38,12 +38,12 @@ _UTM = (  # Google's help on campaign parameters; then those that Google Reader,
 _MATOMO = ("campaign", "cpn", "keyword", "kwd", "source", "medium", "content", "cid", "group", "placement")
 _TRACKING_ENTRIES = (
     *(f"utm_{name}" for name in _UTM),
-    *(f"{start}_{name}" for start in ("mtm", "matomo", "pk", "piwik") for name in _MATOMO),  # Matomo, once Piwik
+    *(f"{start}_{name}" for start in ("mtm", "matomo", "pk", "piwik") for name in _MATOMO),  # Matomo, formerly Piwik
     *("gclid", "gclsrc", "dclid", "gbraid", "wbraid", "_ga", "_gl", "srsltid"),  # Google
     *("fbclid", "igshid", "igsh", "msclkid", "twclid", "ttclid", "li_fat_id", "epik"),  # Meta, Microsoft, X, ...
     *("yclid", "ymclid", "_openstat"),  # Yandex
     *("mc_cid", "mc_eid", "mkt_tok", "vero_id", "vero_conv", "_hsenc", "_hsmi", "__hssc", "__hstc", "__hsfp"),
-    *("oly_anon_id", "oly_enc_id", "wickedid", "s_kwcid", "ef_id"),  # mailings, and tools for them
+    *("oly_anon_id", "oly_enc_id", "wickedid", "s_kwcid", "ef_id"),  # mailings and mailing tools
 )
 DEFAULT_DROP_PARAMS: tuple[str, ...] = _SESSION_ENTRIES + _TRACKING_ENTRIES
 
@@ -61,11 +61,11 @@ class DropRules:
     prefixes: tuple[str, ...]
     id_names: frozenset[str]
     path_params: re.Pattern[str]
-    hint: re.Pattern[str]  # found in the lower-cased path and query of every URL that may lose a parameter
+    hint: re.Pattern[str]  # matches in the lower-cased path and query of every URL that may lose a parameter
 
     @classmethod
     def compile(cls, entries: Iterable[str]) -> DropRules:
-        """Rules from *entries* (syntax: see the module).  ValueError names an entry that cannot be read."""
+        """Rules from *entries* (syntax: see the module).  Raises ValueError naming an invalid entry."""
         names: set[str] = set()
         prefixes: set[str] = set()
         id_names: set[str] = set()
@@ -100,11 +100,11 @@ class DropRules:
         return url[:start] + self.strip(url[start:])
 
     def may_strip(self, rest: str) -> bool:
-        """Whether :meth:`strip` could change *rest*: a quick test (0.3 us) with false alarms.  O(length)."""
+        """Whether :meth:`strip` could change *rest*: a quick test (0.3 us) with false positives.  O(length)."""
         return self.hint.search(rest.lower()) is not None
 
     def strip(self, rest: str) -> str:
-        """The path and query *rest* without the listed parameters, the others in their order.  O(length)."""
+        """The path and query *rest* without the listed parameters; keeps the order of the others.  O(length)."""
         if not self.may_strip(rest):
             return rest
         path, mark, query = rest.partition("?")
@@ -132,7 +132,7 @@ def _path_pattern(name: str, kind: str | None) -> str:
 
 
 def _hint(starts: Iterable[str]) -> re.Pattern[str]:
-    """A pattern that finds a delimiter followed by one of *starts*, by first letter: half the time of a miss."""
+    """A pattern for a delimiter followed by one of *starts*; grouping by first letter halves the time of a miss."""
     groups = [
         re.escape(letter) + "(?:" + "|".join(re.escape(start[1:]) for start in group) + ")"
         for letter, group in groupby(sorted(starts), key=itemgetter(0))

@@ -1,7 +1,7 @@
-"""What a crawler wants from a page: its links, its title, and what its author allows robots to do.
+"""Extracts links, title and robots directives from a page.
 
-HTML5 parsing as browsers do it (lexbor by selectolax).  One selector pass over the document for all kinds of element
-(0.02 ms) costs less than one pass per kind (0.03 ms), and keeps them in document order.
+HTML5 parsing as in browsers (lexbor by selectolax).  One selector pass over the document for all kinds of elements
+(0.02 ms) costs less than one pass per kind (0.03 ms), and keeps document order.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ if TYPE_CHECKING:
 
     from crawlproject.urls.parse_budget import Part
 
-MAX_LINKS = 50_000  # of one page; an index of real documentation has 28,062
-MAX_HREF_CHARS = 4_000_000  # of all of them
-MAX_TITLE = 1_000  # characters that are kept of it
-MAX_TEXT = 5_000_000  # the same of the page's text
+MAX_LINKS = 50_000  # per page; an index of real documentation has 28,062
+MAX_HREF_CHARS = 4_000_000  # in all links of a page
+MAX_TITLE = 1_000  # characters kept of the title
+MAX_TEXT = 5_000_000  # characters kept of the text
 _HTML_WHITESPACE = " \t\n\f\r"
 _SELECTOR = "a[href],area[href],base[href],meta[name],link[rel],title"
 _INVISIBLE = frozenset({"script", "style"})
-#: Looked at where the text is: what a reader does not see, and files that he sees in the page.
+#: Read with the text: elements that a reader does not see, and embedded files.
 _TEXT_SELECTOR = "script,style,img,video,audio,source,embed,object,iframe,frame"
 _TINY = frozenset({"0", "1", "0px", "1px"})
-#: Between the texts of two elements: the unit separator of ASCII, a blank to all who split words.
+#: Separates the texts of two elements: the unit separator of ASCII, white space to all code that splits words.
 SEPARATOR = "\x1f"
 MAX_PICTURES = 64
-MAX_PICTURE_NAME = 200  # characters of a file name that count
+MAX_PICTURE_NAME = 200  # characters kept of a file name
 _LINK_TAGS = frozenset({"a", "area"})
-_OPTIONS = int(LexborDocumentOptions.WO_EVENTS)  # parses in two thirds of the time; what is left out makes no links
+_OPTIONS = int(LexborDocumentOptions.WO_EVENTS)  # two thirds of the time; events do not affect links
 _tokens = re.compile(r"[^\s,;]+").findall
 
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """The links of one page and what else its markup says about it."""
+    """The links and other markup information of one page."""
 
-    # As written, in document order; of those that differ in nothing but the fragment, the first; those longer than
-    # MAX_REFERENCE are cut after one character more.
+    # As written, in document order; the first of those that differ only in the fragment; longer ones are cut to
+    # MAX_REFERENCE + 1 characters.
     hrefs: list[str]
     base: str  # the URL that they are relative to
     title: str | None
-    canonical: str | None  # the URL that the page gives as its own: absolute http(s), but not in canonical form
-    nofollow: bool  # robots shall not follow the links of this page (they are in hrefs all the same)
+    canonical: str | None  # the URL that the page declares as its own: absolute http(s), but not in canonical form
+    nofollow: bool  # robots must not follow this page's links (hrefs has them nevertheless)
     noindex: bool
-    nofollow_count: int  # links left out of hrefs for their rel=nofollow
-    truncated: int  # links not looked at because the page has too many
+    nofollow_count: int  # links omitted from hrefs because of rel=nofollow
+    truncated: int  # links ignored because the page has too many
     cut: int = 0  # characters (of bytes: bytes) not parsed because they would cost too much
-    text: str | None = None  # what a reader sees of it, where it was asked for; elements parted by ``SEPARATOR``
-    media: tuple[str, ...] = ()  # with the text: addresses of embedded pictures, films, frames, and texts for pictures
-    pictures: str = ""  # with the text: file names of the first images, with their queries, parted by spaces
+    text: str | None = None  # visible text, if requested; elements separated by ``SEPARATOR``
+    media: tuple[str, ...] = ()  # with the text: addresses of embedded images, videos and frames, and alt texts
+    pictures: str = ""  # with the text: file names of the first images, with queries, separated by spaces
 
 
 def extract(
@@ -68,17 +68,17 @@ def extract(
     robot_names: Iterable[str] = (),
     with_text: bool = False,
 ) -> PageLinks:
-    """Reads the page *body* fetched from *url*.  Never raises, whatever the body.
+    """Parse the page *body* fetched from *url*.  Never raises for any body.
 
-    Links are ``<a href>`` and ``<area href>`` without rel=nofollow.  Bytes are decoded as their byte order mark or meta
-    element says, else as UTF-8; where an HTTP header says more, pass text.  *robot_names* are the names under which a
-    ``<meta name=...>`` may address this crawler besides "robots"; what any of them forbids is forbidden.
-    O(length); 0.2 ms for 19 kB with 40 links, its text (*with_text*) 0.05 ms more; 2 s at most, whatever the body.
+    Links are ``<a href>`` and ``<area href>`` without rel=nofollow.  Bytes are decoded by their byte order mark or meta
+    element, else as UTF-8; if an HTTP header gives the encoding, pass text.  *robot_names* are the names besides
+    "robots" by which a ``<meta name=...>`` may address this crawler; a directive for any of them applies.
+    O(length); 0.2 ms for 19 kB with 40 links, 0.05 ms more with text (*with_text*); at most 2 s for any body.
     """
     found = _Found(max_links, {"robots", *(name.lower() for name in robot_names)}, with_text=with_text)
-    text = body if isinstance(body, str) else body.decode("latin-1")  # to count in, one character a byte
+    text = body if isinstance(body, str) else body.decode("latin-1")  # for counting: one character per byte
     parts = affordable_parts(text)
-    if isinstance(body, bytes):  # only its start tells the encoding
+    if isinstance(body, bytes):  # in one part: only its start declares the encoding
         found.read(LexborHTMLParser(body[: parts[-1].end], options=_OPTIONS, encoding=True))
     else:
         for part in parts:
@@ -91,7 +91,7 @@ def _tree(text: str, part: Part) -> LexborHTMLParser:
 
 
 class _Found:
-    """What is found in a document, tree by tree."""
+    """Collects the results from a document's trees."""
 
     def __init__(self, max_links: int, robot_names: set[str], *, with_text: bool) -> None:
         self._max_links = max_links
@@ -107,7 +107,7 @@ class _Found:
         self._pictures: list[str] = []
 
     def read(self, parser: LexborHTMLParser) -> None:
-        """Take in the next part."""
+        """Read the next part."""
         head: list[LexborNode] = []
         for node in parser.css(_SELECTOR):
             if node.tag in _LINK_TAGS:
@@ -116,7 +116,7 @@ class _Found:
                 head.append(node)
         self._bases += _bases(head)
         self._canonicals += _canonicals(head)
-        self._titles += _titles(head)  # before the text is taken, which changes the document
+        self._titles += _titles(head)  # before _text, which changes the document
         self._robots |= _robots(head, self._robot_names)
         if self._texts is not None:
             text, media = _text(parser)
@@ -139,7 +139,7 @@ class _Found:
             self._chars += len(link)
 
     def in_page(self, url: str, cut: int) -> PageLinks:
-        """All of it, in the page at ``url``."""
+        """The results for the page at ``url``; ``cut``: see ``PageLinks``."""
         base = (resolve(self._bases[0], url) if self._bases else None) or url
         canonical = self._canonicals[0] if self._canonicals else ""
         texts = self._texts
@@ -160,19 +160,19 @@ class _Found:
 
 
 def _text(parser: LexborHTMLParser) -> tuple[str, list[str]]:
-    """The text of the body, without scripts and styles, which are taken out of the document, and its media."""
+    """The text and the media of the body; removes scripts and styles from the document."""
     if parser.body is None:
         return "", []
     found = parser.css(_TEXT_SELECTOR)
     media = [name for node in found if node.tag not in _INVISIBLE for name in _media(node)]
-    for node in reversed(found):  # in drawings one may stand in another: the inner one first
+    for node in reversed(found):  # innermost first: SVG allows nesting
         if node.tag in _INVISIBLE:
             node.decompose()
     return parser.body.text(separator=SEPARATOR)[:MAX_TEXT], media
 
 
 def _media(node: LexborNode) -> list[str]:
-    """What an embedded file is called: address and text; nothing for a picture too small to be seen."""
+    """Addresses and text of an embedded file; nothing for an image too small to be seen."""
     attributes = node.attributes
     if node.tag == "img" and (attributes.get("width") in _TINY or attributes.get("height") in _TINY):
         return []
@@ -181,29 +181,29 @@ def _media(node: LexborNode) -> list[str]:
 
 
 def _pictures(parser: LexborHTMLParser) -> list[str]:
-    """File names of the first images, in order; those whose bytes are in the page left out."""
+    """File names of the first images, in order, without inline (``data:``) images."""
     sources = ((node.attributes.get("src") or "").strip() for node in parser.css("img[src]")[:MAX_PICTURES])
     return [_file_name(source)[:MAX_PICTURE_NAME] for source in sources if not source.startswith("data:")]
 
 
 def _file_name(source: str) -> str:
-    """The last part of its path, with the query."""
+    """The last path segment of *source*, with the query."""
     path, mark, query = source.partition("?")
     return path.rpartition("/")[2] + mark + query
 
 
 def _href(attributes: dict[str, str | None]) -> str:
-    """The link in *attributes*; the selector also finds the ``xlink:href`` of drawings."""
+    """The link in *attributes*; the selector also matches ``xlink:href`` in SVG."""
     return (attributes.get("href") or attributes.get("xlink:href") or "").strip(_HTML_WHITESPACE)
 
 
 def _bases(head: list[LexborNode]) -> list[str]:
-    """What the first base element gives as the document's base; it holds where it is http(s)."""
+    """The URL of the first base element; it is used only if it is http(s)."""
     return [_href(node.attributes) for node in head if node.tag == "base"][:1]
 
 
 def _canonicals(head: list[LexborNode]) -> list[str]:
-    """The first link of the page to its own URL, "" where it has no ``href``."""
+    """The page's first canonical link; "" if it has no ``href``."""
     links = (node.attributes for node in head if node.tag == "link")
     own = (_href(link) for link in links if "canonical" in _tokens((link.get("rel") or "").lower()))
     return list(islice(own, 1))
@@ -221,7 +221,7 @@ def _robots(head: list[LexborNode], names: set[str]) -> set[str]:
 
 
 def _titles(head: list[LexborNode]) -> list[str | None]:
-    """The text of the first title element outside of drawings, white space collapsed; None if blank."""
+    """The text of the first title element outside SVG, white space collapsed; None if blank."""
     first = next((node for node in head if node.tag == "title" and not _is_in_svg(node)), None)
     return [] if first is None else [" ".join(first.text()[: 100 * MAX_TITLE].split())[:MAX_TITLE] or None]
 

@@ -1,4 +1,4 @@
-"""Remembers what is said of URLs, since a site's pages share most of their links."""
+"""Caches results per URL, because a site's pages share most of their links."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Answers remembered; with ``MAX_LENGTH`` at most some 6 MB.
+#: Maximum cached results; with ``MAX_LENGTH`` at most some 6 MB.
 KNOWN_URLS = 16_384
 
-#: Characters of the longest URL that is remembered: 16,384 URLs of 16 kB each would take 270 MB.
+#: Maximum length of a cached URL (characters): 16,384 URLs of 16 kB each would take 270 MB.
 MAX_LENGTH = 256
 
 
 def remembering(function: Callable[[str], T]) -> Callable[[str], T]:
-    """``function``, whose answers for short URLs are remembered, the least recently asked for forgotten. O(1)."""
+    """``function`` with an LRU cache for short URLs. O(1)."""
     known = lru_cache(KNOWN_URLS)(function)
 
     def ask(url: str) -> T:

@@ -1,4 +1,4 @@
-"""Which links are not worth a request: a frozen set of rules that gives each refusal a short label for the stats."""
+"""Filters links that need no request: a frozen set of rules with a short label for each refusal, used in stats."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
-# Images, sound, video, archives, office documents, parts of pages, programs.  Not here: endings that are also top-level
-# domains (".ai", ".au", ".pub"), for there are pages about domains; and text (".py", ".rss"), which is read.
+# Images, sound, video, archives, office documents, parts of pages, programs.  Omitted: extensions that are also
+# top-level domains (".ai", ".au", ".pub"), because pages about domains exist; and text (".py", ".rss"), which is read.
 _NON_TEXT = """
 avif bmp cdr cur drw dwg dxf eps gif heic heif ico jp2 jpe jpeg jpg jxl mng pct pcx png psd psp svg svgz tga tif
 tiff webp
@@ -31,7 +31,7 @@ apk appx bat bin cpl dll exe hta ipa msi msp pyc scr
 """
 NON_TEXT_EXTENSIONS: Final = frozenset(_NON_TEXT.split())
 
-MAX_URL_LENGTH = 2083  # what Internet Explorer took, and so what sites keep to; also Scrapy's URLLENGTH_LIMIT
+MAX_URL_LENGTH = 2083  # Internet Explorer's limit, which sites respect; also Scrapy's URLLENGTH_LIMIT
 
 NO_PATTERNS = UrlPatterns(())
 
@@ -42,8 +42,8 @@ _domain_parts = re.compile(r"(?:\*?\.)?(\[[^\]]*\]|[^:/?#@\\\s]+)(?::([0-9]{1,5}
 class LinkFilter:
     """Rules for canonical URLs.
 
-    A domain stands for itself and its subdomains, ``domain:port`` for that port only; IP addresses are written as in
-    URLs.  ValueError names a domain that cannot be read.
+    A domain covers itself and its subdomains, ``domain:port`` only that port; IP addresses are written as in URLs.
+    Raises ValueError naming an invalid domain.
     """
 
     allowed: frozenset[str] = frozenset()  # empty: every domain
@@ -71,10 +71,9 @@ class LinkFilter:
         object.__setattr__(self, "_server_reason", server_reason)
 
     def reason(self, url: str) -> str | None:
-        """Why the canonical *url* is not followed: length, scheme, denied, offsite, extension, excluded (by patterns);
-        None: it is followed.
+        """Reason why the canonical *url* is not followed; None if it is followed. O(length); 1 us.
 
-        O(length); 1 us.
+        One of length, scheme, denied, offsite, extension, excluded (by patterns).
         """
         if len(url) > self.max_length:
             return "length"
@@ -93,16 +92,16 @@ class LinkFilter:
         return None
 
     def without_patterns(self) -> LinkFilter:
-        """The same rules but for ``include`` and ``exclude``: for seeds and sitemaps, which only lead to pages."""
+        """The same rules without ``include`` and ``exclude``: for seeds and sitemaps, which only lead to pages."""
         return replace(self, include=NO_PATTERNS, exclude=NO_PATTERNS)
 
     def denies(self, server: str) -> bool:
-        """Whether the server key *server* is one of a denied domain."""
+        """Whether the server key *server* belongs to a denied domain."""
         return self._server_reason(server) == "denied"
 
 
 def _domain(entry: str) -> str:
-    """host or host:port as in canonical URLs, from what a person wrote."""
+    """*entry*, written by a user, as host or host:port as in canonical URLs."""
     match = _domain_parts(entry.strip())
     origin = origin_of(f"http://{match[1]}") if match is not None else None
     if match is None or origin is None:
@@ -112,7 +111,7 @@ def _domain(entry: str) -> str:
 
 
 def _covers(domains: frozenset[str], netloc: str, scheme: str) -> bool:
-    """Whether one of *domains* is the host of *netloc* or a parent of it.  O(labels)."""
+    """Whether one of *domains* is the host of *netloc* or a parent domain of it.  O(labels)."""
     host, _, port = netloc.rpartition(":")
     if not port.isdecimal():  # no port; an IPv6 address ends with a bracket
         host, port = netloc, _DEFAULT_PORTS.get(scheme, "")

@@ -1,10 +1,10 @@
-"""How much of a document an HTML5 tree builder gets through in bounded time and memory.
+"""Limits the part of a document that is parsed, to bound the time and memory of the HTML5 tree builder.
 
-The HTML standard has quadratic corners: most tags walk the stack of open elements, every attribute is compared to those
-its tag already has, and formatting elements left open are opened again inside each block that follows.  100,000 nested
-``<div>`` (500 kB) kept the parser busy for 38 s, one tag with 100,000 attributes for 54 s, and 5,000 times
-``<i id=N><p>`` (75 kB) took 4.5 GB.  Browsers flatten such trees; here the document is cut where its cost leaves the
-budget.  A document of very many nodes is parsed in parts, so that only one of their trees takes memory at a time.
+The HTML standard has quadratic corner cases: most tags walk the stack of open elements, every attribute is compared
+with those that its tag already has, and formatting elements left open are reopened inside each following block.
+100,000 nested ``<div>`` (500 kB) kept the parser busy for 38 s, one tag with 100,000 attributes for 54 s, and 5,000
+times ``<i id=N><p>`` (75 kB) took 4.5 GB.  Browsers flatten such trees; here the document is cut where its cost exceeds
+the budget.  A document with very many nodes is parsed in parts, so that only one tree is in memory at a time.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 150_000_000  # walked stack entries: 0.8-1.1 s; an index of real documentation needs 60 million
 MAX_NODES = 1_000_000  # elements, texts and attributes; a manual in one page of 8 MB has 760,000
-MAX_TREE = 200_000  # of them in one tree: 80 to 230 bytes each, attributes most
-MAX_NODES_PER_CHARACTER = 3  # above the first MAX_NODES / 10: more are made by what is opened again and again
-MAX_BYTES = 9_000_000  # of UTF-8: a manual in one page has 8.4 million; each takes up to 9 bytes on its way
-NUL_BYTES = 9  # that a NUL counts for: the parser puts three in its place, and takes 36 on the way
-MAX_NAMES = 40_000  # different ones of elements and attributes: 0.3 s, quadratic; 333,000 took 71 s
+MAX_TREE = 200_000  # nodes in one tree: 80 to 230 bytes each, attributes the most
+MAX_NODES_PER_CHARACTER = 3  # above the first MAX_NODES / 10: only reopened elements produce more
+MAX_BYTES = 9_000_000  # of UTF-8: a manual in one page has 8.4 million; parsing takes up to 9 bytes for each
+NUL_BYTES = 9  # bytes that a NUL counts as: the parser replaces it by three, and takes 36 meanwhile
+MAX_NAMES = 40_000  # distinct names of elements and attributes: 0.3 s, quadratic; 333,000 took 71 s
 MAX_ATTRIBUTES = 1_000  # of one tag: 2 ms
-_FEW_TAGS = isqrt(2 * MAX_STEPS)  # were they all nested, they would still be in the budget
-_FEW_NODES = isqrt(MAX_TREE)  # tags: they make one tree, were each opened again at each
-_SHORT_TAG = 4 * MAX_ATTRIBUTES  # characters: "a b c" needs 2 an attribute, but distinct names need more
+_FEW_TAGS = isqrt(2 * MAX_STEPS)  # within the budget even if all are nested
+_FEW_NODES = isqrt(MAX_TREE)  # tags: fit into one tree even if each is reopened at each
+_SHORT_TAG = 4 * MAX_ATTRIBUTES  # characters: "a b c" needs 2 per attribute, but distinct names need more
 _SHORT_TEXT = 2 * MAX_TREE  # characters: too few for so many attributes
 _NO_MORE_NAMES = 5 * MAX_NAMES  # characters: too few for so many names
-_PIECE = 1 << 16  # characters looked at in one go
+_PIECE = 1 << 16  # characters processed at a time
 
-# Elements that do not pile up on the stack
+# Elements that do not accumulate on the stack
 _WITHOUT_CONTENT = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr")
 _CLOSED_BY_THE_NEXT = ("a", "button", "form", "h1", "h2", "h3", "h4", "h5", "h6", "nobr", "option", "p")
 _CLOSED_IN_LISTS = ("dd", "dt", "li", "tbody", "td", "tfoot", "th", "thead", "tr")
 _NEVER_NESTED = frozenset((*_WITHOUT_CONTENT, *_CLOSED_BY_THE_NEXT, *_CLOSED_IN_LISTS, "html", "head", "body"))
-#: Stack entries of an element together with those of _CLOSED_IN_LISTS that it may hold open.
+#: Stack entries of an element and of the elements of _CLOSED_IN_LISTS that it may keep open.
 _LEVELS = {"dl": 2, "ul": 2, "ol": 2, "menu": 2, "dir": 2, "table": 4}
 
-#: Opened again where a block closed them ("a" and "nobr" too, but only one of each).
+#: Reopened after a block closed them ("a" and "nobr", too, but only one of each).
 _FORMATTING = frozenset(("b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u"))
-_MADE_BY_END = frozenset(("br", "p"))  # elements that an end tag without a start makes
-_USUAL_FORMATTING = 3  # that is open at once
-_SAME_FORMATTING = 3  # equal ones that are opened again at most ("Noah's Ark clause")
+_MADE_BY_END = frozenset(("br", "p"))  # elements that an end tag without a start tag creates
+_USUAL_FORMATTING = 3  # formatting elements open at once
+_SAME_FORMATTING = 3  # maximum equal elements that are reopened ("Noah's Ark clause")
 
-# An attribute as the HTML standard reads it: "=" may be a name's first character, quotes count only behind "=".
+# An attribute by the HTML standard: "=" may be a name's first character, quotes count only after "=".
 _VALUE = r"\"[^\"]*+\"?+|'[^']*+'?+|[^\s>\"'][^\s>]*+"
 _ATTRIBUTE = rf"[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:{_VALUE})?+)?+"
 _tags = re.compile(
@@ -64,7 +64,7 @@ _formatting = re.compile(
 
 
 class Part(NamedTuple):
-    """Characters of a document from ``start`` to ``end``, to be parsed by themselves behind the tags ``within``."""
+    """Characters ``start`` to ``end`` of a document, to be parsed separately after the tags ``within``."""
 
     start: int
     end: int
@@ -72,9 +72,9 @@ class Part(NamedTuple):
 
 
 def affordable_parts(text: str) -> list[Part]:
-    """What of *text* to parse: nearly always all of it, in one part.
+    """The parts of *text* to parse: nearly always all of it, in one part.
 
-    No tag, comment or script is split; elements that were open before a part are not, but for a table or a drawing.
+    No tag, comment or script is split.  Of the elements open before a part, only tables and SVG or MathML are reopened.
     O(length): 10 us for a page of 19 kB, 8 ms for one with more than 10,000 tags, at most some 0.7 s.
     """
     text = text[: _length_by_bytes(text)]
@@ -88,7 +88,7 @@ def affordable_parts(text: str) -> list[Part]:
 
 
 def _length_by_bytes(text: str) -> int:
-    """How many characters have MAX_BYTES in UTF-8, a NUL counted as NUL_BYTES."""
+    """Number of characters within MAX_BYTES of UTF-8, counting a NUL as NUL_BYTES."""
     if NUL_BYTES * len(text) <= MAX_BYTES:
         return len(text)
     size = 0
@@ -101,7 +101,7 @@ def _length_by_bytes(text: str) -> int:
 
 
 def _may_have_many_names(text: str) -> bool:
-    """Whether it has more than MAX_NAMES different words. 50 ms for a megabyte."""
+    """Whether *text* has more than MAX_NAMES distinct words. 50 ms per megabyte."""
     words: set[str] = set()
     for start in range(0, len(text), _PIECE):
         words.update(_words(text, start, start + _PIECE))
@@ -111,7 +111,7 @@ def _may_have_many_names(text: str) -> bool:
 
 
 def _length_by_names(text: str, end: int) -> int:
-    """Where the tag begins that has more names than MAX_NAMES with those before it."""
+    """Start of the first tag whose names, with those before it, exceed MAX_NAMES."""
     names: set[str] = set()
     for tag in _tags(text, 0, end):
         if tag["name"]:
@@ -123,7 +123,7 @@ def _length_by_names(text: str, end: int) -> int:
 
 
 def _may_be_costly(text: str) -> bool:
-    """A quick test with false alarms."""
+    """A quick test with false positives."""
     tags = text.count("<")
     if tags <= _FEW_NODES:
         return len(text) > _SHORT_TEXT
@@ -138,12 +138,12 @@ def _may_be_costly(text: str) -> bool:
 
 
 def _max_nodes(text: str) -> int:
-    """How large a tree it may make; what is parsed on the event loop makes a smaller one."""
+    """Maximum nodes of *text*; documents parsed on the event loop make fewer."""
     return min(MAX_NODES, MAX_NODES // 10 + MAX_NODES_PER_CHARACTER * len(text))
 
 
 def _length_by_attributes(text: str, end: int) -> int:
-    """Where the first tag with more than MAX_ATTRIBUTES starts, not counting what only looks like one in a script."""
+    """Start of the first tag with more than MAX_ATTRIBUTES, ignoring text in scripts that looks like a tag."""
     suspects = [start for start, close in _long_tags(text, end) if _count_attributes(text, start + 1, close) is None]
     if not suspects:
         return end
@@ -152,7 +152,7 @@ def _length_by_attributes(text: str, end: int) -> int:
 
 
 def _long_tags(text: str, end: int) -> Iterator[tuple[int, int]]:
-    """Start and end of each tag that has no ">" in _SHORT_TAG characters.  Seldom looks at every character."""
+    """Start and end of each tag without ">" in its first _SHORT_TAG characters.  Rarely reads every character."""
     position = 0
     while position + _SHORT_TAG <= end:
         last = text.rfind(">", position, position + _SHORT_TAG)
@@ -168,7 +168,7 @@ def _long_tags(text: str, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _count_attributes(text: str, start: int, end: int) -> int | None:
-    """How many attributes stand there (a tag's name counts as one); None: more than MAX_ATTRIBUTES."""
+    """Number of attributes from *start* to *end* (a tag's name counts, too); None: more than MAX_ATTRIBUTES."""
     if end - start <= _SHORT_TAG:
         count = len(_attribute.findall(text, start, end))
     else:
@@ -177,17 +177,17 @@ def _count_attributes(text: str, start: int, end: int) -> int | None:
 
 
 def _parts_by_tree(text: str) -> list[Part]:
-    """What ends where walking the stack reaches MAX_STEPS, or the nodes MAX_NODES; each part makes MAX_TREE of them.
+    """Parts of at most MAX_TREE nodes each; they end where stack steps reach MAX_STEPS or nodes reach the maximum.
 
-    An estimate from above: where an end tag closes several elements, the others are still counted as open, and
-    formatting elements left open as opened again at each tag.
+    Overestimates: if an end tag closes several elements, the others still count as open, and formatting elements left
+    open count as reopened at each tag.
     """
     opened: Counter[str] = Counter()
     formatting: dict[str, list[str]] = {}
     depth = steps = nodes = reopened = 0
     max_nodes, max_part = _max_nodes(text), MAX_TREE
     parts = [Part(0, len(text))]
-    foreign = ""  # the drawing or formula that it is in
+    foreign = ""  # the open svg or math element
     for tag in _tags(text):
         name = (tag["name"] or "").lower()
         is_end = tag["close"] == "/"
@@ -220,14 +220,14 @@ def _parts_by_tree(text: str) -> list[Part]:
 
 
 def _ended(parts: list[Part], end: int) -> list[Part]:
-    """``parts``, of which the last one ends at ``end``."""
+    """``parts`` with the last one ending at ``end``."""
     return [*parts[:-1], parts[-1]._replace(end=end)]
 
 
 def _nodes(name: str, reopened: int, *, is_end: bool) -> int:
-    """How many nodes a tag and the text behind it may make, its own attributes left out.
+    """Maximum nodes of a tag and the text after it, without its own attributes.
 
-    An element that is opened again brings its attributes.
+    A reopened element brings its attributes.
     """
     if is_end:
         return (2 if name in _MADE_BY_END else 1) + (2 * reopened if reopened > _USUAL_FORMATTING else 0)
@@ -235,7 +235,7 @@ def _nodes(name: str, reopened: int, *, is_end: bool) -> int:
 
 
 def _change(opened: list[str], attributes: str, *, is_end: bool) -> int:
-    """Open or close a formatting element; by how many more are opened again from now on."""
+    """Open or close a formatting element; returns the change in the number of reopened elements."""
     if is_end:
         return -1 if opened and opened.pop() is not None else 0
     if opened[-_SAME_FORMATTING:].count(attributes) >= _SAME_FORMATTING:

@@ -1,9 +1,9 @@
 """The rules of a robots.txt for one crawler, by RFC 9309.
 
-The groups are read here because no maintained library reads them by the RFC: Protego ends a group at ``Crawl-delay``
-and at unknown lines, and parses the groups of all crawlers (1,000 agents x 4,000 rules in 62 kB: 8 s, 337 MB).
-robotspy has neither Crawl-delay nor percent-decoding, gpyrobotstxt reads the file again for each URL, bindings to
-Google's parser need a C++ toolchain.
+Own code, because no maintained library reads groups by the RFC: Protego ends a group at ``Crawl-delay`` and at unknown
+lines, and parses the groups of all crawlers (1,000 agents x 4,000 rules in 62 kB: 8 s, 337 MB).  robotspy has neither
+Crawl-delay nor percent-decoding, gpyrobotstxt reads the file again for each URL, and bindings to Google's parser need a
+C++ toolchain.
 """
 
 from __future__ import annotations
@@ -19,50 +19,50 @@ if TYPE_CHECKING:
 
 _Key = TypeVar("_Key")
 
-#: Bytes of a line that are read, as by Google's parser: 8 x the longest URL of Internet Explorer.
+#: Bytes read of a line, as in Google's parser: 8 x Internet Explorer's maximum URL length.
 MAX_LINE = 8 * 2083
 
-#: Rules with wildcards within them that are matched as such. Each costs up to 65 us per URL of 2 kB; of 2,163 real
-#: files the one with most has 322 for one crawler.
+#: Maximum rules matched with inner wildcards. Each costs up to 65 us per URL of 2 kB; the maximum for one crawler in
+#: 2,163 real files is 322.
 MAX_WILDCARDS = 1000
 
-#: Agents whose rules are kept compiled: most crawls have one; a request may have a User-Agent of its own.
+#: Agents whose compiled rules are cached: most crawls have one; a request may set its own User-Agent.
 MAX_AGENTS = 4
 
-#: Field and value of a record; a colon may be missing. Fields are spelled as Google's parser and crawler-commons accept
-#: them. Linear: no part of it can match what the part before it gave up, but one blank.
+#: Field name of a record; the colon may be missing. Accepts the spellings of Google's parser and crawler-commons.
+#: Linear: no part can match what the part before it gave up, except one blank.
 _RECORD = re.compile(
     rb"^[ \t]*(?:(?P<agent>use[rg][- ]?agents?)|(?P<allow>allow)|(?P<delay>crawl[- ]delay)"
     rb"|(?P<disallow>disallow|dissallow|dissalow|disalow|diasllow|disallaw|desallow))(?:[ \t]*:|[ \t]|$)",
     re.IGNORECASE | re.MULTILINE,
 )
 _SITEMAP = re.compile(rb"^[ \t]*(?P<sitemap>site-?maps?)(?:[ \t]*:|[ \t])", re.IGNORECASE | re.MULTILINE)
-#: Product tokens of a User-Agent, those within comments too; versions are none.
+#: Product tokens of a User-Agent, including those in comments, without versions.
 _TOKENS = re.compile(r"(?<![\w./-])[\w][\w.-]*", re.ASCII)
 _token = re.compile(rb"\**([\w.-]+)").match
 _ABSOLUTE = re.compile(rb"https?://([^/?#*$]*)", re.IGNORECASE)
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
 _NON_ASCII = re.compile(rb"[\x80-\xff]")
 _STARS = re.compile(rb"\*+")
-#: Characters that mean something else where they are escaped.
+#: Characters with another meaning when escaped.
 _KEPT = {b"2F": b"%2F", b"3F": b"%3F", b"25": b"%25"}
 
 
-#: Twice the length of a pattern, and 1 more where it allows: the longer one decides, of equally long ones the allowing.
+#: Twice the length of a pattern, plus 1 if it allows: the longest pattern decides, and among equals an allowing one.
 Verdict = int
 
 NO_RULE: Verdict = 1
 
 
 class Wildcard(NamedTuple):
-    """A pattern with ``*`` within it: ``parts`` follow each other, the first at the start."""
+    """A pattern with an inner ``*``: ``parts`` must occur in order, the first one at the start."""
 
     verdict: Verdict
     parts: tuple[bytes, ...]
     to_the_end: bool
 
     def matches(self, path: bytes) -> bool:
-        """Whether ``path`` does. O(len(path) + len(pattern)): each part is looked for behind the one before it."""
+        """Whether ``path`` matches. O(len(path) + len(pattern)): each part is searched for after the previous one."""
         if not path.startswith(self.parts[0]):
             return False
         position = len(self.parts[0])
@@ -78,7 +78,7 @@ class Wildcard(NamedTuple):
 
 
 class Rules:
-    """Patterns of paths, and what holds for a path that they match."""
+    """Path patterns with their verdicts."""
 
     def __init__(self) -> None:
         self._prefixes: dict[bytes, Verdict] = {}
@@ -89,7 +89,7 @@ class Rules:
         self.too_many = False
 
     def add(self, pattern: bytes, *, allows: bool) -> None:
-        """Take a rule. O(len(pattern))."""
+        """Add a rule. O(len(pattern))."""
         length = len(pattern) if pattern.isascii() else len(_NON_ASCII.sub(b"%XX", pattern))
         verdict = 2 * length + allows
         to_the_end = pattern.endswith(b"$")
@@ -98,11 +98,11 @@ class Rules:
             self._add_wildcard(path, verdict, to_the_end=to_the_end)
         else:
             _set_longer(self._whole if to_the_end else self._prefixes, unescaped(path), verdict)
-        if allows and b"/index.htm" in pattern[pattern.rfind(b"/") :]:  # Google: then the directory, too
+        if allows and b"/index.htm" in pattern[pattern.rfind(b"/") :]:  # as Google: allows the directory, too
             self.add(pattern[: pattern.rfind(b"/") + 1] + b"$", allows=True)
 
     def _add_wildcard(self, path: bytes, verdict: Verdict, *, to_the_end: bool) -> None:
-        if path.endswith(b"*"):  # with "$" or without it says nothing
+        if path.endswith(b"*"):  # a final "*" has no effect, with or without "$"
             path, to_the_end = path.rstrip(b"*"), False
         first, star, _ = path.partition(b"*")
         if not star:
@@ -110,13 +110,13 @@ class Rules:
         elif len(self._wildcards) < MAX_WILDCARDS:
             parts = tuple(unescaped(part) for part in _STARS.split(path))
             _set_longer(self._wildcards, (parts, to_the_end), verdict)
-        else:  # forbids more than was meant, rather than less
+        else:  # too many: disallow too much rather than too little
             self.too_many = True
             if not verdict % 2:
                 _set_longer(self._prefixes, unescaped(first), verdict)
 
     def freeze(self) -> Rules:
-        """Prepare for matching."""
+        """Prepare for matching; call after the last ``add``."""
         self._lengths = tuple({len(prefix) for prefix in self._prefixes})
         wildcards = (Wildcard(verdict, *pattern) for pattern, verdict in self._wildcards.items())
         self._by_length = tuple(sorted(wildcards, key=lambda wildcard: wildcard.verdict, reverse=True))
@@ -124,7 +124,7 @@ class Rules:
         return self
 
     def verdict(self, path: bytes) -> Verdict:
-        """What holds for ``path`` (unescaped). O(distinct lengths + wildcards x len(path))."""
+        """The verdict on ``path`` (unescaped). O(distinct lengths + wildcards x len(path))."""
         best = self._whole.get(path, NO_RULE)
         for length in self._lengths:
             found = self._prefixes.get(path[:length])
@@ -144,13 +144,13 @@ def _set_longer(rules: dict[_Key, Verdict], key: _Key, verdict: Verdict) -> None
 
 
 class Group:
-    """What a robots.txt says to one crawler."""
+    """The part of a robots.txt that applies to one crawler."""
 
     def __init__(self, records: Iterable[tuple[str, bytes]]) -> None:
         self.delay: float | None = None
         self.rules = Rules()
         self._absolute: list[tuple[bytes, bytes, bool]] = []  # host, pattern, whether it allows
-        self._host: tuple[bytes, Rules] = b"", self.rules  # the last one asked for, and its absolute rules
+        self._host: tuple[bytes, Rules] = b"", self.rules  # cache: last host, and its absolute rules
         for kind, value in records:
             if kind == "delay":
                 self._set_delay(value)
@@ -182,7 +182,7 @@ class Group:
             self._absolute.append((host, pattern if pattern.startswith(b"/") else b"/" + pattern, allows))
 
     def _rules_of(self, host: bytes) -> Rules:
-        """The absolute rules of ``host``. Compiled once: all URLs asked for are of one host, or of two in turn."""
+        """The absolute rules of ``host``; cached for the last host, because checked URLs are on one or two hosts."""
         if self._host[0] != host:
             rules = Rules()
             for its_host, pattern, allows in self._absolute:
@@ -203,9 +203,9 @@ class Group:
 def read_group(body: bytes, agent: str) -> Group:
     """The rules in ``body``, a robots.txt, for ``agent``: a product token or a whole User-Agent. O(len(body)).
 
-    The groups that name the agent hold together, else those for ``*``; of several of its tokens the longest holds.
-    A group is a list of agents and the rules behind it: only an agent behind a rule begins another one (RFC 9309
-    section 2.2.1 and 2.2.4). A delay is for the agents before it.
+    All groups that name the agent apply, else those for ``*``; if several of its tokens are named, the longest one
+    decides.  A group is a list of agents followed by rules: only an agent after a rule starts another group (RFC 9309
+    section 2.2.1 and 2.2.4).  A delay applies to the agents before it.
     """
     wanted = {token.lower().encode() for token in _TOKENS.findall(agent)} | {b"*"}
     found: dict[bytes, list[tuple[str, bytes]]] = {}
@@ -229,12 +229,12 @@ def read_group(body: bytes, agent: str) -> Group:
 
 
 def read_sitemaps(body: bytes) -> tuple[str, ...]:
-    """The sitemaps that ``body``, a robots.txt, names, as they stand there. O(len(body))."""
+    """The sitemap URLs in ``body``, a robots.txt, as written. O(len(body))."""
     return tuple(value.decode("utf-8", "ignore") for _, value in _records(_SITEMAP, body) if value)
 
 
 def unescaped(path: bytes) -> bytes:
-    """``path`` with its escapes undone, where that changes no meaning: equal ones are spelled alike. O(len(path)).
+    """``path`` with its escapes decoded if that keeps the meaning: equal paths get equal spellings. O(len(path)).
 
     >>> unescaped(b"/%7ea%2fb%zz%FF")
     b'/~a%2Fb%25zz\\xff'
@@ -248,7 +248,7 @@ def _unescape(escape: re.Match[bytes]) -> bytes:
 
 
 def _records(pattern: re.Pattern[bytes], body: bytes) -> Iterator[tuple[str, bytes]]:
-    """Kind and value of the records in ``body``, whatever its line ends are."""
+    """Kind and value of the records in ``body``, with any line ends."""
     body = body.removeprefix(codecs.BOM_UTF8).replace(b"\r", b"\n")
     for record in pattern.finditer(body):
         start = record.end()

@@ -17,7 +17,7 @@ _scheme = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?![0-9])").match  # "localhost:8
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A start URL, in canonical form, and what its owner thinks it is worth (None: nothing said)."""
+    """A start URL in canonical form, and its quality, if given."""
 
     line: int
     url: str
@@ -26,7 +26,7 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class BadSeed:
-    """A line that is not a seed: its number (from 1), its text and what is wrong with it."""
+    """An invalid line: its number (from 1), its text and the reason."""
 
     line: int
     text: str
@@ -34,10 +34,10 @@ class BadSeed:
 
 
 def read_seeds(lines: Iterable[str], canonicalizer: Canonicalizer | None = None) -> Iterator[Seed | BadSeed]:
-    """What each line says; blank lines and comments say nothing.  Never raises; bad lines come out as BadSeed.
+    """Parse each line except blank lines and comments.  Never raises; invalid lines become BadSeed.
 
-    A URL without a scheme gets http://, which every server answers, be it with a redirect to https.  A byte order mark
-    and any line ends are passed over.  Lazy; O(length).
+    A URL without a scheme gets http://, which servers answer at least with a redirect to https.  A byte order mark and
+    line ends are ignored.  Lazy; O(length).
 
     >>> list(read_seeds(["# seeds", "example.org/a\\t0.5"]))
     [Seed(line=2, url='http://example.org/a', quality=0.5)]

@@ -1,4 +1,4 @@
-"""Which server a URL belongs to, and which registered domain a server belongs to."""
+"""Returns the server of a URL, and the registered domain of a server."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from crawlproject.urls.canonical import origin_of, resolve
 _other_scheme = re.compile(r"(?!https?:)([a-z][a-z0-9+.-]*:)(?://([^/?#\\\s]*))?", re.IGNORECASE | re.ASCII).match
 _HTTP = ("http://", "https://")
 
-#: A prefix that is its own canonical form: lower case, no port, no number that could be an address, no IDNA.
+#: A prefix that is already canonical: lower case, no port, no number that could be an IP address, no IDNA.
 _plain_prefix = re.compile(r"https?://(?:(?!xn--)[a-z0-9-]+\.)+(?!xn--)[a-z]{2,63}(?=/)").match
 
 
 def server_key(url: str) -> str:
-    """scheme://host[:port] of *url*, in canonical form; of a canonical http(s) URL it is a prefix.
+    """scheme://host[:port] of *url* in canonical form; a prefix of a canonical http(s) URL.
 
-    Other schemes that Scrapy users have get a key too: ``file:///x`` has ``file://``, ``s3://bucket/x`` has
-    ``s3://bucket``, ``data:,x`` has ``data:``.  ValueError names a URL without scheme or host.
-    O(length of the host); 0.4 us for a plain host name, 0.6 us for others where the server was seen before.
+    Other schemes that Scrapy users use have a key, too: ``file:///x`` has ``file://``, ``s3://bucket/x`` has
+    ``s3://bucket``, ``data:,x`` has ``data:``.  Raises ValueError naming a URL without scheme or host.
+    O(length of the host); 0.4 us for a plain host name, 0.6 us for another known server.
 
     >>> server_key("http://example.org:8080/a/b?c")
     'http://example.org:8080'
@@ -33,9 +33,9 @@ def server_key(url: str) -> str:
     if not url.startswith(_HTTP) and (match := _other_scheme(url)):
         host = match[2]
         return match[1].lower() + ("" if host is None else "//" + host.rpartition("@")[2].lower())
-    end = url.find("/", 8)  # the shortest "https://" ends there; an empty http host is malformed anyway
+    end = url.find("/", 8)  # 8: length of "https://"; an empty http host is malformed anyway
     key = origin_of(url if end < 0 else url[:end])
-    if key is None:  # the slashes are not where they should be, as in "http:a" or " https:/a"
+    if key is None:  # unusual slashes, as in "http:a" or " https:/a"
         href = resolve(url)
         key = None if href is None else origin_of(href[: href.index("/", 8)])
     if key is None:
@@ -44,7 +44,7 @@ def server_key(url: str) -> str:
 
 
 def host_of(key: str) -> str:
-    """The host in a server key or URL in canonical form, an IPv6 address without its brackets; "" where there is none.
+    """The host of a canonical server key or URL, an IPv6 address without its brackets; "" if there is none.
 
     >>> host_of("https://example.org:8080"), host_of("http://[::1]:80"), host_of("data:")
     ('example.org', '::1', '')
@@ -61,7 +61,7 @@ def domain_of_server(key: str) -> str:
 
 
 def has_public_suffix(host: str) -> bool:
-    """Whether *host* ends in a public suffix, as hosts of the Internet do. O(labels).
+    """Whether *host* ends in a public suffix, as Internet hosts do. O(labels).
 
     >>> has_public_suffix("example.co.uk"), has_public_suffix("seeds.txt")
     (True, False)
@@ -80,7 +80,7 @@ def _shortened(url: str, length: int = 80) -> str:
 
 
 class RegisteredDomain:
-    """host -> registered domain by the Public Suffix List that comes with tldextract: no network, no files written.
+    """host -> registered domain by the Public Suffix List bundled with tldextract: no network, no files written.
 
     >>> RegisteredDomain()("www.example.co.uk")
     'example.co.uk'
@@ -93,7 +93,7 @@ class RegisteredDomain:
     def __call__(self, host: str) -> str:
         """The registered domain of *host*; the host itself for an IP address, localhost, or a public suffix.
 
-        O(labels): 4-6 us, 0.3 us where the host was asked for before.
+        O(labels): 4-6 us, 0.3 us if the host is cached.
         """
         return self._look_up(host.lower())
 

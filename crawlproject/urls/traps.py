@@ -1,9 +1,9 @@
-"""URLs that are doubtful by themselves: endless or needless addresses that servers make up.
+"""Marks URLs as doubtful by their form: endless or redundant URLs that servers generate.
 
-A doubt refuses nothing: the guard (``frontier.guard``) asks what pages of such URLs show.
+A doubt refuses nothing: the guard (``frontier.guard``) examines the content of such pages.
 
-Other crawlers' rules of thumb are the models: Heritrix's ``PathologicalPathDecideRule`` (a part of the path three times
-in a row) and ``TooManyPathSegmentsDecideRule`` (20), Nutch's regex filter and BUbiNG's duplicate segments.
+The rules follow those of other crawlers: Heritrix's ``PathologicalPathDecideRule`` (a part of the path three times in a
+row) and ``TooManyPathSegmentsDecideRule`` (20), Nutch's regex filter and BUbiNG's duplicate segments.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from dataclasses import dataclass
 #: Heritrix's default; the deepest page of the uic crawl has 7, its deepest link 18.
 MAX_SEGMENTS = 20
 
-#: 30 of the 90,988 URLs of the uic crawl have more, all of them searches and forms filled in beforehand.
+#: 30 of the 90,988 URLs of the uic crawl have more, all of them searches and prefilled forms.
 MAX_PARAMETERS = 10
 
-#: Of so many parts too many the rest must be repetition: of one thrice, of two twice.
+#: Minimum surplus of equal parts in a repetition: one part three times, or two parts twice.
 _REPEATED = 2
 
-#: Slashes of the shortest URL that repeats itself: ``http://host/a/a/a``.
-_LEAST_SLASHES = 5
+#: Slashes of the shortest URL with a repetition: ``http://host/a/a/a``.
+_MIN_SLASHES = 5
 
 _nested = re.compile(r"(?:=|%3D|%253D)https?(?::|%3A|%253A)(?://|%2F%2F|%252F%252F)([^/?&#%:]*)", re.IGNORECASE).search
 _nested_twice = re.compile(r"https?%25(?:25)*3A", re.IGNORECASE).search
 
-# Years of six digits are met where a calendar has no end.  Behind a year, a month and no day there must be a word of
-# calendars in the path: "/handle/2115/12" is no month.
+# Endless calendars produce years of up to six digits.  A year and a month without a day count only with a calendar word
+# in the path: "/handle/2115/12" is not a month.
 _date = re.compile(r"/([0-9]{4,6})[/-](?:0[1-9]|1[0-2])([/-](?:0[1-9]|[12][0-9]|3[01]))?/?\Z").search
 _DATE_END = frozenset("0123456789/")
 _LONGEST_DATE = len("/100000/12/31/")
 _calendar_word = re.compile(r"calend|kalend|event|agenda|schedul|archiv|month|week|day|date", re.IGNORECASE).search
 
 # The last word of a parameter's name must be one of these.  A year has four digits, or is beyond 9999; other values are
-# dates if they are written as ISO 8601 has it.  So "candidate=12345", "month=202405" and "date=240531" say nothing.
+# dates only in the format of ISO 8601.  So "candidate=12345", "month=202405" and "date=240531" are not dates.
 _of_year = re.compile(r"[?&;](?:[^?=&;]*[^?=&;0-9A-Za-z])?(?:year|yr)=([0-9]{4,6})(?![^&;])", re.IGNORECASE).finditer
 _of_date = re.compile(
     r"[?&;](?:[^?=&;]*[^?=&;0-9A-Za-z])?(?:month|week|day|(?:start|end)?date)=([0-9]{4,6})-(?:0[1-9]|1[0-2])(?![0-9A-Za-z])",
@@ -44,9 +44,9 @@ _of_date = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TrapRules:
-    """Rules for canonical URLs; 0 or False switches one off.
+    """Rules for canonical URLs; 0 or False switches a rule off.
 
-    ``years``: first and last year that a calendar's page may be of, or None.
+    ``years``: first and last plausible year of a calendar page, or None.
     """
 
     max_segments: int = MAX_SEGMENTS
@@ -56,13 +56,12 @@ class TrapRules:
     years: tuple[int, int] | None = None
 
     def reason(self, url: str) -> str | None:
-        """Why the canonical *url* is doubted, None if it is not: path_depth, repeated_path, parameters,
-        repeated_parameters, nested_url or calendar.
+        """Reason for doubting the canonical *url*; None if there is none. O(length); 0.5 us, 1-2 us with a query.
 
-        O(length); 0.5 us, 1-2 us with a query.
+        One of path_depth, repeated_path, parameters, repeated_parameters, nested_url, calendar.
         """
         slashes = url.count("/")
-        if slashes >= _LEAST_SLASHES:
+        if slashes >= _MIN_SLASHES:
             reason = self._of_path(url, slashes)
             if reason is not None:
                 return reason
@@ -112,9 +111,9 @@ class TrapRules:
 
 
 def _is_repetitive(segments: list[str]) -> bool:
-    """Whether two segments or more stand there twice in a row, or one thrice; numbers alone do not count.
+    """Whether a sequence of two or more segments occurs twice in a row, or one segment three times.
 
-    O(length²) of a path within the limits; asked only where segments are equal.
+    Sequences of numbers do not count.  O(segments²) within the limits; called only if segments are equal.
     """
     count = len(segments)
     for size in range(1, count // 2 + 1):

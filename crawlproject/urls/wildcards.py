@@ -1,4 +1,4 @@
-"""Patterns of URLs that operators write, as in robots.txt; matched in time linear in the URL, whatever the patterns."""
+"""URL patterns written by operators, as in robots.txt; matching is linear in the URL for any patterns."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import re2
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: Most patterns, and the length of each: RE2 takes 8 MB for them at most.
+#: Maximum number of patterns, and maximum length of each: RE2 takes at most 8 MB for them.
 MAX_PATTERNS = 1000
 MAX_LENGTH = 2083
 
-#: What may stand in a canonical URL as it is.
+#: Characters that need no escape in a canonical URL.
 _AS_IT_IS = "%/:?#[]@!$&'()+,;=~"
 
 _REGEX = "re:"
 
 
 class UrlPatterns:
-    """A URL matches one of ``patterns`` or none; O(length).
+    """Matches URLs against ``patterns``; O(length).
 
-    A pattern is what a URL begins with; ``*`` stands for any characters, a ``$`` at the end for the URL's end.  One
-    that begins with ``/`` is compared from the path on, on every server, one with ``http://``, ``https://`` or ``*``
-    from the scheme on.  ``re:`` stands before an RE2 regular expression, searched for anywhere in the URL.
-    Raises ValueError for a pattern that is none of these.
+    A pattern matches the start of a URL; ``*`` stands for any characters, a final ``$`` for the URL's end.  A pattern
+    that begins with ``/`` is matched from the path on, on every server; one that begins with ``http://``, ``https://``
+    or ``*``, from the scheme on.  ``re:`` precedes an RE2 regular expression, searched for anywhere in the URL.
+    Raises ValueError for any other pattern.
 
     >>> docs = UrlPatterns(["/docs/", "*.pdf$", "re:/[0-9]{4}/"])
     >>> docs.match("https://a.example/docs/1"), docs.match("https://a.example/x.pdf"), docs.match("https://a.example/")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crawlproject.content import PageSketch, similarity
 from crawlproject.content.shingles import shingle_hashes, summary
-from crawlproject.content.sketch import BINS, FEW_WORDS, LEAST_SHINGLES
+from crawlproject.content.sketch import BINS, FEW_WORDS, MIN_SHINGLES
 
 from .texts import jaccard, page_sketch, text, word_hashes, words
 
@@ -61,9 +61,9 @@ def test_a_page_is_like_itself(parts: list[str]) -> None:
 
 
 def test_short_pages_are_not_judged() -> None:
-    """Fewer shingles than ``LEAST_SHINGLES``: no sketch."""
-    assert PageSketch.of("t", text(LEAST_SHINGLES + 2)) is None
-    assert PageSketch.of("t", text(LEAST_SHINGLES + 3)) is not None
+    """Fewer shingles than ``MIN_SHINGLES``: no sketch."""
+    assert PageSketch.of("t", text(MIN_SHINGLES + 2)) is None
+    assert PageSketch.of("t", text(MIN_SHINGLES + 3)) is not None
 
 
 def test_sketch_of_nothing() -> None:

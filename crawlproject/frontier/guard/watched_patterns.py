@@ -157,7 +157,10 @@ class Pattern:
         return not self.listed or len(fresh) > numbers or numbers >= MIN_NUMBERS
 
     def count(self, *, own: int, is_new: bool, has_news: bool) -> None:
-        """Count a page with ``own`` links to the pattern; ``has_news``: a link may lead to something new."""
+        """Count a page with ``own`` links to the pattern.
+
+        ``is_new``: its text was new.  ``has_news``: one of its links may lead to something new.
+        """
         self.listed += 1
         self.own += own
         self.news += is_new or has_news

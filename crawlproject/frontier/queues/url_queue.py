@@ -102,7 +102,7 @@ class UrlQueue:
     def raise_quality(self, path: str, gain: float) -> float | None:
         """Add ``gain`` > 0 to the quality of the URL of ``path``; returns the new quality, None if not queued.
 
-        O(log n).  The first call is O(n): it builds an index, 8 bytes for each of the best URLs, about 100 per other URL.
+        O(log n).  The first call is O(n): it builds an index, 8 bytes per sorted URL and about 100 per other URL.
         """
         place = self._find(path)
         if place >= 0:
