@@ -24,7 +24,9 @@ class UrlBloom:
 
     def __init__(self, capacity: int, error_rate: float) -> None:
         if capacity < 1 or not 0 < error_rate < 1:
-            raise ValueError(f"capacity={capacity}, error_rate={error_rate}: must be >= 1 and between 0 and 1")
+            raise ValueError(
+                f"a Bloom filter of capacity {capacity} and error rate {error_rate}: must be >= 1 and between 0 and 1"
+            )
         self.error_rate = error_rate
         self._filter = ScalableBloomFilter(capacity, error_rate * _ERROR_SHARE, ScalableBloomFilter.SMALL_SET_GROWTH)
 

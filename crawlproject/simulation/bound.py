@@ -1,17 +1,16 @@
-"""An upper bound of the quality that any schedule can have collected by a given time, knowing everything.
+"""An upper bound of the quality that any schedule with full knowledge can collect by a given time.
 
-A linear program's dual.  By time t, m slots give at most ``m t + slack`` seconds of connections and server s at most
-``t + close_s`` (a page counts when it has come, its connection may still be closing).  With a price l for slot time
-and w_s for server s's time, v = l + w_s, no schedule collects more than
+The dual of a linear program.  By time t, m slots provide at most ``m t + slack`` seconds of connections, and server s
+at most ``t + close_s`` (a page counts when its response ends; its connection may still be closing).  With a price l
+for slot time and w_s for server s's time, v = l + w_s, no schedule collects more than
 
     UB(t) = min over l of [ l (m t + slack) + sum over s of min over v >= l of ( g_s(v) + (v - l) (t + close_s) ) ]
 
-where g_s(v) is the best gain of server s at price v per second: its pages packed into connections of at most L_s
-requests, each paying its opening and closing.  For c connections the best c L_s gains ``quality - v time`` are taken,
-so the blocks of L_s of the sorted gains give g_s exactly.  Any prices give a valid bound; finer grids a closer one
-(four times as fine: 2e-5 less).  Slack is the closing times of the m slowest servers: at t as many connections may
-have brought their last page that counts and still be closing.  Discovery and politeness are left out: they only make
-schedules worse.
+where g_s(v) is the maximum gain of server s at price v per second: its pages are packed into connections of at most L_s
+requests, each with its time to open and close.  For c connections the best c L_s gains ``quality - v time`` are taken,
+so the blocks of L_s of the sorted gains give g_s exactly.  Any prices give a valid bound, finer grids a tighter one
+(four times as fine: 2e-5 less).  Slack is the closing times of the m slowest servers: at t, m connections may still be
+closing after the last page that counts.  Discovery and politeness are ignored: they only make schedules worse.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Bound:
     slack: float
 
     def at(self, time: float) -> float:
-        """Most quality collected by ``time`` seconds. O(prices x servers)."""
+        """Maximum quality collected by ``time`` seconds. O(prices x servers)."""
         longest = time + self.close_time
         best = np.minimum.accumulate(self.gains + self.prices[:, None] * longest, axis=0).sum(axis=1)
         values = best + self.prices * (self.slots * time + self.slack - longest.sum())
@@ -62,7 +61,7 @@ def bound_of(web: SimulatedWeb, sessions: int, prices: FloatArray | None = None)
 
 
 def _price_grid(web: SimulatedWeb, pages: IntArray) -> FloatArray:
-    """Falling prices from above what any page can pay down to 0."""
+    """Falling prices, from above the maximum rate of a page down to 0."""
     rates = web.quality[pages] / web.page_time[pages]
     rates = rates[rates > 0]
     if not len(rates):
@@ -72,7 +71,7 @@ def _price_grid(web: SimulatedWeb, pages: IntArray) -> FloatArray:
 
 
 class _Packing:
-    """The pages of each server, to be packed into connections."""
+    """Packs the pages of each server into connections."""
 
     def __init__(self, web: SimulatedWeb, pages: IntArray) -> None:
         by_server = pages[np.argsort(web.server[pages], kind="stable")]

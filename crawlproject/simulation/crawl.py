@@ -1,7 +1,7 @@
 """A crawl in virtual time: the project's own frontier, dispatcher and policies on a simulated web.
 
-Discrete events.  A connection costs its opening, its requests one after another, and its closing; slot and server
-are busy throughout.  What the crawl decides is decided by ``crawlproject.frontier``; here are only the web's answers
+Discrete events.  A connection takes the time to open it, its requests one after another, and the time to close it; slot
+and server are busy throughout.  ``crawlproject.frontier`` makes all decisions; this module only has the web's answers
 and the clock.
 """
 
@@ -35,16 +35,16 @@ UNKNOWN, QUEUED, TAKEN = range(3)
 def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions | None = None) -> Crawl:
     """Crawl ``web`` from its seeds until nothing is left to fetch.
 
-    The same arguments always give the same crawl.  About 60 us of CPU a page.
+    The same arguments always give the same crawl.  About 60 us of CPU per page.
     """
     return _Run(web, policy, quality, options or CrawlOptions()).run()
 
 
 class SlotDispatcher(Dispatcher):
-    """Closing takes time: a closed session keeps its server and its place among ``max_sessions`` for ``close_time`` s.
+    """A dispatcher for which closing takes time: a closed session occupies server and slot for ``close_time`` s.
 
-    A parked one keeps its place among ``max_parked`` so long.  Call ``free_slots`` before ``next``.  What is decided,
-    and when, is the base class's business.
+    The slot is one of ``max_sessions``; of a parked session, one of ``max_parked``.  Call ``free_slots`` before
+    ``next``.  The base class makes all decisions.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class SlotDispatcher(Dispatcher):
     ) -> None:
         super().__init__(frontier, max_sessions, linger)
         self._close_time = close_time
-        self._closing: list[tuple[float, bool]] = []  # a heap of times, and whether it was parked
+        self._closing: list[tuple[float, bool]] = []  # a heap of (end, whether it was parked)
         self._opened_at: dict[Session, float] = {}
-        self.busy = 0.0  # seconds of slots, from open to closed or parked, summed over those that are
+        self.busy = 0.0  # slot seconds of closed and parked sessions, since they opened
 
     def free_slots(self, now: float) -> None:
-        """Free the slots whose connection is closed by now. O(log sessions) each."""
+        """Free the slots of connections that are closed by ``now``. O(log sessions) each."""
         while self._closing and self._closing[0][0] <= now:
             if heappop(self._closing)[1]:
                 self.max_parked += 1
@@ -65,16 +65,16 @@ class SlotDispatcher(Dispatcher):
                 self.max_sessions += 1
 
     def first_free(self) -> float | None:
-        """When the next closing connection is closed; None if none is closing. O(1)."""
+        """Time at which the next closing connection is closed; None if none is closing. O(1)."""
         return self._closing[0][0] if self._closing else None
 
     def opens(self, session: Session, now: float) -> None:
-        """The session's connection is opened, or used again, from now on."""
+        """Note that the session's connection is opened, or used again, at ``now``."""
         self._opened_at[session] = now
 
     def _park(self, session: Session, now: float) -> None:
         super()._park(session, now)
-        if session in self._opened_at:  # it was not closed
+        if session in self._opened_at:  # else it was closed instead
             self.busy += now - self._opened_at.pop(session)
 
     def _unpark(self, session: Session, now: float) -> None:
@@ -97,15 +97,15 @@ class SlotDispatcher(Dispatcher):
 
 
 class _Asked(NamedTuple):
-    """A request under way; seconds."""
+    """A request in flight; times in seconds."""
 
     #: None on an open connection.
     connect_time: float | None
-    #: What it takes beyond that.
+    #: Duration without ``connect_time``.
     time: float
-    #: When its response will have come.
+    #: End of the response.
     due: float
-    #: What then happens, once the crawler has time for it.
+    #: Handler of the response, called when the crawler has time for it.
     end: Callable[[Start, float], None]
 
 
@@ -119,8 +119,8 @@ class _Run:
         self._frontier = Frontier(policy, options.politeness, max_batch=options.max_batch)
         self._dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger)
         self._dispatcher.max_parked = options.parked
-        # Lists: a crawl looks at single elements, which numpy is slow at.
-        # A sitemap is number web.pages + its server: it differs from a page only in what is done when it has come.
+        # Lists, because numpy is slow at access to single elements.
+        # A sitemap has the number web.pages + its server; it differs from a page only in how its response is processed.
         has_sitemap = len(web.sitemap_time) > 0
         self._server: list[int] = [*web.server.tolist(), *(range(web.servers) if has_sitemap else ())]
         self._targets: list[int] = web.targets.tolist()
@@ -138,13 +138,13 @@ class _Run:
         self._connections = [0] * web.servers
         self._events: list[tuple[float, int, Callable[[Start, float], None], Start]] = []
         self._asked: dict[Session, _Asked] = {}
-        self._free_at = 0.0  # when the crawler has done with all responses that have come
+        self._free_at = 0.0  # end of the processing of all responses received so far
         self._serial = 0
         self._log: list[tuple[int, float, float]] = []
         self._failures = 0
 
     def run(self) -> Crawl:
-        """Let time pass from event to event."""
+        """Advance time from event to event."""
         dispatcher, events = self._dispatcher, self._events
         self._discover(self._web.seeds.tolist(), depth=0)
         now = 0.0
@@ -172,7 +172,7 @@ class _Run:
         )
 
     def _start(self, start: Start, now: float) -> None:
-        """Send a request; its end becomes an event."""
+        """Send a request and schedule its end."""
         page = start.entry.payload
         server = self._server[page]
         self._state[page] = TAKEN
@@ -187,7 +187,7 @@ class _Run:
             self._ask(start, now, self._page_time[page], self._page_end)
 
     def _ask(self, start: Start, now: float, time: float, end: Callable[[Start, float], None]) -> None:
-        """A request that takes ``time``, and longer if it is the first on its connection."""
+        """Send a request that takes ``time``, longer if it is the first on its connection."""
         session = start.session
         server = self._server[start.entry.payload]
         connect_time = None
@@ -208,7 +208,7 @@ class _Run:
         heappush(self._events, (time, self._serial, happen, start))
 
     def _arrive(self, start: Start, now: float) -> None:
-        """A response has come; it waits for those before it."""
+        """Receive a response; the crawler processes earlier responses first."""
         asked = self._asked[start.session]
         if asked.end == self._page_end and start.entry.payload < self._web.pages:
             self._log.append((start.entry.payload, now - asked.time, now))
@@ -219,7 +219,7 @@ class _Run:
             asked.end(start, now)
 
     def _record(self, start: Start, now: float) -> None:
-        """The frontier learns from a response that has come."""
+        """Let the frontier learn from a received response."""
         session = start.session
         asked = self._asked.pop(session)
         limit = self._limit[self._server[start.entry.payload]]
@@ -239,7 +239,7 @@ class _Run:
         )
 
     def _robots_end(self, start: Start, now: float) -> None:
-        """A robots.txt has come: the page follows, on the next connection if the server has closed this one."""
+        """Process a robots.txt and request the page, on the next connection if the server closed this one."""
         self._record(start, now)
         if start.session.ending or now < start.session.ready_at:
             self._state[start.entry.payload] = QUEUED
@@ -249,7 +249,7 @@ class _Run:
             self._ask(start, now, self._page_time[start.entry.payload], self._page_end)
 
     def _page_end(self, start: Start, now: float) -> None:
-        """A page has come."""
+        """Process a page."""
         self._record(start, now)
         if self._options.parse_delay:
             self._at(now + self._options.parse_delay, self._parse, start)
@@ -258,7 +258,7 @@ class _Run:
         self._dispatcher.ended(start.session)
 
     def _fail(self, start: Start, now: float) -> None:
-        """A server did not answer."""
+        """Process a timeout."""
         self._failures += 1
         timeout = self._options.timeout
         self._frontier.record(Measurement(start.session.server.key, now, failed=True, fetch_time=timeout))
@@ -266,7 +266,7 @@ class _Run:
         self._dispatcher.ended(start.session)
 
     def _parse(self, start: Start, now: float) -> None:
-        """The links of a page have become known."""
+        """Discover the links of a page."""
         entry = start.entry
         if entry.payload >= self._web.pages:
             self._discover_listed(entry)
@@ -275,7 +275,7 @@ class _Run:
         self._discover(self._targets[first:end], entry.depth + 1, entry)
 
     def _discover(self, links: Sequence[int], depth: int, page: Entry | None = None) -> None:
-        """Queue the new ones among the ``links`` of ``page``, and raise the quality of those that wait."""
+        """Queue the new URLs among the ``links`` of ``page``, and raise the quality of those that are queued."""
         state, servers, urls, quality = self._state, self._server, self._urls, self._quality.quality
         source = None if page is None else servers[page.payload]
         internal, external = (0.0, 0.0) if page is None else link_gains(self._quality, page.quality, len(links))
@@ -293,17 +293,17 @@ class _Run:
             self._meet(servers[entry.payload], depth)
 
     def _meet(self, server: int, depth: int) -> None:
-        """A URL of ``server`` is known, and with the first its sitemap, if it has one."""
+        """Queue the sitemap of ``server``, if it has one, when its first URL is discovered."""
         times = self._web.sitemap_time
         if self._met[server]:
             return
         self._met[server] = True
         if len(times) and times[server]:
-            url = f"{self._web.keys[server]}/#sitemap"  # no page's: canonical URLs have no fragment
+            url = f"{self._web.keys[server]}/#sitemap"  # not a page's URL: canonical URLs have no fragment
             self._frontier.push_sitemap(Entry(url, depth=max(1, depth), payload=self._web.pages + server))
 
     def _discover_listed(self, sitemap: Entry) -> None:
-        """Queue the new ones among the pages that ``sitemap`` lists."""
+        """Queue the new URLs that ``sitemap`` lists."""
         web, state, urls, worth = self._web, self._state, self._urls, self._quality.quality
         server, depth = self._server[sitemap.payload], sitemap.depth
         listed = np.flatnonzero((web.server == server) & web.collectable).tolist()

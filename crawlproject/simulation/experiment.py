@@ -1,4 +1,4 @@
-"""Many crawls of the same webs: webs x qualities x policies, judged by breadth-first and the bound of each web."""
+"""Runs many crawls of the same webs: webs x qualities x policies, scored by breadth-first and the bound of each web."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 Done = TypeVar("Done")
 
-#: Qualities to collect; besides, ``scores:FILE``.
+#: Qualities to collect, besides ``scores:FILE``.
 COLLECTED = ("pagerank", "zipf", "uniform")
 SCORES = "scores:"
-#: What the crawler takes pages to be worth; ``known`` is what they are worth.
+#: The crawler's estimates of quality; ``known`` is the true quality.
 ESTIMATES = ("known", *(name for name in QUALITIES if name != "zipf"))
-#: Gives the unit of time.
+#: The policy whose full time is the unit of time.
 BREADTH_FIRST = "breadth-first"
 
 
 @dataclass(frozen=True)
 class _Task:
-    """A crawl by ``policy``, or without one the preparation of what its web's crawls are judged by."""
+    """A crawl by ``policy``; with None, the computation of the web's ``Ground``."""
 
     web: WebSpec
     quality: str
@@ -56,10 +56,10 @@ class _Task:
 
 
 def run(experiment: Experiment, jobs: int = 1) -> list[Trial]:
-    """All trials, by web, quality and policy in the order given, in ``jobs`` processes.
+    """Run all trials in ``jobs`` processes; returns them by web, quality and policy in the order given.
 
-    The bound and breadth-first are computed once for each web and quality.  Raises ValueError and OSError where a
-    graph, a file of scores or a policy is no good.
+    The bound and breadth-first are computed once for each web and quality.  Raises ValueError or OSError for an invalid
+    graph, file of scores or policy.
     """
     policies = tuple(dict.fromkeys((BREADTH_FIRST, *experiment.policies)))
     grounds = list(dict.fromkeys(product(experiment.webs, experiment.qualities)))
@@ -104,7 +104,7 @@ def web_of(spec: WebSpec, quality: str) -> SimulatedWeb:
 
 
 def estimator(knowledge: Knowledge, web: SimulatedWeb, seed: int) -> Quality:
-    """What the crawler takes pages to be worth while they wait; ``seed`` draws the errors."""
+    """The crawler's estimate of quality; ``seed`` draws its errors."""
     if knowledge.estimate == "known":
         return KnownWorth(web, knowledge.error, seed)
     return QUALITIES[knowledge.estimate]()
@@ -123,7 +123,7 @@ def policy_of(name: str) -> type[Policy]:
 
 
 def in_parallel(function: Callable[[Task], Done], tasks: Sequence[Task], jobs: int) -> list[Done]:
-    """``function`` of each task, in the tasks' order, in ``jobs`` processes."""
+    """Results of ``function`` for each task, in order, computed in ``jobs`` processes."""
     if jobs == 1:
         return [function(task) for task in tasks]
     with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=get_context("spawn")) as pool:
@@ -131,7 +131,7 @@ def in_parallel(function: Callable[[Task], Done], tasks: Sequence[Task], jobs: i
 
 
 def _perform(task: _Task) -> Outcome | Ground:
-    """Runs in a process of its own; tasks of one web come one after another, so it is seldom built twice."""
+    """Run a task in a worker process; tasks of one web are adjacent, so a web is rarely built twice."""
     web = _web(task.web, task.quality)
     if task.policy is None:
         return _ground(web, task.options.sessions)

@@ -1,4 +1,4 @@
-"""A real web's links, from a file, and the part of them that a simulated crawl may meet.
+"""Reads the links of a real web from a file, and selects the part for a simulated crawl.
 
 Formats:
 
@@ -6,14 +6,14 @@ Formats:
     ``indptr`` (P + 1), ``links`` (or ``indices``, ``targets``)
         links of page p: ``links[indptr[p]:indptr[p + 1]]``, in document order
     ``alias`` (optional)
-        where the links are numbers of URLs, the page that each URL leads to, or -1; else links are page numbers, and
-        those of P and above lead nowhere
+        if the links are URL numbers: the page of each URL, or -1; else links are page numbers, and numbers from P on
+        are ignored
     ``host`` (or ``server``)
-        number of each page's server; entries after the first P are not looked at
+        number of each page's server; entries after the first P are ignored
     ``size`` (optional)
         bytes of each page
 any other name, ``.gz`` or not
-    lines ``URL<TAB>link<TAB>link...``, see ``link_file``; links to URLs without a line lead nowhere
+    lines ``URL<TAB>link<TAB>link...``, see ``link_file``; links to URLs without a line are ignored
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 
 LINK_ARRAYS = ("links", "indices", "targets")
 SERVER_ARRAYS = ("host", "server")
-CANDIDATES = 16  # pages tried as a start, of each kind
+CANDIDATES = 16  # pages tried as the start: so many by PageRank, and so many by number of links
 
 
 @dataclass(frozen=True)
 class GraphSpec:
-    """Which part of which graph, and what chance to draw times by; the graph does not depend on ``seed``."""
+    """A part of a graph, and how to draw its times; only the times depend on ``seed``."""
 
     path: str
     seed: int = 1
     #: A name of ``TIME_MODELS``.
     times: str = "synthetic"
-    #: Page numbers, or URLs where the file has them; where there are none, ``LinkGraph.best_start``.
+    #: Page numbers, or URLs if the file has them; empty: ``LinkGraph.best_start``.
     starts: tuple[str, ...] = ()
-    #: Most pages of a server: the first that breadth-first discovers. None: all.
+    #: Maximum pages per server: the first that breadth-first discovers. None: all.
     per_server: int | None = None
     dead_share: float = 0.0
     sitemap_share: float = 0.0
@@ -59,7 +59,7 @@ class GraphSpec:
 
 @dataclass(frozen=True)
 class LinkGraph:
-    """Pages 0..n-1 and their links, ``targets[indptr[p]:indptr[p + 1]]``: each once, in document order."""
+    """Pages 0..n-1 and their links, ``targets[indptr[p]:indptr[p + 1]]``: distinct, in document order."""
 
     indptr: IntArray
     targets: IntArray
@@ -82,24 +82,24 @@ class LinkGraph:
 
     @cached_property
     def best_start(self) -> int:
-        """The page from which most pages are reached, among those of most PageRank and of most links.
+        """The page that reaches the most pages, among those with the highest PageRank and with the most links.
 
-        The first of equals.  O(pages + links) for each of at most 32 candidates, for one where that reaches the others.
+        The first one among equals.  O(pages + links) for each of at most 32 candidates that no earlier one reaches.
         """
         by_rank = np.argsort(-pagerank(self.indptr, self.targets), kind="stable")[:CANDIDATES]
         by_links = np.argsort(-np.diff(self.indptr), kind="stable")[:CANDIDATES]
         best, reached = 0, np.zeros(self.pages, dtype=np.bool_)
         for page in np.concatenate((by_rank, by_links)):
-            if not reached[page]:  # or it leads nowhere that the best does not
+            if not reached[page]:  # else it reaches no page that the best does not
                 reaches = reachable(self.indptr, self.targets, page)
                 if reaches.sum() > reached.sum():
                     best, reached = int(page), reaches
         return best
 
     def discovered(self, starts: Sequence[int], per_server: int) -> IntArray:
-        """The pages that breadth-first discovers from ``starts`` if it takes ``per_server`` of each server, in order.
+        """The pages that breadth-first discovers from ``starts``, at most ``per_server`` of each server, in order.
 
-        Pages beyond that are dropped, and so are not followed. O(pages + links).
+        Further pages are dropped, and their links not followed. O(pages + links).
         """
         server, targets, indptr = self.server.tolist(), self.targets.tolist(), self.indptr.tolist()
         room = [per_server] * self.servers
@@ -118,7 +118,7 @@ class LinkGraph:
             links = targets[indptr[page] : indptr[page + 1]]
 
     def part(self, pages: IntArray) -> LinkGraph:
-        """Only ``pages``, renumbered in their order, and the links among them. O(links log links)."""
+        """The graph of ``pages``, renumbered in their order, and the links among them. O(links log links)."""
         number = np.full(self.pages, -1)
         number[pages] = np.arange(len(pages))
         source, target = number[sources_of(self.indptr)], number[self.targets]
@@ -136,7 +136,7 @@ class LinkGraph:
 def load(path: str | Path) -> LinkGraph:
     """Read the file at ``path``. O(links log links): 0.1 s for 600,000 links of an ``.npz``.
 
-    Raises OSError where it cannot be read, and ValueError saying what is wrong with it.
+    Raises OSError if the file cannot be read, and ValueError with the reason if it is invalid.
     """
     graph = _load_arrays(path) if str(path).endswith(".npz") else _load_text(path)
     if not graph.pages:
@@ -179,7 +179,7 @@ def _graph_of(arrays: Mapping[str, Any]) -> LinkGraph:
 
 
 def _named(arrays: Mapping[str, Any], names: tuple[str, ...]) -> IntArray:
-    """The first array there is of these names."""
+    """The first existing array of ``names``."""
     for name in names:
         if name in arrays:
             array: IntArray = arrays[name].astype(np.int64)
@@ -188,7 +188,7 @@ def _named(arrays: Mapping[str, Any], names: tuple[str, ...]) -> IntArray:
 
 
 def _links_to_pages(indptr: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
-    """(indptr, targets) with the links that lead to pages only."""
+    """(indptr, targets) with only the links that lead to pages."""
     pages = len(indptr) - 1
     leads = (targets >= 0) & (targets < pages)
     return compressed(sources_of(indptr)[leads], targets[leads], pages)

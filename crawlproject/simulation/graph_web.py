@@ -1,4 +1,4 @@
-"""A simulated web on a real link graph: its links and sizes are the file's, its times are drawn."""
+"""A simulated web on a real link graph: links and sizes come from a file, times are drawn."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from crawlproject.simulation.web import SimulatedWeb
 
 
 def build(spec: GraphSpec) -> SimulatedWeb:
-    """The web of ``spec``: the pages that its starts lead to, their quality PageRank. O(links log links).
+    """Build the web of ``spec``: the pages reachable from its starts, with PageRank as quality. O(links log links).
 
     Raises OSError and ValueError as ``load``, and ValueError for a start that is not in the graph.
     """
@@ -51,7 +51,7 @@ def build(spec: GraphSpec) -> SimulatedWeb:
 
 @lru_cache(maxsize=1)
 def _part(path: str, starts: tuple[str, ...], per_server: int | None) -> tuple[LinkGraph, int]:
-    """The pages to crawl, the starts first, and how many these are; the same for all seeds."""
+    """The graph to crawl, with the starts first, and the number of starts; the same for all seeds."""
     graph = load(path)
     numbers = [_page(graph, start) for start in dict.fromkeys(starts)] or [graph.best_start]
     pages = graph.discovered(numbers, graph.pages if per_server is None else per_server)
@@ -59,7 +59,7 @@ def _part(path: str, starts: tuple[str, ...], per_server: int | None) -> tuple[L
 
 
 def _page(graph: LinkGraph, start: str) -> int:
-    """The number of the page that ``start`` names."""
+    """The number of the page ``start``, given as number or URL."""
     if start.isascii() and start.isdigit():
         number = int(start)
     else:

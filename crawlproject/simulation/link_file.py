@@ -1,7 +1,7 @@
-"""The links of a crawl as text: a line ``URL<TAB>link<TAB>link...`` for each page fetched; ``.gz`` or not.
+"""Reads the links of a crawl from text: a line ``URL<TAB>link<TAB>link...`` for each page fetched; ``.gz`` or not.
 
 All URLs are absolute and canonical (``crawlproject.urls``), so they are ASCII without spaces.  A page without links
-is a line of one field.  Of several lines for one page the first counts.
+is a line with one field.  If a page has several lines, the first counts.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
 _looks_canonical = re.compile(rb"https?://[!-~]+").fullmatch
 
 
-#: What a gzip member begins with: deflate, no extra fields, any time.  In compressed data it is as rare as 1 in 10^11.
+#: Start of a gzip member: deflate, no extra fields, any time.  Its probability in compressed data is 1 in 10^11.
 _members = re.compile(rb"\x1f\x8b\x08[\x00\x08].{4}[\x00\x02\x04]", re.DOTALL).finditer
-CHUNK = 1024  # bytes; where a member is damaged, what stands in the same chunk is lost
+CHUNK = 1024  # bytes; data in the same chunk as a damage is lost
 
 
 @dataclass(frozen=True)
 class LinkFile:
-    """What a file of links says: URL u links to ``targets[indptr[u]:indptr[u + 1]]``.
+    """The content of a link file: URL u links to ``targets[indptr[u]:indptr[u + 1]]``.
 
-    The first ``pages`` URLs have a line, in the order of the lines; the others are only linked to.
+    The first ``pages`` URLs have a line, in the order of the lines; the others are only targets of links.
     """
 
     urls: tuple[str, ...]
     pages: int
     indptr: IntArray
     targets: IntArray
-    #: Lines that are not of the form, and places where a compressed file breaks off.
+    #: Number of malformed lines, and of places where a compressed file is truncated.
     damaged: int
 
 
 def read_link_file(path: str | Path) -> LinkFile:
     """Read the file at ``path``. O(characters).
 
-    3.2 million links of 325,000 pages take 6 s and 0.4 GB.  What is damaged is counted and passed over.
-    Raises OSError where there is no such file.
+    3.2 million links of 325,000 pages take 6 s and 0.4 GB.  Damaged parts are counted and skipped.
+    Raises OSError if the file cannot be read.
     """
     if not str(path).endswith(".gz"):
         with Path(path).open("rb") as lines:
@@ -60,7 +60,7 @@ def read_link_file(path: str | Path) -> LinkFile:
 
 
 def read_links(lines: Iterable[bytes]) -> LinkFile:
-    """Read lines, as ``read_link_file``."""
+    """Read ``lines`` of a link file; see ``read_link_file``."""
     reader = _Reader()
     for line in lines:
         if fields := line.rstrip(b"\t\r\n"):
@@ -69,9 +69,9 @@ def read_links(lines: Iterable[bytes]) -> LinkFile:
 
 
 class GzipLines:
-    """The lines of gzip members one after another, any of which may break off: a crawl that crashed and was resumed.
+    """The lines of concatenated gzip members; any may be truncated, as after a crash and a resumed crawl.
 
-    Once all lines are read, ``breaks`` says how many members did.
+    After all lines are read, ``breaks`` is the number of truncated members.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -86,7 +86,7 @@ class GzipLines:
             yield from self._lines(self._data[start:end])
 
     def _lines(self, data: bytes) -> Iterator[bytes]:
-        """The lines of a member, as far as it goes."""
+        """The readable lines of a member."""
         member = zlib.decompressobj(wbits=31)
         rest = b""
         try:
@@ -102,17 +102,17 @@ class GzipLines:
 
 
 class _Reader:
-    """Numbers URLs as they come."""
+    """Numbers URLs in order of appearance."""
 
     def __init__(self) -> None:
         self.damaged = 0
         self._numbers: dict[bytes, int] = {}
-        self._pages: dict[int, None] = {}  # with a line
+        self._pages: dict[int, None] = {}  # numbers of URLs with a line
         self._sources = array("q")
         self._targets = array("q")
 
     def read(self, fields: list[bytes]) -> None:
-        """Take in a line; a damaged one changes nothing."""
+        """Read the fields of a line; a damaged line is only counted."""
         numbers = self._numbers
         if not all(field in numbers or _is_url(field) for field in fields):
             self.damaged += 1
@@ -125,7 +125,7 @@ class _Reader:
         self._targets.extend(targets)
 
     def result(self) -> LinkFile:
-        """Number the pages first."""
+        """The links read, with URLs renumbered so that pages come first."""
         count = len(self._numbers)
         pages = np.fromiter(self._pages, dtype=np.int64, count=len(self._pages))
         has_line = np.zeros(count, dtype=np.bool_)

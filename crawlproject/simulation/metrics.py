@@ -1,4 +1,4 @@
-"""How good a crawl was: quality collected over time, against breadth-first and against the bound.
+"""Scores a crawl: quality collected over time, compared with breadth-first and with the bound.
 
 The unit of time is T, the full time of breadth-first on the same web under the same conditions.
 """
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from crawlproject.simulation.record import Crawl
     from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb
 
-BOUND_POINTS = 400  # at which the bound is evaluated; between them it is concave
-SAMPLES = 200  # points of a curve as it is written and drawn, besides 0
+BOUND_POINTS = 400  # points at which the bound is evaluated; the bound is concave between them
+SAMPLES = 200  # points of a written or drawn curve, besides 0
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,21 @@ class Curve:
         return cls(crawl.ended, np.cumsum(web.quality[crawl.pages]) / collectable_quality(web))
 
     def at(self, time: float) -> float:
-        """The share collected by ``time``. O(log n)."""
+        """Share collected by ``time``. O(log n)."""
         index = int(np.searchsorted(self.times, time, side="right"))
         return float(self.shares[index - 1]) if index else 0.0
 
     def time_of(self, share: float) -> float:
-        """When ``share`` was collected; nan if never. O(log n)."""
+        """Time at which ``share`` was collected; nan if never. O(log n)."""
         index = int(np.searchsorted(self.shares, share - 1e-12))
         return float(self.times[index]) if index < len(self.times) else nan
 
     def counts(self, times: FloatArray) -> IntArray:
-        """How many pages had come by ``times``. O(times log n)."""
+        """Number of pages fetched by each of ``times``. O(times log n)."""
         return np.searchsorted(self.times, times, side="right").astype(np.int64)
 
     def shares_of_first(self, counts: IntArray) -> FloatArray:
-        """What so many pages, the first that came, had brought. O(counts)."""
+        """Share in the first pages fetched, for each number of pages in ``counts``. O(counts)."""
         return np.concatenate(([0.0], self.shares))[np.minimum(counts, len(self.shares))]
 
     def area(self, until: float) -> float:
@@ -59,7 +59,7 @@ class Curve:
 
 
 def collectable_quality(web: SimulatedWeb) -> float:
-    """What all pages that can be fetched are worth."""
+    """Total quality of all collectable pages."""
     return float(web.quality[web.collectable].sum())
 
 
@@ -79,7 +79,7 @@ def bound_shares(bound: Bound, total: float, times: FloatArray) -> FloatArray:
 def bound_area(bound: Bound, total: float, until: float) -> float:
     """Integral of ``bound_shares`` from 0 to ``until``, in seconds.
 
-    Trapezia on a grid that is finer where the curve is steep; too small by less than 1e-5 of ``until``.
+    Trapezoidal rule on a grid that is finer where the curve is steep; too small by less than 1e-5 of ``until``.
     """
     times = until * np.linspace(0.0, 1.0, BOUND_POINTS) ** 2
     return float(np.trapezoid(bound_shares(bound, total, times), times))
@@ -87,7 +87,7 @@ def bound_area(bound: Bound, total: float, until: float) -> float:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a crawl collected and spent: all that its score needs; times in seconds."""
+    """The results of a crawl that its score needs; times in seconds."""
 
     curve: Curve
     full_time: float
@@ -105,24 +105,24 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Reference:
-    """What the crawls of a web are measured against; seconds."""
+    """The reference for crawls of a web; seconds."""
 
     #: T: full time of breadth-first.
     unit: float
-    #: Areas under breadth-first's curve and under the bound, to T.
+    #: Areas under breadth-first's curve and under the bound, up to T.
     breadth_first: float
     bound: float
 
     @classmethod
     def of(cls, breadth_first: Outcome, bound: Bound, total: float) -> Reference:
-        """From a breadth-first crawl and the bound of its web, ``total`` being the collectable quality."""
+        """From a breadth-first crawl and the bound of its web; ``total``: the collectable quality."""
         unit = breadth_first.full_time
         return cls(unit, breadth_first.curve.area(unit), bound_area(bound, total, unit))
 
 
 @dataclass(frozen=True)
 class Score:
-    """A crawl's line of the table; times in T, areas to T."""
+    """A crawl's row in the table; times in T, areas up to T."""
 
     #: Share of the quality by 10, 20, 30 and 50% of T.
     q10: float
@@ -133,9 +133,9 @@ class Score:
     t50: float
     t80: float
     t90: float
-    #: Area under the curve, as a share of that under the bound.
+    #: Area under the curve as a share of the area under the bound.
     nauc: float
-    #: Share of the way from breadth-first's area to the bound's.
+    #: Gain over breadth-first's area as a share of the maximum gain, that of the bound.
     gap: float
     full_time: float
     connections: int

@@ -1,4 +1,4 @@
-"""Page qualities of the paper's experiments: PageRank over the links, or Zipf dealt at random (Cao 2003, §5)."""
+"""Page qualities of the paper's experiments: PageRank over the links, or Zipf in random order (Cao 2003, §5)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def pagerank(indptr: IntArray, targets: IntArray) -> FloatArray:
 
     0.4 s for 400,000 links; 4 to 14 s and 0.4 GB for 3.2 million of 325,000 pages.
 
-    The links of page p are ``targets[indptr[p]:indptr[p + 1]]``.  A page without links gives its rank to all alike.
+    The links of page p are ``targets[indptr[p]:indptr[p + 1]]``.  A page without links distributes its rank equally to
+    all pages.
     """
     edges = np.stack((sources_of(indptr), targets), axis=1)
     graph = igraph.Graph(n=len(indptr) - 1, edges=edges, directed=True)
@@ -28,7 +29,7 @@ def pagerank(indptr: IntArray, targets: IntArray) -> FloatArray:
 
 
 def zipf(pages: int, seed: int) -> FloatArray:
-    """1/rank, scaled to sum to 1 and dealt to the pages at random. O(pages)."""
+    """1/rank, scaled to sum to 1 and assigned to the pages at random. O(pages)."""
     values = 1 / np.arange(1, pages + 1)
     dealt: FloatArray = np.random.default_rng([seed, 0x21BF]).permutation(values) / values.sum()
     return dealt

@@ -1,4 +1,4 @@
-"""The curves of an experiment as PNG files: pages and quality over time, quality over pages."""
+"""Plots the curves of an experiment as PNG files: pages and quality over time, quality over pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TIME_LABEL = "time, in full times of breadth-first"
 
 
 def write(trials: Sequence[Trial], folder: Path) -> list[Path]:
-    """Three plots for each quality, means over the webs; their paths. 0.3 s each."""
+    """Write three plots for each quality, with means over the webs; returns their paths. 0.3 s each."""
     paths = []
     for quality in dict.fromkeys(trial.quality for trial in trials):
         of_quality = [trial for trial in trials if trial.quality == quality]
@@ -44,7 +44,7 @@ def figures(drawn: CurveSet, quality: str) -> dict[str, Figure]:
 
 
 def _figure(x: FloatArray, lines: dict[str, FloatArray], labels: tuple[str, str]) -> Figure:
-    """Lines by policy; the bound is dashed."""
+    """A figure with a line for each policy; the bound is dashed."""
     figure = Figure(figsize=(7, 5), layout="constrained")
     axes = figure.add_subplot(xlim=(0, x[-1]), ylim=(0, 1), xlabel=labels[0], ylabel=labels[1])
     for policy, y in lines.items():

@@ -1,4 +1,4 @@
-"""A simulated crawl: how it is done, and what came of it."""
+"""Options and result of a simulated crawl."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ from crawlproject.frontier.politeness import Politeness
 if TYPE_CHECKING:
     from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb
 
-#: Politeness of a crawl that waits for nothing.
+#: Politeness without waits.
 NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
 
 
 @dataclass(frozen=True)
 class CrawlOptions:
-    """How to crawl; times in seconds."""
+    """Options of a crawl; times in seconds."""
 
-    #: Connections at a time.
+    #: Maximum concurrent connections.
     sessions: int = 64
     politeness: Politeness = NO_WAIT
-    #: From the end of a response to when its links are known.
+    #: From the end of a response until its links are known.
     parse_delay: float = 0.0
-    #: What the crawler's one thread computes for each response, one response after another.
+    #: CPU time per response in the crawler's single thread; responses are processed one after another.
     cpu_time: float = 0.0
-    parked: int = 0  # idle connections kept besides, where ``politeness`` has a ``parking_time``
+    parked: int = 0  # additional idle connections, if ``politeness`` has a ``parking_time``
     #: How long a session without URLs waits for its last page's links.
     linger: float = 0.0
-    #: Most requests of a session.
+    #: Maximum requests of a session.
     max_batch: int = 100
-    #: After how long a request to a dead server fails.
+    #: Time until a request to a dead server fails.
     timeout: float = 15.0
-    #: Requests that would start later are not made.
+    #: No request starts later than this.
     until: float = inf
 
 
 @dataclass(frozen=True)
 class Crawl:
-    """What was fetched and when, in the order of the responses' ends; times in seconds."""
+    """The pages fetched, in order of the ends of their responses; times in seconds."""
 
     web: SimulatedWeb
     pages: IntArray
-    #: When each page's request was sent, and when its response had come.
+    #: Start of each page's request, and end of its response.
     started: FloatArray
     ended: FloatArray
     connections: int
     #: Requests that timed out.
     failures: int
-    #: Share of all slots' time that connections were open, until the last page.
+    #: Share of the time of all slots in which connections were open, until the last page.
     busy_share: float
 
     @property
     def full_time(self) -> float:
-        """When the last page had come."""
+        """End of the last page's response; 0 without pages."""
         return float(self.ended[-1]) if len(self.ended) else 0.0

@@ -1,8 +1,8 @@
-"""The results of an experiment as a table to read and as CSV files.
+"""Reports the results of an experiment as a text table and as CSV files.
 
 ``table.csv``    a row for each crawl: all of ``Score``, and times relative to breadth-first's and capacity's
-``summary.csv``  the same, as mean, least and greatest over the webs
-``curves.csv``   pages and quality collected, and the bounds of both, at even times of each web's T
+``summary.csv``  the same as mean, minimum and maximum over the webs
+``curves.csv``   pages and quality collected, and the bounds of both, at regular intervals of each web's T
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Row: TypeAlias = dict[str, str | float]
 
 BOUND = "bound"
-#: What is printed: heading, column, how the webs' values become one, format.
+#: Printed columns: heading, column, aggregation over the webs, format.
 COLUMNS: tuple[tuple[str, str, Callable[[list[float]], float], str], ...] = (
     ("q@10%", "q10", fmean, "5.3f"),
     ("q@20%", "q20", fmean, "5.3f"),
@@ -52,10 +52,10 @@ COLUMNS: tuple[tuple[str, str, Callable[[list[float]], float], str], ...] = (
 class CurveSet:
     """Curves of one web and quality, or their means over webs, by policy and for the bound.
 
-    At the end of each of ``SAMPLES`` equal parts of time or of pages, from 0 on.
+    Values at 0 and at the end of each of ``SAMPLES`` equal parts of time or of pages.
     """
 
-    #: In T, to the end of the longest crawl.
+    #: In T, up to the end of the longest crawl.
     times: FloatArray
     #: Shares over time.
     pages: dict[str, FloatArray]
@@ -65,7 +65,7 @@ class CurveSet:
 
 
 def web_kind(web: WebSpec) -> str:
-    """What to call the webs that differ from this one in the seed only."""
+    """Common name of the webs that differ from this one only in the seed."""
     if isinstance(web, GraphSpec):
         return Path(web.path).name
     return "tail" if web.tail else "work"
@@ -86,7 +86,7 @@ def _head(web: WebSpec, quality: str, policy: str) -> Row:
 
 
 def summary(trials: Sequence[Trial]) -> list[Row]:
-    """For each quality and policy the mean, the least and the greatest of each column over the webs."""
+    """Mean, minimum and maximum of each column over the webs, for each quality and policy."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for trial, row in zip(trials, rows(trials), strict=True):
         groups.setdefault((trial.quality, trial.policy), []).append(row)
@@ -100,12 +100,12 @@ def summary(trials: Sequence[Trial]) -> list[Row]:
 
 
 def _over_webs(reduce: Callable[[list[float]], float], values: list[float]) -> float:
-    """nan if any value is: a mean of what is left would flatter."""
+    """nan if any value is nan: a mean of the rest would be too favourable."""
     return nan if any(isnan(value) for value in values) else reduce(values)
 
 
 def text(trials: Sequence[Trial]) -> str:
-    """What is printed: the webs, and for each quality a table of means over them."""
+    """The text to print: the webs, and for each quality a table of means over them."""
     lines = [_web_line(trial) for trial in {trial.web: trial for trial in trials}.values()]
     for quality in dict.fromkeys(trial.quality for trial in trials):
         heading = f"{quality:20}" + " ".join(f"{name:>{_width(form)}}" for name, _, _, form in COLUMNS)
@@ -136,7 +136,7 @@ def _web_line(trial: Trial) -> str:
 
 
 def curves(trials: Sequence[Trial]) -> CurveSet:
-    """The curves of the trials of one quality, means over the webs. O(trials x SAMPLES log pages)."""
+    """The curves of trials of one quality, as means over the webs. O(trials x SAMPLES log pages)."""
     end = max(trial.score.full_time for trial in trials)
     times = np.linspace(0, end, SAMPLES + 1)
     pages: dict[str, list[FloatArray]] = {}
@@ -162,7 +162,7 @@ def _means(by_policy: dict[str, list[FloatArray]]) -> dict[str, FloatArray]:
 
 
 def write(trials: Sequence[Trial], folder: Path) -> list[Path]:
-    """Write the three CSV files into ``folder``; their paths."""
+    """Write the three CSV files into ``folder``; returns their paths."""
     files = {"table.csv": rows(trials), "summary.csv": summary(trials), "curves.csv": _curve_rows(trials)}
     for name, lines in files.items():
         write_rows(lines, folder / name)
@@ -170,7 +170,7 @@ def write(trials: Sequence[Trial], folder: Path) -> list[Path]:
 
 
 def write_rows(lines: Sequence[Row], path: Path) -> None:
-    """A CSV file with the columns of the first row."""
+    """Write a CSV file with the columns of the first row."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(lines[0]))
         writer.writeheader()

@@ -1,8 +1,8 @@
 """Synthetic webs: sizes, speeds, connections and links drawn from a seed.
 
-Two kinds.  *Work-bound*: no server is so large and slow that a crawl ends up waiting for it; here scheduling can
-be judged.  *Tail-bound*: sizes follow Zipf, speed has nothing to do with size, and the slowest server's chain of
-requests decides when a crawl ends.
+Two kinds.  *Work-bound*: no server is so large and slow that it determines the end of a crawl; suitable for comparing
+schedules.  *Tail-bound*: sizes follow Zipf, speed is independent of size, and the slowest server's chain of requests
+determines the end of a crawl.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb, comp
 
 # Work-bound webs
 SERVER_SIGMA = 0.45  # sizes are log-normal
-SERVER_SIZES = (0.38, 3.17)  # least and most pages of a server, in means: 23 to 190 of 60
-SLOW_SHARE = 0.25  # of the servers, the slowest, which are the smallest
-LONGEST_CHAIN = 0.7  # of the work of one session of CHAIN_SESSIONS
+SERVER_SIZES = (0.38, 3.17)  # minimum and maximum pages of a server as multiples of the mean: 23 and 190 for 60
+SLOW_SHARE = 0.25  # of the servers: the slowest, which get the smallest sizes
+LONGEST_CHAIN = 0.7  # maximum chain of requests, as a share of the work of one of CHAIN_SESSIONS sessions
 CHAIN_SESSIONS = 64
 # Tail-bound webs
 TAIL_EXPONENT = 0.66  # the largest server has about 4.5% of the pages
 
-# Links: these give the best 1% and 10% of the pages about 18% and 54% of the PageRank
+# Links: with these values the best 1% and 10% of the pages have about 18% and 54% of the PageRank
 MENU = 5  # pages that every page of a server links to, besides the home page
 LINKS_SIGMA = 0.6
 SERVER_POPULARITY = 0.75  # in-links of servers ~ rank^-0.75
-SIZE_POPULARITY = 1.0  # and of their sizes to this power
+SIZE_POPULARITY = 1.0  # exponent of a server's size as a factor on its in-links
 PAGE_SKEW = 4.6  # page number ~ u^4.6, so in-links within a server ~ rank^-0.78
-HOME_SHARE = 0.3  # of the links that enter a server
+HOME_SHARE = 0.3  # of the links from other servers
 
 
 @dataclass(frozen=True)
 class SyntheticSpec:
-    """What a synthetic web is like; the same spec always builds the same web."""
+    """Parameters of a synthetic web; the same spec always builds the same web."""
 
     servers: int = 500
     pages: int = 30_000
@@ -65,7 +65,7 @@ class SyntheticSpec:
 
 
 def build(spec: SyntheticSpec) -> SimulatedWeb:
-    """The web of ``spec``, its quality PageRank. O(links log links): 0.6 s for 30,000 pages."""
+    """Build the web of ``spec`` with PageRank as quality. O(links log links): 0.6 s for 30,000 pages."""
     speeds = draw_speeds(SYNTHETIC, spec.servers, spec.seed)
     counts = _server_sizes(spec, speeds.think)
     server = np.repeat(np.arange(spec.servers, dtype=np.int64), counts)
@@ -116,16 +116,16 @@ def _apportion(shares: FloatArray, pages: int) -> IntArray:
 
 
 def _cut(times: PageTimes, speeds: Speeds, server: IntArray, limits: IntArray) -> FloatArray:
-    """The part of each server's think times that keeps its chain of requests as short as LONGEST_CHAIN says."""
+    """Factor on each server's think times that limits its chain of requests to LONGEST_CHAIN."""
     fixed: FloatArray = np.bincount(server, times.fixed) + 2 * -(-np.bincount(server) // limits) * speeds.connect
     thinking: FloatArray = np.bincount(server, times.thinking).astype(np.float64)
     return np.minimum(1, np.maximum(0.05, (_longest_chain(fixed, thinking) - fixed) / thinking))
 
 
 def _longest_chain(fixed: FloatArray, thinking: FloatArray) -> float:
-    """The x that is LONGEST_CHAIN / CHAIN_SESSIONS of the work left when longer chains are cut to x.
+    """The x that is LONGEST_CHAIN / CHAIN_SESSIONS of the work that remains when longer chains are cut to x.
 
-    The work grows with x, but slower: the iteration shrinks to the fixed point.
+    The work grows more slowly than x, so the iteration converges to the fixed point.
     """
     longest = float((fixed + thinking).sum())
     for _ in range(200):
@@ -135,7 +135,7 @@ def _longest_chain(fixed: FloatArray, thinking: FloatArray) -> float:
 
 
 def _links(spec: SyntheticSpec, counts: IntArray, server: IntArray) -> tuple[IntArray, IntArray]:
-    """(indptr, targets): each page's links in document order, each target once, never itself."""
+    """(indptr, targets): each page's links in document order, each target once, never the page itself."""
     rng = chance(spec.seed, "links")
     first = np.cumsum(counts) - counts
     drawn = np.maximum(1, np.round(spec.links_per_page * rng.lognormal(0, LINKS_SIGMA, spec.pages))).astype(np.int64)
@@ -167,9 +167,9 @@ def _menu(counts: IntArray, first: IntArray, server: IntArray) -> IntArray:
 
 
 def _tree(spec: SyntheticSpec, rng: np.random.Generator, counts: IntArray, first: IntArray) -> IntArray:
-    """(source, target): every page but a home page has a parent, on its own server or on another.
+    """(source, target): every page except home pages has a parent, on its own server or on another.
 
-    Pages in an order that follows the page numbers of each server; a parent comes before its child.
+    Pages are in an order that keeps the page numbers of each server ascending; a parent precedes its child.
     """
     number = ranges(np.zeros_like(counts), counts)
     order = np.argsort((number + rng.random(spec.pages)) / np.repeat(counts, counts), kind="stable")
@@ -184,7 +184,7 @@ def _tree(spec: SyntheticSpec, rng: np.random.Generator, counts: IntArray, first
 
 
 def _home_links(spec: SyntheticSpec, rng: np.random.Generator, counts: IntArray, first: IntArray) -> IntArray:
-    """(source, target): every home page but a seed is linked from a server that can be reached before it."""
+    """(source, target): every home page except seeds has a link from a server that is reachable before it."""
     order = rng.permutation(np.arange(spec.seed_count, spec.servers))
     reached = np.concatenate((np.arange(spec.seed_count), order))
     earlier = reached[(rng.random(len(order)) * np.arange(spec.seed_count, spec.servers)).astype(np.int64)]

@@ -1,9 +1,9 @@
-"""How long servers and pages take, drawn from a seed; the same for synthetic webs and for graphs from a file.
+"""Draws the times of servers and pages from a seed, for synthetic webs and for graphs from a file.
 
-A page takes ``round trip + think time · log-normal + size / bandwidth``, think time and bandwidth being its server's.
-``SYNTHETIC`` is made up: half of the pages take 0.2 s, one in a hundred more than 4 s.  ``HERITRIX`` is fitted to
-crawl logs of Heritrix, 2005 to 2016 (3,580 fetches, 69 hosts: fetch time exp(N(4.57, 1.16²) per host + N(0, 1.1²) per
-request) ms, bodies at a median of 650 kB/s) and to connect times seen by browsers (median 90 ms, p90 228 ms).
+A page takes ``round trip + think time · log-normal + size / bandwidth``, with its server's think time and bandwidth.
+``SYNTHETIC`` has invented parameters: half of the pages take 0.2 s, one in a hundred more than 4 s.  ``HERITRIX`` is
+fitted to crawl logs of Heritrix, 2005 to 2016 (3,580 fetches, 69 hosts: fetch time exp(N(4.57, 1.16²) per host + N(0,
+1.1²) per request) ms, bodies at a median of 650 kB/s) and to browsers' connect times (median 90 ms, p90 228 ms).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 if TYPE_CHECKING:
     from crawlproject.simulation.web import BoolArray, FloatArray, IntArray
 
-BANDWIDTH_SPREAD = 20.0  # the quickest server's over the slowest's; log-uniform
-SIZE_MEDIAN = 8000.0  # bytes, where sizes are not known
+BANDWIDTH_SPREAD = 20.0  # ratio of the fastest server's to the slowest's; log-uniform
+SIZE_MEDIAN = 8000.0  # bytes, if sizes are not known
 SIZE_SIGMA = 0.8
 CONNECT_SIGMA = 0.3  # noise of single connections
 CONNECT_NOISE_RANGE = (0.5, 2.0)
-SITEMAP_BYTES = 120.0  # per URL: two tags around an address of 80 characters
+SITEMAP_BYTES = 120.0  # per URL: two tags around a URL of 80 characters
 
-# Requests per connection (Cao 2003, figure 3): 24% one, 66% a hundred, the others between
+# Requests per connection (Cao 2003, figure 3): 24% of servers allow one, 66% a hundred, the others between
 SINGLE_SHARE = 0.24
 HUNDRED_SHARE = 0.66
 OTHER_LIMITS = (2, 50)
@@ -31,14 +31,14 @@ OTHER_LIMITS = (2, 50)
 
 @dataclass(frozen=True)
 class TimeModel:
-    """Distributions of a server's times (seconds) and bandwidth (bytes per second); sigmas are of logarithms."""
+    """Distributions of a server's times (seconds) and bandwidth (bytes per second); sigmas of the logarithms."""
 
     think_median: float
     think_sigma_servers: float
     think_sigma_pages: float
     #: Round trip of a request, in connect times.
     round_trip: float
-    #: Log-uniform between these, or log-normal with this median and sigma.
+    #: Connect time: log-uniform in this range, or, if None, log-normal with the median and sigma below.
     connect_range: tuple[float, float] | None
     connect_median: float
     connect_sigma: float
@@ -63,7 +63,7 @@ HERITRIX = TimeModel(
     round_trip=0.0,
     connect_range=None,
     connect_median=0.09,
-    connect_sigma=0.66,  # with the noise of single connections .725 = ln(228 / 90) / 1.2816
+    connect_sigma=0.66,  # .725 with the noise of single connections: ln(228 / 90) / 1.2816
     bandwidth_median=6.5e5,
 )
 TIME_MODELS = {"synthetic": SYNTHETIC, "heritrix": HERITRIX}
@@ -71,7 +71,7 @@ TIME_MODELS = {"synthetic": SYNTHETIC, "heritrix": HERITRIX}
 
 @dataclass(frozen=True)
 class Speeds:
-    """Seconds, and bytes per second, by server."""
+    """Times (seconds) and bandwidth (bytes per second) by server."""
 
     connect: FloatArray
     think: FloatArray
@@ -80,19 +80,19 @@ class Speeds:
 
 @dataclass(frozen=True)
 class PageTimes:
-    """Seconds of each page: a request takes both."""
+    """Seconds of each page: a request takes the sum of both."""
 
     fixed: FloatArray
     thinking: FloatArray
 
 
 def chance(seed: int, purpose: str) -> np.random.Generator:
-    """Chance for one purpose, so that one choice does not move all others."""
+    """A random generator for one purpose, so that a change in one draw does not change the others."""
     return np.random.default_rng([seed, *purpose.encode()])
 
 
 def draw_speeds(model: TimeModel, servers: int, seed: int) -> Speeds:
-    """The speeds of ``servers`` servers."""
+    """Draw the speeds of ``servers`` servers."""
     rng = chance(seed, "speeds")
     if model.connect_range is None:
         connect = rng.lognormal(np.log(model.connect_median), model.connect_sigma, servers)
@@ -105,19 +105,19 @@ def draw_speeds(model: TimeModel, servers: int, seed: int) -> Speeds:
 
 
 def draw_sizes(pages: int, seed: int) -> FloatArray:
-    """Bytes of each page."""
+    """Draw the size of each page in bytes."""
     return chance(seed, "page sizes").lognormal(np.log(SIZE_MEDIAN), SIZE_SIGMA, pages)
 
 
 def draw_page_times(model: TimeModel, speeds: Speeds, server: IntArray, size: FloatArray, seed: int) -> PageTimes:
-    """Times of pages, ``server`` and ``size`` (bytes) being each one's. O(pages)."""
+    """Draw the times of pages; ``server`` and ``size`` (bytes): of each page. O(pages)."""
     noise = chance(seed, "pages").lognormal(0, model.think_sigma_pages, len(server))
     fixed = model.round_trip * speeds.connect[server] + size / speeds.bandwidth[server]
     return PageTimes(fixed, speeds.think[server] * noise)
 
 
 def draw_sitemaps(model: TimeModel, speeds: Speeds, counts: IntArray, share: float, seed: int) -> FloatArray:
-    """Times to fetch the sitemaps of ``share`` of the servers, 0 for the others; ``counts`` are the servers' pages."""
+    """Draw the sitemap times of a ``share`` of the servers, 0 for the others; ``counts``: pages of each server."""
     rng = chance(seed, "sitemaps")
     chosen = rng.permutation(len(counts))[: round(share * len(counts))]
     noise = rng.lognormal(0, model.think_sigma_pages, len(counts))
@@ -128,14 +128,14 @@ def draw_sitemaps(model: TimeModel, speeds: Speeds, counts: IntArray, share: flo
 
 
 def draw_connects(speeds: Speeds, counts: IntArray, seed: int) -> FloatArray:
-    """Times to open single connections, as ``SimulatedWeb.connect_draws``; ``counts`` are the servers' pages."""
+    """Draw the times to open single connections (``SimulatedWeb.connect_draws``); ``counts``: pages of each server."""
     noise = chance(seed, "connections").lognormal(0, CONNECT_SIGMA, int(counts.sum())).clip(*CONNECT_NOISE_RANGE)
     draws: FloatArray = np.repeat(speeds.connect, counts) * noise
     return draws
 
 
 def draw_limits(servers: int, seed: int) -> IntArray:
-    """Requests per connection of each server."""
+    """Draw the maximum requests per connection of each server."""
     rng = chance(seed, "limits")
     single = round(SINGLE_SHARE * servers)
     hundred = min(round(HUNDRED_SHARE * servers), servers - single)
@@ -147,7 +147,7 @@ def draw_limits(servers: int, seed: int) -> IntArray:
 
 
 def draw_dead(servers: int, share: float, spared: IntArray, seed: int) -> BoolArray:
-    """Which servers answer nothing: ``share`` of all, none of those ``spared``."""
+    """Draw the servers that never answer: a ``share`` of all, none of those in ``spared``."""
     dead = np.zeros(servers, dtype=np.bool_)
     candidates = np.setdiff1d(np.arange(servers), spared)
     dead[chance(seed, "dead").permutation(candidates)[: round(share * servers)]] = True

@@ -1,4 +1,4 @@
-"""Experiments on webs: what to run, and what came of it."""
+"""Experiments on webs: parameters and results."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ WebSpec: TypeAlias = SyntheticSpec | GraphSpec
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What the crawler knows of the qualities."""
+    """The crawler's knowledge of page quality."""
 
     #: One of ``ESTIMATES``.
     estimate: str = "known"
-    #: Of a known quality: spread (sigma) of its log-normal error.
+    #: Spread (sigma) of the log-normal error of a known quality.
     error: float = 0.0
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What to run: every policy meets the same webs under the same conditions."""
+    """Parameters of an experiment: every policy crawls the same webs under the same conditions."""
 
     webs: tuple[WebSpec, ...]
     qualities: tuple[str, ...] = ("pagerank",)
@@ -42,19 +42,19 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Ground:
-    """A web with its quality, as far as crawls are judged by it; times in seconds."""
+    """Properties of a web and its quality by which crawls are scored; times in seconds."""
 
     pages: int
     servers: int
     links: int
-    #: Pages that can be fetched, what they are worth in all, and what share of it the best of them hold.
+    #: Number of collectable pages, their total quality, and the share of it in the best of them (``best_first``).
     collectable: int
     total: float
     best_first: FloatArray
-    #: The longest time that one server needs, and all of them one after another.
+    #: Time of the slowest server, and the sum over all servers.
     longest_chain: float
     work: float
-    #: Of quality, and of pages (each worth 1).
+    #: Bounds of quality, and of pages (each worth 1).
     bound: Bound
     page_bound: Bound
 
@@ -70,6 +70,6 @@ class Trial:
     ground: Ground
     reference: Reference
     score: Score
-    #: Time to 80% of the quality, relative to breadth-first's and to capacity's (nan where that was not run).
+    #: Time to 80% of the quality, relative to breadth-first's and to capacity's (nan if that was not run).
     t80_breadth_first: float
     t80_capacity: float

@@ -1,4 +1,4 @@
-"""A web as arrays: everything a simulated crawl can meet, drawn once, so that all policies meet the same."""
+"""A web as arrays: everything that a simulated crawl can encounter, drawn once and so equal for all policies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SimulatedWeb:
     """Pages 0..n-1 on servers 0..s-1; times in seconds.
 
     The links of page p are ``targets[indptr[p]:indptr[p + 1]]``, in document order, each target once.  A ``dead``
-    server answers nothing; its pages and what only they lead to cannot be collected.
+    server never answers; its pages, and pages reachable only through them, cannot be collected.
     """
 
     #: Server of each page.
@@ -30,27 +30,27 @@ class SimulatedWeb:
     targets: IntArray
     #: Bytes of each page.
     size: FloatArray
-    #: From request to last byte, of each page: drawn once (common random numbers).
+    #: Time of each page from the request to the last byte: drawn once (common random numbers).
     page_time: FloatArray
-    #: What each page is worth; sums to 1.
+    #: Worth of each page; sums to 1.
     quality: FloatArray
     #: Mean time to open a connection to each server, and the time to close one.
     connect_time: FloatArray
-    #: Time to open the j-th connection to server s, from 0: entry ``first[s] + j``; no crawl needs more.
+    #: Time to open the j-th connection (from 0) to server s: entry ``first[s] + j``; one per page, the maximum needed.
     connect_draws: FloatArray
     #: Requests that one connection to each server carries.
     keep_alive_limit: IntArray
     #: Pages known from the start.
     seeds: IntArray
     dead: BoolArray
-    #: Canonical URL of each page; empty where they have none of their own.
+    #: Canonical URL of each page; empty if the pages have no real URLs.
     given_urls: tuple[str, ...] = ()
-    #: Seconds to fetch each server's sitemap, 0 where it has none; empty where none has. A sitemap lists its server's
-    #: collectable pages; it is no page itself.
+    #: Seconds to fetch each server's sitemap, 0 if it has none; empty if no server has one. A sitemap lists its
+    #: server's collectable pages; it is not a page itself.
     sitemap_time: FloatArray = field(default_factory=lambda: np.zeros(0))
-    #: What the first response on a connection to each server takes longer than others do; nothing where empty.
+    #: Additional time of the first response on a connection to each server; empty: none.
     first_extra: FloatArray = field(default_factory=lambda: np.zeros(0))
-    #: Time of each server's robots.txt, asked for once, before its first page; it is not where empty.
+    #: Time of each server's robots.txt, requested once, before its first page; empty: not requested.
     robots_time: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
@@ -86,7 +86,7 @@ class SimulatedWeb:
 
     @cached_property
     def keys(self) -> list[str]:
-        """Server key of each server. O(pages) where pages have URLs of their own."""
+        """Server key of each server. O(pages) if pages have real URLs."""
         keys = [f"http://s{server}.test" for server in range(self.servers)]
         for server, url in zip(self.server.tolist(), self.given_urls, strict=False):
             keys[server] = server_key(url)
@@ -94,7 +94,7 @@ class SimulatedWeb:
 
     @cached_property
     def urls(self) -> list[str]:
-        """URL of each page, made up where it has none of its own. O(pages)."""
+        """URL of each page, generated if it has no real URL. O(pages)."""
         if self.given_urls:
             return list(self.given_urls)
         keys = self.keys
@@ -102,7 +102,7 @@ class SimulatedWeb:
 
     @cached_property
     def first(self) -> IntArray:
-        """Where each server's pages start if pages are sorted by server."""
+        """Index of each server's first page if pages are sorted by server."""
         return np.concatenate(([0], np.cumsum(self.page_counts)[:-1])).astype(np.int64)
 
     @cached_property
@@ -115,14 +115,14 @@ class SimulatedWeb:
     def with_quality(self, quality: FloatArray) -> SimulatedWeb:
         """The same web with other page qualities, scaled to sum to 1.
 
-        Raises ValueError where no page that can be collected is worth anything.
+        Raises ValueError if no collectable page has a quality above 0.
         """
         if not quality[self.collectable].sum() > 0:
             raise ValueError("no page of the web that can be fetched has a quality above 0")
         return replace(self, quality=quality / quality.sum())
 
     def chains(self) -> FloatArray:
-        """For each server the time to fetch what can be fetched of it: no crawl is shorter than the longest."""
+        """For each server the time to fetch its collectable pages: the longest is a lower bound of a crawl's time."""
         pages = np.flatnonzero(self.collectable)
         counts = np.bincount(self.server[pages], minlength=self.servers)
         times = np.bincount(self.server[pages], self.page_time[pages], minlength=self.servers)
@@ -131,7 +131,7 @@ class SimulatedWeb:
 
 
 def ranges(starts: IntArray, stops: IntArray) -> IntArray:
-    """All integers of the half-open ranges, one after another. O(their number).
+    """All integers of the half-open ranges, concatenated. O(their number).
 
     >>> ranges(np.array([3, 8]), np.array([5, 9])).tolist()
     [3, 4, 8]
@@ -143,9 +143,9 @@ def ranges(starts: IntArray, stops: IntArray) -> IntArray:
 
 
 def reachable(indptr: IntArray, targets: IntArray, starts: IntArray, answers: BoolArray | None = None) -> BoolArray:
-    """Which pages links lead to from ``starts``, these included; only pages that ``answers`` show theirs.
+    """Whether each page is reachable by links from ``starts``, including these. O(pages + links).
 
-    O(pages + links).
+    ``answers``: the pages that show their links; None: all.
     """
     seen = np.zeros(len(indptr) - 1, dtype=np.bool_)
     wave = np.unique(starts)
@@ -158,9 +158,9 @@ def reachable(indptr: IntArray, targets: IntArray, starts: IntArray, answers: Bo
 
 
 def compressed(source: IntArray, target: IntArray, pages: int) -> tuple[IntArray, IntArray]:
-    """(indptr, targets) of links; the first of equal ones counts, their order is kept, pages do not link to themselves.
+    """(indptr, targets) of links in their order, without duplicates and links of pages to themselves.
 
-    O(links log links).
+    Keeps the first of equal links.  O(links log links).
 
     >>> [array.tolist() for array in compressed(np.array([1, 0, 1, 1, 1]), np.array([2, 1, 0, 2, 1]), 3)]
     [[0, 1, 3, 3], [1, 2, 0]]

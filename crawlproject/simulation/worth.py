@@ -1,4 +1,4 @@
-"""What a simulated crawler knows of the true qualities; what it can learn on its way is in ``frontier.quality``."""
+"""Qualities that a simulated crawler knows in advance; ``frontier.quality`` has those that it learns while crawling."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class KnownWorth(ScoredQuality):
-    """The true quality when a URL is discovered, multiplied by a log-normal error of spread ``sigma``."""
+    """The true quality, known when a URL is discovered, multiplied by a log-normal error of spread ``sigma``."""
 
     def __init__(self, web: SimulatedWeb, sigma: float = 0.0, seed: int = 0) -> None:
         error = np.random.default_rng([seed, 0xE4404]).lognormal(0.0, sigma, web.pages)
