@@ -1,4 +1,4 @@
-"""Walks a web with the trap guard, without sockets: which pages a crawl would fetch, within seconds."""
+"""Walks a web with the trap guard, without sockets: shows in seconds which pages a crawl would fetch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORDERS = ("breadth", "links", "depth")
 
 
 class Shown(NamedTuple):
-    """What a walk is shown where it asks for a URL."""
+    """The answer of a walk's web to a URL."""
 
     #: Canonical URLs, in the order of the page.
     links: Iterable[str]

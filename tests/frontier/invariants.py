@@ -1,4 +1,4 @@
-"""What must hold of a frontier at any time, asserted by looking at all of it; for tests."""
+"""Invariants of a frontier, checked by full scans; for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers that may not be asked for pages for now: rests, sessions that end, URLs that wait or go."""
+"""Servers that may not be requested now: rests, sessions that end, URLs that wait or are dropped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def dispatcher_of(*urls: str, max_sessions: int = 8) -> Dispatcher:
 
 
 def test_url_handed_out_comes_back_first_after_the_rest() -> None:
-    """robots.txt of A cannot be had: its session closes, and the same URL is the next, 5 s later."""
+    """A's robots.txt is unavailable: its session closes, and the same URL is next, 5 s later."""
     dispatcher = dispatcher_of(f"{A}/1", f"{A}/2")
     frontier = dispatcher.frontier
     start = dispatcher.next(0.0)
@@ -38,7 +38,7 @@ def test_url_handed_out_comes_back_first_after_the_rest() -> None:
     ("failures", "retry_after", "rest"), [(1, None, 5), (3, None, 20), (9, None, 300), (1, 60, 60)]
 )
 def test_rest_grows_with_failures(failures: int, retry_after: float | None, rest: float) -> None:
-    """Doubled each time, up to the longest; Retry-After wins."""
+    """It doubles each time, up to the maximum; a longer Retry-After applies."""
     frontier = dispatcher_of(f"{A}/1").frontier
     assert frontier.servers.back_off(A, 0.0, failures, retry_after) == rest
     check(frontier)
@@ -46,14 +46,14 @@ def test_rest_grows_with_failures(failures: int, retry_after: float | None, rest
 
 
 def test_longer_rest_stays() -> None:
-    """A server that rests for 300 s already does not wake earlier."""
+    """A server that already rests for 300 s does not wake earlier."""
     frontier = dispatcher_of(f"{A}/1").frontier
     frontier.servers.back_off(A, 0.0, 9)
     assert frontier.servers.back_off(A, 1.0, 1) == 300.0
 
 
 def test_pages_failures_are_counted_apart() -> None:
-    """An answer for a robots.txt, as 500, resets them; what cannot be had is counted by the caller."""
+    """Any answer to a robots.txt request, even 500, resets them; the caller counts failed robots.txt requests."""
     frontier = dispatcher_of(f"{A}/1").frontier
     frontier.servers.back_off(A, 0.0, 2)
     frontier.record(Measurement(A, 0.0, status=500))
@@ -62,7 +62,7 @@ def test_pages_failures_are_counted_apart() -> None:
 
 
 def test_server_given_up_drops_its_urls() -> None:
-    """Those queued, the one handed out when it comes back, and those found later."""
+    """Those queued, the one handed out when it is given back, and those found later."""
     dispatcher = dispatcher_of(f"{A}/1", f"{A}/2", f"{B}/1")
     frontier = dispatcher.frontier
     start = dispatcher.next(0.0)
@@ -76,7 +76,7 @@ def test_server_given_up_drops_its_urls() -> None:
 
 
 def test_fewer_sessions_are_allowed_while_more_are_open() -> None:
-    """Each closes when its request has ended, until as few are open; the rest of their URLs stays queued."""
+    """Surplus sessions close when their request ends; the rest of their URLs stays queued."""
     dispatcher = dispatcher_of(*(f"http://{name}.example/{number}" for name in "abcd" for number in range(3)))
     starts = [dispatcher.next(0.0) for _ in range(4)]
     dispatcher.max_sessions = 2

@@ -1,4 +1,4 @@
-"""How long all that waits will take, and servers whose polite waits take longer."""
+"""The time to drain the queue, and servers with long polite waits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AWAY = Politeness(mode="request", factor=10.0, min_delay=0.0, max_delay=60.0)  #
 
 
 def test_the_time_is_what_is_queued_at_the_pace_of_late() -> None:
-    """Whatever the clock said when it began; a pause is forgotten after some hundred URLs."""
+    """Independent of the clock's start; a pause is forgotten after some hundred URLs."""
     backlog = Backlog()
     assert backlog.urgency(10.0, 1000) == 1.0
     now = 1e6
@@ -30,7 +30,7 @@ def test_the_time_is_what_is_queued_at_the_pace_of_late() -> None:
 
 
 def test_the_time_is_no_shorter_than_one_wait() -> None:
-    """Nothing waits, or no time passes."""
+    """If nothing waits, or no time passes."""
     backlog = Backlog()
     for waiting in (0, 0, 100):
         backlog.handed_out(5.0, waiting)
@@ -39,7 +39,7 @@ def test_the_time_is_no_shorter_than_one_wait() -> None:
 
 
 def test_what_is_given_back_was_not_handed_out() -> None:
-    """As where robots.txt must be asked for first: the pace is that of pages."""
+    """As when robots.txt is fetched first: the pace counts only pages."""
     backlog, other = Backlog(), Backlog()
     for number in range(200):
         backlog.handed_out(2.0 * number, 100)
@@ -63,7 +63,7 @@ def fetch(frontier: Frontier, session: Session, now: float) -> None:
 def test_where_waits_are_long_the_server_that_needs_most_of_them_is_asked_first(
     politeness: Politeness, first: str
 ) -> None:
-    """Though the other has the better URL; not where a session fetches many."""
+    """Although the other has the better URL; not if a session fetches many pages."""
     frontier = Frontier(BestPrefix(), politeness, max_batch=1 if politeness.mode == "session" else 100)
     frontier.push([Entry(f"{LARGE}/{number}") for number in range(200)])
     frontier.push([Entry(f"{SMALL}/{number}") for number in range(12)])
@@ -82,7 +82,7 @@ def test_where_waits_are_long_the_server_that_needs_most_of_them_is_asked_first(
 
 
 def test_a_server_never_asked_is_urgent_by_the_urls_it_has() -> None:
-    """As they are pushed, and as its Crawl-delay is known; what a second is worth is not told by that."""
+    """When URLs are pushed and when its Crawl-delay is known; the worth of a second does not depend on it."""
     frontier = Frontier(BestPrefix(), AWAY)
     frontier.push([Entry(f"{SMALL}/{number}") for number in range(30)])
     now = 0.0

@@ -1,4 +1,4 @@
-"""What a server's copies do to its rank."""
+"""The effect of a server's copies on its rank."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def first_server(frontier: Frontier) -> str:
 
 @pytest.mark.parametrize("policy", [BestPrefix, CapacityBased, QualityFirst])
 def test_copies_cost_rank(policy: type[Policy]) -> None:
-    """2 copies among 2 pages: worth (0 + 10) / (2 + 10) = 0.83, so 1.1 counts 0.92; pages of its own do not cost."""
+    """2 copies among 2 pages: worth (0 + 10) / (2 + 10) = 0.83, so 1.1 counts 0.92; distinct pages cost nothing."""
     assert first_server(two_servers(policy)) == A
     frontier = two_servers(policy)
     for copy in (True, True):
@@ -51,7 +51,7 @@ def test_copies_cost_rank(policy: type[Policy]) -> None:
 
 @pytest.mark.parametrize("policy", [BreadthFirst, PerformanceFirst])
 def test_policies_that_do_not_look_at_quality_do_not_look_at_copies(policy: type[Policy]) -> None:
-    """The rank is as it was."""
+    """The rank does not change."""
     frontier = two_servers(policy)
     before = frontier.policy.rank(frontier.server(A))
     frontier.servers.learn_content(A, copy=True)
@@ -59,7 +59,7 @@ def test_policies_that_do_not_look_at_quality_do_not_look_at_copies(policy: type
 
 
 def test_copies_are_counted_where_they_do_not_count() -> None:
-    """Switched off: known, for whoever asks, and without effect."""
+    """Switched off: counted, but without effect."""
     frontier = two_servers(BestPrefix)
     frontier.servers.penalizes_copies = False
     for _ in range(100):
@@ -70,7 +70,7 @@ def test_copies_are_counted_where_they_do_not_count() -> None:
 
 
 def test_a_demoted_server_comes_last() -> None:
-    """Whatever it has; and copies count on top."""
+    """Whatever its URLs are worth; copies lower its rank further."""
     frontier = two_servers(BestPrefix, best=9.0)
     frontier.servers.demote(A, 0.1)
     assert first_server(frontier) == B
@@ -79,7 +79,7 @@ def test_a_demoted_server_comes_last() -> None:
 
 
 def test_an_open_session_goes_on_for_what_its_urls_are_worth() -> None:
-    """0.6 × the best that waits is asked of the next URL, less what the server's copies take."""
+    """The next URL must reach 0.6 × the best waiting rank; copies lower its worth."""
     frontier = Frontier(BestPrefix(), AT_ONCE)
     frontier.push([Entry(f"{A}/{n}", 1.0) for n in range(3)] + [Entry(f"{B}/1", 0.9)])
     session = frontier.open_session(0.0)
@@ -91,7 +91,7 @@ def test_an_open_session_goes_on_for_what_its_urls_are_worth() -> None:
 
 
 def test_a_new_url_moves_a_server_of_little_worth() -> None:
-    """A rank that is scaled still tells which new URLs change it."""
+    """``rerank_above`` is correct for a scaled rank, too."""
     frontier = two_servers(BestPrefix)
     for _ in range(30):
         frontier.servers.learn_content(A, copy=True)

@@ -1,4 +1,4 @@
-"""Which request may start: sessions within their limit, polite holds, waiting for links."""
+"""Requests that may start: the limit of sessions, polite holds, waits for links."""
 
 import pytest
 from hypothesis import given, settings
@@ -54,7 +54,7 @@ def test_session_takes_its_urls_one_after_another() -> None:
 
 
 def test_links_that_come_in_time_keep_the_session() -> None:
-    """The queue was empty, the page's links fill it: the same session goes on, at once."""
+    """The queue was empty, the page's links fill it: the same session continues at once."""
     dispatcher = dispatcher_of()
     push(dispatcher, f"{A}/1")
     first = dispatcher.next(0.0)
@@ -66,7 +66,7 @@ def test_links_that_come_in_time_keep_the_session() -> None:
 
 
 def test_session_without_links_is_closed_after_lingering() -> None:
-    """Nothing came within 0.1 s: its connection is to be closed."""
+    """No link arrives within 0.1 s: the connection must be closed."""
     dispatcher = dispatcher_of()
     push(dispatcher, f"{A}/1")
     answer(dispatcher, dispatcher.next(0.0), 0.1)
@@ -88,7 +88,7 @@ def test_last_request_of_a_batch_is_known_to_be_the_last() -> None:
 
 
 def test_short_polite_wait_is_held_and_a_long_one_released() -> None:
-    """Reconnecting costs 2 x 0.1 s: 0.15 s is waited on the connection, 1 s is not."""
+    """Reconnecting costs 2 x 0.1 s: a wait of 0.15 s is held, one of 1 s is not."""
     for delay, held in ((0.15, True), (1.0, False)):
         dispatcher = dispatcher_of(politeness=Politeness(request_delay=delay, factor=0, min_delay=0))
         push(dispatcher, f"{A}/1", f"{A}/2")
@@ -100,7 +100,7 @@ def test_short_polite_wait_is_held_and_a_long_one_released() -> None:
 
 
 def test_request_given_back_waits_for_its_server() -> None:
-    """robots.txt was fetched meanwhile and asks for 5 s: the page starts 5 s later, not sooner."""
+    """A robots.txt fetched meanwhile asks for 5 s: the page starts 5 s later."""
     dispatcher = dispatcher_of()
     push(dispatcher, f"{A}/1")
     start = dispatcher.next(0.0)
@@ -151,7 +151,7 @@ def fetch(dispatcher: Dispatcher, now: float, **measured: object) -> object:
 
 
 def test_waiting_connection_is_parked_and_its_place_given_to_another() -> None:
-    """A must be left alone for 1 s: B is asked meanwhile; then A's next request goes over the connection it had."""
+    """A must rest for 1 s: B is fetched meanwhile; A's next request uses its old connection."""
     dispatcher = parking_dispatcher(1.0)
     push(dispatcher, f"{A}/1", f"{A}/2", f"{B}/1")
     first = fetch(dispatcher, 0.0)
@@ -169,7 +169,7 @@ def test_waiting_connection_is_parked_and_its_place_given_to_another() -> None:
 
 
 def test_parked_server_ranks_as_one_that_costs_no_connection() -> None:
-    """A's page is worth a little less than B's, but its connection is open; without parking B would be asked."""
+    """A's page is worth slightly less than B's, but its connection is open; without parking B would be first."""
     for max_parked, expected in ((2, A), (0, B)):
         dispatcher = parking_dispatcher(1.0 if max_parked else 0.0, max_parked)
         push(dispatcher, f"{A}/1")
@@ -185,7 +185,7 @@ def test_parked_server_ranks_as_one_that_costs_no_connection() -> None:
 
 
 def test_parked_connection_is_closed_in_time() -> None:
-    """The server keeps it for 3 s: half a second earlier it is closed, and the server ranks without it."""
+    """The server keeps it for 3 s: we close it half a second earlier, and rank the server without it."""
     dispatcher = parking_dispatcher(1.0)
     push(dispatcher, f"{A}/1", f"{A}/2", f"{B}/1")
     first = fetch(dispatcher, 0.0, keep_alive_time=3.0)
@@ -202,7 +202,7 @@ def test_parked_connection_is_closed_in_time() -> None:
 
 
 def test_nothing_is_parked_that_could_not_be_used() -> None:
-    """A longer wait than the parking time, a server that closes, HTTP/1.0, a full batch: the session is closed."""
+    """A wait longer than the parking time, a closing server, HTTP/1.0, a full batch: the session closes."""
     cases = [
         (5.0, {}, {}),
         (1.0, {"server_closed": True}, {}),
@@ -220,7 +220,7 @@ def test_nothing_is_parked_that_could_not_be_used() -> None:
 
 
 def test_no_more_are_parked_than_allowed() -> None:
-    """The third one's session is closed."""
+    """The third session is closed."""
     dispatcher = parking_dispatcher(1.0, max_parked=2)
     push(dispatcher, *(f"{server}/{page}" for server in (A, B, C) for page in (1, 2)))
     starts = [fetch(dispatcher, now) for now in (0.0, 0.1, 0.2)]
@@ -232,7 +232,7 @@ def test_no_more_are_parked_than_allowed() -> None:
 
 
 def test_parked_connection_that_the_server_closes_is_forgotten() -> None:
-    """It closed after 1.5 s: that is learned, the next session has a connection of its own, and nothing has failed."""
+    """Closed after 1.5 s: that is learned, the next session opens a new connection, and no failure is counted."""
     dispatcher = parking_dispatcher(2.0)
     push(dispatcher, f"{A}/1", f"{A}/2")
     first = fetch(dispatcher, 0.0)
@@ -246,7 +246,7 @@ def test_parked_connection_that_the_server_closes_is_forgotten() -> None:
 
 
 def test_sessions_on_a_parked_connection_share_its_batch() -> None:
-    """Of 3 requests that a connection may carry, the third is known to be the last, wherever they were parked."""
+    """With 3 requests per connection, the third is the last one, across all sessions on it."""
     dispatcher = parking_dispatcher(1.0, max_batch=3)
     push(dispatcher, *(f"{A}/{page}" for page in range(5)))
     starts = []
@@ -266,7 +266,7 @@ def test_sessions_on_a_parked_connection_share_its_batch() -> None:
 def test_every_url_comes_in_time_whatever_is_parked(
     delays: list[float], lost: set[int], limits: tuple[int, int]
 ) -> None:
-    """Five servers with delays of their own, connections lost at random: limits and waits hold, nothing is lost."""
+    """Five servers with different delays, connections lost at random: limits and waits hold, no URL is lost."""
     dispatcher = parking_dispatcher(0.0, max_sessions=limits[0], max_parked=limits[1])
     frontier = dispatcher.frontier
     keys = [f"http://{number}.example" for number in range(5)]

@@ -1,4 +1,4 @@
-"""Kinds of URLs that end like files."""
+"""Kinds of URLs with file extensions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from crawlproject.frontier.state import StateReader
     ],
 )
 def test_a_kind_is_an_extension_below_a_directory(path: str, kind: str) -> None:
-    """Of three segments; numbers and parts of divided folders are all the same."""
+    """Of up to three segments; numbers and parts of split folders are equal."""
     assert kind_of(f"http://a.example{path}") == kind
 
 
 def test_directories_without_end_are_one_kind() -> None:
-    """After eight below a first segment, and 64 kinds in all; what each showed is kept."""
+    """After eight below a first segment, and 64 kinds in total; existing answers are kept."""
     kinds = FileKinds()
     for number in range(3 * MAX_DIRECTORIES):
         kinds.learn(f"png posts/{chr(97 + number)}bc", is_page=False)

@@ -1,4 +1,4 @@
-"""The frontier: traced by hand, and against a model that sorts lists."""
+"""The frontier: traced by hand, and compared with a model that sorts lists."""
 
 import pytest
 from hypothesis import settings
@@ -69,7 +69,7 @@ def test_server_never_has_two_sessions() -> None:
 
 
 def test_breadth_first_serves_servers_in_turn() -> None:
-    """FIFO over servers: a server that had its session goes to the end."""
+    """FIFO over servers: after its session a server moves to the end."""
     frontier = frontier_of(BreadthFirst())
     push(frontier, f"{A}/1", f"{A}/2", f"{B}/1", f"{B}/2")
     order = []
@@ -81,7 +81,7 @@ def test_breadth_first_serves_servers_in_turn() -> None:
 
 
 def test_better_url_that_arrives_while_the_session_is_open_is_taken() -> None:
-    """A session takes what is best when its turn comes, not what was best when it was opened."""
+    """A session takes the best URL at each request, not the best at its opening."""
     frontier = frontier_of()
     push(frontier, f"{A}/1", f"{A}/2", quality=0.5)
     session = frontier.open_session(0.0)
@@ -91,7 +91,7 @@ def test_better_url_that_arrives_while_the_session_is_open_is_taken() -> None:
 
 
 def test_session_is_not_preempted_by_a_better_server() -> None:
-    """An open session goes on, although another server has come to rank higher."""
+    """An open session continues although another server now ranks higher."""
     frontier = frontier_of()
     push(frontier, f"{A}/1", f"{A}/2", quality=0.1)
     session = frontier.open_session(0.0)
@@ -112,7 +112,7 @@ def test_session_ends_with_the_batch() -> None:
 
 
 def test_server_that_closes_early_teaches_its_limit() -> None:
-    """It closed after the second request: the session ends, and two are expected of the next."""
+    """It closed after the second request: the session ends, and the next one expects two."""
     frontier = frontier_of()
     push(frontier, *(f"{A}/{i}" for i in range(9)))
     session = frontier.open_session(0.0)
@@ -123,7 +123,7 @@ def test_server_that_closes_early_teaches_its_limit() -> None:
 
 
 def test_server_that_closes_without_a_word_teaches_its_limit() -> None:
-    """After three requests a new connection was needed at once: it carries three."""
+    """After three requests a new connection was needed at once: the limit is three."""
     frontier = frontier_of()
     push(frontier, *(f"{A}/{i}" for i in range(9)))
     session = frontier.open_session(0.0)
@@ -143,7 +143,7 @@ def test_keep_alive_header_teaches_the_limit() -> None:
 
 
 def test_request_mode_rests_between_requests() -> None:
-    """Fetch 0.1 s, factor 10: nothing before 0.1 + 1.0 = 1.1 s, and the connection is not worth holding."""
+    """Fetch 0.1 s, factor 10: no request before 0.1 + 1.0 = 1.1 s, and the connection is not worth holding."""
     frontier = frontier_of(politeness=Politeness(mode="request", factor=10, min_delay=0, max_delay=60))
     push(frontier, f"{A}/1", f"{A}/2")
     session = frontier.open_session(0.0)
@@ -156,7 +156,7 @@ def test_request_mode_rests_between_requests() -> None:
 
 
 def test_session_mode_rests_after_the_burst() -> None:
-    """Busy from 0.0 to 0.3 s, factor 5: nothing before 0.3 + 1.5 = 1.8 s."""
+    """Busy from 0.0 to 0.3 s, factor 5: no request before 0.3 + 1.5 = 1.8 s."""
     frontier = frontier_of(politeness=Politeness(mode="session", factor=5, min_delay=0, max_delay=60))
     push(frontier, *(f"{A}/{i}" for i in range(5)))
     session = frontier.open_session(0.0)
@@ -168,7 +168,7 @@ def test_session_mode_rests_after_the_burst() -> None:
 
 
 def test_crawl_delay_holds_after_a_request_without_a_session() -> None:
-    """Its robots.txt was fetched for another server, which redirected there: its first page waits as well."""
+    """Its robots.txt was fetched after another server's redirect: its first page waits as well."""
     frontier = frontier_of()
     push(frontier, f"{A}/1")
     frontier.servers.rest(A, 5.0, 0.1)
@@ -206,7 +206,7 @@ def test_busy_server_is_left_alone_as_long_as_it_asks(status: int) -> None:
 
 
 def test_an_answer_ends_the_back_off() -> None:
-    """The count of failures in a row starts afresh."""
+    """The count of consecutive failures restarts."""
     frontier = frontier_of()
     push(frontier, *(f"{A}/{i}" for i in range(5)))
     for now, measured in ((0.0, {"status": None, "failed": True}), (100.0, {})):
@@ -218,7 +218,7 @@ def test_an_answer_ends_the_back_off() -> None:
 
 
 def test_server_that_keeps_failing_is_given_up_and_its_urls_are_told() -> None:
-    """Two failures in a row allowed: the other URLs come back as dropped, those found later too."""
+    """After two consecutive failures, the other URLs are returned as dropped, and those found later, too."""
     frontier = frontier_of(max_failures=2)
     push(frontier, *(f"{A}/{i}" for i in range(4)), f"{B}/1")
     for now in (0.0, 100.0):
@@ -232,7 +232,7 @@ def test_server_that_keeps_failing_is_given_up_and_its_urls_are_told() -> None:
 
 
 def test_given_back_url_is_the_first_again() -> None:
-    """A URL that could not be sent after all keeps its turn and does not count as a request."""
+    """A URL that could not be sent keeps its position and does not count as a request."""
     frontier = frontier_of(BreadthFirst())
     push(frontier, f"{A}/1", f"{A}/2")
     session = frontier.open_session(0.0)
@@ -261,7 +261,7 @@ def test_group_has_one_session_and_one_rest() -> None:
 
 
 def test_server_found_to_share_a_busy_address_goes_back() -> None:
-    """Two names, one address: the second is not contacted while the first has its session."""
+    """Two names, one address: the second is not contacted during the first one's session."""
     frontier = frontier_of()
     push(frontier, f"{A}/1", f"{B}/1")
     first, second = frontier.open_session(0.0), frontier.open_session(0.0)
@@ -278,7 +278,7 @@ def test_server_found_to_share_a_busy_address_goes_back() -> None:
 
 
 def test_closing_a_session_twice_raises_and_changes_nothing() -> None:
-    """An illegal change of state is an error of the caller."""
+    """An illegal step is an error of the caller."""
     frontier = frontier_of()
     push(frontier, f"{A}/1", f"{A}/2")
     session = frontier.open_session(0.0)
@@ -289,7 +289,7 @@ def test_closing_a_session_twice_raises_and_changes_nothing() -> None:
 
 
 def test_bad_url_raises_and_keeps_the_others() -> None:
-    """What came before it is queued."""
+    """The URLs before it are queued."""
     frontier = frontier_of()
     with pytest.raises(ValueError, match="nonsense"):
         frontier.push([Entry(f"{A}/1"), Entry("nonsense")])
@@ -319,7 +319,7 @@ def test_counts_name_every_state() -> None:
 
 
 class FrontierModel(RuleBasedStateMachine):
-    """Random operations on a frontier and on a model that looks at everything each time."""
+    """Random operations on a frontier and on a model that scans everything each time."""
 
     policy_name = "capacity"
 
@@ -372,7 +372,7 @@ class FrontierModel(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 5))
     def rest(self, number: int) -> None:
-        """It was asked for its robots.txt from elsewhere."""
+        """Note a request for its robots.txt, made without a session."""
         key = f"http://{number}.example"
         if all(session.server.key != key for session in self.sessions):
             self.frontier.servers.rest(key, self.now, 0.0)
@@ -437,7 +437,7 @@ class FrontierModel(RuleBasedStateMachine):
 
 
 class PrefixModel(FrontierModel):
-    """The same by a policy that learns, looks ahead and leaves servers in place where nothing can have changed."""
+    """The same with a policy that learns, looks ahead and skips reranking."""
 
     policy_name = "prefix"
 
@@ -448,7 +448,7 @@ TestFrontierModel.settings = TestPrefixModel.settings = settings(max_examples=60
 
 
 def test_the_model_takes_every_step_of_a_server() -> None:
-    """Whatever else it does at random; the two servers of the pair are 0 and 1."""
+    """In addition to its random steps; the two servers of the pair are 0 and 1."""
     with recorded_steps(Server) as steps:
         model = FrontierModel()
         operations = [
@@ -467,7 +467,7 @@ def test_the_model_takes_every_step_of_a_server() -> None:
 
 
 def test_capacity_prefers_the_faster_of_equal_servers() -> None:
-    """Equal pages, but a answered in 0.1 s and b in 2 s: a's session is worth more per second."""
+    """Equal pages, but a answers in 0.1 s and b in 2 s: a's session is worth more per second."""
     frontier = frontier_of(CapacityBased(), max_batch=1)
     push(frontier, f"{A}/1", f"{A}/2", f"{B}/1", f"{B}/2")
     for session in (frontier.open_session(0.0), frontier.open_session(0.0)):
@@ -479,7 +479,7 @@ def test_capacity_prefers_the_faster_of_equal_servers() -> None:
 
 
 def test_connection_lost_ends_the_session_and_teaches() -> None:
-    """Closed at once after two requests: it carries two. Closed after 20 s of silence: it is kept that long."""
+    """Closed at once after two requests: the limit is two. Closed after 20 s idle: that is the keep-alive time."""
     frontier = frontier_of()
     push(frontier, *(f"{A}/{i}" for i in range(9)))
     session = frontier.open_session(0.0)
@@ -496,7 +496,7 @@ def test_connection_lost_ends_the_session_and_teaches() -> None:
 
 
 def test_session_that_sent_nothing_leaves_no_rest() -> None:
-    """Its requests were answered by a cache: the server need not be left alone."""
+    """A cache answered its requests: the server need not rest."""
     frontier = frontier_of(politeness=Politeness(factor=5, min_delay=10))
     push(frontier, f"{A}/1", f"{A}/2")
     session = frontier.open_session(0.0)
@@ -506,7 +506,7 @@ def test_session_that_sent_nothing_leaves_no_rest() -> None:
 
 
 def test_rest_begins_with_the_last_byte() -> None:
-    """Before the answer is recorded, the polite wait holds already."""
+    """The polite wait applies before the answer is recorded."""
     frontier = frontier_of(politeness=Politeness(mode="request", factor=10, min_delay=0))
     push(frontier, f"{A}/1", f"{A}/2")
     session = frontier.open_session(0.0)
@@ -519,7 +519,7 @@ def test_rest_begins_with_the_last_byte() -> None:
 
 
 def test_session_ends_where_another_server_is_worth_more() -> None:
-    """Policy ``prefix``, one connection: after a's good page its poor one must wait for b's."""
+    """Policy ``prefix``, one connection: a's poor page must wait for b's pages."""
     dispatcher = Dispatcher(frontier_of(BestPrefix()), max_sessions=1)
     frontier = dispatcher.frontier
     push(frontier, f"{A}/good", quality=9.0)
@@ -535,7 +535,7 @@ def test_session_ends_where_another_server_is_worth_more() -> None:
 
 
 def test_raised_url_brings_its_server_forward() -> None:
-    """b's page gains in worth while it waits, and overtakes a's."""
+    """b's page gains worth while it waits, and b overtakes a."""
     frontier = frontier_of(BestPrefix())
     push(frontier, f"{A}/1", quality=2.0)
     push(frontier, f"{B}/1", quality=1.0)

@@ -1,4 +1,4 @@
-"""What the guard makes of servers that lead in circles, and of those that do not."""
+"""The guard's decisions on endless servers and on harmless ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Links = Callable[[str], list[str]]
 def walk(
     links: Links, limits: GuardLimits = LIMITS, most: int = 2000, text: Callable[[str], str] = lambda _: ""
 ) -> Walk:
-    """A breadth-first walk of a site whose pages have these links and texts (none: all show the same)."""
+    """A breadth-first walk of a site with these links and texts (no texts: all pages show the same)."""
 
     def page_of(url: str) -> Shown:
         path = url.removeprefix(SITE)
@@ -42,12 +42,12 @@ def walk(
 
 
 def paths(done: Walk) -> list[str]:
-    """What was fetched."""
+    """Paths of the pages fetched."""
     return [url.removeprefix(SITE) for url in done.fetched]
 
 
 def months(path: str) -> list[str]:
-    """A calendar, to which a home page leads."""
+    """A calendar with a home page."""
     if path == "/":
         return ["/calendar/2020/06/", "/about"]
     if not path.startswith("/calendar"):
@@ -58,7 +58,7 @@ def months(path: str) -> list[str]:
 
 
 def chain(path: str) -> list[str]:
-    """Pages with a link to the next one only."""
+    """Pages that link only to the next page."""
     return ["/p/1"] if path == "/" else [f"/p/{int(path[3:]) + 1}"]
 
 
@@ -74,7 +74,7 @@ class OneServer:
         self.guard = Guard(limits, self.frontier.server)
 
     def learn(self, path: str, links: Iterable[str], *marks: int, is_copy: bool = False) -> set[str]:
-        """What is demoted of the ``links`` of a page with ``marks``."""
+        """The demoted ``links`` of a page with ``marks``."""
         shown = frozenset(marks)
         page = self.guard.page(SITE + path, lambda: shown, is_copy=is_copy)
         assert page is not None
@@ -82,7 +82,7 @@ class OneServer:
 
 
 def test_a_calendar_ends_after_a_few_months() -> None:
-    """It is seen through after five pages."""
+    """It is detected after five pages."""
     done = walk(months)
     assert [path for path in paths(done) if not path.startswith("/calendar")] == ["/", "/about"]
     assert len(done.fetched) == 2 + GuardLimits.max_dates
@@ -90,7 +90,7 @@ def test_a_calendar_ends_after_a_few_months() -> None:
 
 
 def test_a_chain_ends_where_its_pages_show_the_same() -> None:
-    """Eight pages; what they refuse is counted."""
+    """After eight pages; refused links are counted."""
     done = walk(chain)
     assert paths(done) == ["/", *(f"/p/{n}" for n in range(1, GuardLimits.max_same + 1))]
     assert len(done.dropped) == 1
@@ -98,7 +98,7 @@ def test_a_chain_ends_where_its_pages_show_the_same() -> None:
 
 @pytest.mark.parametrize("length", [1, 40])
 def test_a_chain_goes_on_as_long_as_there_is_text(length: int) -> None:
-    """However little: 100 pages, then as many again that say nothing, of which a few are fetched."""
+    """Even little text: 100 pages, then 100 without text, of which a few are fetched."""
 
     def text(path: str) -> str:
         number = int(path.removeprefix("/p/") if path != "/" else 0)
@@ -111,7 +111,7 @@ def test_a_chain_goes_on_as_long_as_there_is_text(length: int) -> None:
 
 
 def test_a_list_is_followed_to_its_end() -> None:
-    """Each of its pages brings items, and no text: nothing is refused, whatever its length."""
+    """Each page shows items but no text: nothing is refused, at any length."""
 
     def site(path: str) -> list[str]:
         if path == "/":
@@ -127,7 +127,7 @@ def test_a_list_is_followed_to_its_end() -> None:
 
 
 def test_items_that_lead_to_others_are_all_fetched() -> None:
-    """3,000 products that show six related ones each, and a list of the first hundred."""
+    """3,000 products with six related ones each, and a list of the first hundred."""
 
     def site(path: str) -> list[str]:
         if path == "/":
@@ -139,7 +139,7 @@ def test_items_that_lead_to_others_are_all_fetched() -> None:
 
 
 def test_links_from_outside_count_after_a_pattern_was_dropped() -> None:
-    """What other pages link to is fetched, last of all; text that is new brings the pattern back."""
+    """Pages linked from elsewhere are fetched last; new text revives the pattern."""
     one = OneServer()
     for number in range(1, 12):
         one.learn(f"/p/{number}", [f"/p/{number + 1}"], 2)
@@ -155,7 +155,7 @@ def test_links_from_outside_count_after_a_pattern_was_dropped() -> None:
 
 
 def test_one_page_without_text_demotes_nothing_and_three_in_a_row_do() -> None:
-    """Until there is text again."""
+    """Until a page shows text again."""
     one = OneServer()
     marks_shown = [4, 4, 6, 6, 6, 6, 8, 8]
     demoted_from_them = [False, False, False, False, True, True, False, False]
@@ -164,7 +164,7 @@ def test_one_page_without_text_demotes_nothing_and_three_in_a_row_do() -> None:
 
 
 def test_two_patterns_that_lead_to_each_other_are_seen_through() -> None:
-    """Months and weeks are not news to each other for ever."""
+    """Months and weeks do not count as news for each other without end."""
 
     def site(path: str) -> list[str]:
         kind, number = path[1:].split("/") if path != "/" else ("month", "0")
@@ -177,18 +177,18 @@ def test_two_patterns_that_lead_to_each_other_are_seen_through() -> None:
 
 
 def test_limits_can_be_switched_off() -> None:
-    """Then the chain goes on."""
+    """Then the chain is followed."""
     assert len(walk(chain, GuardLimits(max_same=0, max_own_urls=0), most=500).fetched) == 500
 
 
 def tarpit(path: str) -> list[str]:
-    """Each page shows five further ones."""
+    """Each page links to five new ones."""
     number = 0 if path == "/" else int(path[3:])
     return [f"/f/{number * 5 + n + 1}" for n in range(5)]
 
 
 def test_a_pattern_that_always_has_new_text_is_bounded_by_its_number() -> None:
-    """It comes last from a tenth of ``max_own_urls`` on, and ends soon after all of them."""
+    """It ranks last from a tenth of ``max_own_urls`` on, and ends soon after the limit."""
     limits = GuardLimits(max_own_urls=1000)
 
     def site(path: str) -> list[str]:
@@ -205,7 +205,7 @@ def test_a_pattern_that_always_has_new_text_is_bounded_by_its_number() -> None:
 
 
 def test_what_a_pattern_of_copies_finds_of_itself_comes_last() -> None:
-    """Half of ten pages or more; nothing is refused for it, and what is found elsewhere is worth what it was."""
+    """For half of ten pages or more; nothing is refused, and URLs found elsewhere keep their quality."""
     one = OneServer()
     for number in range(9):
         one.guard.learn_content(one.server, f"{SITE}/edit?t={number}", copy=True)
@@ -239,7 +239,7 @@ def test_a_server_of_which_much_is_refused_stands_out() -> None:
 
 
 def test_memory_of_a_server_is_bounded() -> None:
-    """However many patterns lead sideways, the most suspicious ones are kept."""
+    """With any number of patterns, the most suspicious ones are kept."""
 
     def site(path: str) -> list[str]:
         if path == "/":
@@ -257,7 +257,7 @@ def marks(*values: int) -> Marks:
 
 
 def test_what_a_pattern_has_shown_is_bounded_and_kept() -> None:
-    """One that has shown too much begins again with its newest page; what it showed is stored where it decides."""
+    """Beyond the maximum it restarts with its newest page; marks are stored if they decide."""
     pattern = Pattern("/p/#", listed=1)
     for start in range(0, 20 * MAX_MARKS, 100):
         assert pattern.shows_new(marks(*range(start, start + 100, 2)))
@@ -272,7 +272,7 @@ def test_what_a_pattern_has_shown_is_bounded_and_kept() -> None:
 
 
 def test_a_few_numbers_are_no_news() -> None:
-    """A counter, the time it took to make a page: new on each; a table of them is."""
+    """A counter or a generation time is new on each page; a table of numbers is news."""
     pattern = Pattern("/p/#", listed=1)
     assert pattern.shows_new(marks(2, 1))
     few = range(3, 3 + 2 * (MIN_NUMBERS - 1), 2)
@@ -281,7 +281,7 @@ def test_a_few_numbers_are_no_news() -> None:
 
 
 def test_doubted_urls_come_last_until_they_show_something() -> None:
-    """Then they come in their turn; where they show nothing, or copies, they are refused wherever they are found."""
+    """Then they keep their rank; if they show nothing, or copies, they are refused."""
     one = OneServer()
     login, share = "/login?u=http://a.example/{}", "/share?u=http://a.example/{}"
     for number in range(8):
@@ -302,7 +302,7 @@ def test_doubted_urls_come_last_until_they_show_something() -> None:
 
 
 def test_a_page_fetched_again_says_nothing() -> None:
-    """A recrawl finds the texts that it knows, and drops nothing for it."""
+    """A recrawl finds known texts, and drops nothing because of them."""
     one = OneServer()
     for number in range(1, 4):
         one.learn(f"/p/{number}", [f"/p/{number + 1}"], 2 * number)
@@ -315,7 +315,7 @@ def test_a_page_fetched_again_says_nothing() -> None:
 
 
 def test_of_a_pattern_that_is_dropped_only_what_it_found_of_itself_goes() -> None:
-    """Of dates and doubted URLs all that waits."""
+    """For dates and doubted URLs, all queued URLs are dropped."""
     found, last = Entry(SITE + "/p/1", 0.5), demoted(Entry(SITE + "/p/2", 0.5))
     assert (last.quality, last.priority) == (0.5 * DEMOTION, DEMOTED)
     assert [is_dropped(entry, "/p/#", "/p/#") for entry in (found, last)] == [False, True]
@@ -327,7 +327,7 @@ def test_of_a_pattern_that_is_dropped_only_what_it_found_of_itself_goes() -> Non
 
 @pytest.mark.parametrize("policy_rank", [0.0, 1.0])
 def test_guarded_servers_come_last(policy_rank: float) -> None:
-    """Whatever their URLs are worth; among each other as before."""
+    """Whatever their URLs are worth; their order among each other stays."""
     frontier = Frontier(QualityFirst())
     qualities = {"a": 9.0, "b": 8.0, "c": policy_rank, "d": 2.0}
     frontier.push(Entry(f"http://{name}.example/", quality) for name, quality in qualities.items())

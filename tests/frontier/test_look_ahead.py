@@ -1,4 +1,4 @@
-"""What links are expected to bring, traced by hand."""
+"""The expected gain of links, traced by hand."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ NO_WAIT = Politeness(mode="session", factor=0, min_delay=0, max_delay=0)
 
 
 def test_nothing_is_expected_before_anything_was_seen() -> None:
-    """No page, no bonus."""
+    """Without pages there is no bonus."""
     assert LookAhead().bonus(None) == 0.0
 
 
@@ -34,7 +34,7 @@ def test_gain_is_the_mean_worth_of_new_urls_beyond_their_time() -> None:
 
 
 def test_bonus_weighs_the_servers_own_pages_against_all_servers() -> None:
-    """Own: 6 and 2 new URLs; the one other server met twice had 4, then 0."""
+    """Own: 6 and 2 new URLs; the only other server with two pages had 4, then 0."""
     look_ahead = LookAhead()
     rich, poor = LinkYield(), LinkYield()
     for one, new in ((rich, 6), (poor, 4), (rich, 2), (poor, 0)):
@@ -51,7 +51,7 @@ def test_bonus_weighs_the_servers_own_pages_against_all_servers() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["page", "url"]), st.integers(0, 5)), max_size=20))
 def test_server_never_met_is_expected_to_bring_what_one_without_pages_is(steps: list[tuple[str, int]]) -> None:
-    """At any time, whatever was learned since the last question."""
+    """At any time, including after learning since the last call."""
     look_ahead = LookAhead()
     for what, number in steps:
         if what == "page":
@@ -62,7 +62,7 @@ def test_server_never_met_is_expected_to_bring_what_one_without_pages_is(steps: 
 
 
 def test_only_the_best_of_many_servers_are_ranked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long queue costs no more than a short one; those far behind keep what was expected of them."""
+    """A long queue costs no more than a short one; servers far behind keep their old expectation."""
     monkeypatch.setattr(server_table, "MAX_RANKED", 10)
     frontier = Frontier(BestPrefix(), NO_WAIT)
     keys = [f"http://{number:02}.example" for number in range(60)]
@@ -75,7 +75,7 @@ def test_only_the_best_of_many_servers_are_ranked_anew(monkeypatch: pytest.Monke
 
 
 def test_servers_are_ranked_anew_when_the_gain_drifts() -> None:
-    """Only then, and not before as many pages have been fetched as servers wait."""
+    """Only then, and not before as many pages were fetched as servers wait."""
     look_ahead = LookAhead()
     look_ahead.learn_url(1.0, 0.0, 0.0)
     assert not look_ahead.is_outdated(servers=3)

@@ -1,4 +1,4 @@
-"""The memory of what patterns have shown, over all servers."""
+"""The memory for marks of patterns, over all servers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MARKS = frozenset(range(0, 200, 2))
 
 
 def pattern(name: str, size: int, *, same: int = 1) -> Pattern:
-    """One that has shown so many marks."""
+    """A pattern with so many marks."""
     return Pattern(name, listed=1, same=same, dry=same, marks=array("I", range(0, 2 * size, 2)))
 
 
 def servers(count: int, budget: MarkBudget) -> list[list[str]]:
-    """The patterns dropped on servers with a chain of pages that show the same, read one page of each after another."""
+    """Patterns dropped on servers with a chain of equal pages, read one page of each in turn."""
     frontier = Frontier(QualityFirst())
     keys = [f"http://{number}.example" for number in range(count)]
     frontier.push([Entry(f"{key}/p/0") for key in keys])
@@ -39,7 +39,7 @@ def servers(count: int, budget: MarkBudget) -> list[list[str]]:
 
 
 def test_the_sum_of_all_servers_is_bounded() -> None:
-    """What 50 servers have shown fits into the room for 20; of these servers half at least are found out."""
+    """The marks of 50 servers fit into the memory for 20; at least half of the servers are detected."""
     budget = MarkBudget(20 * (len(MARKS) + PER_PATTERN))
     dropped = servers(50, budget)
     assert budget.forgotten > 100
@@ -47,14 +47,14 @@ def test_the_sum_of_all_servers_is_bounded() -> None:
 
 
 def test_every_chain_ends_where_there_is_room() -> None:
-    """Nothing is forgotten, and each of the servers is found out."""
+    """Nothing is forgotten, and each server is detected."""
     budget = MarkBudget(50 * (len(MARKS) + PER_PATTERN))
     assert servers(50, budget) == [["/p/#"]] * 50
     assert budget.forgotten == 0
 
 
 def test_patterns_that_show_something_new_are_forgotten_first() -> None:
-    """Those under suspicion after all of these; of all that are kept the marks are counted."""
+    """Suspicious ones after all of these; the marks of all kept patterns are counted."""
     budget = MarkBudget(1000)
     suspected = [pattern(f"/s{number}/#", SIZE, same=3) for number in range(5)]
     fresh = [pattern(f"/f{number}/#", SIZE) for number in range(50)]
@@ -72,7 +72,7 @@ def test_patterns_that_show_something_new_are_forgotten_first() -> None:
 
 
 def test_a_pattern_that_grows_or_begins_again_is_counted_once() -> None:
-    """By what it holds now."""
+    """By its current marks."""
     budget, one = MarkBudget(1000), pattern("/a/#", 100)
     budget.keep(one)
     one.shows_new(frozenset(range(1000, 1100, 2)))
@@ -84,7 +84,7 @@ def test_a_pattern_that_grows_or_begins_again_is_counted_once() -> None:
 
 
 def test_what_was_stored_is_counted() -> None:
-    """After a restart, from the first moment on."""
+    """After a restart, at once."""
     rows = [pattern(f"/{name}/#", SIZE, same=same).to_state() for name, same in (("a", 3), ("b", 1), ("c", 2))]
     stored = ServerGuard.from_state(StateReader("guard", {"patterns": rows}))
     guard = Guard(GuardLimits(), lambda _: None, budget=MarkBudget(100))

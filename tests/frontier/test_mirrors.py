@@ -1,4 +1,4 @@
-"""What copies say about servers: mirrors, and servers that go round in a circle."""
+"""Evidence from copies: mirrors, and servers that repeat their pages in a circle."""
 
 import pytest
 
@@ -41,7 +41,7 @@ class Crawl:
         return [mirror for mirror in found if mirror is not None]
 
     def stop(self) -> None:
-        """Go on with what is stored."""
+        """Continue with the stored state."""
         before, self.frontier = self.frontier, new_frontier()
         for server in before.servers:
             restore_server(self.frontier, server.key, UrlQueue(by_quality=True, window=1), server_state(server))
@@ -54,7 +54,7 @@ def stops(request: pytest.FixtureRequest) -> bool:
 
 
 def test_the_later_server_is_found_once(stops: bool) -> None:
-    """When it has enough equal pages, in one run or two, and not again."""
+    """As soon as it has enough equal pages, in one run or two, and not again."""
     crawl = Crawl(own=100)
     found = crawl.copies(B, A, MIN_SHARED - 1)
     assert found == []
@@ -67,7 +67,7 @@ def test_the_later_server_is_found_once(stops: bool) -> None:
 
 
 def test_few_equal_pages_of_many_are_no_mirror(stops: bool) -> None:
-    """Twenty of a hundred say nothing, also where the hundred came before a stop."""
+    """Twenty of a hundred prove nothing, even if the hundred were fetched before a restart."""
     crawl = Crawl(own=100)
     crawl.copies(B, A, 0, own=80)
     if stops:
@@ -76,14 +76,14 @@ def test_few_equal_pages_of_many_are_no_mirror(stops: bool) -> None:
 
 
 def test_the_smaller_one_counts() -> None:
-    """Of a small and a large server that share all pages of the small one, the one with more copies is the mirror."""
+    """If a large server has all pages of a small one, the one with more copies is the mirror."""
     crawl = Crawl()
     crawl.copies(B, B, 0, own=MIN_SHARED)
     assert crawl.copies(A, B, MIN_SHARED, own=500) == [A]
 
 
 def test_crawled_side_by_side(stops: bool) -> None:
-    """Some pages come first from the one, some from the other: together they are enough."""
+    """Some pages are fetched first from one, some from the other: together they are enough."""
     crawl = Crawl()
     for number in range(MIN_SHARED):
         server, first = (A, B) if number % 3 else (B, A)
@@ -94,13 +94,13 @@ def test_crawled_side_by_side(stops: bool) -> None:
 
 
 def test_a_third_mirror_is_found_too() -> None:
-    """All but the one that had the pages first."""
+    """All except the server that had the pages first."""
     crawl = Crawl(own=100)
     assert crawl.copies(B, A, 50) + crawl.copies(C, A, 50) == [B, C]
 
 
 def test_other_servers_are_bounded() -> None:
-    """The one with the fewest shared pages makes room."""
+    """The server with the fewest shared pages is evicted."""
     shared = SharedPages()
     for number in range(MAX_OTHERS):
         for _ in range(2 if number else 1):
@@ -111,7 +111,7 @@ def test_other_servers_are_bounded() -> None:
 
 
 def shown(frontier: Frontier, *contents: int) -> list[int]:
-    """Copies that ``A`` shows, one after another: how often each."""
+    """Counts of the copies that ``A`` shows, one after another."""
     times = []
     for content in contents:
         frontier.servers.learn_content(A, copy=True)
@@ -120,7 +120,7 @@ def shown(frontier: Frontier, *contents: int) -> list[int]:
 
 
 def test_the_same_copies_again_and_again(stops: bool) -> None:
-    """Are counted, also over a stop; one page, or a few in turn."""
+    """They are counted, also over a restart; one page, or a few in turn."""
     crawl = Crawl()
     assert shown(crawl.frontier, 7, 7, 8) == [1, 2, 1]
     if stops:
@@ -129,7 +129,7 @@ def test_the_same_copies_again_and_again(stops: bool) -> None:
 
 
 def test_a_page_with_new_content_ends_the_run() -> None:
-    """What is behind the copies is not barren."""
+    """The pages behind the copies are not barren."""
     frontier = new_frontier()
     shown(frontier, 7, 7)
     frontier.servers.learn_content(A, copy=False)
@@ -137,7 +137,7 @@ def test_a_page_with_new_content_ends_the_run() -> None:
 
 
 def test_copied_trees_never_count(stops: bool) -> None:
-    """However large they are, and whatever page stands many times in each."""
+    """However large they are, and however often a page occurs in each."""
     crawl = Crawl()
     for tree in range(3):
         for page in range(500):
@@ -148,7 +148,7 @@ def test_copied_trees_never_count(stops: bool) -> None:
 
 
 def test_contents_of_a_run_are_bounded() -> None:
-    """The one met longest ago makes room."""
+    """The least recent content is evicted."""
     run = CopyRun()
     for content in range(3 * MAX_CONTENTS):
         run.add(content)

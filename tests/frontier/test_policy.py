@@ -66,12 +66,12 @@ def test_session_time_counts_polite_waits_between_pages() -> None:
 
 
 def test_new_server_has_the_defaults() -> None:
-    """50 requests per connection are expected of a server never met (Cao 2003)."""
+    """50 requests per connection are expected of a new server (Cao 2003)."""
     assert Estimates().requests_per_connection == 50
 
 
 def test_breadth_first_ranks_all_alike_and_takes_urls_in_order() -> None:
-    """FIFO on both levels: the rank is constant, the URLs come as they were found."""
+    """FIFO on both levels: the rank is constant, URLs are in order of discovery."""
     server = server_for(BreadthFirst())
     assert BreadthFirst().rank(server) == 0.0
     assert [server.urls.pop(server.key).url[-1] for _ in range(4)] == ["1", "2", "3", "4"]
@@ -93,7 +93,7 @@ def test_performance_first_of_a_short_queue() -> None:
 
 
 def test_quality_first_ranks_by_the_best_url() -> None:
-    """The best URL is worth 0.9, whatever the server costs."""
+    """The best URL is worth 0.9, at any cost of the server."""
     server = server_for(QualityFirst())
     assert QualityFirst().rank(server) == 0.9
     assert server.urls.pop(server.key).quality == 0.9
@@ -147,7 +147,7 @@ def test_best_prefix_goes_on_while_the_next_url_is_worth_its_time() -> None:
 
 
 def test_best_prefix_stays_longer_where_it_costs_more_to_come_back() -> None:
-    """It leaves for the same offer where a connection takes a tenth of the time; for a better one only, in any case."""
+    """It leaves for the same offer if a connection takes a tenth of the time, and always for a better one."""
     near, far = server_for(BestPrefix()), server_for(BestPrefix())
     near.estimates.connect_time /= 10
     assert BestPrefix().goes_on(far, 2.5)
@@ -156,7 +156,7 @@ def test_best_prefix_stays_longer_where_it_costs_more_to_come_back() -> None:
 
 
 def test_the_examples_in_the_documentation_work() -> None:
-    """A policy and a quality of one's own, as docs/policies.md has them; the policy ranks in a frontier."""
+    """The custom policy and quality of docs/policies.md; the policy ranks in a frontier."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "policies.md").read_text(encoding="utf-8")
     examples: dict[str, Any] = {}
     for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):

@@ -1,4 +1,4 @@
-"""When a server may be asked again."""
+"""When a server may be requested again."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_session_mode_waits_a_multiple_of_the_session() -> None:
 
 @pytest.mark.parametrize("mode", ["request", "session"])
 def test_crawl_delay_wins_when_longer_in_both_modes(mode: str) -> None:
-    """A site's own wish holds between any two requests, and is believed up to a bound."""
+    """A Crawl-delay applies between any two requests, up to a maximum."""
     rules = Politeness(mode=mode, factor=1, min_delay=0, max_delay=5, max_crawl_delay=30)
     assert rules.request_wait(0.1, crawl_delay=10) == 10
     assert rules.session_rest(0.1, crawl_delay=10) == 10
@@ -37,7 +37,7 @@ def test_crawl_delay_wins_when_longer_in_both_modes(mode: str) -> None:
 
 
 def test_projects_own_delay_is_a_floor() -> None:
-    """DOWNLOAD_DELAY of a project holds between any two requests."""
+    """DOWNLOAD_DELAY applies between any two requests."""
     assert Politeness(mode="session", request_delay=2.0).request_wait(0.1) == 2.0
 
 
@@ -48,7 +48,7 @@ def test_no_politeness_means_no_wait() -> None:
 
 
 def test_backoff_doubles_up_to_its_bound() -> None:
-    """5, 10, 20, 40 s ..., never above the bound however often it failed."""
+    """5, 10, 20, 40 s ..., never above the maximum after any number of failures."""
     rules = Politeness(min_backoff=5, max_backoff=300)
     assert [rules.backoff(n) for n in (1, 2, 3, 4)] == [5, 10, 20, 40]
     assert rules.backoff(7) == 300
@@ -56,7 +56,7 @@ def test_backoff_doubles_up_to_its_bound() -> None:
 
 
 def test_retry_after_wins_when_longer_within_the_bound() -> None:
-    """A server that asks for 2 minutes gets them; one that asks for a year gets the bound."""
+    """A server that asks for 2 minutes gets them; one that asks for a year gets the maximum."""
     rules = Politeness(min_backoff=5, max_backoff=300)
     assert rules.backoff(1, retry_after=120) == 120
     assert rules.backoff(1, retry_after=1) == 5
@@ -91,12 +91,12 @@ def test_connection_is_held_only_while_that_is_cheaper() -> None:
     ],
 )
 def test_retry_after_in_both_forms(value: str, expected: float | None) -> None:
-    """Seconds or an HTTP date; anything else is not a wish."""
+    """Seconds or an HTTP date; anything else is ignored."""
     assert retry_after_seconds(value, NOON) == expected
 
 
 def test_a_host_may_have_a_delay_of_its_own() -> None:
-    """In the place of the one for all, longer or shorter; a Crawl-delay holds besides."""
+    """Instead of the general delay, longer or shorter; a Crawl-delay still applies."""
     rules = Politeness(min_delay=0.0, factor=0.0, request_delay=1.0, host_delays={"quick.example": 0.1, "::1": 2.0})
     frontier = Frontier(BestPrefix(), rules)
     waits = {"http://quick.example:8080": 0.1, "https://[::1]": 2.0, "http://other.example": 1.0}

@@ -1,4 +1,4 @@
-"""What is thought of servers never met."""
+"""Expected times of new servers."""
 
 from math import exp, log, sqrt
 from statistics import mean
@@ -31,7 +31,7 @@ def observe(population: Population, servers: list[list[float]]) -> list[Observed
 
 @given(st.lists(st.lists(times, min_size=1, max_size=8), min_size=1, max_size=8))
 def test_running_moments_equal_those_of_all_observations(servers: list[list[float]]) -> None:
-    """Sums kept while observing give the same as looking at everything again."""
+    """Running sums give the same result as all observations."""
     population = Population(typical=0.2)
     observe(population, servers)
     logs = [[log(value) for value in values] for values in servers]
@@ -58,7 +58,7 @@ def test_server_never_met_is_expected_to_be_like_the_others() -> None:
 
 
 def test_server_never_met_is_expected_to_be_like_those_met_of_late() -> None:
-    """After 300 quick servers and 200 slow ones the next is thought to be slow; one of the first is not."""
+    """After 300 fast servers and 200 slow ones a new one is expected to be slow; one of the first is not."""
     population = Population(0.2)
     early = observe(population, [[0.1]] * 300)[0]
     observe(population, [[2.0]] * 200)
@@ -67,7 +67,7 @@ def test_server_never_met_is_expected_to_be_like_those_met_of_late() -> None:
 
 
 def test_own_observations_outweigh_the_others_in_time() -> None:
-    """A server that always takes 0.1 s is thought to take about that, however slow the others are."""
+    """A server that always takes 0.1 s is expected to take about that, however slow the others are."""
     population = Population(0.2)
     observe(population, [[5.0, 4.0, 6.0]] * 5)
     quick = observe(population, [[0.1] * 40])[0]
@@ -75,7 +75,7 @@ def test_own_observations_outweigh_the_others_in_time() -> None:
 
 
 def test_new_servers_take_what_others_taught() -> None:
-    """After 30 quick answers of one server, another never met is expected to be quicker than at the start."""
+    """After 30 fast answers of one server, a new one is expected to be faster than at the start."""
     frontier = Frontier(BestPrefix(), Politeness(factor=0, min_delay=0))
     frontier.push([Entry(f"http://a.example/{i}") for i in range(40)] + [Entry("http://b.example/")])
     before = frontier.server("http://b.example").estimates.response_time
@@ -88,6 +88,6 @@ def test_new_servers_take_what_others_taught() -> None:
 
 
 def test_first_expectations_are_those_given() -> None:
-    """Means in seconds: what lies between servers, and between the requests of one, is in them."""
+    """Means in seconds, including the spread between servers and between requests."""
     for connect, response in ((0.05, 0.2), (1.0, 3.0)):
         assert Prior(connect, response).unmet == pytest.approx((connect, response))
