@@ -1,4 +1,4 @@
-"""The table of contents met: against a dict, and its bytes."""
+"""The table of known contents: compared with a dict, and its memory."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +12,7 @@ EMPTY = ContentTable().__sizeof__()
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 40) | st.integers(2**64 - 3, 2**64 - 1) | st.integers(1, 2**64 - 1), max_size=300))
 def test_the_first_value_stays(keys: list[int]) -> None:
-    """As ``dict.setdefault`` has it."""
+    """As with ``dict.setdefault``."""
     table, model = ContentTable(), dict[int, int]()
     for value, key in enumerate(keys):
         assert table.first(key, value) == model.setdefault(key, value)
@@ -22,7 +22,7 @@ def test_the_first_value_stays(keys: list[int]) -> None:
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 200), max_size=200), st.sampled_from([0, 2**64 - 256 * 201]))
 def test_keys_that_all_want_one_place(numbers: list[int], start: int) -> None:
-    """Slow, but right, at a table's start as round its end."""
+    """Slow but correct, also at the wrap-around."""
     table, model = ContentTable(), dict[int, int]()
     for value, number in enumerate(numbers):
         key = start + 256 * number
@@ -30,7 +30,7 @@ def test_keys_that_all_want_one_place(numbers: list[int], start: int) -> None:
 
 
 def test_bytes_per_key() -> None:
-    """16 bytes / (3/5) = 26.7 at most, and what an empty table has."""
+    """At most 16 bytes / (3/5) = 26.7, plus the size of an empty table."""
     table = ContentTable()
     for number in range(1, 60_000):
         table.first(bytes_fingerprint(number.to_bytes(8, "big")), number)

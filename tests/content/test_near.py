@@ -1,4 +1,4 @@
-"""Near-duplicates among many pages: against comparing with every page, and within bounds of memory."""
+"""Near-duplicates among many pages: compared with exhaustive comparison, and within bounds of memory."""
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -47,7 +47,7 @@ def test_the_most_alike_of_the_newest_page_of_each_cell(versions: list[tuple[int
 
 
 def test_a_changed_copy_is_found_among_many_pages() -> None:
-    """Of 300 pages, each with a copy in which one word is another, all copies are found."""
+    """For 300 pages, each with a copy that differs in one word, all copies are found."""
     near = NearDuplicates(1000, THRESHOLD)
     pages = {f"{seed}": text(400, seed) for seed in range(300)}
     assert [near.first_like(page, page_sketch(body)) for page, body in pages.items()] == [None] * 300
@@ -56,7 +56,7 @@ def test_a_changed_copy_is_found_among_many_pages() -> None:
 
 
 def test_two_pages_from_one_template_are_not_one() -> None:
-    """Equal but for the name of what they describe, which stands in title or first words."""
+    """Equal except for the name of their subject, which is in the title or the first words."""
     near = NearDuplicates(10, THRESHOLD)
     body = text(800)
     assert near.first_like("horse", page_sketch(f"horse {body}", "Animals")) is None
@@ -66,7 +66,7 @@ def test_two_pages_from_one_template_are_not_one() -> None:
 
 
 def test_same_text_needs_no_title() -> None:
-    """White space and markup aside it is the same page; without a title nothing less will do."""
+    """Apart from white space and markup it is the same page; without a title, only equal text counts."""
     near = NearDuplicates(10, THRESHOLD)
     assert near.first_like("a", page_sketch(text(800), None)) is None
     assert near.first_like("b", page_sketch(text(800).replace(" ", "\n"), "b")) == "a"
@@ -74,7 +74,7 @@ def test_same_text_needs_no_title() -> None:
 
 
 def test_same_text_under_another_title_is_another_page() -> None:
-    """An image's page under its number, the list of a tag's posts; other pages in between do not matter."""
+    """An image's page under its number, the list of a tag's posts; pages in between do not matter."""
     near = NearDuplicates(10, THRESHOLD)
     for title in ("Image 12", "Image 13", "Tag: cats"):
         assert near.first_like(title, page_sketch(text(800), title)) is None
@@ -82,7 +82,7 @@ def test_same_text_under_another_title_is_another_page() -> None:
 
 
 def test_a_page_is_no_copy_of_itself() -> None:
-    """Fetched again, changed or not, it is not kept twice; its copies stay copies."""
+    """Fetched again, changed or not, it is not kept twice; its copies remain copies."""
     near = NearDuplicates(10, THRESHOLD)
     assert near.first_like("a", page_sketch(text(800))) is None
     assert near.first_like("b", page_sketch(text(800, changed=(400,)))) == "a"
@@ -92,7 +92,7 @@ def test_a_page_is_no_copy_of_itself() -> None:
 
 
 def test_only_the_newest_pages_are_kept() -> None:
-    """As many as the capacity says: older ones are forgotten, and memory stays."""
+    """As many as the capacity: older pages are evicted, and memory is constant."""
     near = NearDuplicates(4, THRESHOLD)
     sketches = [page_sketch(text(200, seed)) for seed in range(10)]
     assert [near.first_like(str(seed), sketch) for seed, sketch in enumerate(sketches)] == [None] * 10

@@ -1,4 +1,4 @@
-"""What counts as new on a page, and what does not."""
+"""Content that counts as new on a page."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Visitor {visitor}. Made at 12:34:{day} on {year}-05-{day}, {day}.05.{year} in 0.
 
 
 def marks(url: str, markup: str) -> set[int]:
-    """Of a page as it is read."""
+    """The marks of a parsed page."""
     page = extract(markup, url, with_text=True)
     return set(page_marks(url, page.title, page.text or "", page.media))
 
 
 def test_months_without_events_show_the_same() -> None:
-    """Whatever the language of their names; a counter or two are odd marks, few of which say nothing."""
+    """In any language of month names; counters give few odd marks."""
     given = {"month": "January", "year": 2020, "day": 11, "weekday": "Monday", "visitor": 31415}
     one = marks("http://h/2020/01/", CALENDAR.format(**given))
     for month, year, day, weekday in (("Mai", 2021, 12, "Dienstag"), ("août", 1999, 30, "DIMANCHE")):
@@ -43,7 +43,7 @@ def test_months_without_events_show_the_same() -> None:
     ],
 )
 def test_the_same(one: str, other: str) -> None:
-    """Nothing of it is new."""
+    """Nothing is new."""
     assert marks("http://h/q?x=first", one) == marks("http://h/q?x=second", other)
 
 
@@ -62,20 +62,20 @@ def test_the_same(one: str, other: str) -> None:
     ],
 )
 def test_something_new(one: str, other: str) -> None:
-    """Both ways."""
+    """In both directions."""
     first, second = marks("http://h/1", one), marks("http://h/2", other)
     assert first - second
     assert second - first
 
 
 def test_words_of_dates_are_bytes_of_lower_case_words() -> None:
-    """As they are looked up."""
+    """The form in which they are looked up."""
     assert all(word == word.decode().lower().encode() and b" " not in word for word in DATE_WORDS)
 
 
 @pytest.mark.parametrize("piece", ["a1 ", "a", "1", "1.", "1.x", "\x1f", "a\x1f", "Ａ１ "])
 def test_time_is_bounded(piece: str) -> None:
-    """Whatever the text, by its length."""
+    """For any text, by its length."""
     text = piece * 10**6
     url = "http://h/" + "a1-" * 600
     assert len(page_marks(url, text, text, [text])) <= MAX_MARKS
@@ -83,7 +83,7 @@ def test_time_is_bounded(piece: str) -> None:
 
 
 def test_of_many_marks_the_least_are_kept() -> None:
-    """So that the same page keeps the same ones."""
+    """So that equal pages keep equal marks."""
     text = "\x1f".join(f"{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}" for n in range(9000))
     assert len(text) < MAX_TEXT
     first = page_marks("http://h/", None, text)

@@ -1,4 +1,4 @@
-"""Words and their hashes: where a text is cut, and what a word's hash depends on."""
+"""Words and their hashes: how a text is split, and what a word's hash depends on."""
 
 from functools import partial
 from itertools import pairwise
@@ -21,7 +21,7 @@ WORDS = st.text(st.characters(min_codepoint=33, exclude_categories=["Cs"]), min_
 @settings(deadline=None)
 @given(st.lists(st.tuples(WORDS, BLANKS), max_size=40), BLANKS)
 def test_a_words_hash_is_its_own(parts: list[tuple[str, str]], start: str) -> None:
-    """The same wherever it stands and whatever parts it from others; one for each word, in order."""
+    """Independent of position and separators; one per word, in order."""
     text = start + "".join(word + blank for word, blank in parts)
     alone = [int(word_hashes(word)[0]) for word, _ in parts]
     assert word_hashes(text).tolist() == alone
@@ -29,7 +29,7 @@ def test_a_words_hash_is_its_own(parts: list[tuple[str, str]], start: str) -> No
 
 
 def test_a_long_text_is_hashed_in_pieces_that_end_between_words() -> None:
-    """No word is cut, so that long pages are compared as short ones are."""
+    """No word is split, so long pages are compared like short ones."""
     parts = words(40_000, 1)
     text = " ".join(parts)
     assert len(text) > 3 * PIECE
@@ -39,13 +39,13 @@ def test_a_long_text_is_hashed_in_pieces_that_end_between_words() -> None:
 
 
 def test_different_words_have_different_hashes() -> None:
-    """But for chance: two of 30,000 have one hash in every tenth set of them."""
+    """Except by chance: two of 30,000 have equal hashes in one of ten sets."""
     parts = {f"{word}{number}" for number, word in enumerate(words(30_000, 2))}
     assert len(np.unique(word_hashes(" ".join(sorted(parts))))) >= len(parts) - 2
 
 
 def test_a_word_beyond_all_bounds_costs_no_more_than_its_length() -> None:
-    """What has no end within a piece is not a word to compare by, and nothing fails."""
+    """A word longer than a piece is not used for comparison, and nothing fails."""
     assert len(word_hashes("x" * (3 * PIECE) + " y")) <= 2
     assert not len(word_hashes(""))
     assert not len(word_hashes(" \n\t "))
@@ -53,13 +53,13 @@ def test_a_word_beyond_all_bounds_costs_no_more_than_its_length() -> None:
 
 @given(st.lists(st.tuples(st.text(max_size=40), BLANKS), max_size=60))
 def test_plain_python_computes_what_numpy_does(parts: list[tuple[str, str]]) -> None:
-    """A crawl without numpy knows the same near-duplicates."""
+    """A crawl without numpy finds the same near-duplicates."""
     text = "".join(word + blank for word, blank in parts)
     assert plain_shingles.summary(text) == shingles.summary(text)
 
 
 def test_plain_python_computes_what_numpy_does_for_long_texts() -> None:
-    """Also in pieces, with words that are longer than one; a text above its limit is not judged, and costs nothing."""
+    """Also in pieces, with words longer than a piece; a text above the limit gets no sketch, at no cost."""
     for text in (
         " ".join(words(20_000, 3)),
         "\t".join(words(20_000, 4)),
@@ -72,13 +72,13 @@ def test_plain_python_computes_what_numpy_does_for_long_texts() -> None:
 
 
 def test_plain_python_does_not_hold_up_the_crawl() -> None:
-    """Whatever a text of the longest length judged is made of: below 0.25 s of CPU."""
+    """For any text of the maximum length: below 0.25 s of CPU."""
     for text in ("x " * (LONGEST // 2), "".join(f"{number} " for number in range(50_000))[:LONGEST], "x" * LONGEST):
         assert cpu_seconds(lambda text=text: partial(plain_shingles.summary, text)) < 0.25  # type: ignore[misc]
 
 
 def test_hashes_are_spread_alike_by_both() -> None:
-    """With numpy and without: the same bits; neighbours differ in half of theirs, and no two become one."""
+    """The same bits with numpy and without; neighbours differ in half of their bits, and all are distinct."""
     values = [0, 1, 2**63, 2**64 - 1, *range(1000, 3000)]
     spread = [plain_shingles.mixed(value) for value in values]
     assert shingles.mixed(np.array(values, np.uint64)).tolist() == spread

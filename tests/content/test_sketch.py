@@ -1,4 +1,4 @@
-"""Shingles and sketches: the estimate against the true Jaccard coefficient, by sets of words."""
+"""Shingles and sketches: the estimate compared with the true Jaccard coefficient of word sets."""
 
 import string
 from math import sqrt
@@ -18,7 +18,7 @@ WORDS = st.lists(st.sampled_from(string.ascii_lowercase[:6]), max_size=60)
 
 
 def shingle_set(parts: list[str]) -> set[tuple[str, ...]]:
-    """Every four words in a row, as they are."""
+    """Every four consecutive words, unhashed."""
     return {tuple(parts[place : place + 4]) for place in range(len(parts) - 3)}
 
 
@@ -52,7 +52,7 @@ def test_estimate_is_near_the_true_coefficient(shared: int, one: int, other: int
 @PROPERTY
 @given(st.lists(st.text(max_size=20), max_size=300))
 def test_a_page_is_like_itself(parts: list[str]) -> None:
-    """Whatever its characters, in whatever white space; and its sketch is always the same."""
+    """With any characters and white space; and its sketch is always the same."""
     one, again = PageSketch.of("t", " ".join(parts)), PageSketch.of("t", "\n ".join(parts))
     assert (one is None) == (again is None)
     if one is not None and again is not None:
@@ -67,14 +67,14 @@ def test_short_pages_are_not_judged() -> None:
 
 
 def test_sketch_of_nothing() -> None:
-    """No shingle, no bin used; two such are equal."""
+    """No shingle, no used bin; two such sketches are equal."""
     empty = summary("")[1]
     assert empty == bytes(2 * BINS)
     assert similarity(empty, empty) == 1.0
 
 
 def test_dates_and_versions_do_not_count_in_the_first_words() -> None:
-    """They do not make it another page; a word, or a number by itself, does, and no title is no heading."""
+    """They do not make another page; a word or a plain number does; without a title there is no heading."""
     body = text()
     first = page_sketch(f"News 12 of 2024-05-01, 1.2 (2024) {body}", "Manual").heading
     assert page_sketch(f"News 12 of 2025-06-11, 1.3 (2025) {body}", "Manual").heading == first
@@ -85,14 +85,14 @@ def test_dates_and_versions_do_not_count_in_the_first_words() -> None:
 
 @pytest.mark.parametrize(("one", "other"), [("Image 12", "Image 13"), ("Manual 1.2", "Manual 1.3"), ("IMG_7", "IMG_8")])
 def test_numbers_in_titles_count(one: str, other: str) -> None:
-    """Even where all words of the text are the same."""
+    """Even if all words of the text are equal."""
     sketches = [page_sketch(text(), title) for title in (one, other)]
     assert sketches[0].heading != sketches[1].heading
     assert sketches[0].title != sketches[1].title
 
 
 def test_pictures_count_on_a_page_of_few_words() -> None:
-    """An album's pages have the same words; on others, pictures are advertisements."""
+    """An album's pages have the same words; on other pages, images are advertisements."""
     for count, differ in ((FEW_WORDS // 2, True), (2 * FEW_WORDS, False)):
         one, other = (PageSketch.of("Album", text(count), pictures) for pictures in ("1.jpg", "2.jpg"))
         assert one is not None

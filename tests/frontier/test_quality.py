@@ -16,12 +16,12 @@ from crawlproject.frontier.quality import (
 
 
 def test_in_links_count_other_servers_twice() -> None:
-    """A page's worth is the number of pages that link to it, whatever they are worth."""
+    """A page's worth counts the pages that link to it, independent of their worth."""
     assert link_gains(InLinks(), 7.0, 30) == (1.0, 2.0)
 
 
 def test_opic_hands_all_cash_on() -> None:
-    """In equal parts; a page without links keeps it."""
+    """In equal parts; a page without links keeps its cash."""
     quality = Opic()
     assert quality.quality("http://a.example/", 0) == 1.0
     assert link_gains(quality, 1.0, 4) == (0.25, 0.25)
@@ -45,7 +45,7 @@ def test_qualities_without_gain_are_fixed() -> None:
 
 
 def test_zipf_is_dealt_by_the_url() -> None:
-    """Always the same, within its range, and few are worth much."""
+    """Always the same value, within its range; few pages are worth much."""
     quality = ZipfQuality()
     values = [quality.quality(f"http://a.example/{i}", 1) for i in range(1000)]
     assert values == [quality.quality(f"http://a.example/{i}", 2) for i in range(1000)]
@@ -55,7 +55,7 @@ def test_zipf_is_dealt_by_the_url() -> None:
 
 @pytest.mark.parametrize("name", QUALITIES)
 def test_every_quality_is_finite_and_not_negative(name: str) -> None:
-    """What the frontier asks of an estimate."""
+    """As the frontier requires."""
     quality = QUALITIES[name]()
     for depth in (0, 1, 5, 100_000):
         assert 0 <= quality.quality("http://a.example/x", depth) < float("inf")

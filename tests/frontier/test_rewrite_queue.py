@@ -1,4 +1,4 @@
-"""Going through a server's queue, in memory and on disk."""
+"""Rewriting a server's queue, in memory and on disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ A, B = "http://a.example", "http://b.example"
 
 @pytest.fixture(params=["memory", "disk"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Frontier]]:
-    """A frontier; on disk, it is closed and opened again with each call."""
+    """A frontier; on disk, each call closes and reopens it."""
     stores: list[DiskStore] = []
     frontier = Frontier(BestPrefix())
 
@@ -55,7 +55,7 @@ def fetch_all(frontier: Frontier) -> list[tuple[str, float]]:
 
 
 def test_urls_are_dropped_replaced_and_kept(opened: Callable[[], Frontier]) -> None:
-    """Odd ones go, the fourth gets another URL; those of other servers, and one handed out, are left alone."""
+    """Odd ones are dropped, the fourth is replaced; URLs of other servers and those handed out are unchanged."""
     frontier = opened()
     frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(100)])
     frontier.push([Entry(f"{B}/1", 1.0)])
@@ -78,7 +78,7 @@ def test_urls_are_dropped_replaced_and_kept(opened: Callable[[], Frontier]) -> N
 
 
 def test_a_queue_can_be_emptied(opened: Callable[[], Frontier]) -> None:
-    """Then nothing waits."""
+    """Then nothing is queued."""
     frontier = opened()
     frontier.push([Entry(f"{A}/{n}") for n in range(10)])
     assert frontier.rewrite_queue(frontier.server(A), lambda _: None) == 10
@@ -88,7 +88,7 @@ def test_a_queue_can_be_emptied(opened: Callable[[], Frontier]) -> None:
 
 
 def test_what_the_guard_knows_outlives_the_process(opened: Callable[[], Frontier]) -> None:
-    """Patterns, ids of visits, and which servers come last."""
+    """Patterns, visit ids, and which servers rank last."""
     from crawlproject.frontier.guard.judge import Guard
     from crawlproject.frontier.guard.watched_patterns import GuardLimits
 
@@ -114,7 +114,7 @@ def test_what_the_guard_knows_outlives_the_process(opened: Callable[[], Frontier
 
 
 def test_long_queue_is_gone_through_in_steps(opened: Callable[[], Frontier]) -> None:
-    """100,000 URLs took the event loop 2.8 s; between the steps the server is asked, and nothing is lost."""
+    """100,000 URLs blocked the event loop for 2.8 s; between steps the server is usable, and no URL is lost."""
     frontier = opened()
     count = 2 * REWRITE_STEP + 9
     frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(count)])
@@ -134,7 +134,7 @@ def test_long_queue_is_gone_through_in_steps(opened: Callable[[], Frontier]) -> 
 
 
 def test_a_step_reads_no_more_than_it_judges(opened: Callable[[], Frontier], monkeypatch: pytest.MonkeyPatch) -> None:
-    """To read all of 60,000 URLs with the first step took the event loop 0.3 s."""
+    """Reading all of 60,000 URLs in the first step blocked the event loop for 0.3 s."""
     frontier = opened()
     frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(5 * REWRITE_STEP)])
     server = frontier.server(A)
@@ -158,7 +158,7 @@ def test_a_step_reads_no_more_than_it_judges(opened: Callable[[], Frontier], mon
 
 
 def test_sifting_that_is_broken_off_loses_nothing(opened: Callable[[], Frontier]) -> None:
-    """What was kept is queued again."""
+    """Kept URLs are queued again."""
     frontier = opened()
     frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(2 * REWRITE_STEP)])
     server = frontier.server(A)

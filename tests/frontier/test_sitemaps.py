@@ -1,4 +1,4 @@
-"""What sitemaps are worth and when they are fetched: traced by hand, and against the count of what was pushed."""
+"""Worth and order of sitemaps: traced by hand, and compared with the URLs pushed."""
 
 import pytest
 from hypothesis import given, settings
@@ -24,14 +24,14 @@ NO_WAIT = Politeness(mode="session", factor=0, min_delay=0, max_delay=0)
 
 
 def sitemaps(gain: float = 0.5) -> Sitemaps:
-    """Where a new URL is worth ``gain``."""
+    """Sitemaps for a gain of ``gain`` per new URL."""
     look_ahead = LookAhead()
     look_ahead.learn_url(gain, rate=0.0, page_time=1.0)
     return Sitemaps(look_ahead)
 
 
 def fetch_all(frontier: Frontier, now: float = 0.0) -> list[str]:
-    """The URLs in the order in which one session after another hands them out."""
+    """URLs in the order in which consecutive sessions hand them out."""
     urls = []
     while (session := frontier.open_session(now)) is not None:
         urls.append(frontier.next_url(session, now).url)
@@ -41,13 +41,13 @@ def fetch_all(frontier: Frontier, now: float = 0.0) -> list[str]:
 
 
 def test_first_sitemap_is_thought_to_bring_thirty_urls() -> None:
-    """30 of the mean gain, and 0 before any URL was met."""
+    """30 times the mean gain; 0 before any URL was found."""
     assert sitemaps(0.5).worth == pytest.approx(PRIOR_URLS * 0.5)
     assert Sitemaps(LookAhead()).worth == 0.0
 
 
 def test_worth_is_the_mean_of_what_sitemaps_brought() -> None:
-    """The prior weighs two sitemaps, the older sitemap less: (2·15 + .97·40 + 10) / (2 + 1.97)."""
+    """The prior weighs two sitemaps, an older sitemap less: (2·15 + .97·40 + 10) / (2 + 1.97)."""
     sut = sitemaps(0.5)
     sut.learn(40.0)
     sut.learn(10.0)
@@ -56,7 +56,7 @@ def test_worth_is_the_mean_of_what_sitemaps_brought() -> None:
 
 
 def test_policies_that_do_not_look_ahead_know_no_worth() -> None:
-    """Whatever sitemaps bring."""
+    """Whatever the gain of sitemaps."""
     sut = Sitemaps(None)
     sut.learn(40.0)
     assert sut.priced(Entry(SITEMAP)).quality == 0.0
@@ -64,7 +64,7 @@ def test_policies_that_do_not_look_ahead_know_no_worth() -> None:
 
 
 def test_waiting_sitemaps_rise_with_the_worth() -> None:
-    """From 15 to (30 + 60) / 3 = 30, once; not by less than a tenth, and those handed out not at all."""
+    """From 15 to (30 + 60) / 3 = 30, once; not by less than a tenth, and not if handed out."""
     sut = sitemaps(0.5)
     sut.handed_out(sut.priced(Entry(f"{B}/sitemap.xml")))
     assert sut.priced(Entry(SITEMAP)).quality == pytest.approx(15.0)
@@ -78,7 +78,7 @@ def test_waiting_sitemaps_rise_with_the_worth() -> None:
 
 
 def test_sitemap_given_back_waits_again() -> None:
-    """And is raised again; pages are no sitemaps."""
+    """And its quality rises again; pages are not sitemaps."""
     sut = sitemaps(0.5)
     entry = sut.priced(Entry(SITEMAP))
     sut.handed_out(entry)
@@ -101,7 +101,7 @@ def test_dropped_sitemap_waits_no_longer() -> None:
 
 
 def test_frontier_learns_the_gain_of_a_sitemaps_urls() -> None:
-    """Nothing was leased yet, so a second is worth 0: the gain is 3 + 1, its mean 2; (2·30·2 + 4) / 3."""
+    """No server was leased, so a second is worth 0: the gain is 3 + 1, its mean 2; (2·30·2 + 4) / 3."""
     frontier = Frontier(BestPrefix(), NO_WAIT)
     frontier.push([Entry(f"{A}/1", 3.0), Entry(f"{A}/2", 1.0)], found_on=A, from_sitemap=True)
     mean = (3 * 0.999 + 1) / 1.999
@@ -110,7 +110,7 @@ def test_frontier_learns_the_gain_of_a_sitemaps_urls() -> None:
 
 
 def test_sitemap_pushed_before_anything_was_learned_rises() -> None:
-    """At first it is worth nothing, and the page goes first; when servers are ranked anew it is the best there is."""
+    """At first it is worth 0, and the page goes first; after reranking, the sitemap is best."""
     frontier = Frontier(BestPrefix(), NO_WAIT)
     frontier.push_sitemap(Entry(SITEMAP))
     frontier.push([Entry(f"{A}/poor", 0.01)])
@@ -144,7 +144,7 @@ steps = st.lists(
 @settings(deadline=None)
 @given(st.sampled_from(sorted(POLICIES)), steps)
 def test_every_sitemap_is_handed_out_once(policy: str, done: list[tuple[str, object, float]]) -> None:
-    """However they are raised meanwhile, and whichever are given back."""
+    """Even if they are raised or given back meanwhile."""
     frontier = Frontier(POLICIES[policy](), NO_WAIT)
     pushed, taken = [], []
     for number, (step, what, quality) in enumerate(done):

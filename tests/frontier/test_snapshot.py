@@ -40,7 +40,7 @@ def names_of(thing: object) -> set[str]:
 
 
 def filled(thing: Any, derived: tuple[str, ...] = (), **values: Any) -> Any:
-    """``thing`` with these ``values``; each of its attributes is one of them, or ``derived``."""
+    """``thing`` with these ``values``; each of its attributes is in them or in ``derived``."""
     assert names_of(thing) == {*values, *derived}
     for name, value in values.items():
         assert getattr(thing, name) != value, f"{name}: not another value than a new one has"
@@ -49,7 +49,7 @@ def filled(thing: Any, derived: tuple[str, ...] = (), **values: Any) -> Any:
 
 
 def attributes(thing: Any, but: tuple[str, ...] = ()) -> Any:
-    """Its attributes, and those of the objects that these are."""
+    """Its attributes, recursively with those of nested objects."""
     if isinstance(thing, dict):
         return [(key, attributes(value)) for key, value in thing.items()]
     if isinstance(thing, bool | int | float | str | list | tuple | set | array | None):
@@ -119,7 +119,7 @@ BY_SERVER: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 
 @pytest.mark.parametrize("name", BY_SERVER)
 def test_what_is_learned_of_a_server_comes_back(name: str) -> None:
-    """Every attribute, through JSON; one that is added fails here until it is stored."""
+    """Every attribute, through JSON; a new attribute fails here until it is stored."""
     fill, read = BY_SERVER[name]
     thing = fill()
     assert attributes(read(json.loads(json.dumps(thing.to_state())))) == attributes(thing)
@@ -167,7 +167,7 @@ OVERALL: dict[str, tuple[Callable[[], Any], Callable[[], Any], tuple[str, ...]]]
 
 @pytest.mark.parametrize("name", OVERALL)
 def test_what_is_learned_over_all_servers_comes_back(name: str) -> None:
-    """Every attribute, through JSON; one that is added fails here until it is stored or listed as derived."""
+    """Every attribute, through JSON; a new attribute fails here until it is stored or listed as derived."""
     fill, new, derived = OVERALL[name]
     thing, again = fill(), new()
     again.restore(StateReader("x", json.loads(json.dumps(thing.to_state()))))
@@ -175,7 +175,7 @@ def test_what_is_learned_over_all_servers_comes_back(name: str) -> None:
 
 
 def test_the_prior_comes_back() -> None:
-    """With both of its populations, but for what they derive."""
+    """Both populations, without derived attributes."""
     again = Prior(0.1, 0.5)
     again.restore(StateReader("x", json.loads(json.dumps(prior().to_state()))))
     assert attributes(again, but=("connect", "response")) == attributes(prior(), but=("connect", "response"))
@@ -219,14 +219,14 @@ def new_queue() -> UrlQueue:
 
 
 def test_every_attribute_of_a_server_is_stored_or_derived() -> None:
-    """One that is added has to be one of the two; its URLs and its key are rows of their own."""
+    """A new attribute must be one of the two; its URLs and its key are stored separately."""
     assert STORED.keys() | DERIVED == {*Server.__slots__} - {"key", "urls"}
     assert not DERIVED & STORED.keys()
 
 
 @pytest.mark.parametrize("name", STORED)
 def test_an_attribute_of_a_server_comes_back(name: str) -> None:
-    """By itself, others as in a new one."""
+    """Alone; the others are as in a new server."""
     server = Server(A, new_queue(), limit=1)
     assert attributes(getattr(server, name)) != attributes(STORED[name])
     setattr(server, name, STORED[name])
@@ -236,14 +236,14 @@ def test_an_attribute_of_a_server_comes_back(name: str) -> None:
 
 
 def test_a_new_server_is_a_short_record() -> None:
-    """There are millions that have never been asked: what is as in a new one is not written."""
+    """Millions of servers have no request yet: default values are not written."""
     state = server_state(Server(A, new_queue(), limit=1))
     assert state.keys() == {"version", "ready_at", "demotion", "estimates"}
     assert state["version"] == VERSION
 
 
 def test_what_a_policy_does_not_ask_for_is_kept() -> None:
-    """A run with another policy in between forgets neither the times of all servers nor what links bring."""
+    """A run with another policy in between keeps the times of all servers and the gain of links."""
     frontier = new_frontier()
     frontier.push([Entry(f"{A}/", 1.0)], B)
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""Places and rows as bytes."""
+"""Sort keys and rows as bytes."""
 
 import pytest
 from hypothesis import given
@@ -37,20 +37,20 @@ def test_places_sort_as_urls_are_fetched(by_quality: bool, one: SortKey, other: 
 
 @given(st.booleans(), PLACES)
 def test_a_place_comes_back(by_quality: bool, sort_key: SortKey) -> None:
-    """Exactly, in 17 bytes."""
+    """Exactly, from 17 bytes."""
     code = encode_sort_key(sort_key, by_quality=by_quality)
     assert len(code) == SORT_KEY_BYTES
     assert decode_sort_key(code, by_quality=by_quality) == sort_key
 
 
 def test_minus_zero_is_zero() -> None:
-    """It is a quality like any other."""
+    """It sorts like 0."""
     zero, minus = (encode_sort_key(SortKey(q, 0, 1), by_quality=True) for q in (0.0, -0.0))
     assert zero == minus
 
 
 def test_a_priority_that_does_not_fit_raises() -> None:
-    """Rather than to sort wrongly."""
+    """Instead of sorting incorrectly."""
     with pytest.raises(ValueError, match="priority=2147483648"):
         encode_sort_key(SortKey(1.0, MAX_PRIORITY + 1, 0), by_quality=True)
 
@@ -59,7 +59,7 @@ def test_a_priority_that_does_not_fit_raises() -> None:
     st.builds(Row, st.text(), st.integers(0, 1 << 40), st.none() | st.binary(max_size=300)),
 )
 def test_a_row_comes_back(row: Row) -> None:
-    """Path, depth and payload, an empty payload not being none."""
+    """Path, depth and payload; an empty payload differs from None."""
     assert decode_row(encode_row(row)) == row
 
 

@@ -1,4 +1,4 @@
-"""States and steps of servers and sessions: the tables, the words, and what raises."""
+"""States and steps of servers and sessions: the tables, the terms, and illegal steps."""
 
 import re
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ MACHINES = {"server": (ServerState, ServerEvent, SERVER_STEPS), "session": (Sess
 
 @contextmanager
 def recorded_steps(kind: type[Server] | type[Session]) -> Iterator[set[tuple[StrEnum, StrEnum]]]:
-    """(state before, event) of all steps taken meanwhile."""
+    """(state before, event) of all steps taken in the block."""
     taken: set[tuple[StrEnum, StrEnum]] = set()
     step = kind.step
 
@@ -61,7 +61,7 @@ def made(kind: str) -> Server | Session:
 
 
 def table_steps(table: str) -> dict[tuple[str, str], str]:
-    """The cells of a table in the docstring: (row, column) -> what stands there."""
+    """The cells of a table in the docstring: (row, column) -> text."""
     border, head, _, *rows = table.splitlines()
     columns = [slice(mark.start(), mark.end()) for mark in re.finditer("=+", border)]
     events = [head[column].strip() for column in columns[1:]]
@@ -74,7 +74,7 @@ def table_steps(table: str) -> dict[tuple[str, str], str]:
 
 @pytest.mark.parametrize("kind", MACHINES)
 def test_docstring_has_the_steps_that_the_code_has(kind: str) -> None:
-    """The second and the fourth table are those of steps."""
+    """The second and the fourth table contain the steps."""
     known, events, steps = MACHINES[kind]
     assert states.__doc__ is not None
     tables = re.findall(r"^=.*\nfrom .*\n(?:.+\n)+", states.__doc__, re.MULTILINE)
@@ -101,7 +101,7 @@ def test_every_other_step_raises_and_changes_nothing(kind: str) -> None:
 
 
 def test_a_session_is_closed_and_parked_once() -> None:
-    """By the frontier, which a caller may use without a dispatcher."""
+    """By the frontier, which can be used without a dispatcher."""
     frontier = Frontier(QualityFirst(), Politeness(mode="request", factor=1, min_delay=1, parking_time=5))
     frontier.push([Entry("http://a.example/1"), Entry("http://a.example/2")])
     session = frontier.open_session(0.0)
@@ -136,7 +136,7 @@ def test_all_use_the_same_words() -> None:
 
 
 class DispatcherModel(RuleBasedStateMachine):
-    """Random operations on a dispatcher of few sessions; what it returns must fit the sessions' states."""
+    """Random operations on a dispatcher with few sessions; its results must match the sessions' states."""
 
     @initialize(delay=st.sampled_from([0.0, 0.05, 1.0]), parked=st.integers(0, 1))
     def start(self, delay: float, parked: int) -> None:
@@ -207,7 +207,7 @@ COURSES: list[tuple[float, list[object]]] = [
 
 
 def test_the_model_takes_every_step_of_a_session() -> None:
-    """Whatever else it does at random."""
+    """In addition to its random steps."""
     with recorded_steps(Session) as steps:
         for delay, course in COURSES:
             model = DispatcherModel()

@@ -1,4 +1,4 @@
-"""The queue over a store against the queue in memory."""
+"""The queue over a store compared with the queue in memory."""
 
 from bisect import bisect_right
 from collections.abc import Callable
@@ -86,7 +86,7 @@ STEPS = st.lists(
 
 
 class Pair:
-    """Both queues, taken through the same steps."""
+    """Both queues, with the same operations."""
 
     def __init__(self, *, by_quality: bool) -> None:
         self.by_quality = by_quality
@@ -127,7 +127,7 @@ class Pair:
             self.stored.acknowledge(self.leased.pop(0), SERVER)
 
     def reopen(self) -> None:
-        """As after a crash: what was handed out and not acknowledged is queued again."""
+        """As after a crash: URLs handed out and not acknowledged are queued again."""
         length = self.stored.stored
         assert length == len(self.rows.rows)
         stored = reopened(self.rows, length, self.stored.window, by_quality=self.by_quality)
@@ -161,7 +161,7 @@ def test_stored_queue_behaves_like_the_one_in_memory(by_quality: bool, steps: li
 
 
 def test_what_cannot_be_stored_waits_in_memory() -> None:
-    """It has its turn among the others, and is gone after a restart."""
+    """It keeps its position among the others, and is lost after a restart."""
     rows = DictRows()
     queue = queue_over(rows)
     for number in range(200):
@@ -188,7 +188,7 @@ def test_the_store_is_read_once_for_many_pops() -> None:
 
 
 def test_all_urls_are_read_at_once() -> None:
-    """Of a server that is given up or full: to ask the store for a few, again and again, takes quadratic time."""
+    """For a server that is given up or full: reading a few at a time takes quadratic time."""
     rows = DictRows()
     queue = queue_over(rows)
     for number in range(1000):
@@ -206,7 +206,7 @@ def test_all_urls_are_read_at_once() -> None:
 
 
 def test_a_url_that_was_handed_out_does_not_come_again() -> None:
-    """Not even when better ones have pushed the head's end before its place."""
+    """Even if better URLs have moved the head's end before its position."""
     queue = queue_over(DictRows())
     queue.push(Entry(url(0), 0.5), path_of(url(0), SERVER), 1)
     leased = queue.pop(SERVER)
@@ -225,7 +225,7 @@ def test_pop_from_empty_queue_raises() -> None:
 
 
 def test_a_store_that_lost_rows_is_an_error() -> None:
-    """Rather than a crawl that never ends."""
+    """Instead of a crawl that never ends."""
     rows = DictRows()
     queue = queue_over(rows)
     queue.push(Entry(url(1)), path_of(url(1), SERVER), 1)

@@ -1,4 +1,4 @@
-"""Which servers get the next sessions: a question that moves nothing."""
+"""Servers that get the next sessions: a query without side effects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Thing:
     st.integers(0, 70),
 )
 def test_first_values_of_a_heap_are_those_that_pop_gives(steps: list[tuple[int, str]], count: int) -> None:
-    """Stale items are passed over, ties are in order of arrival, and the heap is as it was."""
+    """Stale items are skipped, ties are in order of arrival, and the heap is unchanged."""
     heap: LazyHeap[Thing] = LazyHeap()
     inside: list[Thing] = []
     for key, step in steps:
@@ -42,7 +42,7 @@ def test_first_values_of_a_heap_are_those_that_pop_gives(steps: list[tuple[int, 
 
 @given(st.lists(st.integers(1, 1000), unique=True, max_size=40), st.integers(0, 50))
 def test_upcoming_servers_are_those_that_get_the_next_sessions(qualities: list[int], count: int) -> None:
-    """In the same order; asking changes nothing."""
+    """In the same order; the query changes nothing."""
     frontier = Frontier(QualityFirst(), POLITE)
     frontier.push(Entry(f"http://s{quality}.test/", float(quality)) for quality in qualities)
     upcoming = frontier.upcoming(count, 0.0)
@@ -62,7 +62,7 @@ def rest(frontier: Frontier, key: str, now: float) -> None:
 
 
 def test_servers_that_rest_come_after_those_that_are_ready() -> None:
-    """By the end of their rest, and only if that is near."""
+    """By the end of their rest, and only if that is soon."""
     frontier = Frontier(QualityFirst(), POLITE)
     for name, quality in (("a", 3.0), ("b", 2.0), ("c", 1.0)):
         frontier.push([Entry(f"http://{name}.test/{page}", quality) for page in (1, 2)])
@@ -75,7 +75,7 @@ def test_servers_that_rest_come_after_those_that_are_ready() -> None:
 
 
 def test_best_server_of_a_group_that_rests_stands_for_it() -> None:
-    """Servers of a busy group are set aside; when it is free, the best of them is next."""
+    """Servers of a busy group are set aside; when the group is free, its best server is next."""
     frontier = Frontier(QualityFirst(), POLITE, group_of=lambda _: "all")
     frontier.push([Entry("http://a.test/", 3.0), Entry("http://b.test/", 1.0), Entry("http://c.test/", 2.0)])
     rest(frontier, "http://a.test", 1.0)

@@ -1,4 +1,4 @@
-"""The URL queue against a sorted list."""
+"""The URL queue compared with a sorted list."""
 
 import pytest
 from hypothesis import given
@@ -28,14 +28,14 @@ def test_pop_by_quality_then_priority_then_arrival() -> None:
 
 
 def test_pop_in_order_of_arrival_heeds_priority() -> None:
-    """Without quality it is first in, first out, but for Scrapy's priorities."""
+    """Without quality: first in, first out, except for Scrapy's priorities."""
     queue = UrlQueue(by_quality=False, window=10)
     fill(queue, [entry(1, 0.5), entry(2, 9.0), entry(3, 0.1, 2), entry(4)])
     assert [e.url[-1] for e in queue.drain(SERVER)] == ["3", "1", "2", "4"]
 
 
 def test_entry_comes_back_as_it_went_in() -> None:
-    """URL, quality, priority, depth and payload survive the packing, also of URLs that do not start with the key."""
+    """URL, quality, priority, depth and payload are unchanged, also for URLs that do not start with the key."""
     payload = object()
     for url in (f"{SERVER}/x?y=1", "http://A.example:80/x", "data:text/plain,hello"):
         for by_quality in (True, False):
@@ -114,7 +114,7 @@ def test_queue_of_many_times_the_sorted_items() -> None:
 
 
 def test_raised_qualities_of_many_urls() -> None:
-    """URLs far down the queue rise to the top, are handed out once, and leave nothing behind."""
+    """URLs deep in the queue rise to the top, are handed out once, and leave nothing behind."""
     queue = UrlQueue(by_quality=True, window=5)
     count = 20 * SORTED_ITEMS
     qualities = {f"{SERVER}/{i}": (i * 7919) % 4093 / 4093 for i in range(count)}
@@ -133,7 +133,7 @@ def test_raised_qualities_of_many_urls() -> None:
 
 
 def test_a_hash_across_two_others_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The end of one and the start of the next make up a third: that URL's, which waits elsewhere or not at all."""
+    """The end of one hash and the start of the next equal a third: its URL is elsewhere or not queued."""
     marks = {"/0": b"00001111", "/1": b"11110000", "/2": b"11111111"}
     monkeypatch.setattr(url_queue, "_mark", marks.__getitem__)
     queue = UrlQueue(by_quality=True, window=5)
@@ -147,7 +147,7 @@ def test_a_hash_across_two_others_is_none(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("others", [0, 10 * SORTED_ITEMS])
 def test_the_same_url_twice(others: int) -> None:
-    """As ``dont_filter`` has it: both are handed out, and a gain is one of them's."""
+    """As with ``dont_filter``: both are handed out, and a gain applies to one of them."""
     queue = UrlQueue(by_quality=True, window=5)
     fill(queue, [*(entry(number, 9.0) for number in range(others)), entry(-1, 1.0), entry(-1, 2.0)])
     assert queue.raise_quality("/-1", 0.5) in (1.5, 2.5)

@@ -1,4 +1,4 @@
-"""Parameters that are new on each visit are told from those that lead somewhere."""
+"""Distinguishes parameters that are new on each visit from those that select a page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def links(query: str) -> list[str]:
 
 @pytest.mark.parametrize("form", ["?visit={}", "?x=1&visit={}", ";visit={}"])
 def test_ids_that_change_with_each_visit_are_learned(form: str) -> None:
-    """From the second page on that hands out other ids than it was asked for with."""
+    """From the second page on whose links have another id than its URL."""
     ids = VisitIds()
     pages = [HOME + "p" + form.format(f"{n}a3f09c2b7d") for n in range(4)]
     assert ids.observe(pages[0], links(form.format("5a3f09c2b7d"))) == []
@@ -35,7 +35,7 @@ def test_ids_that_change_with_each_visit_are_learned(form: str) -> None:
     ],
 )
 def test_parameters_that_lead_somewhere_are_cleared_for_good(shown: list[str]) -> None:
-    """Whatever comes later."""
+    """Whatever later pages show."""
     ids = VisitIds()
     ids.observe(HOME + "?forum=0a3f09c2b7d", shown)
     for n in range(3):
@@ -45,7 +45,7 @@ def test_parameters_that_lead_somewhere_are_cleared_for_good(shown: list[str]) -
 
 @pytest.mark.parametrize("shown", [[], links(""), links("?visit=8a3f09c2b7d")[:1]])
 def test_few_links_prove_nothing(shown: list[str]) -> None:
-    """One link with another value is the way to the next page."""
+    """One link with another value may be the link to the next page."""
     ids = VisitIds()
     for n in range(5):
         ids.observe(f"{HOME}?visit={n}a3f09c2b7d", shown)
@@ -53,7 +53,7 @@ def test_few_links_prove_nothing(shown: list[str]) -> None:
 
 
 def test_the_same_id_on_all_pages_proves_nothing() -> None:
-    """It is the same for every visitor."""
+    """It is equal for every visitor."""
     ids = VisitIds()
     for n in range(5):
         ids.observe(f"{HOME}?visit={n}a3f09c2b7d", links("?visit=8a3f09c2b7d"))
@@ -61,7 +61,7 @@ def test_the_same_id_on_all_pages_proves_nothing() -> None:
 
 
 def test_only_what_looks_like_an_id_is_looked_at() -> None:
-    """Eight characters with a digit at least."""
+    """At least eight characters with a digit."""
     assert [may_have_id(HOME + each) for each in ("", "?page=2", "?visit=0a3f09c2", ";s=0a3f09c2")] == [
         *(False, False, True, True)
     ]

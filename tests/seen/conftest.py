@@ -1,4 +1,4 @@
-"""What the tests of the seen-set share."""
+"""Shared by the tests of the seen-set."""
 
 from hashlib import blake2b
 
@@ -15,12 +15,12 @@ BATCHES = st.lists(st.lists(KEYS, max_size=20), max_size=30)
 
 
 def hashed(number: int) -> int:
-    """A key as URLs have it."""
+    """A key distributed like those of URLs."""
     return int.from_bytes(blake2b(number.to_bytes(8, "big"), digest_size=8).digest(), "big")
 
 
 def model_answers(batches: list[list[int]]) -> list[list[bool]]:
-    """What an exact seen-set says, by a Python set."""
+    """The answers of an exact seen-set, computed with a Python set."""
     seen: set[int] = set()
     answers = []
     for batch in batches:

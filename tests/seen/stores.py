@@ -10,7 +10,7 @@ from crawlproject.storage import DiskSeenStore, DiskStore, StoreLabel
 
 
 class ListStore:
-    """An exact store as naive as can be, which remembers what it was asked and can be made to fail."""
+    """The simplest exact store; records its calls and can be made to fail."""
 
     def __init__(self, keys: Sequence[int] = ()) -> None:
         self.keys = list(keys)
@@ -48,7 +48,7 @@ class ListStore:
 
 
 class CommittedStore(DiskSeenStore):
-    """What is added is on disk at once."""
+    """A store that commits added keys to disk at once."""
 
     def __init__(self, store: DiskStore) -> None:
         super().__init__(store)

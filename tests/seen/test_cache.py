@@ -31,7 +31,7 @@ def answers(cache: UrlCache, requests: list[int]) -> str:
 @PROPERTY
 @given(requests=REQUESTS, size=st.integers(1, 9))
 def test_hit_means_added_before(name: str, requests: list[int], size: int) -> None:
-    """A hit is a key that is held, and held is only what was added; never more than fit; hits are counted."""
+    """A hit is a cached key, and only added keys are cached; the size is bounded; hits are counted."""
     cache = CACHES[name](size)
     added: set[int] = set()
     hits = 0
@@ -50,7 +50,7 @@ def test_hit_means_added_before(name: str, requests: list[int], size: int) -> No
 @PROPERTY
 @given(requests=REQUESTS, size=st.integers(1, 9))
 def test_evicting_caches_are_full_and_hold_the_last(name: str, requests: list[int], size: int) -> None:
-    """A key is held when it has been added; nothing is evicted before there is need."""
+    """An added key is cached; nothing is evicted before the cache is full."""
     cache = CACHES[name](size)
     for number, key in enumerate(requests, 1):
         cache.add(key)
@@ -60,7 +60,7 @@ def test_evicting_caches_are_full_and_hold_the_last(name: str, requests: list[in
 
 @pytest.mark.parametrize("name", CACHES)
 def test_clear_forgets_all(name: str) -> None:
-    """After it, the cache is as good as new, but for the count of its hits."""
+    """Afterwards the cache is like new, except for its count of hits."""
     cache = CACHES[name](3)
     requests = [A, B, C, A, D, E, B, A]
     first = answers(cache, requests)
@@ -75,7 +75,7 @@ def test_clear_forgets_all(name: str) -> None:
 
 @pytest.mark.parametrize("name", CACHES)
 def test_size_must_be_positive(name: str) -> None:
-    """A cache of nothing is no cache."""
+    """A cache of size 0 is refused."""
     with pytest.raises(ValueError, match="size of at least 1, not 0"):
         CACHES[name](0)
 
@@ -83,7 +83,7 @@ def test_size_must_be_positive(name: str) -> None:
 @PROPERTY
 @given(requests=REQUESTS, size=st.integers(1, 9))
 def test_lru_behaves_like_a_list(requests: list[int], size: int) -> None:
-    """Evicts what was asked for longest ago."""
+    """It evicts the least recently used key."""
     cache = LruCache(size)
     recent: list[int] = []
     for key in requests:
@@ -92,7 +92,7 @@ def test_lru_behaves_like_a_list(requests: list[int], size: int) -> None:
 
 
 def test_lru_by_hand() -> None:
-    """A is asked for again, so C pushes B out, B pushes A out, and A comes anew."""
+    """A is used again, so C evicts B, B evicts A, and A is a miss."""
     assert answers(LruCache(2), [A, B, A, C, B, A]) == "--+---"
 
 
@@ -126,7 +126,7 @@ def test_clock_by_hand() -> None:
 
 
 def test_clock_with_all_marked_evicts_the_first() -> None:
-    """The hand goes round once and comes back to where it started."""
+    """The hand moves around once, back to its start."""
     cache = ClockCache(2)
     assert answers(cache, [A, B, A, B, C]) == "--++-"
     assert [key in cache for key in (A, B, C)] == [False, True, True]
@@ -148,7 +148,7 @@ def test_random_evicts_any_place() -> None:
 
 
 def test_random_repeats_with_its_seed() -> None:
-    """Runs can be repeated, and other seeds give other runs."""
+    """Runs are reproducible, and other seeds give other runs."""
     requests = [n * n % 31 for n in range(500)]
     runs = [answers(RandomCache(8, seed), requests) for seed in (1, 1, 2)]
     assert runs[0] == runs[1] != runs[2]

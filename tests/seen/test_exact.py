@@ -1,4 +1,4 @@
-"""The seen-set in memory: its tables and its bytes (its answers: test_stores.py)."""
+"""The seen-set in memory: its tables and its memory (for its answers see test_stores.py)."""
 
 import tracemalloc
 
@@ -40,7 +40,7 @@ def test_tables_are_sound(batches: list[list[int]]) -> None:
 @PROPERTY
 @given(st.lists(st.integers(0, 200), max_size=200), st.sampled_from([0, 2**64 - TABLES * 201]))
 def test_keys_that_all_want_one_place(numbers: list[int], start: int) -> None:
-    """Keys of one table with equal high bits: slow, but right, at its start as round its end."""
+    """Keys of one table with equal high bits: slow but correct, also at the wrap-around."""
     seen = MemorySeenSet()
     keys = [start + TABLES * number for number in numbers]
     assert [seen.add_new([key])[0] for key in keys] == [key not in keys[:place] for place, key in enumerate(keys)]
@@ -49,7 +49,7 @@ def test_keys_that_all_want_one_place(numbers: list[int], start: int) -> None:
 
 @pytest.mark.parametrize("key", [-1, 2**64])
 def test_only_64_bits(key: int) -> None:
-    """Any other key is refused, and the set stays as it is."""
+    """Any other key is refused, and the set is unchanged."""
     seen = MemorySeenSet()
     with pytest.raises((OverflowError, IndexError)):
         seen.add_new([key])
@@ -58,7 +58,7 @@ def test_only_64_bits(key: int) -> None:
 
 
 def test_bytes_per_key_at_every_size() -> None:
-    """At most 8 bytes / (4/5 / (4/3)) = 13.34 per key, and what an empty set has."""
+    """At most 8 bytes / (4/5 / (4/3)) = 13.34 per key, plus the size of an empty set."""
     seen = MemorySeenSet()
     for number in range(150_000):
         seen.add_new((hashed(number),))
@@ -68,7 +68,7 @@ def test_bytes_per_key_at_every_size() -> None:
 
 
 def test_bytes_per_key_while_it_grows() -> None:
-    """At no moment more than 14 bytes per key are allocated, the old and new table of one that grows included."""
+    """Never more than 14 bytes per key allocated, including old and new table during growth."""
     keys = [hashed(number) for number in range(150_000)]
     seen = MemorySeenSet()
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""Keys of URLs: what they tell apart and how they sort."""
+"""Keys of URLs: uniqueness and order."""
 
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ URLS = st.builds(
 @PROPERTY
 @given(URLS, URLS)
 def test_equal_keys_mean_equal_urls(one: str, other: str) -> None:
-    """But for the order of query parameters."""
+    """Except for the order of query parameters."""
     in_order = [url.replace("?b=2&a=1", "?a=1&b=2") for url in (one, other)]
     assert (url_key(one) == url_key(other)) == (in_order[0] == in_order[1])
     assert (url_fingerprint(one) == url_fingerprint(other)) == (in_order[0] == in_order[1])
@@ -29,7 +29,7 @@ def test_equal_keys_mean_equal_urls(one: str, other: str) -> None:
 @PROPERTY
 @given(st.lists(URLS))
 def test_urls_of_a_server_lie_together(urls: list[str]) -> None:
-    """In order of keys, ints or bytes, no server comes twice."""
+    """Sorted by key, as ints or bytes, each server is one block."""
     keys = sorted({url_key(url) for url in urls})
     assert sorted(map(key_bytes, keys)) == list(map(key_bytes, keys))
     servers = [key >> 64 for key in keys]
@@ -38,14 +38,14 @@ def test_urls_of_a_server_lie_together(urls: list[str]) -> None:
 
 
 def test_low_part_is_the_fingerprint_of_the_whole_url() -> None:
-    """So "/" of two servers differ, even if the servers' parts did not."""
+    """So "/" of two servers differs, even if the servers' parts are equal."""
     one, other = "http://a.org/", "http://b.org/"
     assert url_key(one) & (2**64 - 1) == url_fingerprint(one) != url_fingerprint(other)
     assert url_key(one) - url_fingerprint(one) == server_part("http://a.org/anything")
 
 
 def test_servers_that_collide_share_no_page(monkeypatch) -> None:
-    """All servers with one prefix: still each URL has its own key."""
+    """All servers with one prefix: each URL still has its own key."""
     monkeypatch.setattr(fingerprint, "_server_hash", lambda server: 7)
     urls = [f"http://host{number}.org/" for number in range(1_000)]
     assert len(set(map(url_key, urls))) == 1_000
@@ -53,12 +53,12 @@ def test_servers_that_collide_share_no_page(monkeypatch) -> None:
 
 
 def test_key_is_twelve_bytes() -> None:
-    """Also of a URL that has no server."""
+    """Also for a URL without a server."""
     for url in ("http://a.org/", "data:,x", "nothing", "\ud800://\ud800/\ud800"):
         assert len(key_bytes(url_key(url))) == 12
 
 
 def test_values_do_not_change() -> None:
-    """Keys stand in files; others than these would make them worthless (a new version of the files)."""
+    """Keys are stored in files; other values would need a new version of the files."""
     assert url_fingerprint("http://example.org/") == 0x40996F077A4E5125
     assert url_key("http://example.org/x?b=2&a=1") == 0xCAD20C00_DA8275998515990A

@@ -1,4 +1,4 @@
-"""The seen-set put together: exact whatever stands before its store."""
+"""The combined seen-set: exact with any parts before its store."""
 
 from itertools import chain
 
@@ -23,7 +23,7 @@ from .stores import ListStore
 
 
 def caches() -> st.SearchStrategy[UrlCache | None]:
-    """Of all policies, much too small, or none."""
+    """All policies with very small sizes, or none."""
     sizes = st.integers(1, 6)
     evicting = [st.builds(cache, sizes) for cache in (LruCache, ClockCache, RandomCache)]
     static = st.builds(StaticCache, st.lists(st.integers(0, 30), min_size=1))
@@ -31,7 +31,7 @@ def caches() -> st.SearchStrategy[UrlCache | None]:
 
 
 def blooms() -> st.SearchStrategy[UrlBloom | None]:
-    """Much too small and nearly always wrong, good, or none."""
+    """Very small and mostly wrong, good, or none."""
     return st.one_of(st.none(), st.builds(UrlBloom, st.integers(1, 4), st.sampled_from([0.01, 0.9, 0.999])))
 
 
@@ -40,7 +40,7 @@ def blooms() -> st.SearchStrategy[UrlBloom | None]:
 def test_exact_whatever_stands_before_the_store(
     batches: list[list[int]], cache: UrlCache | None, bloom: UrlBloom | None
 ) -> None:
-    """Never new twice, never seen at its first; every test is counted in one place."""
+    """Never new twice, never seen at first; every test is counted once."""
     store = ListStore()
     seen = SeenSet(store, cache=cache, bloom=bloom)
     assert [seen.add_new(batch) for batch in batches] == model_answers(batches)
@@ -54,7 +54,7 @@ def test_exact_whatever_stands_before_the_store(
 
 
 def test_bloom_that_is_nearly_always_wrong_loses_nothing() -> None:
-    """2,000 keys into a filter made for 1 with an error of 0.999: most look-ups are in vain, none is wrong."""
+    """2,000 keys into a filter for 1 key with error rate 0.999: most look-ups are useless, none is wrong."""
     store = MemorySeenSet()
     seen = SeenSet(store, bloom=UrlBloom(1, 0.999))
     keys = [hashed(number) for number in range(2_000)]
@@ -64,7 +64,7 @@ def test_bloom_that_is_nearly_always_wrong_loses_nothing() -> None:
 
 
 def test_each_part_answers_for_the_next() -> None:
-    """New: by the bloom. Seen lately: by the cache. Seen long ago: by the store."""
+    """New keys: the Bloom filter. Recently seen: the cache. Seen long ago: the store."""
     store = ListStore()
     seen = SeenSet(store, cache=LruCache(2), bloom=UrlBloom(100, 0.001))
     assert seen.add_new([1, 2, 2, 3]) == [True, True, False, True]
@@ -75,7 +75,7 @@ def test_each_part_answers_for_the_next() -> None:
 
 
 def test_asking_adds_nothing() -> None:
-    """``in`` is about what was added, also where a bloom would be wrong."""
+    """``in`` reports added keys, even if a Bloom filter would be wrong."""
     seen = SeenSet(ListStore(), cache=LruCache(2), bloom=UrlBloom(1, 0.999))
     assert 5 not in seen
     assert seen.add_new([5]) == [True]
@@ -83,14 +83,14 @@ def test_asking_adds_nothing() -> None:
 
 
 def test_store_of_an_earlier_run() -> None:
-    """What it has is not new, though cache and bloom start empty."""
+    """Its keys are not new, although cache and Bloom filter start empty."""
     for cache in (None, LruCache(9)):
         seen = SeenSet(ListStore([1, 2]), cache=cache, bloom=UrlBloom(9, 0.001))
         assert seen.add_new([2, 3, 1]) == [False, True, False]
 
 
 def test_failing_store_makes_no_key_seen() -> None:
-    """Keys that could not be stored are new when they come again."""
+    """Keys that could not be stored are new the next time."""
     store = ListStore()
     seen = SeenSet(store, cache=ClockCache(100), bloom=UrlBloom(100, 0.01))
     seen.add_new([1])
@@ -104,7 +104,7 @@ def test_failing_store_makes_no_key_seen() -> None:
 @PROPERTY
 @given(batches=BATCHES)
 def test_bloom_alone_is_never_new_twice(batches: list[list[int]]) -> None:
-    """It loses URLs, but fetches none twice; one as good as here loses none."""
+    """It loses URLs but fetches none twice; a good one, as here, loses none."""
     for bloom, is_exact in ((UrlBloom(2, 0.9), False), (UrlBloom(1_000, 1e-9), True)):
         seen = BloomSeenSet(bloom)
         answers = [seen.add_new(batch) for batch in batches]
@@ -115,7 +115,7 @@ def test_bloom_alone_is_never_new_twice(batches: list[list[int]]) -> None:
 
 
 def test_bloom_alone_knows_how_many_it_loses() -> None:
-    """20,000 URLs, each met three times, into a filter that loses one in 30: the estimate is within 15%."""
+    """20,000 URLs, each found three times, into a filter that loses one in 30: the estimate is within 15%."""
     seen = BloomSeenSet(UrlBloom(5_000, 0.3))
     new = 0
     for start in range(0, 20_000, 50):
@@ -137,7 +137,7 @@ def test_keys_of_an_earlier_run_are_not_counted_as_tests() -> None:
 
 
 def test_bloom_alone_knows_again_what_it_lost() -> None:
-    """Filled in the order of the earlier run it is as full, and as wrong, as it was."""
+    """Filled in the order of the earlier run it has the same size and error rate."""
     first = BloomSeenSet(UrlBloom(100, 0.5))
     keys = [hashed(number) for number in range(1_000)]
     found = [key for key in keys if first.add_new([key])[0]]

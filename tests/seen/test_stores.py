@@ -1,4 +1,4 @@
-"""One contract for every exact store. A new store is added to ``stores.STORES``."""
+"""One contract for all exact stores. Add a new store to ``stores.STORES``."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -41,7 +41,7 @@ def test_batches_are_answered_as_by_a_set_from_disk(name: str, batches: list[lis
 
 
 def answers_as_a_set(store: ExactStore, batches: list[list[int]]) -> None:
-    """Assert that ``store``, empty, does."""
+    """Assert that the empty ``store`` answers like a set."""
     assert [store.add_new(batch) for batch in batches] == model_answers(batches)
     keys = list(chain.from_iterable(batches))
     assert store.contains(keys) == [True] * len(keys)
@@ -58,7 +58,7 @@ def test_empty_store_contains_nothing(store: ExactStore) -> None:
 
 
 def test_known_new_keys_are_there_when_added(store: ExactStore) -> None:
-    """``add`` does not answer, but later answers heed it."""
+    """``add`` returns no answers, but later answers include its keys."""
     store.add([0, 5])
     assert store.contains([5, 6, 0]) == [True, False, True]
     assert store.add_new([0, 6, 5]) == [False, True, False]
@@ -72,7 +72,7 @@ def test_asking_adds_nothing(store: ExactStore) -> None:
 
 
 def test_many_keys(store: ExactStore) -> None:
-    """As many as make it grow."""
+    """Enough keys to make it grow."""
     keys = [hashed(number) for number in range(2_000)]
     for start in range(0, len(keys), 60):
         assert all(store.add_new(keys[start : start + 60]))

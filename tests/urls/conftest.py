@@ -1,4 +1,4 @@
-"""What the URL tests share: where the published test vectors are, and texts that look like URLs."""
+"""Shared by the URL tests: the folder of published test vectors, and URL-like texts."""
 
 from pathlib import Path
 

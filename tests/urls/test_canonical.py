@@ -1,4 +1,4 @@
-"""The canonical form of a URL, case by case and by its laws."""
+"""The canonical form of a URL: cases and invariants."""
 
 import time
 
@@ -133,7 +133,7 @@ def test_malformed_and_other_schemes_are_none(url):
 
 @pytest.mark.parametrize("base", ["", "not a URL", "data:,x", "mailto:a@h", "http://.", "http://h:x/"])
 def test_base_that_is_no_page_leaves_absolute_links(base):
-    """A useless base costs the relative links and no others."""
+    """An unusable base only loses the relative links."""
     assert CANONICALIZER.batch(["http://h/a", "b", "/c", "?d", "#e", ""], base) == ["http://h/a", *[None] * 5]
 
 
@@ -146,7 +146,7 @@ def test_links_of_a_page_with_session_id():
 
 
 def test_nothing_is_dropped_where_nothing_is_listed():
-    """With an empty list of parameters session ids and tracking stay."""
+    """With an empty list of parameters, session ids and tracking parameters stay."""
     url = "http://h/a;jsessionid=1?utm_source=x"
     assert Canonicalizer(drop_params=()).canonical(url) == url
 
@@ -163,7 +163,7 @@ def test_nothing_is_dropped_where_nothing_is_listed():
     ],
 )
 def test_query_takes_the_encoding_of_its_page(encoding, expected):
-    """Only the query is escaped in the page's encoding; what that lacks becomes a character reference, as in forms."""
+    """Only the query is escaped in the page's encoding; missing characters become references, as in forms."""
     assert CANONICALIZER.canonical("/я?q=я", "http://h/", encoding) == expected
     assert CANONICALIZER.batch(["/я?q=я"], "http://h/", encoding) == [expected]
 
@@ -180,7 +180,7 @@ def test_monsters_are_survived(text):
 
 
 def test_origin_of_keeps_what_a_prefix_says():
-    """The scheme and a port that is not the scheme's own belong to the origin."""
+    """The origin includes the scheme and a port other than the default."""
     assert [origin_of(prefix) for prefix in ("https://H:80", "http://u@h", "http://h:x", "http://")] == [
         *("https://h:80", "http://h", None, None)
     ]
@@ -209,7 +209,7 @@ def test_batch_is_canonical_of_each(href, base):
 @PROPERTY
 @given(url_like())
 def test_scrapy_leaves_canonical_urls_alone(text):
-    """A Request for a canonical URL has that very URL, so that a page is known by one spelling everywhere."""
+    """A Request keeps a canonical URL unchanged, so a page has the same URL everywhere."""
     url = CANONICALIZER.canonical(text)
     assert url is None or Request(url).url == url
 
@@ -280,7 +280,7 @@ def test_alone_and_on_a_page_a_reference_is_the_same(href, base):
 
 
 def test_dots_cost_nothing():
-    """100,000 dots in a host took 157 s; what is too long is not looked at, and what is not costs next to nothing."""
+    """100,000 dots in a host took 157 s; too long references are rejected, others cost little."""
     started = time.thread_time()
     for href in (
         "http://a" + "." * 100_000 + "b/",

@@ -1,4 +1,4 @@
-"""The parameters that name a visit and not a page."""
+"""Parameters that identify a visit and not a page."""
 
 import pytest
 from hypothesis import given
@@ -56,19 +56,19 @@ KEPT = [
 
 @pytest.mark.parametrize(("rest", "expected"), DROPPED.items())
 def test_visit_parameters_are_dropped(rest, expected):
-    """A listed parameter goes, the others keep their order."""
+    """A listed parameter is dropped, the others keep their order."""
     assert RULES.strip(rest) == expected
     assert RULES.may_strip(rest)
 
 
 @pytest.mark.parametrize("rest", KEPT)
 def test_page_parameters_are_kept(rest):
-    """A parameter that may name a page stays as it is."""
+    """A parameter that may select a page is kept unchanged."""
     assert RULES.strip(rest) == rest
 
 
 def test_own_list_replaces_the_default():
-    """Each form of entry does what it says, and nothing else is dropped."""
+    """Each form of entry works as documented, and nothing else is dropped."""
     rules = DropRules.compile(["ref", "x_*", "v=<id>", ";tok", ";w*", ";k=<id>"])
     assert rules.strip(f"/a;tok=1;w1=2;k=3;k={SESSION}?ref=4&x_y=5&v=6&v={SESSION}&utm_id=7") == "/a;k=3?v=6&utm_id=7"
 
@@ -81,7 +81,7 @@ def test_empty_list_drops_nothing():
 
 @pytest.mark.parametrize("entry", ["", "*", "a b", "a&b", ";", "a=1", "a**"])
 def test_unreadable_entry_is_named(entry):
-    """An entry that says nothing is an error that shows it."""
+    """An invalid entry raises an error that shows it."""
     with pytest.raises(ValueError, match=r": must be name, prefix\*, name=<id> or ;name"):
         DropRules.compile([entry])
 
@@ -89,7 +89,7 @@ def test_unreadable_entry_is_named(entry):
 @PROPERTY
 @given(st.lists(st.sampled_from([*"/?&;=aA1", "sid=", SESSION, ";jsessionid", "utm_id", "s", "=x"])).map("".join))
 def test_stripping_again_changes_nothing(rest):
-    """What is stripped has nothing left to strip, and the quick test never misses."""
+    """A stripped URL has nothing left to strip, and the quick test has no false negatives."""
     stripped = RULES.strip(rest)
     assert RULES.strip(stripped) == stripped
     assert stripped == rest or RULES.may_strip(rest)

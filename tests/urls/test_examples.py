@@ -8,7 +8,7 @@ import crawlproject.urls
 
 
 def test_examples_in_docstrings():
-    """Every example of the package gives what it shows."""
+    """Every example of the package gives the result shown."""
     names = [module.name for module in pkgutil.iter_modules(crawlproject.urls.__path__, "crawlproject.urls.")]
     results = [doctest.testmod(importlib.import_module(name)) for name in names]
     assert sum(result.attempted for result in results) >= 5

@@ -1,4 +1,4 @@
-"""What is read from a page."""
+"""Data extracted from a page."""
 
 import dataclasses
 import random
@@ -82,26 +82,26 @@ CANONICALS = {
 
 @pytest.mark.parametrize(("html", "hrefs"), HREFS.items())
 def test_links_are_found_as_written(html, hrefs):
-    """Links come in document order, without white space around them, each once."""
+    """Links are in document order, without surrounding white space, each once."""
     assert extract(html, URL).hrefs == hrefs
 
 
 @pytest.mark.parametrize(("html", "base"), BASES.items())
 def test_base_url_is_that_of_the_document(html, base):
-    """The first base element counts, where it is a page's URL."""
+    """The first base element counts, if it is http(s)."""
     assert extract(html, URL).base == base
 
 
 @pytest.mark.parametrize(("html", "expected"), ROBOTS.items())
 def test_robots_are_obeyed(html, expected):
-    """What any meta element forbids to robots, or to this one by name, is forbidden."""
+    """A directive in any meta element for robots, or for this one by name, applies."""
     page = extract(html, URL, robot_names=["TestBot"])
     assert (page.nofollow, page.noindex) == expected
 
 
 @pytest.mark.parametrize(("html", "title"), TITLES.items())
 def test_title_is_one_line(html, title):
-    """The title is that of the page, not of a drawing in it, with its white space collapsed."""
+    """The title of the page, not of an SVG in it, with white space collapsed."""
     assert extract(html, URL).title == title
 
 
@@ -112,7 +112,7 @@ def test_canonical_link_is_absolute(html, canonical):
 
 
 def test_links_of_a_nofollow_page_are_left_to_the_caller():
-    """The page's own nofollow is a flag; that of a link leaves it out and is counted."""
+    """The page's nofollow is a flag; a link with nofollow is omitted and counted."""
     page = extract("<meta name=robots content=nofollow><a href=a><a href=b rel=nofollow>", URL)
     assert (page.hrefs, page.nofollow, page.nofollow_count) == (["a"], True, 1)
 
@@ -139,7 +139,7 @@ def test_parts_of_a_large_page_are_read_as_one():
 
 
 def test_too_many_links_are_counted():
-    """Links beyond the limit are not looked at, only counted."""
+    """Links beyond the limit are only counted."""
     page = extract("".join(f"<a href={n}>" for n in range(100_000)), URL, max_links=10)
     assert (page.hrefs, page.truncated) == ([str(n) for n in range(10)], 99_990)
 
@@ -160,7 +160,7 @@ def test_repeated_links_do_not_use_the_limit_up():
     ],
 )
 def test_bytes_are_decoded_as_they_say(body, hrefs):
-    """A byte order mark or meta element tells the encoding, else it is UTF-8."""
+    """A byte order mark or meta element declares the encoding, else it is UTF-8."""
     assert extract(body, URL).hrefs == hrefs
 
 
@@ -177,7 +177,7 @@ GARBAGE = {
 
 @pytest.mark.parametrize("body", GARBAGE.values(), ids=GARBAGE)
 def test_garbage_is_survived_in_time(body):
-    """No body keeps the parser for more than a few seconds, though nested divs would for half a minute."""
+    """No body takes the parser more than a few seconds, although nested divs would take half a minute."""
     start = time.process_time()
     page = extract(body, URL)
     assert time.process_time() - start < 5
@@ -193,7 +193,7 @@ def test_garbage_is_survived_in_time(body):
     )
 )
 def test_any_soup_can_be_read(pieces):
-    """Whatever the markup, a page comes out, the same from text and from its bytes."""
+    """Any markup gives a page, the same from text and from its bytes."""
     text = "".join(pieces)
     page = extract(text, URL)
     assert dataclasses.asdict(extract(text.encode(), URL)) == dataclasses.asdict(page)
@@ -201,7 +201,7 @@ def test_any_soup_can_be_read(pieces):
 
 
 def test_pictures_are_named_by_their_files() -> None:
-    """With the text only: last part of the path and query; no bytes in the page, no end of names."""
+    """Only with text: last part of the path and query; no inline images, bounded number and length."""
     body = '<img src="/a/1.jpg"><img src=" x.php?id=2&u=a/b "><img src="data:image/png;base64,AA"><img src=""><img>'
     assert extract(body, "http://a.example/", with_text=True).pictures == "1.jpg x.php?id=2&u=a/b "
     assert extract(body, "http://a.example/").pictures == ""

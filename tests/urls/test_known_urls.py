@@ -1,4 +1,4 @@
-"""What is remembered of URLs, and what is not."""
+"""The cache of results per URL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from crawlproject.urls.known_urls import KNOWN_URLS, MAX_LENGTH, remembering
 
 
 def test_short_urls_are_asked_about_once_and_long_ones_each_time() -> None:
-    """So that strangers' long URLs take no memory."""
+    """So that long URLs of strangers take no memory."""
     asked: list[str] = []
 
     def length(url: str) -> int:
@@ -25,7 +25,7 @@ def test_short_urls_are_asked_about_once_and_long_ones_each_time() -> None:
 
 
 def test_their_number_is_bounded() -> None:
-    """The one asked about the longest ago is forgotten."""
+    """The least recently used one is evicted."""
     asked: list[str] = []
     known = remembering(asked.append)
     for number in range(KNOWN_URLS + 1):

@@ -1,4 +1,4 @@
-"""Differential test: the same links as Scrapy's LinkExtractor, but for the differences listed here."""
+"""Differential test: the same links as Scrapy's LinkExtractor, except for the differences listed here."""
 
 import sysconfig
 from itertools import chain, islice
@@ -77,7 +77,7 @@ def found_by_scrapy(response):
 
 
 def joined_otherwise(response):
-    """The links of a page that urllib joins otherwise than the URL standard: both readings."""
+    """Links of a page that urllib and the URL standard resolve differently: both results."""
     page = extract(response.text, response.url, max_links=1_000_000)
     both = (
         (CANONICALIZER.canonical(href, page.base), CANONICALIZER.canonical(urljoin(page.base, href)))
@@ -87,7 +87,7 @@ def joined_otherwise(response):
 
 
 def html_files():
-    """Up to MAX_FILES pages of the documentation on this machine, spread over it."""
+    """Up to MAX_FILES pages of the documentation on this machine, evenly distributed."""
     roots = [Path("/usr/share/doc"), Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("purelib"))]
     found = chain.from_iterable(root.rglob("*.html") for root in roots)
     files = sorted({path.resolve() for path in found if path.is_file()})
@@ -96,14 +96,14 @@ def html_files():
 
 @pytest.mark.parametrize("html", SAME)
 def test_nasty_page_has_the_same_links(html):
-    """Both find the same links in pages made to be hard."""
+    """Both find the same links in difficult pages."""
     response = page_of(f"<meta charset=utf-8>{html}")
     assert found_here(response) == found_by_scrapy(response)
 
 
 @pytest.mark.parametrize(("html", "found"), DIFFERENT.items())
 def test_known_difference(html, found):
-    """Where both differ, this is what each finds."""
+    """The results of both if they differ."""
     response = page_of(f"<meta charset=utf-8>{html}")
     here, scrapys = ({urljoin("http://www.example.org/", url) for url in urls} for urls in found)
     assert (found_here(response), found_by_scrapy(response)) == (here, scrapys)
@@ -136,7 +136,7 @@ def test_default_link_extractor_also_filters_by_extension():
 
 
 def test_link_extractor_raises_where_extract_reads_on():
-    """A malformed base element stops LinkExtractor; here the page's own URL is the base."""
+    """A malformed base element stops LinkExtractor; here the page's URL is the base."""
     response = page_of("<base href='http://[bad'><a href=x>")
     with pytest.raises(ValueError, match="Invalid IPv6 URL"):
         found_by_scrapy(response)
@@ -145,7 +145,7 @@ def test_link_extractor_raises_where_extract_reads_on():
 
 @pytest.mark.long
 def test_documentation_on_this_machine_has_the_same_links():
-    """Both find the same links in real pages, but for those that urllib joins otherwise."""
+    """Both find the same links in real pages, except those that urllib resolves differently."""
     files = html_files()
     if not files:
         pytest.skip("no HTML documentation on this machine")

@@ -1,4 +1,4 @@
-"""Which links are refused, and under which label."""
+"""Refused links and their labels."""
 
 import dataclasses
 
@@ -52,13 +52,13 @@ OFFSITE = {
 
 @pytest.mark.parametrize(("url", "reason"), REASONS.items())
 def test_reason_by_default(url, reason):
-    """Without rules of one's own, only what holds no text is refused."""
+    """Without custom rules, only non-text files are refused."""
     assert LinkFilter().reason(url) == reason
 
 
 @pytest.mark.parametrize(("url", "reason"), OFFSITE.items())
 def test_allowed_domains_keep_the_crawl_inside(url, reason):
-    """Where domains are allowed, all others are offsite."""
+    """With allowed domains, all others are offsite."""
     assert LinkFilter(allowed=ALLOWED).reason(url) == reason
 
 
@@ -79,13 +79,13 @@ def test_limits_can_be_changed():
 
 @pytest.mark.parametrize("domain", ["", "http://h.org/", "h.org/a", "a b", "h.org:x", "u@h.org", "[::1"])
 def test_unreadable_domain_is_named(domain):
-    """What is not a domain is an error that shows it."""
+    """An invalid domain raises an error that shows it."""
     with pytest.raises(ValueError, match="not a domain"):
         LinkFilter(allowed=frozenset({domain}))
 
 
 def test_filters_are_values():
-    """Equal rules are equal filters, and cannot be changed."""
+    """Equal rules give equal filters, and filters are immutable."""
     assert LinkFilter(denied=frozenset({"h.org"})) == LinkFilter(denied=frozenset({"h.org"}))
     with pytest.raises(dataclasses.FrozenInstanceError):
         LinkFilter().max_length = 1

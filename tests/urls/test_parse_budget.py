@@ -1,4 +1,4 @@
-"""How much of a document is parsed."""
+"""The part of a document that is parsed."""
 
 import pytest
 from hypothesis import given
@@ -40,20 +40,20 @@ def affordable_length(text: str) -> int:
 
 @pytest.mark.parametrize("text", CHEAP.values(), ids=CHEAP)
 def test_cheap_documents_are_parsed_whole(text):
-    """Length alone, and many elements side by side, are no reason to cut."""
+    """Length alone, or many adjacent elements, cause no cut."""
     assert affordable_length(text) == len(text)
 
 
 @pytest.mark.parametrize("text", DEAR.values(), ids=DEAR)
 def test_dear_documents_are_cut(text):
-    """What would take quadratic time is cut, and what is left would not be."""
+    """Quadratic documents are cut, and the rest is not quadratic."""
     length = affordable_length(text)
     assert length < len(text)
     assert affordable_length(text[:length]) == length
 
 
 def test_tree_is_bounded_whatever_makes_it():
-    """What is opened again and again, attributes, long texts: 15 kB of the first took 180 MB, 75 kB 4.5 GB."""
+    """Reopened elements, attributes, long texts: 15 kB of the first took 180 MB, 75 kB 4.5 GB."""
     reopened = "".join(f"<i id={n}><p>" for n in range(5_000))
     attributes = ("<p " + " ".join(f"a{n}" for n in range(900)) + ">") * 2_000
     for text in (reopened, attributes, "<p>x" * 1_000_000, "a" * 40_000_000, "<" * 2_000_000, "\0" * 2_000_000):
@@ -79,7 +79,7 @@ def test_a_page_of_many_nodes_is_parsed_in_parts():
 
 
 def test_names_are_bounded():
-    """333,000 different names of attributes took the parser 71 s, within all other bounds."""
+    """333,000 distinct attribute names took the parser 71 s, within all other bounds."""
     attributes = "".join(f"<p a{n}>" for n in range(100_000))
     quoted = "".join(f"<p a{n}=''b{n}=''>" for n in range(50_000))
     elements = "".join(f"<x{n}></x{n}>" for n in range(60_000))
@@ -106,7 +106,7 @@ def test_small_page_makes_a_small_tree():
 
 
 def test_cut_is_before_the_dear_tag():
-    """What comes before a tag with too many attributes is kept."""
+    """The text before a tag with too many attributes is kept."""
     good = "<p><a href=b>c</a></p>"
     assert affordable_length(f"{good}<x {'a ' * 4 * MAX_ATTRIBUTES}>{good}") == len(good)
 

@@ -1,4 +1,4 @@
-"""What URLs of a family have in common."""
+"""The common pattern of a family of URLs."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ PATTERNS = {
 
 @pytest.mark.parametrize("path", PATTERNS)
 def test_pattern(path: str) -> None:
-    """Numbers, dates and values are taken out."""
+    """Numbers, dates and values are replaced."""
     assert pattern_of(f"http://h.example{path}") == PATTERNS[path]
 
 
 def test_dates_alone() -> None:
-    """Only where nothing else varies."""
+    """Only if nothing else varies."""
     names = ["/calendar/@", "/diary/?@", "/diary/?@&room", "/room#/@", "/@/x", "/item/#"]
     assert [is_of_dates(name) for name in names] == [True, True, False, False, False, False]
 
 
 def test_scripts() -> None:
-    """Patterns with parameters are of one script, but for dates."""
+    """Patterns with parameters belong to one script, except for dates."""
     names = ["/shop?page", "/shop?page&sort", "/bin/edit/*?t", "/item/#", "/diary/?@&room", "/?p"]
     assert [script_of(name) for name in names] == ["/shop?", "/shop?", "/bin/edit/*?", None, None, "/?"]
 
@@ -52,7 +52,7 @@ def test_scripts() -> None:
 @PROPERTY
 @given(url_like())
 def test_every_canonical_url_has_a_short_pattern(text: str) -> None:
-    """Or none; never an exception."""
+    """Or None; never an exception."""
     url = Canonicalizer().canonical(text)
     if url is not None:
         assert len(pattern_of(url) or "") <= 120

@@ -1,4 +1,4 @@
-"""Seed lists as people write them."""
+"""Seed lists as users write them."""
 
 import pytest
 from hypothesis import given
@@ -39,23 +39,23 @@ def test_seed_is_read(line, expected):
 
 @pytest.mark.parametrize(("line", "reason"), BAD.items())
 def test_bad_line_is_reported(line, reason):
-    """A bad line comes out with its number, its text and what is wrong."""
+    """With its number, its text and the reason."""
     assert list(read_seeds(["", line])) == [BadSeed(2, line, reason)]
 
 
 def test_comments_and_blank_lines_say_nothing():
-    """Lines are numbered as an editor does, also past those that say nothing."""
+    """They are skipped, but counted in line numbers as in an editor."""
     lines = ["\ufeff# seeds\r\n", "\r\n", "  # more", "h.org\r\n", "\t", "http://["]
     assert [seed.line for seed in read_seeds(lines)] == [4, 6]
 
 
 def test_own_canonicalizer_is_used():
-    """The parameters to drop are the caller's."""
+    """The caller's list of parameters is dropped."""
     assert list(read_seeds(["h?ref=1"], Canonicalizer(["ref"]))) == [Seed(1, "http://h/")]
 
 
 def test_reading_is_lazy():
-    """A list without end can be read."""
+    """An infinite list can be read."""
     endless = (f"http://h/{number}" for number in iter(int, 1))
     assert next(iter(read_seeds(endless))) == Seed(1, "http://h/0")
 
@@ -63,5 +63,5 @@ def test_reading_is_lazy():
 @PROPERTY
 @given(st.lists(url_like()))
 def test_any_lines_can_be_read(lines):
-    """Whatever the lines, each gives at most one seed or report."""
+    """Any line gives at most one seed or report."""
     assert all(1 <= seed.line <= len(lines) for seed in read_seeds(lines))

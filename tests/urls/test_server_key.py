@@ -34,14 +34,14 @@ def test_server_key_is_scheme_host_and_port(url, key):
     "url", ["", "h.org/a", "/a", "//h.org/", "http://", "http:///", "http://h:x/", "1:2", "a" * 999]
 )
 def test_url_without_server_is_named(url):
-    """A URL that names no server is an error that shows its beginning."""
+    """A URL without a server raises an error that shows its beginning."""
     with pytest.raises(ValueError, match="no scheme and host in URL") as error:
         server_key(url)
     assert len(str(error.value)) < 150
 
 
 def test_host_of_key():
-    """The host stands without port and brackets."""
+    """The host without port and brackets."""
     keys = ("http://h.org", "https://h.org:8443", "http://[::1]:8080", "http://1.2.3.4", "file://", "data:")
     assert [host_of(key) for key in keys] == ["h.org", "h.org", "::1", "1.2.3.4", "", ""]
 
@@ -49,7 +49,7 @@ def test_host_of_key():
 @PROPERTY
 @given(url_like())
 def test_key_is_prefix_of_canonical_url(text):
-    """The key of a canonical URL is its beginning, and the key of a key is itself."""
+    """The key is a prefix of a canonical URL, and the key of a key is itself."""
     url = Canonicalizer().canonical(text)
     if url is not None:
         key = server_key(url)
@@ -82,5 +82,5 @@ def test_every_spelling_has_the_key_of_its_canonical_url(text):
     ],
 )
 def test_registered_domain_falls_back_to_the_host(host, domain):
-    """Hosts under a public suffix have a registered domain, all others are their own."""
+    """Hosts under a public suffix have a registered domain; for others it is the host."""
     assert RegisteredDomain()(host) == domain

@@ -1,4 +1,4 @@
-"""Which URLs are doubted, and that those of real pages are not."""
+"""Doubted URLs; URLs of real pages are not doubted."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ REASONS = {
 
 @pytest.mark.parametrize("url", REASONS)
 def test_reason(url: str) -> None:
-    """Each rule, on both sides of its edge."""
+    """Each rule, on both sides of its limit."""
     assert RULES.reason(url) == REASONS[url]
 
 
@@ -94,7 +94,7 @@ def test_reason(url: str) -> None:
     ],
 )
 def test_each_rule_can_be_switched_off(rule: dict[str, object], url: str) -> None:
-    """And the others say nothing instead."""
+    """And the other rules do not apply instead."""
     assert RULES.reason(url) is not None
     assert dataclasses.replace(RULES, **rule).reason(url) is None
 
@@ -111,7 +111,7 @@ def test_every_canonical_url_gets_an_answer(text: str) -> None:
 
 
 def families() -> list[dict[str, str]]:
-    """The trap families met by a crawl of a university's servers."""
+    """Trap families found by a crawl of a university's servers."""
     with real("traps/real-trap-families.tsv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
@@ -131,7 +131,7 @@ def test_real_families_are_seen_by_rule_or_pattern() -> None:
 
 @pytest.mark.long
 def test_no_page_of_a_real_crawl_looks_like_a_trap() -> None:
-    """Of 10,247 that a crawl of a university has fetched, 11 of one trap family; of all 90,988 URLs met, 1 in 260."""
+    """Of 10,247 fetched by a crawl of a university, 11 of one trap family; of all 90,988 known URLs, 1 in 260."""
     path = real("graphs/uic.urls.txt.zst")
     zstandard = pytest.importorskip("zstandard")
     lines = zstandard.ZstdDecompressor().decompress(path.read_bytes()).decode().split("\n")

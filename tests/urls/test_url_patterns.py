@@ -1,4 +1,4 @@
-"""Patterns of URLs that operators write."""
+"""URL patterns written by operators."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ A = "https://a.example"
     ],
 )
 def test_pattern_is_as_in_robots_txt(pattern: str, matching: tuple[str, ...], others: tuple[str, ...]) -> None:
-    """A beginning, ``*``, ``$``; or an RE2 expression. The same beside other patterns."""
+    """A prefix, ``*``, ``$``, or an RE2 expression; the same in combination with other patterns."""
     for patterns in (UrlPatterns([pattern]), UrlPatterns(["/nothing", pattern, "re:^$"])):
         assert [url for url in (*matching, *others) if patterns.match(url)] == list(matching)
 
 
 def test_no_pattern_matches_nothing() -> None:
-    """And is false."""
+    """And the object is false."""
     assert not UrlPatterns([])
     assert not UrlPatterns([]).match(A)
 
@@ -50,14 +50,14 @@ def test_no_pattern_matches_nothing() -> None:
     ],
 )
 def test_wrong_pattern_is_refused(patterns: list[str], told: str) -> None:
-    """With its text, its length bounded."""
+    """With its text, cut to a maximum length."""
     with pytest.raises(ValueError, match=told) as error:
         UrlPatterns(patterns)
     assert len(str(error.value)) < 300
 
 
 def test_time_is_linear_in_the_url() -> None:
-    """Patterns over which backtracking engines take years: 2,000 URLs of 2 kB in less than a second of CPU."""
+    """Patterns that take backtracking engines years: 2,000 URLs of 2 kB in less than a second of CPU."""
     evil = ["re:(a*)*$", "re:(a|aa)+$", "/" + "*a" * 100 + "b", *(f"/x{i}*y*z" for i in range(300))]
     patterns = UrlPatterns(evil[2:])
     assert not patterns.match(f"{A}/" + "a" * 2000)
@@ -69,7 +69,7 @@ def test_time_is_linear_in_the_url() -> None:
 
 
 def test_link_filter_goes_by_patterns() -> None:
-    """Included and not excluded; seeds and sitemaps are let through."""
+    """Included and not excluded; seeds and sitemaps are exempt."""
     rules = LinkFilter(include=UrlPatterns(["/docs/"]), exclude=UrlPatterns(["*/print$"]))
     urls = (f"{A}/docs/1", f"{A}/docs/print", f"{A}/")
     assert [rules.reason(url) for url in urls] == [None, "excluded", "excluded"]
@@ -77,7 +77,7 @@ def test_link_filter_goes_by_patterns() -> None:
 
 
 def test_denied_servers() -> None:
-    """Domains with their subdomains, whatever else the rules say."""
+    """Domains with their subdomains, independent of the other rules."""
     rules = LinkFilter(denied=frozenset(("a.example", "b.example:8080")))
     keys = ("http://x.a.example", "https://a.example", "http://b.example", "http://b.example:8080")
     assert [rules.denies(key) for key in keys] == [True, True, False, True]

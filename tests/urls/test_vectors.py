@@ -1,4 +1,4 @@
-"""Published test vectors; where the canonical form differs on purpose, the difference is listed with its reason."""
+"""Published test vectors; intended differences of the canonical form are listed with their reasons."""
 
 import csv
 import json
@@ -24,12 +24,12 @@ def csv_rows(path):
 
 
 def parameters(url):
-    """The parameters of *url* as crawler-commons has them: sorted, without nameless ones and empty values."""
+    """The parameters of *url* in the form of crawler-commons: sorted, without nameless ones and empty values."""
     return sorted(param.removesuffix("=") for param in url.partition("?")[2].split("&") if param.partition("=")[0])
 
 
 def differs_on_purpose(url, expected):
-    """Whether the other crawlers normalise here what this one keeps, or keep what it does not crawl."""
+    """Whether a difference is intended: we keep what others normalise, or do not crawl what others keep."""
     got = CANONICALIZER.canonical(url)
     if got is None:  # another scheme, no host, or a person's "foo.com/a", which only seed lists may have
         return not expected.startswith("http://") or "://" not in url
