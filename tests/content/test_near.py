@@ -27,7 +27,8 @@ def likeness(one: PageSketch, other: PageSketch) -> float:
 def test_the_most_alike_of_the_newest_page_of_each_cell(versions: list[tuple[int, list[int]]]) -> None:
     """What is reported is alike; what is alike is reported where it is the newest page of a cell of the other's.
 
-    In the example the last text is 0.97 like the first, which other versions have pushed out of the cells of both.
+    In the example the last text has a similarity of 0.97 to the first, which other versions have displaced from all
+    cells of both.
     """
     near = NearDuplicates(100, THRESHOLD)
     kept: dict[str, PageSketch] = {}

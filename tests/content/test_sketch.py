@@ -36,9 +36,9 @@ def test_jaccard_is_that_of_the_sets_of_shingles(one: list[str], other: list[str
 @PROPERTY
 @given(st.integers(0, 1500), st.integers(0, 1500), st.integers(0, 1500), st.integers(0, 2**32))
 def test_estimate_is_near_the_true_coefficient(shared: int, one: int, other: int, seed: int) -> None:
-    """Within 4.5 standard deviations of 256 draws, which chance leaves once in 150,000 times.
+    """Within 4.5 standard deviations of 256 draws, which is exceeded by chance once in 150,000 times.
 
-    Two bins more may be equal or not by chance, as they keep 15 bits.
+    Two more bins may agree or differ by chance, because bins keep 15 bits.
     """
     parts = words(shared + one + other, seed)
     pages = [" ".join(parts[: shared + one]), " ".join(parts[:shared] + parts[shared + one :])]

@@ -24,16 +24,16 @@ class Shown(NamedTuple):
     #: Canonical URLs, in the order of the page.
     links: Iterable[str]
     marks: Callable[[], Marks | None]
-    #: Where the page is, if not at the URL asked for.
+    #: URL of the page, if it is not the requested one.
     url: str | None = None
 
 
 class Walk:
-    """One walk. ``fetched``: the URLs of pages in order; ``refused``: of links.
+    """One walk. ``fetched``: URLs of the fetched pages, in order; ``refused``: URLs of the refused links.
 
-    ``page_of``: what is at a URL, None for nothing.  ``order``: ``breadth`` or ``depth`` first, or the URL found on the
-    most pages first (``links``).  What the guard demotes comes last, what it drops goes, as in a crawl.  Without
-    ``limits`` there is no guard.  ``most``: pages.
+    ``page_of``: the page of a URL, None if there is none.  ``order``: ``breadth`` or ``depth`` first, or the URL found
+    on the most pages first (``links``).  As in a crawl, demoted URLs come last and dropped ones are removed.  Without
+    ``limits`` there is no guard.  ``most``: maximum number of pages.
     """
 
     def __init__(

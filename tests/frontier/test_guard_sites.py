@@ -1,4 +1,4 @@
-"""What the guard makes of whole sites: every page with new text is fetched, traps cost little."""
+"""The guard on whole sites: every page with new text is fetched, traps cost little."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from crawlproject.urls import Canonicalizer, extract
 from tests.frontier.guard_walk import ORDERS, Shown, Walk
 from tests.generated_sites import REAL, TRAPS, Site
 
-MOST = 5000
+MAX_PAGES = 5000
 ROOT = "http://a.example"
 CANONICAL = Canonicalizer()
 SITES = {**REAL, **TRAPS}
 
 
 def walk(site: Site, limits: GuardLimits | None, order: str) -> Walk:
-    """A walk of all there is to find, or of 5,000 pages."""
+    """A walk of the whole site, or of 5,000 pages."""
 
     def page_of(url: str) -> Shown | None:
         markup = site.render(url.removeprefix(ROOT))
@@ -29,26 +29,26 @@ def walk(site: Site, limits: GuardLimits | None, order: str) -> Walk:
         links = [link for link in CANONICAL.batch(page.hrefs, url) if link is not None]
         return Shown(links, lambda: page_marks(url, page.title, page.text or "", page.media))
 
-    return Walk([ROOT + "/"], page_of, limits, order=order, most=MOST)
+    return Walk([ROOT + "/"], page_of, limits, order=order, most=MAX_PAGES)
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", SITES)
 def test_every_page_with_new_text_is_fetched(name: str, order: str) -> None:
-    """And of the others no more than the site's budget; the walk ends."""
+    """And of other pages no more than the site's budget; the walk ends."""
     site = SITES[name]
     done = walk(site, GuardLimits(), order)
     real = {CANONICAL.canonical(ROOT + path.replace("{root}", ROOT)) for path in site.real}
     assert real - set(done.fetched) == set()
-    assert len(done.fetched) < MOST
-    if order != "depth":  # by which a page's last link runs ahead; no policy does so
+    assert len(done.fetched) < MAX_PAGES
+    if order != "depth":  # depth-first follows each page's last link; no policy does so
         assert len(set(done.fetched) - real) <= site.budget
     assert len(done.fetched) == len(set(done.fetched))
 
 
 @pytest.mark.parametrize("most", [0, 300])
 def test_no_page_is_lost_where_what_pages_showed_is_forgotten(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A budget that holds no page's marks, or those of a few: every page with new text is fetched."""
+    """With a budget for the marks of no page or of a few, every page with new text is fetched."""
     budget = MarkBudget(most)
     monkeypatch.setattr(guard, "MarkBudget", lambda: budget)
     for site in REAL.values():

@@ -117,10 +117,10 @@ def test_clock_behaves_like_a_circle(requests: list[int], size: int) -> None:
 
 
 def test_clock_by_hand() -> None:
-    """Three places ABC; A and B are asked for again and marked.
+    """Three places ABC; A and B are used again and marked.
 
-    D: the hand takes the marks off A and B and evicts C.  E: it stands at A, unmarked by now, and evicts it.
-    A comes anew and evicts B; D is still there, C is not.
+    D: the hand clears the marks of A and B and evicts C.  E: the hand is at A, now unmarked, and evicts it.
+    A is a miss and evicts B; D is still cached, C is not.
     """
     assert answers(ClockCache(3), [A, B, C, A, B, D, E, A, D, C]) == "---++---+-"
 

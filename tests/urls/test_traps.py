@@ -118,8 +118,8 @@ def families() -> list[dict[str, str]]:
 
 @pytest.mark.long
 def test_real_families_are_seen_by_rule_or_pattern() -> None:
-    """Of 58: rules alone refuse logins that lead back and empty parts of paths; the members of most others are of one
-    pattern, so that what their pages do counts against them together."""
+    """Of 58: rules alone detect logins that lead back and empty path segments; the members of most other families
+    share a pattern, so the evidence of their pages is combined."""
     canonical = Canonicalizer().canonical
     found = [[canonical(family[name]) for name in ("example1", "example2")] for family in families()]
     assert len(found) == 58
