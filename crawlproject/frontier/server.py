@@ -295,7 +295,7 @@ class Group:
         self.ready_at = 0.0
         self.holder: Server | None = None  # the server that has a session
         self.waiting: LazyHeap[Server] = LazyHeap()  # ready servers, by rank
-        self.recalled: Server | None = None  # the one of them that may have the next session, while it is ready
+        self.recalled: Server | None = None  # the waiting server that may get the next session, while it is ready
         self.heap_item: HeapItem | None = None
 
     def is_free(self, now: float) -> bool:

@@ -78,7 +78,7 @@ class ServerQueue:
             return
         event = self._event(server)
         if event is DUE and state is WAITING and server.group is not None and server.group.is_free(self.now):
-            event = RECALL  # it may rank better now than the one that was recalled
+            event = RECALL  # it may now rank better than the recalled server
         self._step(server, event)
 
     def lease(self, now: float) -> Server | None:
