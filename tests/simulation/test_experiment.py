@@ -124,11 +124,11 @@ def test_qualities_to_collect(tmp_path: Path) -> None:
 
 
 def test_policies_by_name_and_by_path() -> None:
-    """What is no policy is told."""
+    """Anything else raises ValueError with the accepted forms."""
     assert policy_of("capacity") is CapacityBased
     assert policy_of(f"{__name__}.SlowestFirst") is SlowestFirst
     for wrong in ("fastest", "no.such.module", "os.path", f"{__name__}.Nothing", "crawlproject.frontier.Entry"):
-        with pytest.raises(ValueError, match=r"must (be one of|have)"):
+        with pytest.raises(ValueError, match=r"must be (one of|a class with rank)"):
             policy_of(wrong)
 
 
