@@ -27,7 +27,14 @@ def test_a_forked_process_is_like_one_from_scratch(tmp_path: Path) -> None:
     environment = {"MINE": "1", "PATH": "/bin", "LC_CTYPE": "C.UTF-8"}
     given = {"cwd": tmp_path, "env": environment, "input": "typed"}
     forked = run_python("show.py", "a", "b", **given)
-    fresh = subprocess.run([sys.executable, "show.py", "a", "b"], **given, capture_output=True, text=True, check=False)
+    fresh = subprocess.run(
+        [sys.executable, "show.py", "a", "b"],
+        **given,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a background job ignores it
+    )
     assert (forked.returncode, forked.stderr) == (7, "False\n") == (fresh.returncode, fresh.stderr)
     assert forked.stdout == fresh.stdout
 
