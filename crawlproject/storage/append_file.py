@@ -52,10 +52,8 @@ class AppendFile:
             file = self.path.open("r+b", buffering=0)
         try:
             start = file.read(len(self._header))
-            if len(start) < len(self._header) and self._header.startswith(
-                start
-            ):  # new, or its creation was interrupted
-                os.pwrite(file.fileno(), self._header, 0)
+            if len(start) < len(self._header) and self._header.startswith(start):
+                os.pwrite(file.fileno(), self._header, 0)  # new, or its creation was interrupted
             elif start != self._header:
                 raise ValueError(f"{self.path}: {wrong(start)}; the file was not changed")
             self._length = file.seek(0, os.SEEK_END)

@@ -71,6 +71,14 @@ class Opened:
         self.frontier.close_session(session, 1e9)
         return entry
 
+    def hand_out_link(self) -> Request:
+        """The request of a link that was queued and is in flight now."""
+        self.push_link(URL)
+        entry = self.take()
+        request = self.backend.unpack(entry)
+        self.backend.handed_out(request, entry)
+        return request
+
 
 @dataclass
 class Place:
@@ -195,10 +203,7 @@ def test_what_waits_is_there_again(place: Place) -> None:
 def test_what_the_engine_is_through_with_is_forgotten(place: Place, meta: dict[str, Any]) -> None:
     """Unless its page was not taken: then it is queued in the next run. (No engine runs, so it is through with all.)"""
     with place.open() as crawl:
-        crawl.push_link(URL)
-        entry = crawl.take()
-        request = crawl.backend.unpack(entry)
-        crawl.backend.handed_out(request, entry)
+        request = crawl.hand_out_link()
         request.meta.update(meta)
     with place.open() as crawl:
         assert len(crawl.frontier) == (place.is_durable and bool(meta))
@@ -207,10 +212,7 @@ def test_what_the_engine_is_through_with_is_forgotten(place: Place, meta: dict[s
 def test_what_was_given_back_waits(place: Place) -> None:
     """It was not sent, so the end of its request says nothing."""
     with place.open() as crawl:
-        crawl.push_link(URL)
-        entry = crawl.take()
-        request = crawl.backend.unpack(entry)
-        crawl.backend.handed_out(request, entry)
+        request = crawl.hand_out_link()
         crawl.backend.given_back(request)
     with place.open() as crawl:
         assert len(crawl.frontier) == place.is_durable

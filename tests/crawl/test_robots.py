@@ -11,6 +11,7 @@ from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT
 from crawlproject.urls import host_of
 from tests.crawl.crawling import IMPOLITE, crawl
 from tests.crawl.differential import QUICK, Run, run, run_on
+from tests.crawl.loop_probe import STEP, STEP_OF
 from tests.crawl.nasty_server import response, running
 from tests.crawl.scripted_site import Answer, Site, page, redirect, scripted_site
 from tests.middlewares.test_robots_rules import HOSTILE
@@ -302,9 +303,9 @@ def test_hostile_robots_txt_holds_nothing_up() -> None:
     sites = {name: {"/robots.txt": (response(body + b"\n" + ours),)} for name, body in HOSTILE.items()}
     with running(sites) as roots:
         pages = ",".join(f"{root}{path}" for root in roots.values() for path in ("/c/" + "a" * 2000, "/private/c"))
-        settings = {**IMPOLITE, "ROBOTSTXT_OBEY": True, "EXTENSIONS": {"tests.crawl.process_cost.ProcessCost": 0}}
+        settings = {**IMPOLITE, "ROBOTSTXT_OBEY": True, "EXTENSIONS": {"tests.crawl.loop_probe.LoopProbe": 0}}
         done = crawl("tests.crawl.odd_spiders.PagesSpider", settings={**settings, "LOG_LEVEL": "INFO"}, pages=pages)
-    assert done.stat("test/longest_step") < 0.25, done.stat("test/longest_step_of")
+    assert done.stats[STEP] < 0.25, done.stats[STEP_OF]
     assert 0 < done.peak_memory < 300_000_000
     assert done.stat("robotstxt/response_status_count/200") == len(HOSTILE)
     short = [root for name, root in roots.items() if len(HOSTILE[name]) < MAX_ROBOTS_TXT - 100]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawlproject.storage.content_file import HEADER, ContentFile
+from tests.storage.full_disk import full_disk
 
 URLS = st.text(st.characters(exclude_characters="\n\t"), max_size=9).map("http://a.example/".__add__)
 CONTENTS = st.lists(st.tuples(st.integers(1, 9), URLS))
@@ -128,13 +128,9 @@ def test_a_damaged_hash_is_counted_at_opening(path: Path, line: bytes) -> None:
 def test_a_full_disk_costs_a_line_in_the_log(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Contents stay known in memory, and the file readable."""
     file = opened(path)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(HEADER) + 100, hard))
-    try:
+    with full_disk(len(HEADER) + 100):
         for key in range(1, 20):
             assert file.first(key, f"http://a.example/{key}", 0) is None
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     known = [file.first(key, "x", 0) for key in range(1, 20)]
     assert known == [f"http://a.example/{key}" for key in range(1, 20)]
     assert len([record for record in caplog.records if "cannot be written" in record.message]) <= 1
@@ -144,13 +140,9 @@ def test_a_full_disk_costs_a_line_in_the_log(path: Path, caplog: pytest.LogCaptu
 def test_contents_that_waited_are_written_at_the_end(path: Path) -> None:
     """There is room again when the crawl ends: the next run knows them all."""
     file = opened(path)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(HEADER) + 100, hard))
-    try:
+    with full_disk(len(HEADER) + 100):
         for key in range(1, 20):
             assert file.first(key, f"http://a.example/{key}", 0) is None
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     file.close()
     file = opened(path)
     assert [file.first(key, "x", 0) for key in range(1, 20)] == [f"http://a.example/{key}" for key in range(1, 20)]

@@ -153,13 +153,19 @@ def assert_as_expected(found: dict[str, Any], expected: dict[str, Any]) -> None:
     assert found == expected
 
 
+def copied(store: Path, tmp_path: Path) -> Path:
+    """A copy of the ``store``, which may be changed."""
+    folder = tmp_path / "frontier"
+    shutil.copytree(store, folder)
+    return folder
+
+
 @pytest.mark.parametrize("name", STORES)
 def test_an_older_store_is_upgraded(archive: Path, tmp_path: Path, name: str) -> None:
     """It is of this format then; what was learned, what is queued and its order are as the older version had them."""
     policy, expected_name = STORES[name]
     expected = json.loads((archive / "expected.json").read_text())[expected_name]
-    folder = tmp_path / "frontier"
-    shutil.copytree(archive / name, folder)
+    folder = copied(archive / name, tmp_path)
     opened = Opened(folder, policy)
     assert_as_expected(opened.found(), expected)
     opened.store.close()
@@ -171,8 +177,7 @@ def test_an_upgraded_store_is_written_as_this_version_does(archive: Path, tmp_pa
     """Every record is rewritten and read again: nothing is lost by that either."""
     policy, expected_name = STORES[name]
     expected = json.loads((archive / "expected.json").read_text())[expected_name]
-    folder = tmp_path / "frontier"
-    shutil.copytree(archive / name, folder)
+    folder = copied(archive / name, tmp_path)
     opened = Opened(folder, policy)
     for server in opened.frontier.servers:
         opened.frontier.servers.changed(server)
@@ -188,8 +193,7 @@ def test_an_older_store_goes_on(archive: Path, tmp_path: Path, name: str) -> Non
     """Some URLs are fetched before a second restart, which has records of both versions: none comes twice."""
     policy, expected_name = STORES[name]
     queued = [row[0] for row in json.loads((archive / "expected.json").read_text())[expected_name]["order"]]
-    folder = tmp_path / "frontier"
-    shutil.copytree(archive / name, folder)
+    folder = copied(archive / name, tmp_path)
     opened = Opened(folder, policy)
     fetched = [row[0] for row in order(opened.frontier, 50)]
     opened.store.commit()
@@ -204,8 +208,7 @@ def test_an_older_store_goes_on(archive: Path, tmp_path: Path, name: str) -> Non
 
 def test_an_older_store_is_shown_without_being_changed(archive: Path, tmp_path: Path) -> None:
     """As by ``scrapy frontier``, while a crawl of the older version runs."""
-    folder = tmp_path / "frontier"
-    shutil.copytree(archive / "quality/frontier", folder)
+    folder = copied(archive / "quality/frontier", tmp_path)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     opened = Opened(folder, BestPrefix, read_only=True)
     assert len(opened.frontier) == 357

@@ -1,8 +1,5 @@
 """The file of seen keys: what was appended comes back, whatever cut it short; what is not ours is left alone."""
 
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
@@ -11,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlproject.storage.seen_file import CHUNK_BYTES, HEADER, MAGIC, SeenFile
+from tests.storage.full_disk import full_disk
 
 KEYS = st.lists(st.integers(0, 2**64 - 1), max_size=5)
 
@@ -35,17 +33,6 @@ def write(path: Path, keys: list[int]) -> None:
     list(file.open())
     file.append(keys)
     file.close()
-
-
-@contextmanager
-def full_disk(size: int) -> Iterator[None]:
-    """No file can grow above ``size`` bytes."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @given(runs=st.lists(st.lists(KEYS)))
