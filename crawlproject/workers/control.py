@@ -1,0 +1,381 @@
+"""The calls to Redis: the crawl and its workers, partitions and their journals, inboxes.
+
+One call is one round trip, however many partitions it is about (in a cluster, one to each node).  Each raises RedisError
+or TimeoutError; then it may have been carried out or not, and is repeated: all of them may be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+from socket import gethostname
+from typing import TYPE_CHECKING, Any
+
+from redis.exceptions import NoScriptError, RedisError
+
+from crawlproject.workers.scripts import ALL, BEAT, BEGIN, COMMIT, JOIN, RELEASE, REMOVE, STATE, SWITCH, TAKE, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from crawlproject.workers.keys import Keys
+
+#: Errors of a call: the answer is unknown, or Redis refuses to write.
+AWAY = (RedisError, OSError, TimeoutError)
+
+#: Elements of a list fetched by one call.
+ELEMENTS = 16
+#: Messages of an inbox read at once.
+MESSAGES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What Redis answers to a beat."""
+
+    #: ``ok``; ``dead``: this id was buried; ``gone``: Redis knows no such crawl.
+    status: str
+    #: Redis's clock, seconds.
+    now: float = 0.0
+    crawl: str = ""
+    #: ``running`` or ``ended``.
+    state: str = ""
+    #: Id -> end of the lease, seconds on Redis's clock.
+    workers: Mapping[str, float] = field(default_factory=dict)
+    #: Id -> what the worker says of itself.
+    infos: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    #: Identifies the run of the Redis server.
+    run_id: str = ""
+    #: Seconds since the Redis server was started.
+    uptime: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The fields of a partition."""
+
+    owner: str = ""
+    epoch: int = 0
+    seq: int = 0
+    #: Number of the journal's first commit.
+    first: int = 1
+    #: URLs queued or in progress.
+    stored: int = 0
+    servers: int = 0
+    #: Name of the snapshot; "" if there is none yet.
+    gen: str = ""
+    #: The announced snapshot, if its writing has begun.
+    next: str = ""
+    #: Numbers of the servers in session at the last commit.
+    open: tuple[int, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, fields: Mapping[bytes, bytes]) -> Record:
+        """From a hash; {} is a partition that nobody took yet. Raises ValueError for damaged fields."""
+        text = {key.decode("ascii", "replace"): value for key, value in fields.items()}
+        numbers = {name: int(text.get(name) or b"0") for name in ("epoch", "seq", "stored", "servers")}
+        return cls(
+            owner=text.get("owner", b"").decode(),
+            first=int(text.get("first") or b"1"),
+            gen=text.get("gen", b"").decode(),
+            next=text.get("next", b"").decode(),
+            open=tuple(int(number) for number in text.get("open", b"").split(b",") if number),
+            extra=json.loads(text.get("extra") or b"{}"),
+            **numbers,
+        )
+
+
+@dataclass(slots=True)
+class Commit:
+    """The changes of a partition since its last commit."""
+
+    partition: int
+    epoch: int
+    seq: int
+    blob: bytes
+    stored: int
+    servers: int
+    #: Numbers of the servers in session.
+    open: Sequence[int]
+    extra: Mapping[str, Any]
+    #: Ids of the messages that these changes contain.
+    applied: Sequence[bytes]
+
+    def arguments(self) -> list[Any]:
+        """For the script, after the worker's id."""
+        opened = ",".join(map(str, self.open))
+        extra = json.dumps(self.extra, separators=(",", ":"))
+        return [self.epoch, self.seq, self.blob, self.stored, self.servers, opened, extra, *self.applied]
+
+
+class Control:
+    """The crawl ``keys`` in Redis, as the worker ``id``. ``timeout``: seconds that a call may take."""
+
+    def __init__(self, redis: Any, keys: Keys, timeout: float) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._timeout = timeout
+        self.id = new_id()
+        #: Round trips so far.
+        self.calls = 0
+
+    # the crawl and its workers
+
+    async def beat(self, lease: float, info: Mapping[str, Any]) -> Beat:
+        """Extend the lease of this worker by ``lease`` seconds from now."""
+        keys = self._keys
+        script = (BEAT, [keys.meta, keys.workers, keys.dead, keys.info], [self.id, round(lease * 1000), json.dumps(info)])
+        answer, server = await self._scripts([script], ("INFO", "server"))
+        status = answer[0].decode()
+        if status != "ok":
+            return Beat(status)
+        return Beat(
+            status,
+            answer[1] / 1000,
+            answer[2].decode(),
+            (answer[3] or b"running").decode(),
+            {name: int(until) / 1000 for name, until in _texts(answer[4]).items()},
+            {name: _info(value) for name, value in _texts(answer[5]).items()},
+            str(server.get("run_id", "")),
+            float(server.get("uptime_in_seconds", 0)),
+        )
+
+    async def bury(self, worker: str, grace: float) -> bool:
+        """Remove another worker if its lease ended ``grace`` seconds ago; False if not."""
+        return bool(await self._remove(worker, str(round(grace * 1000))))
+
+    async def buried_at(self, worker: str) -> float:
+        """End of the lease of a worker that was buried, on Redis's clock; 0 if it was not."""
+        found = (await self.commands([("HGET", self._keys.dead, worker)]))[0]
+        return int(found or 0) / 1000
+
+    async def leave(self) -> None:
+        """Remove this worker, which has released its partitions."""
+        await self._remove(self.id, "")
+
+    async def set_state(self, crawl: str, state: str) -> None:
+        """Say that the crawl is ``running`` or has ``ended``."""
+        await self._scripts([(STATE, [self._keys.meta], [crawl, state])])
+
+    async def learned(self) -> bytes | None:
+        """What a worker learned from all servers."""
+        found: bytes | None = (await self.commands([("GET", f"{self._keys.meta}:learned")]))[0]
+        return found
+
+    async def set_learned(self, state: bytes) -> None:
+        """Keep it for workers that join."""
+        await self.commands([("SET", f"{self._keys.meta}:learned", state)])
+
+    # partitions
+
+    async def records(self, partitions: Sequence[int]) -> list[Record]:
+        """The fields of ``partitions``."""
+        answers = await self.commands([("HGETALL", self._keys.m(partition)) for partition in partitions])
+        return [Record.of(_fields(answer)) for answer in answers]
+
+    async def scan(self, partitions: Sequence[int]) -> list[tuple[Record, int]]:
+        """The fields of ``partitions`` and the lengths of their inboxes."""
+        commands = [("HGETALL", self._keys.m(partition)) for partition in partitions]
+        commands += [("XLEN", self._keys.i(partition)) for partition in partitions]
+        answers = await self.commands(commands)
+        half = len(partitions)
+        return [
+            (Record.of(_fields(fields)), length)
+            for fields, length in zip(answers[:half], answers[half:], strict=True)
+        ]
+
+    async def take(self, expected: Mapping[int, Record]) -> dict[int, Record]:
+        """Take each partition that still has the owner and epoch of its record; returns those taken."""
+        scripts = [
+            (TAKE, [self._keys.m(partition)], [self.id, record.owner, record.epoch])
+            for partition, record in expected.items()
+        ]
+        answers = await self._scripts(scripts)
+        return {
+            partition: Record.of(_fields(answer))
+            for partition, answer in zip(expected, answers, strict=True)
+            if answer is not None
+        }
+
+    async def release(self, epochs: Mapping[int, int]) -> None:
+        """Give partitions back; those that another took meanwhile are not touched."""
+        await self._scripts(
+            [(RELEASE, [self._keys.m(partition)], [self.id, epoch]) for partition, epoch in epochs.items()]
+        )
+
+    async def send(self, messages: Sequence[tuple[int, bytes]], commits: Sequence[Commit]) -> list[tuple[str, int]]:
+        """Add ``messages`` to the inboxes of their partitions; then carry out ``commits``.
+
+        Returns for each commit its result, and with ``gap`` the number of the last commit that Redis knows.
+        """
+        commands = [("XADD", self._keys.i(partition), "*", "b", blob) for partition, blob in messages]
+        scripts = [
+            (
+                COMMIT,
+                [self._keys.m(each.partition), self._keys.j(each.partition), self._keys.i(each.partition)],
+                [self.id, *each.arguments()],
+            )
+            for each in commits
+        ]
+        answers = await self._run(commands, scripts)
+        return [(each[0].decode(), each[1] if len(each) > 1 else 0) for each in answers[len(commands) :]]
+
+    async def messages(self, last: Mapping[int, bytes]) -> dict[int, list[tuple[bytes, bytes]]]:
+        """Ids and contents of the messages after the id ``last`` in each inbox, ``MESSAGES`` at most of each."""
+        commands = [
+            ("XRANGE", self._keys.i(partition), b"(" + after if after else "-", "+", "COUNT", MESSAGES)
+            for partition, after in last.items()
+        ]
+        found = {}
+        for partition, answer in zip(last, await self.commands(commands), strict=True):
+            if answer:
+                found[partition] = [(row[0], _field(row[1], b"b")) for row in answer]
+        return found
+
+    async def elements(self, key: str, start: int) -> list[bytes]:
+        """``ELEMENTS`` elements of a list from ``start`` on, fewer at its end."""
+        found: list[bytes] = (await self.commands([("LRANGE", key, start, start + ELEMENTS - 1)]))[0]
+        return found
+
+    async def begin_snapshot(self, partition: int, epoch: int, gen: str, abandoned: str) -> bool:
+        """Announce a snapshot, and delete one that was never finished; False if the partition is another's."""
+        answers = await self._run(
+            [("DEL", key) for key in self._snapshot_keys(partition, abandoned)] if abandoned else [],
+            [(BEGIN, [self._keys.m(partition)], [self.id, epoch, gen])],
+        )
+        return bool(answers[-1][0] == b"ok")
+
+    async def add_to_snapshot(self, partition: int, gen: str, rows: Iterable[bytes], seen: Iterable[bytes]) -> None:
+        """Append parts to an announced snapshot."""
+        keys = self._snapshot_keys(partition, gen)
+        parts = [("RPUSH", key, *blobs) for key, blobs in zip(keys, (rows, seen), strict=True) if blobs]
+        await self.commands(parts)
+
+    async def switch_snapshot(self, partition: int, epoch: int, *, old: str, gen: str, base: int, seq: int) -> bool:
+        """Use the announced snapshot; False if the partition is another's."""
+        keys = self._keys
+        used = [keys.m(partition), keys.j(partition), *self._snapshot_keys(partition, old)]
+        answer = (await self._scripts([(SWITCH, used, [self.id, epoch, gen, base, seq])]))[0]
+        return bool(answer[0] == b"ok")
+
+    def snapshot_keys(self, partition: int, gen: str) -> tuple[str, str]:
+        """The lists of rows and of seen keys."""
+        return self._snapshot_keys(partition, gen)
+
+    def journal_key(self, partition: int) -> str:
+        """The list of commits."""
+        return self._keys.j(partition)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._redis.aclose()
+
+    # internal
+
+    def _snapshot_keys(self, partition: int, gen: str) -> tuple[str, str]:
+        return self._keys.s(partition, gen), self._keys.f(partition, gen)
+
+    async def _remove(self, worker: str, grace: str) -> int:
+        keys = self._keys
+        script = (REMOVE, [keys.meta, keys.workers, keys.dead, keys.info], [worker, grace])
+        return int((await self._scripts([script]))[0])
+
+    async def commands(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """The answers to ``commands``."""
+        return await self._run(commands, [])
+
+    async def _scripts(
+        self, scripts: Sequence[tuple[str, list[str], Sequence[Any]]], *commands: tuple[Any, ...]
+    ) -> list[Any]:
+        answers = await self._run(commands, scripts)
+        return [*answers[len(commands) :], *answers[: len(commands)]]
+
+    async def _run(
+        self, commands: Sequence[tuple[Any, ...]], scripts: Sequence[tuple[str, list[str], Sequence[Any]]]
+    ) -> list[Any]:
+        """Send all in one pipeline, the scripts last; raises the first error after all answers have arrived."""
+        if not commands and not scripts:
+            return []
+        async with asyncio.timeout(self._timeout):
+            answers = await self._pipeline(commands, scripts)
+            if any(isinstance(answer, NoScriptError) for answer in answers):  # a new server, or SCRIPT FLUSH
+                for script in ALL:
+                    await self._redis.script_load(script)
+                answers = await self._pipeline(commands, scripts)
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        return answers
+
+    async def _pipeline(
+        self, commands: Sequence[tuple[Any, ...]], scripts: Sequence[tuple[str, list[str], Sequence[Any]]]
+    ) -> list[Any]:
+        self.calls += 1
+        pipeline = self._redis.pipeline(transaction=False)
+        for command in commands:
+            pipeline.execute_command(*command)
+        for script, keys, arguments in scripts:
+            pipeline.execute_command("EVALSHA", digest(script), len(keys), *keys, *arguments)
+        answers: list[Any] = await pipeline.execute(raise_on_error=False)
+        return answers
+
+
+def new_id() -> str:
+    """A name for this worker that nobody had before: host, process, when the process was started, a random number."""
+    return f"{gethostname()}:{os.getpid()}:{_started(os.getpid())}:{secrets.token_hex(4)}"
+
+
+def may_run(worker: str) -> bool:
+    """Whether the process of ``worker`` may still have open connections: False only if it certainly has not."""
+    host, _, rest = worker.rpartition(":")[0].rpartition(":")[0].rpartition(":")
+    pid, started = rest, worker.split(":")[-2:-1]
+    if host != gethostname() or not pid.isdecimal():
+        return True
+    return [_started(int(pid))] == started
+
+
+def _started(pid: int) -> str:
+    """When a process of this machine was started, in ticks since boot; "" if there is none."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""
+    state, *fields = stat.rpartition(")")[2].split()
+    return "" if state == "Z" else fields[18]
+
+
+def join(client: Any, keys: Keys, fields: Mapping[str, str]) -> dict[str, str]:
+    """Create the crawl with ``fields`` unless there is one; returns the fields of the one there is.
+
+    ``client``: a synchronous one.  Raises RedisError, also if the key has another type.
+    """
+    pairs = [text for pair in fields.items() for text in pair]
+    return _texts(client.eval(JOIN, 1, keys.meta, *pairs))
+
+
+def _fields(answer: Any) -> dict[bytes, bytes]:
+    """A hash: as a dict, or as a script returns it."""
+    if isinstance(answer, dict):
+        return answer
+    return dict(zip(answer[::2], answer[1::2], strict=True))
+
+
+def _field(row: Any, name: bytes) -> bytes:
+    return _fields(row).get(name, b"")
+
+
+def _texts(answer: Any) -> dict[str, str]:
+    return {key.decode("utf-8", "replace"): value.decode("utf-8", "replace") for key, value in _fields(answer).items()}
+
+
+def _info(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

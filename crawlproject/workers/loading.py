@@ -1,0 +1,54 @@
+"""Reads a partition that was taken from Redis into the local copy."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from crawlproject.workers.blobs import decode_journal, decode_rows, decode_seen
+from crawlproject.workers.control import ELEMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from crawlproject.workers.control import Control, Record
+    from crawlproject.workers.local import LocalCopy
+    from crawlproject.workers.part import Part
+
+
+async def load(control: Control, local: LocalCopy, part: Part, record: Record) -> None:
+    """Fill the local copy with the snapshot and the journal of ``part``; then the servers are in the frontier.
+
+    About 5 µs a row and 150 µs a server, in steps of some milliseconds.  Raises what a call to Redis raises, and
+    BlobError for damaged data.
+    """
+    for _ in local.unload(part.number):  # servers met while the partition was another's
+        await asyncio.sleep(0)
+    if record.gen:
+        rows, seen = control.snapshot_keys(part.number, record.gen)
+        async for blob in _elements(control, rows):
+            table, found = decode_rows(blob)
+            local.write({table: found})
+            part.snapshot += len(blob)
+        async for blob in _elements(control, seen):
+            local.write({"seen": [(key, b"") for key in decode_seen(blob)]})
+            part.snapshot += len(blob)
+    async for blob in _elements(control, control.journal_key(part.number)):
+        _, tables = decode_journal(blob)
+        local.write({table: list(rows.items()) for table, rows in tables.items()})
+        part.journal += len(blob)
+    for _ in local.restore(part.number):
+        await asyncio.sleep(0)
+
+
+async def _elements(control: Control, key: str) -> AsyncIterator[bytes]:
+    """All elements of a list; the event loop runs between two of them."""
+    start = 0
+    while True:
+        blobs = await control.elements(key, start)
+        for blob in blobs:
+            yield blob
+            await asyncio.sleep(0)
+        if len(blobs) < ELEMENTS:
+            return
+        start += ELEMENTS

@@ -1,0 +1,74 @@
+"""A partition that this worker owns."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from crawlproject.workers.control import Commit
+
+#: Seconds for which confirmed commits are kept: Redis may lose the last ones when it is started again.
+KEPT = 30.0
+#: Bytes of confirmed commits kept for a partition; without them a snapshot fills the gap.
+KEPT_BYTES = 4 << 20
+#: Bytes of a journal that need no snapshot, however small the last one is.
+SMALL_JOURNAL = 64 << 10
+
+
+class PartState(StrEnum):
+    """loading -> own -> leaving; a partition can be lost in each state."""
+
+    LOADING = "loading"
+    OWN = "own"
+    LEAVING = "leaving"
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """Its place in Redis, and what is not there yet."""
+
+    number: int
+    epoch: int
+    #: Number of the last commit made; it may not be confirmed yet.
+    seq: int
+    #: Name of the snapshot.
+    gen: str
+    state: PartState = PartState.LOADING
+    #: Id of the last message read from the inbox.
+    last: bytes = b""
+    #: Ids of messages that were applied since the last cut.
+    applied: list[bytes] = field(default_factory=list)
+    #: Numbers of the servers in session at the last cut.
+    open: list[int] = field(default_factory=list)
+    #: Bytes of the journal and of the snapshot.
+    journal: int = 0
+    snapshot: int = 0
+    #: URLs stored that this run will not fetch: their server is full, or they cannot be read.
+    unwanted: int = 0
+    is_in_snapshot: bool = False
+    #: Confirmed commits, with their times.
+    kept: deque[tuple[float, Commit]] = field(default_factory=deque)
+    _kept_bytes: int = 0
+
+    def confirmed(self, commit: Commit, now: float) -> None:
+        """Redis has ``commit``."""
+        self.journal += len(commit.blob)
+        self.kept.append((now, commit))
+        self._kept_bytes += len(commit.blob)
+        while self.kept and (self.kept[0][0] < now - KEPT or self._kept_bytes > KEPT_BYTES):
+            self._kept_bytes -= len(self.kept.popleft()[1].blob)
+
+    def missing(self, seq: int) -> list[Commit] | None:
+        """The commits after ``seq`` that were confirmed; None if they are no longer kept."""
+        commits = [commit for _, commit in self.kept if commit.seq > seq]
+        if commits and commits[0].seq == seq + 1:
+            return commits
+        return None
+
+    @property
+    def needs_snapshot(self) -> bool:
+        """Whether the journal has become long."""
+        return self.journal > max(SMALL_JOURNAL, self.snapshot / 2)

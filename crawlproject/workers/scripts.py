@@ -1,0 +1,129 @@
+"""The Lua scripts: each changes Redis in one atomic step, on keys of one slot of a cluster.
+
+Times are milliseconds of Redis's clock; no worker's clock is compared with it.  A worker that lost a partition, or that
+was buried, changes nothing: owner and epoch of the partition, or the worker's id, no longer match.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha1
+
+_NOW = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+"""
+
+#: KEYS: meta.  ARGV: field, value, ...  Create the crawl if there is none, let it go on if it has ended; returns its
+#: fields.
+JOIN = """
+if redis.call('HEXISTS', KEYS[1], 'crawl') == 0 then redis.call('HSET', KEYS[1], unpack(ARGV)) end
+redis.call('HSET', KEYS[1], 'state', 'running')
+return redis.call('HGETALL', KEYS[1])
+"""
+
+#: KEYS: meta, workers, dead, info.  ARGV: id, lease, info.  Extend the lease of the worker, and tell about the others.
+#: Returns the status ("gone": no such crawl; "dead": buried; "ok"), time, crawl, state, workers, infos.
+BEAT = (
+    _NOW
+    + """
+local meta = redis.call('HMGET', KEYS[1], 'crawl', 'state')
+if not meta[1] then return {'gone'} end
+if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return {'dead'} end
+redis.call('HSET', KEYS[2], ARGV[1], now + ARGV[2])
+redis.call('HSET', KEYS[4], ARGV[1], ARGV[3])
+return {'ok', now, meta[1], meta[2], redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[4])}
+"""
+)
+
+#: KEYS: meta, workers, dead, info.  ARGV: id, grace ("" when it leaves by itself).  Remove a worker; its id never comes
+#: back.  Returns 1, or 0 if its lease may still run.
+REMOVE = (
+    _NOW
+    + """
+local lease = redis.call('HGET', KEYS[2], ARGV[1])
+if ARGV[2] ~= '' then
+    if not lease or lease + ARGV[2] > now then return 0 end
+    redis.call('HSET', KEYS[3], ARGV[1], lease)
+end
+local info = redis.call('HGET', KEYS[4], ARGV[1])
+local known, values = pcall(cjson.decode, info or '{}')
+if known and type(values.pages) == 'number' then redis.call('HINCRBY', KEYS[1], 'pages', values.pages) end
+redis.call('HDEL', KEYS[2], ARGV[1])
+redis.call('HDEL', KEYS[4], ARGV[1])
+return 1
+"""
+)
+
+#: KEYS: meta.  ARGV: crawl, state.  Set the state of the crawl; returns 0 if it is another crawl.
+STATE = """
+if redis.call('HGET', KEYS[1], 'crawl') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'state', ARGV[2])
+return 1
+"""
+
+_OWNED = """
+local m = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'seq')
+if m[1] ~= ARGV[1] or m[2] ~= ARGV[2] then return {'lost'} end
+"""
+
+#: KEYS: m.  ARGV: id, expected owner, expected epoch.  Returns the fields of the partition, or nil.
+TAKE = """
+local m = redis.call('HMGET', KEYS[1], 'owner', 'epoch')
+if (m[1] or '') ~= ARGV[2] or (m[2] or '0') ~= ARGV[3] then return nil end
+redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'epoch', ARGV[3] + 1)
+return redis.call('HGETALL', KEYS[1])
+"""
+
+#: KEYS: m.  ARGV: id, epoch.  Returns {"ok"} or {"lost"}.
+RELEASE = (
+    _OWNED
+    + """
+redis.call('HSET', KEYS[1], 'owner', '', 'open', '')
+return {'ok'}
+"""
+)
+
+#: KEYS: m, journal, inbox.  ARGV: id, epoch, seq, blob, stored, servers, open, extra, ids of applied messages...
+#: Returns {"ok"}; {"old"}: done already; {"gap", seq}: commits after seq are missing; {"lost"}: another's partition.
+COMMIT = (
+    _OWNED
+    + """
+local seq = tonumber(m[3] or '0')
+if tonumber(ARGV[3]) <= seq then return {'old'} end
+if tonumber(ARGV[3]) > seq + 1 then return {'gap', seq} end
+redis.call('RPUSH', KEYS[2], ARGV[4])
+redis.call('HSET', KEYS[1], 'seq', ARGV[3], 'stored', ARGV[5], 'servers', ARGV[6], 'open', ARGV[7], 'extra', ARGV[8])
+if #ARGV > 8 then redis.call('XDEL', KEYS[3], unpack(ARGV, 9)) end
+return {'ok'}
+"""
+)
+
+#: KEYS: m.  ARGV: id, epoch, gen.  Announce a new snapshot before its first part is written.
+BEGIN = (
+    _OWNED
+    + """
+redis.call('HSET', KEYS[1], 'next', ARGV[3])
+return {'ok'}
+"""
+)
+
+#: KEYS: m, journal, old snapshot, old seen keys.  ARGV: id, epoch, gen, base, seq.  Use the new snapshot, which holds
+#: all commits up to ``base``; ``seq``: at least that many commits are done (more than Redis knows after lost writes).
+SWITCH = (
+    _OWNED
+    + """
+local first = tonumber(redis.call('HGET', KEYS[1], 'first') or '1')
+redis.call('LTRIM', KEYS[2], tonumber(ARGV[4]) - first + 1, -1)
+redis.call('HSET', KEYS[1], 'gen', ARGV[3], 'base', ARGV[4], 'first', ARGV[4] + 1, 'next', '')
+if tonumber(ARGV[5]) > tonumber(m[3] or '0') then redis.call('HSET', KEYS[1], 'seq', ARGV[5]) end
+redis.call('DEL', KEYS[3], KEYS[4])
+return {'ok'}
+"""
+)
+
+ALL = (JOIN, BEAT, REMOVE, STATE, TAKE, RELEASE, COMMIT, BEGIN, SWITCH)
+
+
+def digest(script: str) -> str:
+    """The name under which Redis keeps ``script``."""
+    return sha1(script.encode(), usedforsecurity=False).hexdigest()
