@@ -24,7 +24,7 @@ LEVELS = (
     ("engine", "options"),
     ("crawl_frontier",),  # what may be asked of the scheduler
     ("download",),
-    ("requests",),
+    ("requests", "workers"),
     ("dupefilter",),
     ("backends",),
     ("discovery",),
