@@ -57,6 +57,19 @@ def active_downloads(crawler: Crawler) -> AbstractSet[Request]:
     return engine.downloader.active if engine is not None else set()
 
 
+def is_starting(crawler: Crawler) -> bool:
+    """Whether the spider still yields start requests."""
+    engine = engine_of(crawler)
+    return engine is None or engine.spider is None or engine._start is not None
+
+
+def is_closing(crawler: Crawler) -> bool:
+    """Whether the crawl ends, after Ctrl-C for example: no further request is taken from the scheduler."""
+    engine = engine_of(crawler)
+    slot = engine._slot if engine is not None else None
+    return slot is not None and slot.closing is not None
+
+
 def end_crawl(crawler: Crawler, reason: str) -> bool:
     """Close the spider; False if none is open."""
     engine = engine_of(crawler)

@@ -44,6 +44,8 @@ class Beat:
     crawl: str = ""
     #: ``running`` or ``ended``.
     state: str = ""
+    #: Pages of workers that left.
+    pages: int = 0
     #: Id -> end of the lease, seconds on Redis's clock.
     workers: Mapping[str, float] = field(default_factory=dict)
     #: Id -> what the worker says of itself.
@@ -52,6 +54,8 @@ class Beat:
     run_id: str = ""
     #: Seconds since the Redis server was started.
     uptime: float = 0.0
+    #: When it was sent (``boot_time``).
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +143,9 @@ class Control:
             answer[1] / 1000,
             answer[2].decode(),
             (answer[3] or b"running").decode(),
-            {name: int(until) / 1000 for name, until in _texts(answer[4]).items()},
-            {name: _info(value) for name, value in _texts(answer[5]).items()},
+            int(answer[4] or 0),
+            {name: int(until) / 1000 for name, until in _texts(answer[5]).items()},
+            {name: _info(value) for name, value in _texts(answer[6]).items()},
             str(server.get("run_id", "")),
             float(server.get("uptime_in_seconds", 0)),
         )

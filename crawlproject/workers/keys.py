@@ -57,10 +57,10 @@ class Keys:
         """Stream: the inbox."""
         return f"{{{self.name}:{partition}}}:i"
 
-    def s(self, partition: int, generation: int) -> str:
+    def s(self, partition: int, generation: str) -> str:
         """List of snapshot blobs of one generation."""
         return f"{{{self.name}:{partition}}}:s:{generation}"
 
-    def f(self, partition: int, generation: int) -> str:
+    def f(self, partition: int, generation: str) -> str:
         """List of blobs of seen keys of one generation."""
         return f"{{{self.name}:{partition}}}:f:{generation}"

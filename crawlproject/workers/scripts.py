@@ -22,16 +22,16 @@ return redis.call('HGETALL', KEYS[1])
 """
 
 #: KEYS: meta, workers, dead, info.  ARGV: id, lease, info.  Extend the lease of the worker, and tell about the others.
-#: Returns the status ("gone": no such crawl; "dead": buried; "ok"), time, crawl, state, workers, infos.
+#: Returns the status ("gone": no such crawl; "dead": buried; "ok"), time, crawl, state, pages of former workers, workers, infos.
 BEAT = (
     _NOW
     + """
-local meta = redis.call('HMGET', KEYS[1], 'crawl', 'state')
+local meta = redis.call('HMGET', KEYS[1], 'crawl', 'state', 'pages')
 if not meta[1] then return {'gone'} end
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return {'dead'} end
 redis.call('HSET', KEYS[2], ARGV[1], now + ARGV[2])
 redis.call('HSET', KEYS[4], ARGV[1], ARGV[3])
-return {'ok', now, meta[1], meta[2], redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[4])}
+return {'ok', now, meta[1], meta[2], meta[3], redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[4])}
 """
 )
 

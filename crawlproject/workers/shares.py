@@ -1,0 +1,190 @@
+"""Takes this worker's share of the partitions, and gives back what others should own.
+
+Who should own a partition follows from the names of the live workers alone (``assignment``); nobody assigns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from crawlproject.workers.assignment import assign
+from crawlproject.workers.blobs import BlobError
+from crawlproject.workers.control import AWAY, may_run
+from crawlproject.workers.lease import GRACE, is_buried
+from crawlproject.workers.loading import load
+from crawlproject.workers.part import Part, PartState
+from crawlproject.workers.snapshots import write_snapshot
+from crawlproject.workers.times import boot_time
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from crawlproject.workers.control import Beat, Control, Record
+    from crawlproject.workers.crawl import Crawl
+    from crawlproject.workers.local import LocalCopy
+    from crawlproject.workers.outbox import Outbox
+    from crawlproject.workers.writer import Writer
+
+logger = logging.getLogger(__name__)
+
+#: Partitions taken in one tick, at most.
+MAX_TAKEN = 64
+
+
+class Shares:
+    """``count``: partitions of the crawl; ``lease``, ``download_timeout``: seconds; ``beat``: makes a beat now."""
+
+    def __init__(
+        self,
+        control: Control,
+        local: LocalCopy,
+        outbox: Outbox,
+        crawl: Crawl,
+        writer: Writer,
+        parts: dict[int, Part],
+        *,
+        count: int,
+        lease: float,
+        download_timeout: float,
+        beat: Callable[[], Awaitable[Beat]],
+    ) -> None:
+        self._control = control
+        self._local = local
+        self._outbox = outbox
+        self._crawl = crawl
+        self._writer = writer
+        self._parts = parts
+        self._count = count
+        self._lease = lease
+        self._download_timeout = download_timeout
+        self._beat = beat
+        self._checked_at = boot_time()
+        self._loading: set[asyncio.Task[None]] = set()
+        self.taken = self.released = self.snapshots = 0
+
+    async def step(self, beat: Beat) -> None:
+        """Take and give back what the last ``beat`` says. Raises what a call to Redis raises."""
+        await self._bury_dead(beat)
+        wanted: set[int] = set()
+        if not self._crawl.is_closing() and self._control.id in beat.workers:
+            owners = assign(self._count, beat.workers)
+            wanted = {number for number, owner in enumerate(owners) if owner == self._control.id}
+        for part in self._parts.values():
+            if part.number not in wanted and part.state is PartState.OWN:
+                part.state = PartState.LEAVING
+                self._outbox.set_own(part.number, own=False)
+        await self._give_back()
+        await self._give_back_unknown()
+        missing = sorted(wanted - self._parts.keys())
+        if missing and len(self._loading) < MAX_TAKEN:
+            await self._take(missing)
+        await self._write_snapshot()
+
+    async def stop(self) -> None:
+        """Stop loading."""
+        for task in self._loading:
+            task.cancel()
+        await asyncio.gather(*self._loading, return_exceptions=True)
+
+    async def _bury_dead(self, beat: Beat) -> None:
+        """Remove workers whose lease was over long ago; nobody is removed soon after Redis was started."""
+        now = beat.now + boot_time() - beat.at
+        for worker, until in beat.workers.items():
+            is_dead = worker != self._control.id and is_buried(until, now, beat.now - beat.uptime, self._lease)
+            if is_dead and await self._control.bury(worker, GRACE):
+                logger.warning("The worker %s does not answer: others take over", worker)
+
+    # taking
+
+    async def _take(self, missing: list[int]) -> None:
+        records = dict(zip(missing, await self._control.records(missing), strict=True))
+        beat = await self._beat()  # after the records: an owner that lives is in this answer
+        is_settled = beat.uptime > self._lease + GRACE
+        free = {
+            number: record
+            for number, record in records.items()
+            if record.owner in ("", self._control.id) or (record.owner not in beat.workers and is_settled)
+        }
+        some = dict(list(free.items())[:MAX_TAKEN])
+        for number, record in (await self._control.take(some)).items():
+            part = self._parts[number] = Part(number, record.epoch, record.seq, record.gen)
+            self.taken += 1
+            if record.seq or record.gen:
+                closed_at = await self._closed_at(some[number], beat)
+                task = asyncio.get_running_loop().create_task(self._load(part, record, closed_at))
+                self._loading.add(task)
+                task.add_done_callback(self._loading.discard)
+            else:
+                self._is_loaded(part, record, 0.0)
+
+    async def _closed_at(self, former: Record, beat: Beat) -> float:
+        """When the former owner's connections are closed for sure, on Redis's clock; 0 if they are."""
+        if former.owner in ("", self._control.id) or not may_run(former.owner):
+            return 0.0
+        until = await self._control.buried_at(former.owner) or beat.now
+        return until - self._lease + self._download_timeout
+
+    async def _load(self, part: Part, record: Record, closed_at: float) -> None:
+        while self._parts.get(part.number) is part:
+            try:
+                await load(self._control, self._local, part, record)
+            except AWAY as error:
+                logger.debug("Partition %d cannot be loaded now: %s", part.number, error)
+                await asyncio.sleep(self._lease / 10)
+            except (BlobError, ValueError) as error:
+                logger.critical("Partition %d cannot be read, the crawl ends: %s", part.number, error)
+                self._crawl.fail("store_failed")
+                return
+            else:
+                break
+        if self._parts.get(part.number) is part:
+            self._is_loaded(part, record, closed_at)
+
+    def _is_loaded(self, part: Part, record: Record, closed_at: float) -> None:
+        self._local.raise_arrivals(record.extra)
+        opened = filter(None, map(self._local.key_of, record.open)) if closed_at else ()
+        until = dict.fromkeys(opened, self._local.on_frontier_clock(closed_at))
+        self._crawl.loaded([server.key for server in self._local.servers_of(part.number)], closed_at=until)
+        part.state = PartState.OWN
+        self._outbox.set_own(part.number, own=True)
+        self._crawl.wake()
+
+    # giving back
+
+    async def _give_back(self) -> None:
+        """Release partitions that are leaving, once nothing of them is in progress and all is confirmed."""
+        leaving = [part for part in self._parts.values() if part.state is PartState.LEAVING]
+        if not leaving:
+            return
+        closed = [
+            part
+            for part in leaving
+            if self._crawl.release([server.key for server in self._local.servers_of(part.number)])
+        ]
+        busy = self._writer.busy_partitions()
+        ready = [part for part in closed if part.number not in busy and not part.applied]
+        await self._control.release({part.number: part.epoch for part in ready})
+        self.released += len(ready)
+        for part in ready:
+            self._writer.drop(part)
+
+    async def _give_back_unknown(self) -> None:
+        """Release what Redis says is this worker's and it does not hold: the answer to a call was lost."""
+        if boot_time() < self._checked_at + self._lease:
+            return
+        self._checked_at = boot_time()
+        others = [number for number in range(self._count) if number not in self._parts]
+        records: Mapping[int, Record] = dict(zip(others, await self._control.records(others), strict=True))
+        mine = {number: record.epoch for number, record in records.items() if record.owner == self._control.id}
+        await self._control.release({number: epoch for number, epoch in mine.items() if number not in self._parts})
+
+    async def _write_snapshot(self) -> None:
+        """Replace the longest journal, if it has become long."""
+        part = max(self._parts.values(), key=lambda part: part.journal, default=None)
+        if part is None or part.state is not PartState.OWN or not part.needs_snapshot:
+            return
+        self.snapshots += 1
+        if not await write_snapshot(self._control, self._local, part):
+            self._writer.lose(part)

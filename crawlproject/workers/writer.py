@@ -1,0 +1,235 @@
+"""Keeps Redis up to date: cuts, their order, and what to do when Redis has lost something.
+
+A *cut* is what changed since the last one: a commit for each changed partition, messages for other partitions, and the
+pages that were done by then.  A page is acknowledged only when the cut with its links is confirmed: by the next cut.
+So at any time Redis has either the page or its links.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from crawlproject.workers.blobs import encode_journal
+from crawlproject.workers.control import Commit
+from crawlproject.workers.local import merged
+from crawlproject.workers.part import KEPT, PartState
+from crawlproject.workers.snapshots import write_snapshot
+from crawlproject.workers.times import boot_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from crawlproject.frontier.entry import Entry
+    from crawlproject.workers.blobs import Tables
+    from crawlproject.workers.control import Control, Record
+    from crawlproject.workers.crawl import Crawl
+    from crawlproject.workers.local import LocalCopy
+    from crawlproject.workers.outbox import Outbox
+    from crawlproject.workers.part import Part
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Cut:
+    """What is sent in one tick."""
+
+    messages: list[tuple[int, bytes]] = field(default_factory=list)
+    commits: dict[int, Commit] = field(default_factory=dict)
+    #: Changes by partition, in case the partition is lost.
+    tables: dict[int, Tables] = field(default_factory=dict)
+    #: Pages to acknowledge when all this is confirmed.
+    done: list[Entry] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.messages or self.commits or self.done)
+
+
+class Writer:
+    """``parts``: the partitions that this worker owns, by number."""
+
+    def __init__(
+        self, control: Control, local: LocalCopy, outbox: Outbox, crawl: Crawl, parts: dict[int, Part]
+    ) -> None:
+        self._control = control
+        self._local = local
+        self._outbox = outbox
+        self._crawl = crawl
+        self._parts = parts
+        self._changes: dict[int, Tables] = {}  # committed locally, in no cut yet
+        self._done: list[Entry] = []  # pages that are in no cut yet
+        self._cut: Cut | None = None  # sent, not confirmed
+        self._confirmed: list[Entry] = []  # pages whose links Redis has
+        self._sent: deque[tuple[float, tuple[int, bytes]]] = deque()  # messages that Redis may still lose
+        #: Cuts that Redis has confirmed, and the time of the last one (``boot_time``).
+        self.cuts = 0
+        self.confirmed_at = boot_time()
+        self.lost = 0
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing waits to be sent, confirmed or acknowledged, as far as the last cut tells."""
+        return not (self._cut or self._changes or self._done or self._confirmed or self._outbox.length)
+
+    async def send(self) -> None:
+        """Make a cut, unless one is under way, and send it. Raises what a call to Redis raises; then call it again."""
+        if self._cut is None:
+            self._cut = self._make_cut()
+        cut = self._cut
+        if cut.messages or cut.commits:
+            commits = list(cut.commits.values())
+            answers = await self._control.send(cut.messages, commits)
+            now = boot_time()
+            self._remember(cut.messages, now)
+            cut.messages = []  # sent, even if a gap has to be filled
+            for commit, (result, seq) in zip(commits, answers, strict=True):
+                await self._answered(commit, result, seq)
+        self._confirmed += cut.done
+        self._cut = None
+        self.cuts += 1
+        self.confirmed_at = boot_time()
+
+    async def _answered(self, commit: Commit, result: str, seq: int) -> None:
+        part = self._parts.get(commit.partition)
+        if part is None or part.epoch != commit.epoch:
+            return
+        if result == "lost":
+            self.lose(part)
+        elif result == "gap":
+            await self._fill_gap(part, seq, commit)
+        else:
+            part.confirmed(commit, boot_time())
+
+    def _make_cut(self) -> Cut:
+        confirmed, self._confirmed = self._confirmed, []
+        for entry in confirmed:
+            self._crawl.acknowledge(entry)
+        self._done += self._crawl.finished()
+        done, self._done = self._done, []
+        self.collect()
+        cut = Cut(self._outbox.take(), done=done)
+        changes, self._changes = self._changes, {}
+        sessions = self._local.sessions()
+        for number, part in self._parts.items():
+            opened = sessions.get(number, [])
+            if part.state is PartState.LOADING or not (number in changes or part.applied or opened != part.open):
+                continue
+            part.open = opened
+            cut.tables[number] = changes.get(number, {})
+            cut.commits[number] = self._commit(part, cut.tables[number])
+        return cut
+
+    def _commit(self, part: Part, tables: Tables) -> Commit:
+        part.seq += 1
+        applied, part.applied = part.applied, []
+        return Commit(
+            part.number,
+            part.epoch,
+            part.seq,
+            encode_journal(part.seq, tables),
+            self.stored(part),
+            self._local.server_count(part.number),
+            part.open,
+            self._local.arrivals(),
+            applied,
+        )
+
+    def stored(self, part: Part) -> int:
+        """URLs of ``part`` that are queued or in progress, as of the last cut."""
+        return max(0, self._local.rows(part.number) - part.unwanted)
+
+    def collect(self) -> None:
+        """Commit locally; keep the changes for the next cut. O(changes)."""
+        for number, tables in self._local.commit().items():
+            part = self._parts.get(number)
+            if part is not None and part.state is not PartState.LOADING:  # else a foreign server that was met
+                self._changes[number] = merged(self._changes.get(number), tables)
+
+    def busy_partitions(self) -> set[int]:
+        """Partitions with changes, or with pages that are in progress or not acknowledged. O(pages in progress)."""
+        self._done += self._crawl.finished()
+        urls = [entry.url for entry in (*self._confirmed, *self._done)]
+        if self._cut is not None:
+            urls += [entry.url for entry in self._cut.done]
+        self.collect()
+        return {*map(self._local.partition_of_url, (*urls, *self._crawl.urls_in_progress())), *self._changes}
+
+    def _remember(self, messages: Iterable[tuple[int, bytes]], now: float) -> None:
+        self._sent.extend((now, message) for message in messages)
+        while self._sent and self._sent[0][0] < now - KEPT:
+            self._sent.popleft()
+
+    # partitions that another worker took
+
+    def lose(self, part: Part) -> None:
+        """Another worker owns ``part``: drop it, and send it what Redis does not have yet."""
+        logger.warning("Partition %d was taken over by another worker", part.number)
+        self.lost += 1
+        self._crawl.abandon([server.key for server in self._local.servers_of(part.number)])
+        self.collect()
+        tables = self._changes.pop(part.number, None)
+        if self._cut is not None:
+            tables = merged(self._cut.tables.pop(part.number, None), tables)
+            self._cut.commits.pop(part.number, None)
+            self._done += self._cut.done  # some of their links wait in the outbox from now on
+            self._cut.done = []
+        self._outbox.send(self._local.entries(tables or {}))
+        self.drop(part)
+
+    def drop(self, part: Part) -> None:
+        """Forget ``part``, which has no connection open. O(servers)."""
+        del self._parts[part.number]
+        self._outbox.set_own(part.number, own=False)
+        self._changes.pop(part.number, None)
+        for _ in self._local.unload(part.number):
+            pass
+
+    # what Redis has lost
+
+    async def _fill_gap(self, part: Part, seq: int, current: Commit) -> None:
+        """Redis has lost the commits after ``seq``: send them again, or a snapshot, which contains ``current``."""
+        logger.warning("Redis has lost changes of partition %d: they are sent again", part.number)
+        commits = part.missing(seq)
+        if commits is not None:
+            results = await self._control.send([], [*commits, current])
+            if all(result in ("ok", "old") for result, _ in results):
+                part.confirmed(current, boot_time())
+                return
+        await self._snapshot(part)
+
+    async def _snapshot(self, part: Part) -> None:
+        if not await write_snapshot(self._control, self._local, part):
+            self.lose(part)
+
+    async def replay(self) -> None:
+        """Redis was started again and may have lost the last seconds: send all of them again.
+
+        Raises what a call to Redis raises; then call it again.
+        """
+        parts = [part for part in self._parts.values() if part.state is not PartState.LOADING]
+        records = await self._control.records([part.number for part in parts])
+        for part, record in zip(parts, records, strict=True):
+            if self._parts.get(part.number) is part:
+                await self._replay_part(part, record)
+        await self._control.send([message for _, message in self._sent], [])
+        self._outbox.forget_sent()
+
+    async def _replay_part(self, part: Part, record: Record) -> None:
+        if record.owner == self._control.id and record.epoch == part.epoch:
+            known = part.kept[-1][1].seq if part.kept else record.seq
+            if record.seq < known:
+                commits = part.missing(record.seq)
+                if commits is None:
+                    await self._snapshot(part)
+                else:
+                    await self._control.send([], commits)
+        elif record.epoch < part.epoch and (taken := await self._control.take({part.number: record})):
+            part.epoch = taken[part.number].epoch  # Redis had lost that the partition was taken
+            if self._cut is not None:
+                self._cut.commits.pop(part.number, None)  # part of the snapshot
+            await self._snapshot(part)
+        else:
+            self.lose(part)

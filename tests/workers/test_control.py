@@ -1,0 +1,254 @@
+"""The calls to a real Redis: fences, repeated calls, lost answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import redis
+import redis.asyncio
+
+from crawlproject.workers.control import Commit, Control, Record, join, may_run, new_id
+from crawlproject.workers.keys import Keys
+from testbed.redis_server import RunningRedis
+
+KEYS = Keys("web")
+CRAWL = {"crawl": "abc", "state": "running"}
+
+
+@asynccontextmanager
+async def control(server: RunningRedis) -> AsyncIterator[Control]:
+    client = redis.asyncio.Redis.from_url(server.url)
+    made = Control(client, KEYS, timeout=60.0)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def client(redis_server: RunningRedis) -> Iterator[redis.Redis]:
+    with redis_server.client() as client:
+        join(client, KEYS, CRAWL)
+        yield client
+
+
+@pytest.fixture
+def with_two(
+    redis_server: RunningRedis, client: redis.Redis
+) -> Callable[[Callable[[Control, Control], Coroutine[Any, Any, None]]], None]:
+    """Runs a coroutine with the calls of two workers."""
+
+    def run(test: Callable[[Control, Control], Coroutine[Any, Any, None]]) -> None:
+        async def inner() -> None:
+            async with control(redis_server) as one, control(redis_server) as other:
+                await test(one, other)
+
+        asyncio.run(inner())
+
+    return run
+
+
+def commit(epoch: int, seq: int, applied: tuple[bytes, ...] = (), stored: int = 1) -> Commit:
+    return Commit(7, epoch, seq, b"blob %d" % seq, stored, 1, [3, 5], {"arrivals": seq}, applied)
+
+
+def test_first_worker_creates_the_crawl_others_find_it(client: redis.Redis) -> None:
+    assert join(client, KEYS, {"crawl": "other", "state": "running"})["crawl"] == "abc"
+
+
+def test_who_joins_lets_an_ended_crawl_go_on(client: redis.Redis) -> None:
+    client.hset(KEYS.meta, "state", "ended")
+    assert join(client, KEYS, CRAWL)["state"] == "running"
+
+
+def test_beat_shows_all_workers(with_two: Any) -> None:
+    async def test(one: Control, other: Control) -> None:
+        await one.beat(15.0, {"pages": 3})
+        beat = await other.beat(15.0, {"pages": 4})
+        assert beat.status == "ok"
+        assert (beat.crawl, beat.state) == ("abc", "running")
+        assert set(beat.workers) == {one.id, other.id}
+        assert beat.infos == {one.id: {"pages": 3}, other.id: {"pages": 4}}
+        assert all(abs(until - beat.now - 15.0) < 15.0 for until in beat.workers.values())
+        assert beat.run_id
+        assert beat.uptime >= 0
+
+    with_two(test)
+
+
+def test_beat_tells_that_the_crawl_is_gone(with_two: Any, client: redis.Redis) -> None:
+    async def test(one: Control, other: Control) -> None:
+        client.flushall()
+        assert (await one.beat(15.0, {})).status == "gone"
+        assert client.keys() == []
+
+    with_two(test)
+
+
+def test_only_a_worker_whose_lease_is_over_is_buried(with_two: Any) -> None:
+    async def test(one: Control, other: Control) -> None:
+        await one.beat(1000.0, {"pages": 3})
+        assert not await other.bury(one.id, 0.0)
+        await one.beat(0.0, {"pages": 3})
+        assert await other.bury(one.id, 0.0)
+        assert not await other.bury(one.id, 0.0)
+        beat = await other.beat(15.0, {})
+        assert set(beat.workers) == {other.id}
+        assert beat.pages == 3
+        assert await other.buried_at(one.id) > 0
+
+    with_two(test)
+
+
+def test_the_name_of_a_buried_worker_never_comes_back(with_two: Any) -> None:
+    async def test(one: Control, other: Control) -> None:
+        await one.beat(0.0, {})
+        await other.bury(one.id, 0.0)
+        assert (await one.beat(15.0, {})).status == "dead"
+        one.id = new_id()
+        assert (await one.beat(15.0, {})).status == "ok"
+
+    with_two(test)
+
+
+def test_partition_is_taken_by_one_of_two(with_two: Any) -> None:
+    async def test(one: Control, other: Control) -> None:
+        (record,) = await one.records([7])
+        assert record == Record()
+        taken = await one.take({7: record})
+        assert (taken[7].owner, taken[7].epoch) == (one.id, 1)
+        assert await other.take({7: record}) == {}
+        assert (await other.take({7: taken[7]}))[7].epoch == 2
+
+    with_two(test)
+
+
+def test_commits_are_carried_out_once_and_in_order(with_two: Any, client: redis.Redis) -> None:
+    async def test(one: Control, other: Control) -> None:
+        await one.take({7: Record()})
+        assert await one.send([], [commit(1, 1)]) == [("ok", 0)]
+        assert await one.send([], [commit(1, 1)]) == [("old", 0)]
+        assert await one.send([], [commit(1, 3)]) == [("gap", 1)]
+        assert await one.send([], [commit(1, 2), commit(1, 3)]) == [("ok", 0), ("ok", 0)]
+        assert client.lrange(KEYS.j(7), 0, -1) == [b"blob 1", b"blob 2", b"blob 3"]
+        (record,) = await one.records([7])
+        assert (record.seq, record.stored, record.open, record.extra) == (3, 1, (3, 5), {"arrivals": 3})
+
+    with_two(test)
+
+
+def test_who_lost_a_partition_changes_nothing(with_two: Any, client: redis.Redis) -> None:
+    async def test(one: Control, other: Control) -> None:
+        taken = await one.take({7: Record()})
+        await one.send([], [commit(1, 1)])
+        await other.take(taken)
+        before = client.hgetall(KEYS.m(7))
+        assert await one.send([], [commit(1, 2)]) == [("lost", 0)]
+        assert not await one.begin_snapshot(7, 1, "1-1", "")
+        assert not await one.switch_snapshot(7, 1, old="", gen="1-1", base=1, seq=1)
+        await one.release({7: 1})
+        assert client.hgetall(KEYS.m(7)) == before
+        assert client.lrange(KEYS.j(7), 0, -1) == [b"blob 1"]
+
+    with_two(test)
+
+
+def test_released_partition_is_free(with_two: Any) -> None:
+    async def test(one: Control, other: Control) -> None:
+        await one.take({7: Record()})
+        await one.send([], [commit(1, 1)])
+        await one.release({7: 1})
+        (record,) = await other.records([7])
+        assert (record.owner, record.open, record.seq) == ("", (), 1)
+        assert 7 in await other.take({7: record})
+
+    with_two(test)
+
+
+def test_messages_are_read_in_order_and_deleted_with_a_commit(with_two: Any, client: redis.Redis) -> None:
+    async def test(one: Control, other: Control) -> None:
+        await one.take({7: Record()})
+        await other.send([(7, b"first"), (7, b"second"), (8, b"elsewhere")], [])
+        found = await one.messages({7: b"", 9: b""})
+        assert [blob for _, blob in found[7]] == [b"first", b"second"]
+        assert set(found) == {7}
+        first, second = (name for name, _ in found[7])
+        assert await one.messages({7: second}) == {}
+        assert [blob for _, blob in (await one.messages({7: first}))[7]] == [b"second"]
+        await one.send([], [commit(1, 1, applied=(first,))])
+        assert client.xlen(KEYS.i(7)) == 1
+        assert [length for _, length in await one.scan([7, 8, 9])] == [1, 1, 0]
+
+    with_two(test)
+
+
+def test_snapshot_replaces_the_journal_up_to_its_base(with_two: Any, client: redis.Redis) -> None:
+    async def test(one: Control, other: Control) -> None:
+        await one.take({7: Record()})
+        await one.send([], [commit(1, 1), commit(1, 2)])
+        assert await one.begin_snapshot(7, 1, "1-2", "")
+        await one.add_to_snapshot(7, "1-2", [b"rows"], [b"seen"])
+        await one.send([], [commit(1, 3)])
+        assert await one.switch_snapshot(7, 1, old="", gen="1-2", base=2, seq=2)
+        assert client.lrange(KEYS.j(7), 0, -1) == [b"blob 3"]
+        (record,) = await one.records([7])
+        assert (record.gen, record.first, record.seq, record.next) == ("1-2", 3, 3, "")
+        await one.send([], [commit(1, 4)])
+        assert await one.begin_snapshot(7, 1, "1-4", "")
+        assert await one.switch_snapshot(7, 1, old="1-2", gen="1-4", base=4, seq=4)
+        assert client.lrange(KEYS.j(7), 0, -1) == []
+        assert not client.exists(*one.snapshot_keys(7, "1-2"))
+
+    with_two(test)
+
+
+def test_unfinished_snapshot_is_deleted_by_the_next(with_two: Any, client: redis.Redis) -> None:
+    async def test(one: Control, other: Control) -> None:
+        await one.take({7: Record()})
+        await one.begin_snapshot(7, 1, "1-0", "")
+        await one.add_to_snapshot(7, "1-0", [b"rows"], [])
+        (record,) = await one.records([7])
+        assert record.next == "1-0"
+        await one.begin_snapshot(7, 1, "1-1", record.next)
+        assert not client.exists(*one.snapshot_keys(7, "1-0"))
+
+    with_two(test)
+
+
+def test_snapshot_fills_a_gap_in_the_journal(with_two: Any) -> None:
+    async def test(one: Control, other: Control) -> None:
+        await one.take({7: Record()})
+        await one.send([], [commit(1, 1)])  # Redis has lost 2 to 4
+        await one.begin_snapshot(7, 1, "1-4", "")
+        await one.switch_snapshot(7, 1, old="", gen="1-4", base=4, seq=4)
+        assert await one.send([], [commit(1, 5)]) == [("ok", 0)]
+
+    with_two(test)
+
+
+def test_scripts_are_loaded_again_when_redis_has_forgotten_them(with_two: Any, client: redis.Redis) -> None:
+    async def test(one: Control, other: Control) -> None:
+        await one.take({7: Record()})
+        client.script_flush()
+        assert await one.send([(8, b"message")], [commit(1, 1)]) == [("ok", 0)]
+
+    with_two(test)
+
+
+def test_long_lists_are_read_piece_by_piece(with_two: Any, client: redis.Redis) -> None:
+    async def test(one: Control, other: Control) -> None:
+        client.rpush("list", *map(str, range(20)))
+        assert [*await one.elements("list", 0), *await one.elements("list", 16)] == [b"%d" % n for n in range(20)]
+
+    with_two(test)
+
+
+def test_only_a_process_of_this_machine_is_known_to_have_ended() -> None:
+    own = new_id()
+    host, pid, started, number = own.split(":")
+    assert may_run(own)
+    assert may_run(f"elsewhere:{pid}:{started}:{number}")
+    assert not may_run(f"{host}:{pid}:{started}0:{number}")
+    assert may_run("")
