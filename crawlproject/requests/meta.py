@@ -12,7 +12,7 @@ ORIGIN               requests.unstored, middlewares.links    requests.unstored
 UNSENT               middlewares: politeness, admission,     scheduler
                      robots
 GIVEN_UP             scheduler                               middlewares.admission
-KEEP                 scheduler, spiders,                     backends.disk
+KEEP                 scheduler, spiders,                     backends.storing
                      middlewares.repository
 RECRAWL              backends.disk                           backends.recrawl, middlewares.recrawl
 FETCHED_BEFORE       middlewares.recrawl                     discovery.trap_guard
@@ -56,7 +56,7 @@ GIVEN_UP = "frontier_given_up"
 SERVER_GIVEN_UP = "server_given_up"
 PAGE_LIMIT = "page_limit"
 
-#: The page is not processed (the spider is done, or the record cannot be written): with the disk backend it stays
+#: The page is not processed (the spider is done, or the record cannot be written): a backend that stores keeps it
 #: queued for the next run.
 KEEP = "frontier_keep"
 
