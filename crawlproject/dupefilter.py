@@ -184,11 +184,15 @@ class SeenDupeFilter(BaseDupeFilter):
         canonical = self.canonicalizer.canonical(one)
         return self._by_url and canonical is not None and canonical == self.canonicalizer.canonical(other)
 
+    def url_of(self, request: Request) -> str | None:
+        """The canonical URL that alone identifies ``request``; None if more does. O(length)."""
+        is_plain = self._by_url and request.method == "GET" and not request.body
+        return self.canonicalizer.canonical(request.url) if is_plain else None
+
     def _request_key(self, request: Request) -> int:
-        if self._by_url and request.method == "GET" and not request.body:
-            canonical = self.canonicalizer.canonical(request.url)
-            if canonical is not None:
-                return self._url_key(canonical)
+        canonical = self.url_of(request)
+        if canonical is not None:
+            return self._url_key(canonical)
         fingerprint = bytes_fingerprint(self._fingerprinter.fingerprint(request))
         return fingerprint if self._url_key is url_fingerprint else server_part(request.url) | fingerprint
 

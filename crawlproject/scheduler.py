@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy import signals
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from crawlproject.backends.choice import open_backend
@@ -16,29 +17,34 @@ from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine import EngineAlarm, active_downloads, stats_of
 from crawlproject.frontier.dispatch import Dispatcher
+from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.entries import RequestEntries
-from crawlproject.requests.meta import GIVEN_UP, KEEP, PAGE_LIMIT, SERVER_GIVEN_UP, UNSENT
+from crawlproject.requests.meta import GIVEN_UP, KEEP, ORIGIN, PAGE_LIMIT, SERVER_GIVEN_UP, UNSENT, UNSERIALIZABLE
 from crawlproject.signals import connection_lost, session_closed
 from crawlproject.storage.errors import StoreError
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from typing import Self
 
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
 
+    from crawlproject.backends.protocol import Exchange
     from crawlproject.frontier.dispatch import Start
-    from crawlproject.frontier.entry import Entry
 
 logger = logging.getLogger(__name__)
 
 #: Queued links that one call of ``next_request`` may drop before it returns to the event loop: about 20 ms.
 MAX_DROPPED = 500
+
+#: Key of ``Request.meta``: Scrapy marks start requests.
+START = "is_start_request"
 
 
 class FrontierScheduler(CrawlFrontierScheduler):
@@ -74,6 +80,9 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._guard = TrapGuard.from_crawler(crawler, frontier, self._seen, self._backend)
         self._discovery.guard_by(self._guard)
         self._discovery.queued = self._queued
+        self._discovery.enqueue = self._enqueue_received
+        self._backend.wake = self._alarm.ring
+        self._backend.receive = self._discovery.receive
         self.crawl.intake = self._discovery
 
     @classmethod
@@ -86,14 +95,23 @@ class FrontierScheduler(CrawlFrontierScheduler):
         return cls(crawler, FrontierOptions.of(crawler))
 
     def open(self, spider: Spider) -> Deferred[None] | None:
-        """Connect the signals and open the dupefilter."""
+        """Connect the signals, open the backend and the dupefilter."""
         connect = self._crawler.signals.connect
         connect(self._discovery.robots_parsed, signals.robots_parsed)
         connect(self._discovery.answered, signals.response_received)
         connect(self._connection_lost, connection_lost)
         connect(self._item_failed, signals.item_error)
+        opening = self._backend.opened()
+        if opening is not None:
+            return deferred_from_coro(self._open_after(opening))
         opened: Deferred[None] | None = self.dupefilter.open()
         return opened
+
+    async def _open_after(self, opening: Awaitable[None]) -> None:
+        with starting(StoreError):
+            await opening
+        if (opened := self.dupefilter.open()) is not None:
+            await maybe_deferred_to_future(opened)
 
     def close(self, reason: str) -> Deferred[None] | None:
         """Close all sessions, write the stats, close the link record, the backend and the dupefilter, in this order."""
@@ -103,15 +121,26 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._stats.set_value("frontier/servers", self._frontier.counts()["servers"])
         self._stats.set_value("frontier/urls", len(self._frontier))
         self._discovery.close()
-        self._backend.close()
+        closing = self._backend.close()
+        return self._close_dupefilter(reason) if closing is None else deferred_from_coro(self._close(closing, reason))
+
+    async def _close(self, closing: Awaitable[None], reason: str) -> None:
+        try:
+            await closing
+        except Exception:
+            logger.exception("The backend could not be closed")
+        if (closed := self._close_dupefilter(reason)) is not None:
+            await maybe_deferred_to_future(closed)
+
+    def _close_dupefilter(self, reason: str) -> Deferred[None] | None:
         if self._seen is not self.dupefilter:
             self._seen.close(reason)
         closed: Deferred[None] | None = self.dupefilter.close(reason)
         return closed
 
     def has_pending_requests(self) -> bool:
-        """Whether any request is queued, including those of resting servers. O(1)."""
-        return len(self.crawl) > 0
+        """Whether any request is queued, including those of resting servers, here or by other workers. O(1)."""
+        return len(self.crawl) > 0 or self._backend.goes_on()
 
     def __len__(self) -> int:
         """Number of queued requests. O(1)."""
@@ -120,15 +149,18 @@ class FrontierScheduler(CrawlFrontierScheduler):
     def enqueue_request(self, request: Request) -> bool:
         """Queue ``request``; False if it is a duplicate. Never raises for a bad URL.
 
-        Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory|disk``, ``frontier/malformed``.
+        A request to a server of another worker is sent there; one that cannot be sent fails.
+        Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory|disk|sent``, ``frontier/malformed``,
+        ``frontier/unserializable/lost``.
         """
         if request.meta.pop(UNSENT, False) and (start := self.crawl.started.get(request)):
             self._take_back(request, start)
             return True
-        if not request.dont_filter and self.dupefilter.request_seen(request):
-            assert self._crawler.spider is not None
-            self.dupefilter.log(request, self._crawler.spider)
-            self._discovery.led_back(request)
+        exchange = self._backend.exchange
+        if exchange is not None and _is_foreign(request, exchange):
+            return self._send(request, exchange)
+        if self._is_filtered(request) and self.dupefilter.request_seen(request):
+            self._filter(request)
             return False
         entry = self._entries.entry(request)
         try:
@@ -143,11 +175,58 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._take_dropped()
         return True
 
+    def _enqueue_received(self, request: Request) -> bool:
+        is_new = self.enqueue_request(request)
+        self._alarm.ring()
+        return is_new
+
+    def _send(self, request: Request, exchange: Exchange) -> bool:
+        """Send ``request`` to the worker of its server; False if its URL was sent recently."""
+        if not _is_start(request):  # not even if it is a copy of one
+            meta = {key: value for key, value in request.meta.items() if key != START}
+            request = request.replace(meta=meta) if START in request.meta else request
+        payload = self._backend.pack_to_send(request)
+        if payload is None:
+            self._fail_unserializable(request)
+            return True
+        url = self._seen.url_of(request) if self._is_filtered(request) and self._seen is self.dupefilter else None
+        if url is not None and not exchange.unsent((url,))[0]:
+            self._filter(request)
+            return False
+        exchange.send([self._entries.entry(request, payload)])
+        self._stats.inc_value("scheduler/enqueued")
+        self._stats.inc_value("scheduler/enqueued/sent")
+        return True
+
+    def _fail_unserializable(self, request: Request) -> None:
+        self._stats.inc_value("frontier/unserializable/lost")
+        logger.warning("Not sent to the worker that crawls its server, because it cannot be serialized: %s", request)
+        request.meta[GIVEN_UP] = UNSERIALIZABLE
+        entry = self._backend.not_queued(Entry(request.url, payload=request), request)
+        self.crawl.unsent.append((request, entry))
+        self._count("enqueued", 1, entry)
+
+    def _is_filtered(self, request: Request) -> bool:
+        """Whether ``request`` is dropped if an equal one was seen.
+
+        Every worker makes all start requests, so ``dont_filter`` does not repeat them.
+        """
+        return not request.dont_filter or (self._backend.exchange is not None and _is_start(request))
+
+    def _filter(self, request: Request) -> None:
+        assert self._crawler.spider is not None
+        self.dupefilter.log(request, self._crawler.spider)
+        self._discovery.led_back(request)
+
     def next_request(self) -> Request | None:
         """A request that may start now, or None; then a timer wakes the engine when one may. O(log n).
 
         Stats: ``scheduler/dequeued``, ``scheduler/dequeued/memory|disk``, ``frontier/sessions``.
         """
+        if not self._backend.may_start():
+            self._find_ended()
+            self._close_connections()
+            return None
         if self.crawl.unsent:
             return self._hand_out(*self.crawl.unsent.popleft())
         self._find_ended()
@@ -247,3 +326,16 @@ class FrontierScheduler(CrawlFrontierScheduler):
         where = self._backend.name_of(entry.payload)
         self._stats.inc_value(f"scheduler/{what}", count)
         self._stats.inc_value(f"scheduler/{what}/{where}", count)
+
+
+def _is_start(request: Request) -> bool:
+    """Whether the spider's ``start`` made the request; not a copy of such a request, such as a retry or a redirect."""
+    return bool(request.meta.get(START)) and ORIGIN not in request.meta
+
+
+def _is_foreign(request: Request, exchange: Exchange) -> bool:
+    """Whether another worker crawls the server of ``request``; False if its URL has none: it fails here."""
+    try:
+        return not exchange.is_own(request.url)
+    except ValueError:
+        return False

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 BACKENDS = {
     "memory": "crawlproject.backends.memory.MemoryBackend",
     "disk": "crawlproject.backends.disk.DiskBackend",
+    "redis": "crawlproject.backends.redis.RedisBackend",
 }
 
 

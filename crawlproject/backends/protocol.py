@@ -5,12 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from scrapy import Request
     from scrapy.http import Response
 
     from crawlproject.frontier.entry import Entry
+
+
+class Exchange(Protocol):
+    """Sends URLs of other workers' servers to these workers; such URLs are *foreign*."""
+
+    def is_own(self, url: str) -> bool:
+        """Whether this worker may queue ``url``; False also while its server moves. Called for every link: O(1).
+
+        Raises ValueError for a URL without a server; links have one.
+        """
+
+    def unsent(self, urls: Sequence[str]) -> list[bool]:
+        """For each of the foreign canonical ``urls``, whether it was not sent recently; marks all as sent.
+
+        A URL that is twice in ``urls`` is unsent once.  O(length) each.
+        """
+
+    def send(self, entries: Sequence[Entry]) -> None:
+        """Send ``entries`` to the workers of their servers; payloads are bytes or None. Never raises. O(size).
+
+        They must arrive before the page that yielded them is acknowledged.
+        """
 
 
 class Backend(Protocol):
@@ -19,10 +41,41 @@ class Backend(Protocol):
     Life of an entry: ``pack`` (or ``pack_callback`` and ``hold``), queued by the frontier, ``unpack``, ``handed_out``;
     then ``given_back`` and queued again, or finished by the engine.  An entry that will not be fetched is ``dropped``.
     A method raises only the errors in its docstring.
+
+    Backends derive from this class: what only a crawl by several workers needs has defaults here.
     """
+
+    #: Where foreign URLs go; None: this process crawls alone. Set by the constructor, and not changed.
+    exchange: Exchange | None = None
+    #: Wakes the engine. Set by the scheduler before ``opened``.
+    wake: Callable[[], None]
+    #: Queues entries that other workers sent, in steps of at most 0.1 s. Set by the scheduler before ``opened``.
+    receive: Callable[[Sequence[Entry]], Iterator[None]]
+
+    def opened(self) -> Awaitable[None] | None:
+        """Start tasks: the event loop runs. The spider opens when the result, if any, is done.
+
+        May raise CloseSpider: the crawl then ends in order.
+        """
+        return None
+
+    def may_start(self) -> bool:
+        """Whether requests may be handed out now; after False, the backend calls ``wake`` when they may. O(1)."""
+        return True
+
+    def goes_on(self) -> bool:
+        """Whether the crawl goes on in other processes: while True, an empty queue does not end it. O(1).
+
+        The backend calls ``wake`` when it becomes False.
+        """
+        return False
 
     def pack(self, request: Request) -> Any:
         """The payload for the entry of ``request``: everything but its URL and priority. O(size)."""
+
+    def pack_to_send(self, request: Request) -> bytes | None:
+        """Like ``pack``, for the worker of a foreign server; None if ``request`` cannot be serialized. O(size)."""
+        return None
 
     def pack_callback(self, callback: Callable[..., Any] | None) -> Any:
         """The payload of links with this callback."""
@@ -54,5 +107,5 @@ class Backend(Protocol):
     def given_back(self, request: Request) -> None:
         """Record that ``request`` was returned unsent and its entry queued again."""
 
-    def close(self) -> None:
-        """Release all resources at the end of the crawl."""
+    def close(self) -> Awaitable[None] | None:
+        """Release all resources at the end of the crawl; the engine waits for the result, if any."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from crawlproject.discovery.crawl_delays import CrawlDelays
 from crawlproject.discovery.links import STEP, LinkIntake, link_filter
 from crawlproject.discovery.page_limits import PageLimits
+from crawlproject.discovery.received import RECEIVED_STEP, ReceivedEntries
 from crawlproject.discovery.sitemaps import NamesSitemaps, SitemapIntake
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.engine import stats_of
@@ -17,7 +19,7 @@ from crawlproject.requests.link_request import link_failed
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -32,12 +34,19 @@ if TYPE_CHECKING:
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
 
+logger = logging.getLogger(__name__)
+
 
 class Discovery:
-    """Queues new URLs."""
+    """Queues new URLs, and sends those of other workers' servers to them (``Backend.exchange``).
+
+    Stats: ``frontier/unserializable/lost``: links to such servers whose callback cannot be stored.
+    """
 
     #: Called after each push with the number of queued URLs and the entry of one. Set by the scheduler.
     queued: Callable[[int, Entry], None]
+    #: Called with each request received; returns whether it is new. Set by the scheduler.
+    enqueue: Callable[[Request], bool]
 
     def __init__(
         self,
@@ -49,6 +58,7 @@ class Discovery:
     ) -> None:
         assert crawler.spider is not None
         options, spider, stats = LinkOptions.of(crawler), crawler.spider, stats_of(crawler)
+        self._stats = stats
         self._spider = spider
         self._frontier = frontier
         self._backend = backend
@@ -58,12 +68,16 @@ class Discovery:
         rules = link_filter(crawler)
         self._links = LinkIntake(seen, rules, quality, stats, options)
         self._links.limits, self._links.files = self._limits, self._files
+        self._exchange = self._links.exchange = backend.exchange
+        self._received = ReceivedEntries(backend, seen, quality, stats, self._files)
+        self._received.limits = self._limits
+        self._has_lost = False
         self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider)
         self._crawl_delays = CrawlDelays(frontier, stats, crawler.settings)
 
     def guard_by(self, guard: LinkGuard | None) -> None:
         """Set the guard that judges links."""
-        self._guard = self._links.guard = guard
+        self._guard = self._links.guard = self._received.guard = guard
 
     # called by middlewares, see ``PageIntake``
 
@@ -90,6 +104,27 @@ class Discovery:
         if self._guard is not None:
             self._guard.learn_content(key, url, copy=copy)
 
+    # called by the backend
+
+    def receive(self, entries: Sequence[Entry]) -> Iterator[None]:
+        """Queue ``entries`` that other workers sent, in steps of at most 0.1 s. O(size).
+
+        The caller gives only entries of own servers.  It takes all steps; then each entry is queued, or counted.
+        Links found before raise the quality of their URL by what their page adds to it.
+        """
+        for start in range(0, len(entries), RECEIVED_STEP):
+            if start:
+                yield
+            links, requests = self._received.read(list(entries[start : start + RECEIVED_STEP]))
+            found = self._received.links(links)
+            self._frontier.push(found.entries)
+            self._frontier.raise_quality(found.raised)
+            if found.entries:
+                self.queued(len(found.entries), found.entries[0])
+            new = sum(self.enqueue(request) for request in requests)
+            self._received.count("/new", new)
+            self._received.count("/seen", len(requests) - new)
+
     # called by the scheduler
 
     def register_server(self, request: Request) -> None:
@@ -109,6 +144,8 @@ class Discovery:
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         """Take Crawl-delay and sitemaps from a robots.txt file."""
+        if self._exchange is not None and not self._exchange.is_own(request.url):
+            return  # the worker that crawls this server reads the file, too
         self._crawl_delays.robots_parsed(robotparser, request)
         if isinstance(robotparser, NamesSitemaps):
             self._push_sitemaps(self._sitemaps.of_robots(robotparser.sitemaps, request))
@@ -125,11 +162,30 @@ class Discovery:
         for found in self._links.find_in_steps(links, self._backend.pack_callback(links.callback)):
             if found is not None:
                 entries = self._backend.hold(found.entries, links.response)
-                self._frontier.push(entries, found.found_on, from_sitemap=links.kind == "sitemap")
+                elsewhere = len(found.sent) * self._received.new_share.value
+                self._frontier.push(entries, found.found_on, from_sitemap=links.kind == "sitemap", elsewhere=elsewhere)
                 self._frontier.raise_quality(found.raised)
                 if entries:
                     self.queued(len(entries), entries[0])
+                if found.sent:
+                    self._send(found.sent)
             yield
+
+    def _send(self, entries: Sequence[Entry]) -> None:
+        """Send links with one callback to the workers of their servers."""
+        assert self._exchange is not None
+        payload = entries[0].payload
+        if payload is None or type(payload) is bytes:
+            self._exchange.send(entries)
+            return
+        self._stats.inc_value("frontier/unserializable/lost", len(entries))
+        if not self._has_lost:
+            self._has_lost = True
+            logger.warning(
+                "Links to servers of other workers are lost, the first one %s: their callback is not a method of the "
+                "spider",
+                entries[0].url,
+            )
 
     def _push_sitemaps(self, found: list[Entry], index: Response | None = None) -> None:
         packed = [entry._replace(payload=self._backend.pack_callback(entry.payload)) for entry in found]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
+    from crawlproject.backends.protocol import Exchange
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.guard.judge import GuardedPage
     from crawlproject.frontier.quality import Quality
@@ -48,6 +49,12 @@ class LinkGuard(Protocol):
 
     def work(self) -> Iterator[None]:
         """Do pending work in steps of 0.1 s."""
+
+    def received(self, entries: list[Entry]) -> list[Entry]:
+        """The entries to queue among ``entries``, new links found on pages of other workers' servers."""
+
+    def without_visit_id(self, url: str) -> str:
+        """The canonical ``url`` without visit ids."""
 
     def led_back(self, request: Request) -> None:
         """Learn from ``request``, a redirect to a known page."""
@@ -85,6 +92,8 @@ class Found(NamedTuple):
     raised: list[tuple[str, float]]
     #: Key of the page's server; None for seeds.
     found_on: str | None
+    #: URLs of other workers' servers that were not sent to them recently.
+    sent: Sequence[Entry] = ()
 
 
 class _Source(NamedTuple):
@@ -119,6 +128,7 @@ class LinkIntake:
     ) -> None:
         self.guard: LinkGuard | None = None
         self.limits: ServerLimits | None = None
+        self.exchange: Exchange | None = None
         self._seen = seen
         self.files: FileJudge | None = None
         self._filter = remembering(link_filter.reason)
@@ -134,7 +144,8 @@ class LinkIntake:
         """Entries with ``payload`` for the new URLs among ``links``, and the quality gains of known ones."""
         parts = [part for part in self.find_in_steps(links, payload) if part is not None]
         entries = [entry for part in parts for entry in part.entries]
-        return Found(entries, [item for part in parts for item in part.raised], parts[-1].found_on)
+        sent = [entry for part in parts for entry in part.sent]
+        return Found(entries, [item for part in parts for item in part.raised], parts[-1].found_on, sent)
 
     def find_in_steps(self, links: Links, payload: Any = None) -> Iterator[Found | None]:
         """Like ``find``, ``STEP`` links at a time; queue the result of each step before the next one.
@@ -174,15 +185,13 @@ class LinkIntake:
             some = slice(start, start + STEP)
             reason_to_skip = self._filter if links.response is not None else self._seed_filter
             wanted, file_like = self._wanted(links.hrefs[some], urls[some], reason_to_skip, guarded, counts)
+            wanted, foreign = self._split(wanted, counts)
             new = list(compress(wanted, self._seen.urls_are_new(wanted)))
             counts["seen"] += len(wanted) - len(new)
             raised = dict(zip(wanted, source.gains(wanted), strict=True))
             gains = [raised.pop(url) for url in new]
-            worth, quality = self._quality.quality, links.quality
-            entries = [
-                Entry(url, worth(url, depth) + gain if quality is None else quality, 0, depth, payload)
-                for url, gain in zip(new, gains, strict=True)
-            ]
+            entries = self._entries(links, depth, payload, new, gains)
+            sent = self._entries(links, depth, payload, foreign, source.gains(foreign)) if foreign else []
             if file_like and self.files is not None:
                 factor = self.files.factor
                 entries = [e._replace(quality=e.quality * factor(e.url)) if e.url in file_like else e for e in entries]
@@ -190,9 +199,31 @@ class LinkIntake:
                 entries = self.guard.judge(guarded, entries)
                 counts["skipped/guard"] += len(new) - len(entries)
             counts["new"] += len(entries)
-            yield Found(entries, [item for item in raised.items() if item[1]], source.server_key)
+            yield Found(entries, [item for item in raised.items() if item[1]], source.server_key, sent)
             if self.guard is not None and guarded is not None:
                 yield from self.guard.work()
+
+    def _split(self, wanted: list[str], counts: Counter[str]) -> tuple[list[str], list[str]]:
+        """The own ones among ``wanted``, and the foreign ones to send."""
+        exchange = self.exchange
+        if exchange is None:
+            return wanted, []
+        own = [exchange.is_own(url) for url in wanted]
+        if all(own):
+            return wanted, []
+        foreign = [url for url, is_own in zip(wanted, own, strict=True) if not is_own]
+        unsent = list(compress(foreign, exchange.unsent(foreign)))
+        counts["sent"] += len(unsent)
+        counts["seen"] += len(foreign) - len(unsent)
+        return list(compress(wanted, own)), unsent
+
+    def _entries(self, links: Links, depth: int, payload: Any, urls: list[str], gains: list[float]) -> list[Entry]:
+        """Entries for new ``urls``, to whose quality the page with the ``links`` adds ``gains``."""
+        worth, quality = self._quality.quality, links.quality
+        return [
+            Entry(url, worth(url, depth) + gain if quality is None else quality, 0, depth, payload)
+            for url, gain in zip(urls, gains, strict=True)
+        ]
 
     def _wanted(
         self,

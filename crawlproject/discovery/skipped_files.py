@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
+    from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.options.links import LinkOptions
 
@@ -80,6 +81,13 @@ class SkippedFiles:
             return False
         self._stats.inc_value("frontier/links/dropped/extension")
         return True
+
+    def rated(self, entry: Entry) -> Entry:
+        """The ``entry`` of a link that another worker found, with ``factor`` applied if it has an extension of the
+        list. O(length)."""
+        if extension_of(entry.url) not in self._extensions:
+            return entry
+        return entry._replace(quality=entry.quality * self.factor(entry.url))
 
     def learn(self, response: Response) -> None:
         """Learn the media type of a 200 response to a GET with an extension of the list. O(length)."""

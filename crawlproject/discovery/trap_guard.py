@@ -99,7 +99,7 @@ class TrapGuard:
             self._observe(page, url, links)
         if not self._rules:
             return page, links
-        return page, [None if link is None else self._without_visit_id(link) for link in links]
+        return page, [None if link is None else self.without_visit_id(link) for link in links]
 
     def judge(self, page: GuardedPage, entries: list[Entry]) -> list[Entry]:
         """Learn from the page's new links and return those to queue. O(length) each."""
@@ -114,6 +114,14 @@ class TrapGuard:
         self._frontier.servers.changed(page.server)
         self._judge(page.server)
         return entries
+
+    def received(self, entries: list[Entry]) -> list[Entry]:
+        """Judge new ``entries`` found on pages of other workers' servers; those that rank last are demoted. O(length)
+        each."""
+        judged = [demoted(entry) if self._guard.linked_from_elsewhere(entry.url) else entry for entry in entries]
+        if changed := sum(one is not other for one, other in zip(judged, entries, strict=True)):
+            self._stats.inc_value("guard/demoted", changed)
+        return judged
 
     def work(self) -> Iterator[None]:
         """Do pending work in steps of 0.1 s.
@@ -190,7 +198,7 @@ class TrapGuard:
         return self._backend.is_link(entry) and is_dropped(entry, self._guard.name_of(entry.url), spent)
 
     def _merge(self, entry: Entry) -> Entry | None:
-        url = self._without_visit_id(entry.url)
+        url = self.without_visit_id(entry.url)
         if url == entry.url or not self._backend.is_link(entry):
             return entry
         if self._seen.url_is_new(url):
@@ -198,6 +206,7 @@ class TrapGuard:
         self._backend.dropped(entry)
         return None
 
-    def _without_visit_id(self, url: str) -> str:
+    def without_visit_id(self, url: str) -> str:
+        """The canonical ``url`` without visit ids known on its server. O(length)."""
         rules = self._rules.get(server_key(url)) if "=" in url else None
         return url if rules is None else rules.strip_url(url)

@@ -87,12 +87,20 @@ class Frontier:
 
     # URLs in
 
-    def push(self, entries: Iterable[Entry], found_on: str | None = None, *, from_sitemap: bool = False) -> None:
+    def push(
+        self,
+        entries: Iterable[Entry],
+        found_on: str | None = None,
+        *,
+        from_sitemap: bool = False,
+        elsewhere: float = 0.0,
+    ) -> None:
         """Queue discovered URLs that passed the seen-set. O(log n) each.
 
         ``found_on``: key of the server whose page showed these URLs. ``entries`` must be all new URLs of that page, and
         may be empty: the frontier learns from them what the server's next pages will bring.  ``from_sitemap``: the page
-        came from a sitemap, so the frontier also learns what sitemap URLs bring.
+        came from a sitemap, so the frontier also learns what sitemap URLs bring.  ``elsewhere``: expected number of
+        further new URLs of that page, which another frontier queues.
         Raises ValueError for a URL without a server; the entries before it are queued.
         """
         changed: dict[Server, None] = {}
@@ -112,7 +120,7 @@ class Frontier:
         finally:
             if look_ahead is not None and found_on is not None:
                 source = self.servers.get_or_add(found_on)
-                self._expectations.learn_source(source, count, gain if from_sitemap else None)
+                self._expectations.learn_source(source, count + elsewhere, gain if from_sitemap else None)
                 changed[source] = None
                 self.servers.changed(source)
             self.servers.place(changed)

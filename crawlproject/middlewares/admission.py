@@ -17,7 +17,7 @@ from crawlproject.download.resolver import crawl_resolver
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.network import NetworkOptions
-from crawlproject.requests.meta import GIVEN_UP, PAGE_LIMIT, SERVER_GIVEN_UP, UNSENT
+from crawlproject.requests.meta import GIVEN_UP, PAGE_LIMIT, SERVER_GIVEN_UP, UNSENT, UNSERIALIZABLE
 from crawlproject.urls.link_filter import LinkFilter
 from crawlproject.urls.server_key import host_of, server_key
 
@@ -32,6 +32,7 @@ _UNSENT = {
     SERVER_GIVEN_UP: "its server was given up: too many failures in a row "
     "(FRONTIER_MAX_FAILURES, ROBOTSTXT_MAX_FAILURES)",
     PAGE_LIMIT: "its server is full (FRONTIER_MAX_PAGES_PER_SERVER, FRONTIER_MAX_PAGES_PER_DOMAIN)",
+    UNSERIALIZABLE: "another worker crawls its server, and it cannot be serialized",
 }
 
 #: Schemes that ``FRONTIER_DENY_FILE`` applies to.

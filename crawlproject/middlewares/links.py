@@ -27,7 +27,7 @@ class OriginMiddleware(CrawlerMiddleware):
     """Marks each request with the page that yielded it (spider middleware, last of all): see ``requests.unstored``."""
 
     def __init__(self, crawler: Crawler) -> None:
-        if FrontierOptions.of(crawler).backend != "disk":
+        if FrontierOptions.of(crawler).backend == "memory":
             raise NotConfigured
         super().__init__(crawler)
 

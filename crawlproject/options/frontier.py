@@ -11,6 +11,7 @@ from scrapy.utils.misc import load_object
 from crawlproject.frontier.policy import POLICIES, Policy, checked_policy
 from crawlproject.frontier.politeness import PARKING_TIME, Mode, Politeness
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
+from crawlproject.options.extras import needs_extra
 from crawlproject.options.values import Options, Reader
 from crawlproject.urls import domain_of_server
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 PolitenessGroup = Literal["server", "domain", "ip"]
 
-BACKENDS = ("memory", "disk")
+BACKENDS = ("memory", "disk", "redis")
 
 #: Their values are the defaults.
 _RULES = Politeness()
@@ -41,9 +42,9 @@ class FrontierOptions(Options):
     connect_timeout: float
     #: Whether copies count against a server's rank.
     copies_penalty: bool
-    #: ``memory`` or ``disk``.
+    #: One of ``BACKENDS``.
     backend: str
-    #: Where the disk backend keeps its store; None only with ``memory``.
+    #: Where the disk backend keeps its store; None only with other backends.
     directory: Path | None
     commit_interval: float
     #: Pages fetched at least so long ago are fetched again; None: never.
@@ -136,6 +137,11 @@ def _backend(reader: Reader, directory: Path | None) -> str:
     backend = reader.choice("FRONTIER_BACKEND", None, BACKENDS)
     if backend == "disk" and directory is None:
         raise ValueError("FRONTIER_BACKEND='disk': FRONTIER_DIR or JOBDIR must name a directory")
+    if backend == "redis":
+        with needs_extra("FRONTIER_BACKEND='redis'", "redis"):
+            import msgpack  # noqa: F401
+            import redis  # noqa: F401
+            import zstandard  # noqa: F401
     return backend
 
 

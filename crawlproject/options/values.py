@@ -6,6 +6,7 @@ name, default and check.  Everything else follows from it: the table of defaults
 
 from __future__ import annotations
 
+import json
 import re
 from math import isfinite
 from pathlib import Path
@@ -158,6 +159,17 @@ class Reader:
         if not all(isinstance(entry, dict) for entry in value.values()):
             raise self.wrong(name, "a dict of dicts")
         return value
+
+    def dictionary(self, name: str) -> dict[str, Any]:
+        """A new dict; text is read as JSON."""
+        value = self.value(name, {})
+        try:
+            found = json.loads(value) if isinstance(value, str) else value
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise self.wrong(name, "a dict, or JSON of one")
+        return {str(key): entry for key, entry in found.items()}
 
     def age(self, name: str) -> float | None:
         """An age in seconds (``age_seconds``); None if not set."""

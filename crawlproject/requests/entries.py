@@ -37,15 +37,16 @@ class RequestEntries:
         self._quality = quality
         self._stats = stats
 
-    def entry(self, request: Request) -> Entry:
-        """The frontier entry for ``request``."""
+    def entry(self, request: Request, payload: bytes | None = None) -> Entry:
+        """The frontier entry for ``request``, with this ``payload`` if it is packed already."""
         depth = request.meta.get("depth", 0)
         quality = request.meta.get(QUALITY)
         # a spider may use this key for another purpose
         if not (isinstance(quality, int | float) and isfinite(quality) and quality >= 0):
             quality = self._quality.quality(request.url, depth)
         priority = max(-MAX_PRIORITY, min(MAX_PRIORITY, request.priority))
-        return Entry(request.url, float(quality), priority, depth, self._backend.pack(request))
+        packed = self._backend.pack(request) if payload is None else payload
+        return Entry(request.url, float(quality), priority, depth, packed)
 
     def read(self, entry: Entry) -> Request | None:
         """The request of ``entry``; None if it is invalid: then it stays in the store.

@@ -12,7 +12,7 @@ ORIGIN               requests.unstored, middlewares.links    requests.unstored
 UNSENT               middlewares: politeness, admission,     scheduler
                      robots
 GIVEN_UP             scheduler                               middlewares.admission
-KEEP                 scheduler, spiders,                     backends.disk
+KEEP                 scheduler, spiders,                     backends.storing
                      middlewares.repository
 RECRAWL              backends.disk                           backends.recrawl, middlewares.recrawl
 FETCHED_BEFORE       middlewares.recrawl                     discovery.trap_guard
@@ -51,12 +51,13 @@ ORIGIN = "frontier_origin"
 #: The request is returned unsent, because its server may not be contacted now.
 UNSENT = "frontier_unsent"
 
-#: The request fails without being sent; the value is the reason, one of the two below.
+#: The request fails without being sent; the value is the reason, one of the three below.
 GIVEN_UP = "frontier_given_up"
 SERVER_GIVEN_UP = "server_given_up"
 PAGE_LIMIT = "page_limit"
+UNSERIALIZABLE = "unserializable"
 
-#: The page is not processed (the spider is done, or the record cannot be written): with the disk backend it stays
+#: The page is not processed (the spider is done, or the record cannot be written): a backend that stores keeps it
 #: queued for the next run.
 KEEP = "frontier_keep"
 

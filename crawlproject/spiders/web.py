@@ -209,9 +209,10 @@ class WebSpider(Spider):
                 yield seed.url, seed.quality
 
     def _end_without_pages(self) -> None:
-        """On ``spider_idle``: raise CloseSpider if no page was fetched, neither in this run nor in an earlier one."""
+        """On ``spider_idle``: raise CloseSpider if no page was fetched: in this run, an earlier one, by any worker."""
         stats = stats_of(self.crawler)
-        if any(stats.get_value(name, 0) for name in ("frontier/pages", "frontier/resumed", "recrawl/queued")):
+        fetched = ("frontier/pages", "frontier/resumed", "recrawl/queued", "workers/pages")
+        if any(stats.get_value(name, 0) for name in fetched):
             return
         if stats.get_value("frontier/links/seen", 0) and not stats.get_value("frontier/links/new", 0):
             return

@@ -110,6 +110,15 @@ class Guard:
             return ""
         return REFUSED if known.refused >= limits.REFUSED_PER_PAGE * known.listed else ""
 
+    def linked_from_elsewhere(self, url: str) -> bool:
+        """Count a link from another server to the canonical ``url``; returns whether it ranks last. O(length)."""
+        name = self.name_of(url)
+        server = self.server_of(server_key(url))
+        known = None if server is None or self.is_released(server.key) else server.guard
+        if known is not None and name in known.patterns:
+            known.patterns[name].votes += 1
+        return name is not None and is_last(known, name, self.limits)
+
     def learn_content(self, server: Server, url: str, *, copy: bool) -> None:
         """Count a page in its pattern. O(length)."""
         if (server.guard is None and not copy) or self.is_released(server.key):
@@ -193,11 +202,12 @@ class GuardedPage:
         own = 0
         has_news = False
         for url in new:
-            name = guard.name_of(url)
             if not self.is_own(url):
-                if self._vote(guard.server_of(server_key(url)), name):
+                if guard.linked_from_elsewhere(url):
                     last.add(url)
-            elif name is None:
+                continue
+            name = guard.name_of(url)
+            if name is None:
                 has_news = True
             elif name == self._name or (self._family is not None and family_of(name) == self._family):
                 sideways.add(url)
@@ -272,13 +282,6 @@ class GuardedPage:
         if is_barren and limits.max_same > 0 and (self._family is not None or pattern.same >= limits.DEMOTED_FROM):
             return True
         return pattern.is_demoted(limits) or is_last(self.server.guard, pattern.name, limits)
-
-    def _vote(self, server: Server | None, name: str | None) -> bool:
-        """Count a link to another ``server``; returns whether it ranks last."""
-        known = None if server is None or self._guard.is_released(server.key) else server.guard
-        if known is not None and name in known.patterns:
-            known.patterns[name].votes += 1
-        return name is not None and is_last(known, name, self._guard.limits)
 
 
 def _feeds_on_itself(pattern: Pattern) -> bool:

@@ -110,7 +110,7 @@ class Expectations:
         self.sitemaps.given_back(entry)
         self.backlog.given_back(waiting)
 
-    def learn_source(self, server: ExpectedServer, new: int, sitemap_gain: float | None) -> None:
+    def learn_source(self, server: ExpectedServer, new: float, sitemap_gain: float | None) -> None:
         """Learn that a page of ``server`` showed ``new`` new URLs, or a sitemap URLs of ``sitemap_gain``. O(1)."""
         if sitemap_gain is not None:
             self.sitemaps.learn(sitemap_gain)

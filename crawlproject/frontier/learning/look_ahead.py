@@ -86,7 +86,7 @@ class LookAhead:
         """g: the worth of a new URL beyond its time."""
         return self._gain / self._weight if self._weight else 0.0
 
-    def learn_page(self, found: LinkYield, new: int) -> None:
+    def learn_page(self, found: LinkYield, new: float) -> None:
         """Learn that a page of the server of ``found`` showed ``new`` new URLs. O(1)."""
         bucket = found.visits.bit_length()
         while len(self._buckets) <= bucket:

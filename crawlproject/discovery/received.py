@@ -1,0 +1,147 @@
+"""Checks entries that other workers sent, and turns the links among them into what the frontier receives."""
+
+from __future__ import annotations
+
+import logging
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from crawlproject.discovery.links import Found
+from crawlproject.urls import server_key
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.statscollectors import StatsCollector
+
+    from crawlproject.backends.protocol import Backend
+    from crawlproject.discovery.links import LinkGuard, ServerLimits
+    from crawlproject.discovery.skipped_files import SkippedFiles
+    from crawlproject.dupefilter import SeenDupeFilter
+    from crawlproject.frontier.entry import Entry
+    from crawlproject.frontier.quality import Quality
+
+logger = logging.getLogger(__name__)
+
+#: Entries processed per turn of the event loop: 0.1 s if all are requests.
+RECEIVED_STEP = 500
+
+#: Weight of the past in the share of new URLs, per link received.
+DECAY = 0.999
+
+
+class NewShare:
+    """Share of new URLs among the links that workers send each other: 1 at first, then learned from those received.
+
+    A worker does not learn which of the links that it sent are new. All workers crawl the same web, so the share among
+    the links that it receives is an estimate.
+    """
+
+    def __init__(self) -> None:
+        self._new = self._links = 1.0
+
+    @property
+    def value(self) -> float:
+        """From 0 to 1."""
+        return self._new / self._links
+
+    def learn(self, links: int, new: int) -> None:
+        """Learn that ``new`` of the ``links`` received were new. O(1)."""
+        kept = DECAY**links
+        self._new = self._new * kept + new
+        self._links = self._links * kept + links
+
+
+class ReceivedEntries:
+    """The second half of ``LinkIntake``, for links that another worker found: limits, guard, seen-set.
+
+    Stats: ``frontier/received`` (entries), ``frontier/received/bad`` (not decodable), ``frontier/received/new``,
+    ``frontier/received/seen``, ``frontier/received/page_limit`` (links to full servers).
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        seen: SeenDupeFilter,
+        quality: Quality,
+        stats: StatsCollector,
+        files: SkippedFiles,
+    ) -> None:
+        self.guard: LinkGuard | None = None
+        self.limits: ServerLimits | None = None
+        self.new_share = NewShare()
+        self._backend = backend
+        self._seen = seen
+        self._quality = quality
+        self._stats = stats
+        self._files = files
+        self._has_logged = False
+
+    def read(self, entries: list[Entry]) -> tuple[list[Entry], list[Request]]:
+        """The links among ``entries``, and the requests of the others. O(size)."""
+        links: list[Entry] = []
+        requests: list[Request] = []
+        self.count("", len(entries))
+        for entry in entries:
+            try:
+                _check(entry)
+                if entry.payload is None:
+                    links.append(entry)
+                    continue
+                request = self._backend.unpack(entry)
+            except (ValueError, TypeError, AttributeError) as error:
+                self._refuse(entry, error)
+                continue
+            if self._backend.is_link(entry):
+                links.append(entry)
+            else:
+                requests.append(request)
+        return links, requests
+
+    def links(self, links: list[Entry]) -> Found:
+        """The new URLs among ``links``, and the quality that the known ones gain. O(length) each."""
+        guard = self.guard
+        if guard is not None:
+            links = [entry._replace(url=guard.without_visit_id(entry.url)) for entry in links]
+        open_ = [entry for entry in links if not (self.limits and self.limits.refuses(entry.url))]
+        self.count("/page_limit", len(links) - len(open_))
+        wanted = [entry for entry in open_ if not self._files.is_dropped(entry.url)]
+        is_new = self._seen.urls_are_new([entry.url for entry in wanted])
+        new = [entry for entry, is_one in zip(wanted, is_new, strict=True) if is_one]
+        raised = [(entry.url, self._gain(entry)) for entry, is_one in zip(wanted, is_new, strict=True) if not is_one]
+        self.new_share.learn(len(wanted), len(new))
+        self.count("/new", len(new))
+        self.count("/seen", len(raised))
+        new = [self._files.rated(entry) for entry in new]
+        if guard is not None:
+            new = guard.received(new)
+        return Found(new, [(url, gain) for url, gain in raised if gain > 0], None)
+
+    def count(self, name: str, count: int) -> None:
+        """Add to ``frontier/received<name>``."""
+        if count:
+            self._stats.inc_value(f"frontier/received{name}", count)
+
+    def _gain(self, entry: Entry) -> float:
+        """What the page with the link adds to the quality of its target; a seed (depth 0) is found on no page."""
+        return entry.quality - self._quality.quality(entry.url, entry.depth) if entry.depth else 0.0
+
+    def _refuse(self, entry: Entry, error: Exception) -> None:
+        self.count("/bad", 1)
+        if not self._has_logged:
+            self._has_logged = True
+            logger.error(
+                "An entry from another worker cannot be read (others are only counted): %.200s: %.200s",
+                entry.url,
+                error,
+            )
+
+
+def _check(entry: Entry) -> None:
+    """Raise ValueError for values that the frontier does not take."""
+    if not (isinstance(entry.url, str) and isinstance(entry.priority, int) and isinstance(entry.depth, int)):
+        raise TypeError("wrong type")
+    if not (isfinite(entry.quality) and entry.quality >= 0):
+        raise ValueError(f"quality {entry.quality!r}")
+    if not (entry.payload is None or type(entry.payload) is bytes):
+        raise TypeError(f"payload {type(entry.payload)}")
+    server_key(entry.url)

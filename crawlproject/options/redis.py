@@ -1,0 +1,134 @@
+"""The settings of a crawl by several workers over Redis: where Redis is, how the crawl is divided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from crawlproject.options.values import Options
+
+if TYPE_CHECKING:
+    from crawlproject.options.values import Reader
+
+StartUrlsType = Literal["list", "set", "zset"]
+
+#: Most partitions: each has a few keys in Redis, which every worker looks at.
+MAX_PARTITIONS = 4096
+
+#: Longest ``FRONTIER_REDIS_KEY``, characters.
+MAX_KEY = 200
+
+#: Setting of scrapy-redis -> name of the parameter of its client.
+_PARAMETERS = {
+    "REDIS_URL": "url",
+    "REDIS_HOST": "host",
+    "REDIS_PORT": "port",
+    "REDIS_DB": "db",
+    "REDIS_ENCODING": "encoding",
+}
+
+
+@dataclass(frozen=True)
+class RedisOptions(Options):
+    """Settings of scrapy-redis, with its meaning, and those of the backend ``redis``. Times in seconds."""
+
+    #: Parameters of the client that the project sets, as ``scrapy_redis.connection.get_redis`` takes them:
+    #: ``REDIS_PARAMS``, and in preference to it url, host, port, db, encoding.
+    connection: dict[str, Any]
+    #: Key of the start URLs, with ``%(name)s`` for the spider's name.
+    start_urls_key: str
+    start_urls_type: StartUrlsType
+    #: Start URLs taken at a time.
+    start_urls_batch: int
+    #: Beginning of the crawl's keys; None: the spider's name.
+    key: str | None
+    partitions: int
+    #: How long a worker owns its partitions without a sign of life.
+    lease: float
+    #: How long one call to Redis may take.
+    timeout: float
+    #: Whether workers without work wait for more instead of ending the crawl.
+    keep_running: bool
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        """See ``Options``."""
+        return cls(
+            connection=_connection(reader),
+            start_urls_key=_start_urls_key(reader),
+            start_urls_type=_start_urls_type(reader),
+            # scrapy-redis takes 16, whenever its spider is idle; they are queued here without waiting for that.
+            start_urls_batch=reader.count("REDIS_START_URLS_BATCH_SIZE", 1000, least=1),
+            key=_key(reader),
+            # Enough for 16 workers: each has 16 of them, so that their loads differ little.
+            partitions=_partitions(reader),
+            # Longer than any pause of a healthy worker; so long a dead worker's servers are not crawled.
+            lease=_at_least(reader, "FRONTIER_LEASE", 15.0, 2.0),
+            timeout=_at_least(reader, "FRONTIER_REDIS_TIMEOUT", 5.0, 0.1),
+            keep_running=reader.switch("FRONTIER_KEEP_RUNNING", False),
+        )
+
+    def key_of(self, spider: str) -> str:
+        """Beginning of the crawl's keys, for the spider's name. Raises ValueError for a name that cannot be one."""
+        return self.key or _checked_key(spider, f"FRONTIER_REDIS_KEY: the spider's name, {spider!r}, cannot be it:")
+
+    def start_urls_key_of(self, spider: str) -> str:
+        """Key of the start URLs, for the spider's name."""
+        return self.start_urls_key % {"name": spider}
+
+
+def _connection(reader: Reader) -> dict[str, Any]:
+    parameters = reader.dictionary("REDIS_PARAMS")
+    for name, parameter in _PARAMETERS.items():
+        if name in ("REDIS_PORT", "REDIS_DB"):
+            value: Any = None if reader.value(name) in (None, "") else reader.count(name, None)
+        else:
+            value = reader.value(name)
+            if not (value is None or isinstance(value, str)):
+                raise reader.wrong(name, "text")
+        if value:  # as scrapy-redis: 0 and "" are not set
+            parameters[parameter] = value
+    return parameters
+
+
+def _start_urls_key(reader: Reader) -> str:
+    value = reader.value("REDIS_START_URLS_KEY", "%(name)s:start_urls")
+    try:
+        is_key = isinstance(value, str) and bool((value % {"name": "x"}).strip())
+    except (ValueError, TypeError, KeyError):
+        is_key = False
+    if not is_key:
+        raise reader.wrong("REDIS_START_URLS_KEY", "a key, with %(name)s for the spider's name")
+    return str(value)
+
+
+def _start_urls_type(reader: Reader) -> StartUrlsType:
+    """As in scrapy-redis, a set wins over a sorted set."""
+    as_set, as_zset = (reader.switch(f"REDIS_START_URLS_AS_{kind}", False) for kind in ("SET", "ZSET"))
+    return "set" if as_set else "zset" if as_zset else "list"
+
+
+def _key(reader: Reader) -> str | None:
+    value = reader.value("FRONTIER_REDIS_KEY")
+    return None if value is None else _checked_key(value, f"FRONTIER_REDIS_KEY={value!r:.300}:")
+
+
+def _checked_key(key: Any, start: str) -> str:
+    """``key`` if it can stand between the braces of a hash tag. Raises ValueError; its text begins with ``start``."""
+    if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY or not key.isprintable() or set(key) & set("{}"):
+        raise ValueError(f"{start} must be 1 to {MAX_KEY} characters without braces and control characters")
+    return key
+
+
+def _partitions(reader: Reader) -> int:
+    number = reader.count("FRONTIER_PARTITIONS", 256, least=1)
+    if number > MAX_PARTITIONS or number & (number - 1):
+        raise reader.wrong("FRONTIER_PARTITIONS", f"a power of two, at most {MAX_PARTITIONS}")
+    return number
+
+
+def _at_least(reader: Reader, name: str, default: float, least: float) -> float:
+    number = reader.number(name, default)
+    if number < least:
+        raise reader.wrong(name, f"a number >= {least:g}")
+    return number

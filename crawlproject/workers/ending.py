@@ -1,0 +1,71 @@
+"""When a crawl by many workers is over: derived from the state of all partitions, never from counters.
+
+One look is not enough: a URL may have moved from a partition not yet looked at to one already seen.  Every move changes
+the ``seq`` of a partition or the length of an inbox, so two equal looks that both find nothing left mean that there was
+nothing left between them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class PartitionState(NamedTuple):
+    """A partition as one look at Redis shows it."""
+
+    #: Id of the run of the Redis server that keeps it: another one may have lost writes.
+    run_id: str
+    #: Id of its worker; empty if it has none.
+    owner: str
+    epoch: int
+    seq: int
+    #: URLs stored, those being fetched included.
+    stored: int
+    #: Messages in its inbox.
+    inbox: int
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One look at the whole crawl."""
+
+    partitions: tuple[PartitionState, ...]
+    #: Workers whose lease runs.
+    live: frozenset[str]
+    #: Worker -> whether it has work that is not in Redis: requests in memory, messages not yet sent.
+    busy: Mapping[str, bool]
+    #: Whether start URLs wait in Redis.
+    start_urls: bool
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left to do, and that is known of all workers."""
+        owners = {state.owner for state in self.partitions} - {""}
+        return (
+            bool(self.partitions)
+            and not self.start_urls
+            and not any(state.stored or state.inbox for state in self.partitions)
+            and owners <= self.live
+            and all(self.busy.get(worker) is False for worker in self.live)
+        )
+
+
+class EndDetector:
+    """Compares each scan with the one before."""
+
+    def __init__(self) -> None:
+        self._last: Scan | None = None
+
+    def look(self, scan: Scan) -> bool:
+        """Whether the crawl is over: ``scan`` and the one before are empty and equal. O(partitions)."""
+        last, self._last = self._last, scan
+        return (
+            last is not None
+            and last.is_empty
+            and scan.is_empty
+            and (last.partitions, last.live) == (scan.partitions, scan.live)
+        )
