@@ -83,6 +83,8 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._discovery.enqueue = self._enqueue_received
         self._backend.wake = self._alarm.ring
         self._backend.receive = self._discovery.receive
+        self._backend.servers_came = self._discovery.servers_came
+        self._backend.close_connections = self._close_connections
         self.crawl.intake = self._discovery
 
     @classmethod
@@ -234,6 +236,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         while dropped < MAX_DROPPED and (start := self._dispatcher.next(CLOCK())) is not None:
             request = self._entries.start(start.entry, is_last=start.is_last)
             if request is None:
+                self._backend.unwanted(start.entry)
                 self._dispatcher.ended(start.session)
                 continue
             if self._discovery.is_file(request):
@@ -298,7 +301,9 @@ class FrontierScheduler(CrawlFrontierScheduler):
                 request.meta[GIVEN_UP] = reason
                 request.meta[KEEP] = reason == PAGE_LIMIT
                 self.crawl.unsent.append((request, entry))
-            elif reason != PAGE_LIMIT:
+            elif reason == PAGE_LIMIT:
+                self._backend.unwanted(entry)
+            else:
                 self._drop(entry)
             self._stats.inc_value(f"frontier/dropped/{reason}")
         self._alarm.ring()

@@ -51,6 +51,10 @@ class Backend(Protocol):
     wake: Callable[[], None]
     #: Queues entries that other workers sent, in steps of at most 0.1 s. Set by the scheduler before ``opened``.
     receive: Callable[[Sequence[Entry]], Iterator[None]]
+    #: Counts the pages of servers that came from another worker. Set by the scheduler before ``opened``.
+    servers_came: Callable[[Sequence[str]], None]
+    #: Closes the connections of sessions that were closed. Set by the scheduler before ``opened``.
+    close_connections: Callable[[], None]
 
     def opened(self) -> Awaitable[None] | None:
         """Start tasks: the event loop runs. The spider opens when the result, if any, is done.
@@ -97,6 +101,9 @@ class Backend(Protocol):
 
     def dropped(self, entry: Entry) -> None:
         """Record that the ``entry`` of a link left the queue and will not be fetched."""
+
+    def unwanted(self, entry: Entry) -> None:
+        """Record that the stored ``entry`` left the queue and stays stored for a later run."""
 
     def name_of(self, payload: Any) -> str:
         """Where an entry with this payload is kept: the label in ``scheduler/enqueued/…``."""

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.options.frontier import FrontierOptions
+    from crawlproject.requests.unstored import PageUnderWay
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ class RedisBackend(StoringBackend):
             raise ValueError("FRONTIER_BACKEND='redis' needs Scrapy's default TWISTED_REACTOR (asyncio)")
         assert crawler.spider is not None
         redis = RedisOptions.of(crawler)
-        keys = Keys(redis.key or crawler.spider.name)
+        keys = Keys(redis.key_of(crawler.spider.name))
         label = StoreLabel(crawler.spider.name, "quality" if options.policy.by_quality else "arrival")
         indexed = isinstance(options.quality, LinkQuality)
         self._options = redis
@@ -75,7 +76,7 @@ class RedisBackend(StoringBackend):
         partitions = Partitions(redis.partitions)
         self._directory = tempfile.mkdtemp(prefix="crawlproject-worker-")
         self._local = LocalCopy(
-            frontier, partitions, Path(self._directory), label, indexed=indexed, now=CLOCK(), clock=CLOCK
+            frontier, partitions, Path(self._directory), label, indexed=indexed, clock=CLOCK
         )
         self._seen_store = self._local.seen
         seen.use_store(self._local.seen, url_key=partitions.url_key, server_part=partitions.server_part)
@@ -86,16 +87,17 @@ class RedisBackend(StoringBackend):
             self._local,
             self._outbox,
             self,
-            redis.partitions,
             WorkerOptions(
                 crawl=crawl,
+                partitions=redis.partitions,
                 interval=options.commit_interval,
                 lease=redis.lease,
                 download_timeout=crawler.settings.getfloat("DOWNLOAD_TIMEOUT"),
                 keep_running=redis.keep_running,
             ),
         )
-        self._start_urls = StartUrls(crawler, self._worker, redis)
+        self._start_urls = StartUrls(crawler, self._worker, partitions, redis)
+        self._worker.move_start_urls = self._start_urls.move
         logger.info(
             "Worker %s of the crawl %r in %s", self._worker.control.id, keys.name, safe_url(redis.address)
         )
@@ -148,11 +150,7 @@ class RedisBackend(StoringBackend):
 
     def opened(self) -> Awaitable[None] | None:
         """See ``Backend``."""
-        return self._open()
-
-    async def _open(self) -> None:
-        await self._worker.start()
-        self._start_urls.start()
+        return self._worker.start()
 
     def may_start(self) -> bool:
         """See ``Backend``."""
@@ -168,7 +166,6 @@ class RedisBackend(StoringBackend):
 
     async def _close(self) -> None:
         try:
-            self._start_urls.stop()
             await self._worker.stop()
         finally:
             self._report_unstored()
@@ -176,6 +173,14 @@ class RedisBackend(StoringBackend):
                 self._stats.set_value(f"workers/{name}", count)
             self._local.close()
             shutil.rmtree(self._directory, ignore_errors=True)
+
+    def unwanted(self, entry: Entry) -> None:
+        """See ``Backend``."""
+        if entry.place is not None:
+            self._worker.unwanted(entry.url)
+
+    def _kept(self, page: PageUnderWay) -> None:
+        self.unwanted(page.entry)
 
     def _acknowledge(self, entry: Entry) -> None:
         self._done_entries.append(entry)
@@ -242,7 +247,7 @@ class RedisBackend(StoringBackend):
             "servers": counts["servers"],
             "sessions": 0 if crawl is None else crawl.dispatcher.open_sessions,
             "held": self._orphans,
-            "busy": bool(is_starting(self._crawler) or self._orphans or unsent or self._start_urls.is_busy),
+            "busy": bool(is_starting(self._crawler) or self._orphans or unsent),
         }
 
     def is_closing(self) -> bool:

@@ -23,20 +23,19 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlproject.options.redis import RedisOptions
+    from crawlproject.workers.partitions import Partitions
     from crawlproject.workers.worker import Worker
 
 logger = logging.getLogger(__name__)
 
-#: Start URLs read at once.
-BATCH = 500
 #: Bytes of one start URL with all that belongs to it, at most.
 MAX_BYTES = 1 << 20
 
-#: (count, read a batch, remove one) by the kind of the key.
-_COMMANDS: dict[str, tuple[str, tuple[Any, ...], str]] = {
-    "list": ("LLEN", ("LRANGE", 0, BATCH - 1), "LREM"),
-    "set": ("SCARD", ("SRANDMEMBER", BATCH), "SREM"),
-    "zset": ("ZCARD", ("ZREVRANGE", 0, BATCH - 1), "ZREM"),
+#: Type of the key -> commands that count, read, and remove an element.
+_COMMANDS = {
+    "list": ("LLEN", "LRANGE", "LREM"),
+    "set": ("SCARD", "SRANDMEMBER", "SREM"),
+    "zset": ("ZCARD", "ZREVRANGE", "ZREM"),
 }
 
 
@@ -48,48 +47,39 @@ class StartUrls:
     Stats: ``workers/start_urls``, ``workers/start_urls/bad``.
     """
 
-    def __init__(self, crawler: Crawler, worker: Worker, options: RedisOptions) -> None:
+    def __init__(self, crawler: Crawler, worker: Worker, partitions: Partitions, options: RedisOptions) -> None:
         spider = crawler.spider
         assert spider is not None
         self._crawler = crawler
         self._spider: Any = spider
         self._worker = worker
-        self._key = getattr(spider, "redis_key", None) or options.start_urls_key % {"name": spider.name}
-        self._count, self._read, self._remove = _COMMANDS[options.start_urls_kind]
+        self._key = getattr(spider, "redis_key", None) or options.start_urls_key_of(spider.name)
+        self._reader = partitions.of(self._key)  # who owns this partition reads
+        self._count, self._read, self._remove = _COMMANDS[options.start_urls_type]
+        size = options.start_urls_batch
+        self._range = (size,) if options.start_urls_type == "set" else (0, size - 1)
         self._pending: list[bytes] = []
         self._pending_cut = 0
         self._stats = stats_of(crawler)
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether start URLs were queued and are still in their key."""
-        return bool(self._pending)
-
-    def start(self) -> None:
-        """Read the start URLs here only: the spider of scrapy-redis would remove them before they are stored."""
-        if hasattr(self._spider, "make_request_from_data"):
+        if hasattr(spider, "make_request_from_data"):  # else it would remove them before they are stored
             self._spider.fetch_data = lambda *_: []
 
-    async def wait(self) -> bool:
-        """Whether there are start URLs."""
-        return bool((await self._worker.control.commands([(self._count, self._key)]))[0])
-
-    async def move(self) -> None:
-        """Remove those that are stored; queue the next ones."""
-        control = self._worker.control
-        if self._pending:
-            if self._worker.cuts < self._pending_cut:
-                return
+    async def move(self) -> bool:
+        """Remove those that are stored, queue the next ones; returns whether any wait in their key."""
+        commands = self._worker.control.commands
+        if not self._worker.owns(self._reader):
+            self._pending = []  # the next owner reads them again
+            return bool((await commands([(self._count, self._key)]))[0])
+        if self._pending and self._worker.cuts >= self._pending_cut:
             middle = (1,) if self._remove == "LREM" else ()
-            await control.commands([(self._remove, self._key, *middle, element) for element in self._pending])
+            await commands([(self._remove, self._key, *middle, element) for element in self._pending])
             self._pending = []
-        found = (await control.commands([(self._read[0], self._key, *self._read[1:])]))[0]
-        if not found:
-            return
-        await self._queue(found)
-        self._pending = list(found)
-        self._pending_cut = self._worker.cuts + 2  # the cut under way may have begun before
-        await self._worker.has_start_urls()
+        if not self._pending:
+            found = (await commands([(self._read, self._key, *self._range)]))[0]
+            await self._queue(found)
+            self._pending = list(found)
+            self._pending_cut = self._worker.cuts + 1
+        return bool(self._pending)
 
     async def _queue(self, elements: Iterable[bytes]) -> None:
         urls: list[str] = []

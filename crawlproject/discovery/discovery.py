@@ -131,6 +131,10 @@ class Discovery:
         """Check the page limits of the server of a ``request`` to be queued. Raises ValueError if it has no server."""
         self._limits.register(server_key(request.url))
 
+    def servers_came(self, keys: Sequence[str]) -> None:
+        """Count the pages of servers that came from another worker. O(servers), plus O(URLs) for full ones."""
+        self._limits.load(keys)
+
     def led_back(self, request: Request) -> None:
         """Learn from a duplicate ``request``: if it is a redirect, the URL requested first shows nothing new."""
         if self._guard is not None and "redirect_urls" in request.meta:

@@ -9,6 +9,7 @@ from crawlproject.options.limits import LimitOptions
 from crawlproject.urls import domain_of_server, server_key
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -30,13 +31,7 @@ class PageLimits:
         self._per_domain = per_domain
         self._pages: Counter[str] = Counter()  # by domain
         self._servers: dict[str, set[str]] = {}  # domain -> keys of its servers that are not full
-        for server in list(frontier.servers):
-            if per_domain:
-                self._pages[domain_of_server(server.key)] += server.fetched
-            if server.fetched >= per_server > 0:
-                frontier.fill(server.key)
-        for server in list(frontier.servers):
-            self.register(server.key)
+        self.load([server.key for server in frontier.servers])
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, frontier: Frontier) -> Self:
@@ -46,6 +41,20 @@ class PageLimits:
 
     def __bool__(self) -> bool:
         return bool(self._per_server or self._per_domain)
+
+    def load(self, keys: Sequence[str]) -> None:
+        """Count the pages of the stored servers ``keys``: all known ones of their domains."""
+        for domain in {domain_of_server(key) for key in keys} if self._per_domain else ():
+            self._pages.pop(domain, None)
+            self._servers.pop(domain, None)
+        for key in keys:
+            server = self._frontier.servers[key]
+            if self._per_domain:
+                self._pages[domain_of_server(key)] += server.fetched
+            if server.fetched >= self._per_server > 0:
+                self._frontier.fill(key)
+        for key in keys:
+            self.register(key)
 
     def fetched(self, key: str) -> None:
         """Count a page of the server ``key``. O(log servers); O(its URLs) when a limit is reached."""

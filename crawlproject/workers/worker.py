@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.workers.blobs import BlobError, decode_message
 from crawlproject.workers.control import AWAY, Beat, new_id
-from crawlproject.workers.ending import EndDetector, Scan
+from crawlproject.workers.ending import EndDetector, PartitionState, Scan
 from crawlproject.workers.lease import Lease
 from crawlproject.workers.part import PartState
 from crawlproject.workers.shares import Shares
@@ -83,7 +83,7 @@ class Worker:
             download_timeout=options.download_timeout,
             beat=self._beat_once,
         )
-        self._lease = Lease(options.lease)
+        self._lease = Lease(options.lease, margin=(1 - MAX_LAG) * options.lease)
         self._beat = Beat("ok")
         self._end = EndDetector()
         self._has_ended = False
@@ -107,6 +107,17 @@ class Worker:
     def goes_on(self) -> bool:
         """Whether the crawl has not ended for all workers. O(1)."""
         return not self._has_ended and not self._stop.is_set()
+
+    def unwanted(self, url: str) -> None:
+        """A stored URL will not be fetched in this run: the crawl does not wait for it. O(1)."""
+        part = self.parts.get(self._local.partition_of_url(url))
+        if part is not None:
+            part.unwanted += 1
+
+    def owns(self, partition: int) -> bool:
+        """Whether this worker crawls ``partition``."""
+        part = self.parts.get(partition)
+        return part is not None and part.state is PartState.OWN
 
     @property
     def cuts(self) -> int:
@@ -196,6 +207,7 @@ class Worker:
 
     async def _beat_once(self) -> Beat:
         sent_at = boot_time()
+        self._lease.beat_sent(sent_at)
         beat = replace(await self.control.beat(self._options.lease, self._info()), at=sent_at)
         if beat.status == "gone" or (beat.status == "ok" and beat.crawl != self._options.crawl):
             logger.critical("Redis has lost this crawl, or has another one of this name: the worker ends")
@@ -298,14 +310,24 @@ class Worker:
         return not self._info()["busy"] and not any(map(self._writer.stored, self.parts.values()))
 
     async def _look_for_end(self) -> None:
+        """Call it when no start URLs wait."""
         if self._options.keep_running or self._has_ended or not self._is_idle():
             self._end = EndDetector()
             return
-        rows = await self.control.scan(range(self._options.partitions))
-        others = (info for worker, info in self._beat.infos.items() if worker != self.control.id)
-        if self._end.look(Scan(self._beat, rows, is_busy=any(info.get("busy", True) for info in others))):
+        if self._end.look(await self._scan()):
             await self.control.set_state(self._options.crawl, "ended")
             self._ended()
+
+    async def _scan(self) -> Scan:
+        beat = self._beat
+        rows = await self.control.scan(range(self._options.partitions))
+        states = (
+            PartitionState(beat.run_id, record.owner, record.epoch, record.seq, record.stored, inbox)
+            for record, inbox in rows
+        )
+        busy = {worker: bool(info.get("busy", True)) for worker, info in beat.infos.items()}
+        busy[self.control.id] = False  # looked at just now
+        return Scan(tuple(states), frozenset(beat.workers), busy, start_urls=False)
 
     def _ended(self) -> None:
         self._has_ended = True
