@@ -26,8 +26,8 @@ held                                                                        held
 
 A ready server that gets more URLs stays ready; only its rank changes.  A released server is idle only until
 ``ServerQueue.place`` moves it by its URLs and its polite wait; one that was to be held while it was leased is held
-then.  A held server keeps its URLs and takes new ones, until ``Frontier.remove`` forgets it.  "Given up" and "full" are not states: the URLs of such
-a server are dropped, so it is idle when its session ends.
+then.  A held server keeps its URLs and takes new ones, until ``Frontier.remove`` forgets it.  "Given up" and "full"
+are not states: the URLs of such a server are dropped, so it is idle when its session ends.
 
 A session (one connection); ``Dispatcher`` takes the steps while it is open, ``Frontier`` parks, resumes and closes it:
 
@@ -53,8 +53,8 @@ parked                                                         free             
 closed             closed
 =========  ======  ======  =======  =========  ======  ======  ======  =======  =======
 
-A request may end after its session was closed: at the end of a crawl, or after ``Dispatcher.abandon``.  ``Session.ending`` is not a state: it applies
-while a request is in flight, and to parked sessions, too.
+A request may end after its session was closed: at the end of a crawl, or after ``Dispatcher.abandon``.
+``Session.ending`` is not a state: it applies while a request is in flight, and to parked sessions, too.
 """
 
 from __future__ import annotations

@@ -499,7 +499,12 @@ def test_the_model_takes_every_step_of_a_server() -> None:
             *[lambda: model.drop(1), lambda: model.push([(1, 1.0)], None), lambda: model.wait(2.0), model.open],
             *[lambda: model.close(0), model.open],  # 1 is recalled
             *[lambda: model.push([(3, 1.0), (4, 1.0)], None), lambda: model.drop(3), lambda: model.rest(4)],
-            *[lambda: model.hold(3), lambda: model.hold(3), lambda: model.hold(4), lambda: model.push([(5, 1.0)], None)],
+            *[
+                lambda: model.hold(3),
+                lambda: model.hold(3),
+                lambda: model.hold(4),
+                lambda: model.push([(5, 1.0)], None),
+            ],
             *[lambda: model.hold(5), lambda: model.push([(0, 1.0)], None), lambda: model.wait(9.0), model.open],
             *[lambda: model.hold(0), lambda: model.hold(1), lambda: model.hold(2)],
         ]
