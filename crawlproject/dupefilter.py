@@ -12,11 +12,11 @@ from scrapy.utils.request import RequestFingerprinter
 from crawlproject.engine import stats_of
 from crawlproject.options.links import LinkOptions
 from crawlproject.options.seen import SeenOptions
-from crawlproject.seen.fingerprint import bytes_fingerprint, server_part, url_fingerprint, url_key
+from crawlproject.seen.fingerprint import bytes_fingerprint, server_part, url_fingerprint
 from crawlproject.storage.seen_file import FILE_NAME, SeenFile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Self
 
     from scrapy import Request, Spider
@@ -70,7 +70,8 @@ class SeenDupeFilter(BaseDupeFilter):
         self._record: ExactStore | None = None  # stores the keys of a Bloom filter
         self._withheld: set[int] = set()  # seen, but not in the store
         self._is_open = False
-        self._url_key = url_fingerprint
+        self._url_key: Callable[[str], int] = url_fingerprint
+        self._server_part: Callable[[str], int] | None = None  # of a store's keys
         self._fingerprinter = fingerprinter
         self._by_url = type(fingerprinter) is RequestFingerprinter
         self._stats = stats
@@ -90,9 +91,10 @@ class SeenDupeFilter(BaseDupeFilter):
             debug=crawler.settings.getbool("DUPEFILTER_DEBUG"),
         )
 
-    def use_store(self, store: ExactStore | None) -> None:
-        """Use the exact store of ``url_key`` of a scheduler that stores the frontier itself. Call it before ``open``.
+    def use_store(self, store: ExactStore | None, server_part: Callable[[str], int] = server_part) -> None:
+        """Use the exact store of keys of a scheduler that stores the frontier itself. Call it before ``open``.
 
+        ``server_part``: URL -> the part of its key above the low 64 bits, which all keys of its server share.
         None: no key outlives the run, even with JOBDIR.  With ``SEEN_SET = "bloom"`` the store is written and not
         searched: keys and queue are stored together, so that no URL is marked as seen without being queued.  The filter
         is filled from the store: O(keys), 9 s for a million.
@@ -102,7 +104,8 @@ class SeenDupeFilter(BaseDupeFilter):
         self._file = None
         if store is None:
             return
-        self._url_key = url_key
+        self._server_part = server_part
+        self._url_key = self._key_below_server
         if self._options.kind == "exact":
             self.seen = self._options.over(store, self._key_of_any)
             return
@@ -194,7 +197,11 @@ class SeenDupeFilter(BaseDupeFilter):
         if canonical is not None:
             return self._url_key(canonical)
         fingerprint = bytes_fingerprint(self._fingerprinter.fingerprint(request))
-        return fingerprint if self._url_key is url_fingerprint else server_part(request.url) | fingerprint
+        return fingerprint if self._server_part is None else self._server_part(request.url) | fingerprint
+
+    def _key_below_server(self, url: str) -> int:
+        assert self._server_part is not None
+        return self._server_part(url) | url_fingerprint(url)
 
     def _key_of_any(self, url: str) -> int:
         """Key of a URL that may not be canonical."""

@@ -51,7 +51,7 @@ class Backend(Protocol):
     wake: Callable[[], None]
     #: Queues entries that other workers sent, in steps of at most 0.1 s. Set by the scheduler before ``opened``.
     receive: Callable[[Sequence[Entry]], Iterator[None]]
-    #: Counts the pages of servers that came from another worker. Set by the scheduler before ``opened``.
+    #: Lets discovery continue with servers that came from another worker. Set by the scheduler before ``opened``.
     servers_came: Callable[[Sequence[str]], None]
     #: Closes the connections of sessions that were closed. Set by the scheduler before ``opened``.
     close_connections: Callable[[], None]

@@ -132,8 +132,10 @@ class Discovery:
         self._limits.register(server_key(request.url))
 
     def servers_came(self, keys: Sequence[str]) -> None:
-        """Count the pages of servers that came from another worker. O(servers), plus O(URLs) for full ones."""
+        """Continue with servers that came from another worker. O(servers), plus O(URLs) for full ones."""
         self._limits.load(keys)
+        if self._guard is not None:
+            self._guard.load(keys)
 
     def led_back(self, request: Request) -> None:
         """Learn from a duplicate ``request``: if it is a redirect, the URL requested first shows nothing new."""

@@ -71,11 +71,16 @@ class TrapGuard:
         self._guard = Guard(options.limits, frontier.server, options.is_released, options.rules)
         self._work: deque[tuple[Iterator[int], str]] = deque()
         self._rules: dict[str, DropRules] = {}  # by server, if visit ids are known
-        for server in frontier.servers:
+        self._is_released = options.is_released
+        self.load([server.key for server in frontier.servers])
+
+    def load(self, keys: Sequence[str]) -> None:
+        """Continue with what was learned of the stored servers ``keys``. O(servers)."""
+        for server in map(self._frontier.servers.__getitem__, keys):
             if server.guard is not None:
                 self._guard.restored(server.guard)
-            if server.demoted_because and (options.is_released(server.key) or server.demoted_because not in REASONS):
-                frontier.servers.rank_last(server, "")
+            if server.demoted_because and (self._is_released(server.key) or server.demoted_because not in REASONS):
+                self._frontier.servers.rank_last(server, "")
             elif server.guard is not None and server.guard.visit_ids.learned:
                 self._rules[server.key] = DropRules.of_names(server.guard.visit_ids.learned)
 

@@ -16,6 +16,7 @@ States of a server (scheme + host + port); ``frontier.states`` has the transitio
     resting  URLs queued, may not be requested before t   in the heap by t
     waiting  as ready, but its politeness group is busy or rests: in the group's heap by rank
     leased   has a session
+    held     gets no session: it is about to be removed
 
 Invariants: a server has at most one session; a politeness group has at most one; no session opens and no URL is
 handed out before the server's time; a ready server's heap key is its rank.  A rank changes only by events (URLs

@@ -13,9 +13,13 @@ from crawlproject.frontier.queues.heap import LazyHeap
 from crawlproject.frontier.states import SessionEvent, SessionState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.server import Server, Session
+
+FREE = SessionState.FREE  # an enum look-up would take longer than the comparison
 
 #: How long (seconds) a session waits for its last page's links when its server has no URL left.
 LINGER = 0.1
@@ -62,7 +66,7 @@ class Dispatcher:
     def next(self, now: float) -> Start | None:
         """The request to start next; None if none may start now."""
         for session in self.frontier.take_refilled():
-            if session.state is SessionState.FREE:  # else it was closed meanwhile
+            if session.state is FREE:  # else it was closed meanwhile
                 self._held.remove(session)
                 self._free.append(session)
         while (held := self._held.pop_due(now)) is not None:
@@ -71,7 +75,8 @@ class Dispatcher:
         while (parked := self._parked.pop_due(now)) is not None:
             self._unpark(parked, now)
         while self._free:
-            start = self._serve(self._free.popleft(), now)
+            session = self._free.popleft()
+            start = self._serve(session, now) if session.state is FREE else None  # else it was closed meanwhile
             if start is not None:
                 return start
         while len(self._open) < self.max_sessions:
@@ -92,7 +97,7 @@ class Dispatcher:
     def ended(self, session: Session) -> None:
         """Report that the session's request is over, successful or not."""
         session.step(SessionEvent.END)
-        if session.state is SessionState.FREE:
+        if session.state is FREE:
             self._free.append(session)
 
     def connection_lost(self, key: str, now: float) -> None:
@@ -110,6 +115,39 @@ class Dispatcher:
     def end(self, session: Session) -> None:
         """Allow no further request on the session: it closes when its current request is over."""
         session.ending = True
+
+    def hold(self, key: str, now: float) -> None:
+        """Give the known server ``key`` no further session, and end its session, open or parked.
+
+        It is closed now, or when its request in flight is over. O(log servers).
+        """
+        self.frontier.hold(key)
+        server = self.frontier.servers[key]
+        session = server.session or server.parked
+        if session is not None and session.state is not SessionState.BUSY:
+            self.abandon(session, now)
+
+    def abandon(self, session: Session, now: float) -> None:
+        """Close an open or parked session now, even with a request in flight. O(log servers).
+
+        ``take_closed`` returns it; the caller closes the connection without waiting for the answer, and still calls
+        ``ended`` for the request.
+        """
+        if session.heap_item is not None:
+            (self._parked if session.state is SessionState.PARKED else self._held).remove(session)
+        if session.state is SessionState.PARKED:
+            self._unpark(session, now)
+        elif session.state is not SessionState.CLOSED:
+            self._close(session, now)
+
+    def served(self) -> list[Server]:
+        """The servers that have an open session, in no order. O(sessions)."""
+        return [session.server for session in self._open]
+
+    def connected(self, keys: Iterable[str]) -> list[str]:
+        """Those of the servers ``keys`` that have a session, open or parked. O(keys)."""
+        servers = map(self.frontier.server, keys)
+        return [server.key for server in servers if server is not None and (server.session or server.parked)]
 
     def wake_at(self) -> float | None:
         """Earliest time at which ``next`` can return a request if nothing else happens; None if never."""

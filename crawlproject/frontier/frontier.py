@@ -143,7 +143,12 @@ class Frontier:
         servers.place(changed)
 
     def give_back(self, session: Session, entry: Entry) -> None:
-        """Requeue ``entry``, the last one from ``next_url``, because it was not fetched. O(log n)."""
+        """Requeue ``entry``, the last one from ``next_url``, because it was not fetched. O(log n).
+
+        Does nothing if the server was removed.
+        """
+        if not self._is_known(session.server):
+            return
         session.requests -= 1
         self._returns -= 1
         self.acknowledge(entry)
@@ -154,10 +159,11 @@ class Frontier:
     def acknowledge(self, entry: Entry) -> None:
         """Delete from the store an entry that ``next_url`` or ``take_dropped`` returned: the caller has processed it.
 
-        An unacknowledged entry is handed out again after a restart.  Does nothing without a store. O(log n).
+        An unacknowledged entry is handed out again after a restart.  Does nothing without a store, or if the server was
+        removed. O(log n).
         """
-        if entry.place is not None:
-            server = self.servers[server_key(entry.url)]
+        server = None if entry.place is None else self.servers.get(server_key(entry.url))
+        if server is not None:
             server.urls.acknowledge(entry, server.key)
 
     # Sessions
@@ -264,6 +270,33 @@ class Frontier:
         refilled, self._refilled = self._refilled, []
         return refilled
 
+    # Servers that leave
+
+    def hold(self, key: str) -> None:
+        """Give the known server ``key`` no further session; an open one carries no further request. O(log servers).
+
+        Its URLs stay queued, and new ones are queued.  Ends only with ``remove``.
+        """
+        server = self.servers[key]
+        if server.session is not None:
+            server.session.ending = True
+        self._queue.hold(server)
+
+    def remove(self, key: str) -> None:
+        """Forget the known server ``key`` and its URLs; a store keeps them. O(log servers).
+
+        What is reported of it later starts a new record.  Call ``forget_removed`` after the last of several servers.
+        Raises IllegalStepError and changes nothing if it has a session, open or parked.
+        """
+        server = self.servers[key]
+        self._queue.remove(server)
+        self._urls -= len(server.urls)
+        self.servers.remove(server)
+
+    def forget_removed(self) -> None:
+        """Forget the waiting sitemaps of removed servers. O(waiting sitemaps)."""
+        self._expectations.sitemaps.forget(lambda url: self.servers.locate_known(url) is None)
+
     # URLs that are dropped or changed
 
     def take_dropped(self) -> list[Entry]:
@@ -309,7 +342,7 @@ class Frontier:
         """``rewrite_queue`` in steps of ``REWRITE_STEP`` URLs: yields the number of URLs dropped in each step.
 
         New URLs may be queued between steps.  Kept URLs are requeued at the end, even if the generator is closed
-        early; they stay in the store until then.
+        early; they stay in the store until then.  Ends early if the server is removed.
         """
         steps = -(-len(server.urls) // REWRITE_STEP)
         self._urls -= len(server.urls)
@@ -319,12 +352,15 @@ class Frontier:
         try:
             for _ in range(steps):
                 yield self._judge(server, judge, islice(left, REWRITE_STEP), kept)
-            while kept:
+                if not self._is_known(server):
+                    return
+            while kept and self._is_known(server):
                 self._put_back(server, kept, REWRITE_STEP)
                 yield 0
         finally:
-            kept.extend((entry, entry._replace(place=None)) for entry in left)
-            self._put_back(server, kept, len(kept))
+            if self._is_known(server):
+                kept.extend((entry, entry._replace(place=None)) for entry in left)
+                self._put_back(server, kept, len(kept))
 
     # Inspection
 
@@ -345,6 +381,22 @@ class Frontier:
 
     # For the store
 
+    @property
+    def arrivals(self) -> tuple[int, int]:
+        """(Highest arrival number of a URL, lowest of a returned one); the arguments of ``raise_arrivals``."""
+        return self._arrivals, self._returns
+
+    def raise_arrivals(self, arrivals: int, returns: int) -> None:
+        """Number new URLs after ``arrivals`` and returned ones before ``returns``, those of another frontier.
+
+        Call it before ``restore_server`` with URLs that the other frontier has numbered.  Raises ValueError for numbers
+        that do not fit into a sort key.
+        """
+        if not 0 <= returns <= FIRST_ARRIVAL <= arrivals < 2 * FIRST_ARRIVAL:
+            raise ValueError(f"arrivals={arrivals}, returns={returns}: not the arrival numbers of a frontier")
+        self._arrivals = max(self._arrivals, arrivals)
+        self._returns = min(self._returns, returns)
+
     def restore_server(self, key: str, urls: ServerUrls, restore: Callable[[Server], None]) -> Server:
         """Add a server with its stored queue; ``restore`` sets what was learned about it. O(log servers)."""
         server = self.servers.add(key, urls)
@@ -357,6 +409,10 @@ class Frontier:
         return server
 
     # Internal
+
+    def _is_known(self, server: Server) -> bool:
+        """Whether ``server`` was not removed."""
+        return self.servers.get(server.key) is server
 
     def _rank_again(self) -> None:
         """Apply what was learned from all servers: raise sitemaps, rerank the best ready servers, a few per call."""

@@ -288,10 +288,11 @@ class Server:
 class Group:
     """Servers that share one politeness limit (a registered domain, an IP address): one session at a time."""
 
-    __slots__ = ("heap_item", "holder", "key", "ready_at", "recalled", "waiting")
+    __slots__ = ("heap_item", "holder", "key", "members", "ready_at", "recalled", "waiting")
 
     def __init__(self, key: str) -> None:
         self.key = key
+        self.members = 0  # known servers
         self.ready_at = 0.0
         self.holder: Server | None = None  # the server that has a session
         self.waiting: LazyHeap[Server] = LazyHeap()  # ready servers, by rank

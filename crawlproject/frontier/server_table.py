@@ -10,7 +10,7 @@ from crawlproject.frontier.guard.copies import CopyRun, learn_shared
 from crawlproject.frontier.queues.heap import LazyHeap
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Group, Server
-from crawlproject.frontier.states import ServerEvent, ServerState
+from crawlproject.frontier.states import IllegalStepError, ServerEvent, ServerState
 from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
@@ -28,10 +28,11 @@ MAX_RANKED = 2000
 
 
 # Enum look-ups would take longer than anything else done here with a server.
-IDLE, LEASED, READY = ServerState.IDLE, ServerState.LEASED, ServerState.READY
+IDLE, LEASED, READY, HELD = ServerState.IDLE, ServerState.LEASED, ServerState.READY, ServerState.HELD
 RESTING, WAITING = ServerState.RESTING, ServerState.WAITING
 DUE, EMPTY, REST = ServerEvent.DUE, ServerEvent.EMPTY, ServerEvent.REST
 LEASE, RECALL, RELEASE, SET_ASIDE = ServerEvent.LEASE, ServerEvent.RECALL, ServerEvent.RELEASE, ServerEvent.SET_ASIDE
+HOLD = ServerEvent.HOLD
 
 
 class ServerQueue:
@@ -58,6 +59,8 @@ class ServerQueue:
         self.resting: LazyHeap[Server | Group] = LazyHeap()
         self.groups: dict[str, Group] = {}
         self.leased = 0
+        self.held = 0
+        self._to_hold: set[Server] = set()  # leased servers that will be held
         self.now = 0.0  # the latest time seen
         self.last_rank = 0.0  # rank of the last leased server without its urgency: the worth of a second
 
@@ -67,9 +70,12 @@ class ServerQueue:
             self.now = now
 
     def place(self, server: Server) -> None:
-        """Move an unleased server to the heap and position of its URLs, time and rank. O(log servers)."""
+        """Move a server, unless it is leased or held, to the heap and position of its URLs, time and rank.
+
+        O(log servers).
+        """
         state = server.state
-        if state is LEASED:
+        if state is LEASED or state is HELD:
             return
         if state is READY and server.urls and server.ready_at <= self.now:  # most frequent: due and still ready
             self.ready.rekey(server, self._key_by_rank(server))
@@ -109,14 +115,43 @@ class ServerQueue:
         return None if key is None else -key
 
     def release(self, server: Server) -> None:
-        """Return a leased server to the queue; its group rests as long as the server. O(log servers)."""
+        """Return a leased server to the queue, or hold it; its group rests as long as the server. O(log servers)."""
         group = server.group
         if group is not None and group.holder is server:
             group.ready_at = max(group.ready_at, server.ready_at)
             group.holder = None
         self._step(server, RELEASE)
         self.leased -= 1
-        self.place(server)
+        if server in self._to_hold:
+            self.hold(server)
+        else:
+            self.place(server)
+
+    def hold(self, server: Server) -> None:
+        """Give ``server`` no further session: it is held now, or when its session ends. O(log servers)."""
+        if server.state is LEASED:
+            self._to_hold.add(server)
+            return
+        self.held += server.state is not HELD
+        self._to_hold.discard(server)
+        self._step(server, HOLD)
+
+    def remove(self, server: Server) -> None:
+        """Forget ``server``, and its group if it was the only one. O(log servers).
+
+        Raises IllegalStepError and changes nothing if it has a session, open or parked.
+        """
+        if server.session is not None or server.parked is not None:
+            raise IllegalStepError(f"cannot be removed, it has a session: {server!r}")
+        self.hold(server)
+        self.held -= 1
+        group, server.group = server.group, None
+        if group is not None:
+            group.members -= 1
+            if not group.members:
+                del self.groups[group.key]
+                if group.heap_item is not None:
+                    self.resting.remove(group)
 
     def first_due(self) -> float | None:
         """The earliest time at which ``lease`` can succeed; None if no server waits. O(1) amortised."""
@@ -136,21 +171,22 @@ class ServerQueue:
                 servers.append(server)
         return servers
 
-    def group_of(self, server_key: str) -> Group | None:
-        """The politeness group of a server; None if there are no groups or the server's group is not known yet."""
-        return None if self._group_of is None else self._group(self._group_of(server_key))
+    def find_group(self, server: Server) -> None:
+        """Put a new server into its politeness group, if there are groups."""
+        if self._group_of is not None:
+            self._enter(server, self._group_of(server.key))
 
-    def _group(self, key: str) -> Group:
+    def _enter(self, server: Server, key: str) -> Group:
         group = self.groups.get(key)
         if group is None:
             group = self.groups[key] = Group(key)
+        server.group = group
+        group.members += 1
         return group
 
     def join(self, server: Server, key: str) -> bool:
         """Put a leased server without a group into group ``key``; False if the server's group is busy or rests."""
-        if server.group is None:
-            server.group = self._group(key)
-        group = server.group
+        group = server.group or self._enter(server, key)
         if group.holder is server:
             return True
         if not group.is_free(self.now):
@@ -165,7 +201,8 @@ class ServerQueue:
             waiting += len(group.waiting)
             groups_resting += group.heap_item is not None
         resting = len(self.resting) - groups_resting
-        return {"ready": len(self.ready), "resting": resting, "waiting": waiting, "leased": self.leased}
+        ready, leased, held = len(self.ready), self.leased, self.held
+        return {"ready": ready, "resting": resting, "waiting": waiting, "leased": leased, "held": held}
 
     def _step(self, server: Server, event: ServerEvent) -> None:
         """Apply ``event`` to ``server`` and move it between heaps; it may have left its heap already."""
@@ -174,8 +211,8 @@ class ServerQueue:
         after = server.state
         if after is not before and server.heap_item is not None:
             self._heap(server, before).remove(server)
-        server.rerank_above = inf if after is RESTING or after is LEASED else -inf
-        if after is not IDLE and after is not LEASED:
+        server.rerank_above = -inf if after is READY or after is WAITING or after is IDLE else inf
+        if after is not IDLE and after is not LEASED and after is not HELD:
             key = server.ready_at if after is RESTING else self._key_by_rank(server)
             if server.heap_item is None:
                 self._heap(server, after).push(server, key)
@@ -303,10 +340,18 @@ class ServerTable:
         """Add a new server, with the queue ``urls`` or an empty one. O(1)."""
         own = UrlQueue(by_quality=self._by_quality, window=1) if urls is None else urls
         server = self._by_key[key] = Server(key, own, limit=1)
-        server.group = self._queue.group_of(key)
+        self._queue.find_group(server)
         self._expectations.meet(server)
         self._predict_session(server)
         return server
+
+    def remove(self, server: Server) -> None:
+        """Forget ``server``, which is in no heap. O(1).
+
+        Whoever still refers to it finds an empty queue in memory, so that nothing reaches the store.
+        """
+        del self._by_key[server.key]
+        server.urls = UrlQueue(by_quality=self._by_quality, window=server.limit)
 
     def locate(self, url: str) -> tuple[Server, str]:
         """The server of ``url``, added if unknown, and the path that its queue keeps. O(length of the host).
@@ -369,7 +414,8 @@ class ServerTable:
         """Rank the next ``RANKED_PER_PAGE`` servers of the round that ``rank_again`` started. O(log servers)."""
         if self._outdated:
             for server in self._outdated[-RANKED_PER_PAGE:]:
-                self._rank(server)
+                if server.state is not HELD:  # it may have been removed since
+                    self._rank(server)
             del self._outdated[-RANKED_PER_PAGE:]
 
     def rank_best(self, now: float) -> None:

@@ -10,21 +10,24 @@ ready     URLs queued, may be requested now                a heap by rank
 resting   URLs queued, may not be requested before a time  a heap by that time
 waiting   as ready, but its politeness group is busy       its group's heap by rank
 leased    has a session                                    no heap
+held      gets no session: it is about to be removed       no heap
 ========  ===============================================  =======================
 
-=========  =======  =======  =======  =======  =========  =======  =======
-from       empty    rest     due      lease    set aside  recall   release
-=========  =======  =======  =======  =======  =========  =======  =======
-idle       idle     resting  ready
-ready      idle     resting           leased   waiting
-resting    idle     resting  ready
-waiting    idle     resting  waiting                      ready
+=========  =======  =======  =======  =======  =========  =======  =======  =======
+from       empty    rest     due      lease    set aside  recall   release  hold
+=========  =======  =======  =======  =======  =========  =======  =======  =======
+idle       idle     resting  ready                                          held
+ready      idle     resting           leased   waiting                      held
+resting    idle     resting  ready                                          held
+waiting    idle     resting  waiting                      ready             held
 leased                                                             idle
-=========  =======  =======  =======  =======  =========  =======  =======
+held                                                                        held
+=========  =======  =======  =======  =======  =========  =======  =======  =======
 
 A ready server that gets more URLs stays ready; only its rank changes.  A released server is idle only until
-``ServerQueue.place`` moves it by its URLs and its polite wait.  "Given up" and "full" are not states: the URLs of such
-a server are dropped, so it is idle when its session ends.
+``ServerQueue.place`` moves it by its URLs and its polite wait; one that was to be held while it was leased is held
+then.  A held server keeps its URLs and takes new ones, until ``Frontier.remove`` forgets it.  "Given up" and "full"
+are not states: the URLs of such a server are dropped, so it is idle when its session ends.
 
 A session (one connection); ``Dispatcher`` takes the steps while it is open, ``Frontier`` parks, resumes and closes it:
 
@@ -50,8 +53,8 @@ parked                                                         free             
 closed             closed
 =========  ======  ======  =======  =========  ======  ======  ======  =======  =======
 
-A request may end after its session was closed: at the end of a crawl.  ``Session.ending`` is not a state: it applies
-while a request is in flight, and to parked sessions, too.
+A request may end after its session was closed: at the end of a crawl, or after ``Dispatcher.abandon``.
+``Session.ending`` is not a state: it applies while a request is in flight, and to parked sessions, too.
 """
 
 from __future__ import annotations
@@ -71,6 +74,7 @@ class ServerState(StrEnum):
     RESTING = "resting"
     WAITING = "waiting"
     LEASED = "leased"
+    HELD = "held"
 
 
 class ServerEvent(StrEnum):
@@ -83,6 +87,7 @@ class ServerEvent(StrEnum):
     SET_ASIDE = "set aside"  # its politeness group is busy or rests
     RECALL = "recall"  # its politeness group is free again
     RELEASE = "release"
+    HOLD = "hold"  # it may get no further session
 
 
 class SessionState(StrEnum):
@@ -115,11 +120,11 @@ SessionSteps = dict[tuple[SessionState, SessionEvent], SessionState]
 
 
 def _server_steps() -> ServerSteps:
-    idle, ready, resting, waiting, leased = ServerState
+    idle, ready, resting, waiting, leased, held = ServerState
     event = ServerEvent
     steps: ServerSteps = {}
     for state in (idle, ready, resting, waiting):
-        steps |= {(state, event.EMPTY): idle, (state, event.REST): resting}
+        steps |= {(state, event.EMPTY): idle, (state, event.REST): resting, (state, event.HOLD): held}
     return steps | {
         (idle, event.DUE): ready,
         (resting, event.DUE): ready,
@@ -128,6 +133,7 @@ def _server_steps() -> ServerSteps:
         (ready, event.SET_ASIDE): waiting,
         (waiting, event.RECALL): ready,
         (leased, event.RELEASE): idle,
+        (held, event.HOLD): held,
     }
 
 

@@ -44,7 +44,7 @@ LINE = (
     "%(sessions)d of %(session_limit)d sessions, %(connections)d connections, %(dns_lookups)d DNS look-ups open; "
     "%(pages_per_second).1f pages/s, %(bytes_per_second)d bytes/s; loop lag %(lag).3f s, memory %(memory_mb)d MB; "
     "%(urls)d URLs queued; servers: %(servers/ready)d ready, %(servers/resting)d resting, %(servers/waiting)d waiting, "
-    "%(servers/leased)d leased, %(servers/idle)d idle"
+    "%(servers/leased)d leased, %(servers/idle)d idle, %(servers/held)d held"
 )
 
 

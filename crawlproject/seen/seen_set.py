@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from crawlproject.seen.bloom import UrlBloom
     from crawlproject.seen.cache import UrlCache
@@ -42,6 +42,15 @@ class SeenUrls(Protocol):
 
     def fill(self, keys: Sequence[int]) -> None:
         """Add ``keys`` of an earlier run; the counts of tests do not include them."""
+
+    def loaded(self, keys: Iterable[int]) -> None:
+        """Note that ``keys`` were added to the store in another way: a Bloom filter must know them. O(1) each."""
+
+    def dropped(self) -> None:
+        """Note that keys were removed from the store: a cache must not answer for it. O(cache).
+
+        A Bloom filter keeps them: in front of a store each costs a look-up, alone it takes them for seen.
+        """
 
     def counts(self) -> dict[str, float]:
         """Counts so far, by name."""
@@ -107,6 +116,16 @@ class SeenSet:
         if self._bloom is not None:
             self._bloom.fill(keys)
 
+    def loaded(self, keys: Iterable[int]) -> None:
+        """See ``SeenUrls``."""
+        if self._bloom is not None:
+            self._bloom.fill(keys)
+
+    def dropped(self) -> None:
+        """See ``SeenUrls``."""
+        if self._cache is not None:
+            self._cache.clear()
+
     def counts(self) -> dict[str, float]:
         """Number of known ``urls``, and of tests answered by the cache (``cache_hits``: seen), by the Bloom filter
         (``bloom_new``: new) and by the store (``store_lookups``)."""
@@ -147,6 +166,13 @@ class BloomSeenSet:
     def fill(self, keys: Sequence[int]) -> None:
         """Add ``keys`` of an earlier run; in that run's order, its losses are counted again. O(1) each."""
         self.add_new(keys)
+
+    def loaded(self, keys: Iterable[int]) -> None:
+        """See ``SeenUrls``."""
+        self.add_new(list(keys))
+
+    def dropped(self) -> None:
+        """See ``SeenUrls``."""
 
     @property
     def lost(self) -> float:

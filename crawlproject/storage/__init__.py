@@ -1,5 +1,6 @@
 """The frontier's only I/O: state that must outlive the process."""
 
+from crawlproject.storage.changes import Changes
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.errors import StoreError
@@ -9,6 +10,7 @@ from crawlproject.storage.seen import DiskSeenStore
 from crawlproject.storage.urls import DiskUrlRows
 
 __all__ = [
+    "Changes",
     "DiskFetchedPages",
     "DiskFrontierStore",
     "DiskSeenStore",

@@ -12,7 +12,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
@@ -46,6 +48,7 @@ class StoreDirectory:
         self.path = path
         self.database = path / "db"
         self._label_file = path / "store.json"
+        self._lock_file = path / "lock"
         self._lock: int | None = None
         self._format = FORMAT
 
@@ -108,6 +111,14 @@ class StoreDirectory:
             os.close(self._lock)
             self._lock = None
 
+    def delete(self) -> None:
+        """Delete the store, which must be released; errors are ignored."""
+        rmtree(self.database, ignore_errors=True)
+        with suppress(OSError):
+            self._label_file.unlink()
+            self._lock_file.unlink()
+            self.path.rmdir()
+
     def _compare(self, label: StoreLabel) -> StoreLabel | None:
         found = self.read_label()
         if found is not None and found.spider != label.spider:
@@ -118,7 +129,7 @@ class StoreDirectory:
         return found
 
     def _take_lock(self) -> None:
-        lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.frontier.queues.sort_key import Row, decode_row, encode_row
 from crawlproject.storage.errors import StoreError
+from crawlproject.storage.ranges import number_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,6 +93,12 @@ class DiskFetchedPages:
             except ValueError as error:
                 raise StoreError(self._store.path, f"damaged: a page cannot be read: {error}") from error
             yield int.from_bytes(key[: _number.size], "big"), path, page
+
+    def drop(self, first: int, end: int) -> None:
+        """Remove the pages of the servers ``first`` to ``end`` - 1, uncommitted ones, too. O(uncommitted changes)."""
+        start, stop = number_range(first, end)
+        self._changes = {key: value for key, value in self._changes.items() if not start <= key < stop}
+        self._store.drop([(TABLE, start, stop)])
 
     def write_to(self, batch: Batch) -> None:
         """See ``Part``."""

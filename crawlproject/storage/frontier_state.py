@@ -11,17 +11,21 @@ in ``lengths`` is read from there.
 from __future__ import annotations
 
 import json
+from itertools import chain, islice
 from math import isfinite
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from crawlproject.frontier.queues.sort_key import decode_row, url_digest
 from crawlproject.frontier.queues.stored_queue import QueueRows, StoredUrlQueue
+from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.snapshot import frontier_state, restore_frontier, restore_server, server_state
 from crawlproject.storage.errors import StoreError
+from crawlproject.storage.ranges import number_range
 from crawlproject.storage.urls import DiskUrlRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.server import Server
@@ -31,6 +35,12 @@ if TYPE_CHECKING:
 _number = Struct(">I")
 #: Bytes of a number in ``lengths``.
 LENGTH_BYTES = 5
+#: Tables whose keys begin with a server's number.
+TABLES = ("urls", "places", "servers", "lengths")
+#: Servers loaded or unloaded in a step: about 15 ms.
+SERVERS_AT_ONCE = 100
+#: URLs indexed in a step: about 20 ms.
+ROWS_AT_ONCE = 5000
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -59,35 +69,53 @@ class ServerRecord(NamedTuple):
 class DiskFrontierStore:
     """Implements ``frontier.FrontierStore``; a ``Part`` of the store.
 
-    ``clock_offset``: wall clock minus the frontier's clock, seconds.  ``indexed``: whether the quality of queued URLs
-    may rise, which costs about 30 bytes per URL.
+    ``clock_offset``: wall clock minus the frontier's clock, seconds; may be set at any time.  ``indexed``: whether the
+    quality of queued URLs may rise, which costs about 30 bytes per URL.
+
+    ``number_of``: key of a new server -> its number, below 2**32 - 1 and not in use; without it servers are numbered
+    from 0.  None: another process stores this server.  Then nothing of it is stored here; a server that is contacted
+    nevertheless (a redirect, an answer that was late) is known in memory only, until ``load_range`` restores it.
     """
 
-    def __init__(self, store: DiskStore, clock_offset: float, *, indexed: bool = False) -> None:
+    def __init__(
+        self,
+        store: DiskStore,
+        clock_offset: float,
+        *,
+        indexed: bool = False,
+        number_of: Callable[[str], int | None] | None = None,
+    ) -> None:
         self._store = store
-        self._offset = clock_offset
+        self.clock_offset = clock_offset
+        self._number_of = number_of or self._next_number
+        self._longest_wait = 0.0
         self._indexed = indexed
         self.rows = DiskUrlRows(store)
         self._changed: dict[int, Server] = {}
         self._queues = QueueRows(self.rows, store.label.order == "quality", indexed)
-        self._servers: list[Server | None] = []  # by number
+        self._servers: dict[int, Server] = {}  # by number
+        self._next = 0  # number of the next new server, without ``number_of``
         self._frontier: Frontier | None = None
         store.add(self)
 
-    def open_queue(self, key: str) -> StoredUrlQueue:
-        """See ``FrontierStore``."""
-        self._servers.append(None)
-        return StoredUrlQueue(self._queues, len(self._servers) - 1)
+    def open_queue(self, key: str) -> StoredUrlQueue | UrlQueue:
+        """See ``FrontierStore``; in memory if another process stores the server."""
+        number = self._number_of(key)
+        if number is None:
+            return UrlQueue(by_quality=self._queues.by_quality, window=1)
+        return StoredUrlQueue(self._queues, number)
 
     def changed(self, server: Server) -> None:
-        """See ``FrontierStore``."""
-        number = cast("StoredUrlQueue", server.urls).number
-        self._servers[number] = self._changed[number] = server
+        """See ``FrontierStore``; ignores servers that are not stored here, or no longer."""
+        if isinstance(server.urls, StoredUrlQueue):
+            number = server.urls.number
+            self._servers[number] = self._changed[number] = server
 
     def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
         """See ``FrontierStore``."""
         if self._indexed:
-            self.rows.read_ahead([cast("StoredUrlQueue", server.urls).name_of(path) for server, path in urls])
+            queues = ((server.urls, path) for server, path in urls)
+            self.rows.read_ahead([urls.name_of(path) for urls, path in queues if isinstance(urls, StoredUrlQueue)])
 
     @property
     def count(self) -> int:
@@ -96,12 +124,16 @@ class DiskFrontierStore:
 
     def server(self, number: int) -> Server | None:
         """The server stored under ``number``. O(1)."""
-        return self._servers[number] if number < len(self._servers) else None
+        return self._servers.get(number)
 
     def number(self, key: str) -> int | None:
         """The number under which the server ``key`` is stored. O(1)."""
         server = None if self._frontier is None else self._frontier.server(key)
-        return None if server is None else cast("StoredUrlQueue", server.urls).number
+        return server.urls.number if server is not None and isinstance(server.urls, StoredUrlQueue) else None
+
+    def numbers(self, servers: Iterable[Server]) -> list[int]:
+        """The numbers of those ``servers`` that are stored here, in order. O(n log n)."""
+        return sorted(server.urls.number for server in servers if isinstance(server.urls, StoredUrlQueue))
 
     def load(self, frontier: Frontier, now: float, longest_wait: float) -> None:
         """Load the stored state into ``frontier``, which must be new; about 150 µs per server, to read its best URLs.
@@ -109,26 +141,69 @@ class DiskFrontierStore:
         No server rests longer than ``longest_wait`` seconds from ``now`` (the wall clock may have been wrong).
         Raises StoreError if a record is damaged.
         """
-        self._frontier = frontier
+        self._frontier, self._longest_wait = frontier, longest_wait
         frontier.keep_in(self, now)
         saved = self._store.rocks.get("state", b"frontier")
-        latest = now + longest_wait
-        lengths = {_to_int(key): _to_int(value) for key, value in self._store.rocks.rows("lengths", b"")}
-        name = "the state learned from all servers"
         try:
             if saved is not None:
                 restore_frontier(frontier, json.loads(saved))
-            name = "the record of a server"
-            for record in self.records():
-                name = f"the record of {record.key}"
-                self._servers += [None] * (record.number + 1 - len(self._servers))
-                queue = StoredUrlQueue(self._queues, record.number)
-                queue.restore(lengths.get(record.number, int(record.state.pop("urls", 0))))
-                ready_at = float(record.state["ready_at"]) - self._offset
-                record.state["ready_at"] = min(ready_at, latest) if isfinite(ready_at) else 0.0
-                self._servers[record.number] = restore_server(frontier, record.key, queue, record.state)
-        except (ValueError, KeyError, TypeError, LookupError) as error:
-            raise StoreError(self._store.path, f"damaged: {name} cannot be read: {_in_words(error)}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damaged("the state learned from all servers", error) from error
+        lengths = {_to_int(key): _to_int(value) for key, value in self._store.rocks.rows("lengths", b"")}
+        for key, data in self._store.rocks.rows("servers", b""):
+            number = _to_int(key)
+            self._restore(frontier, number, data, lengths.get(number), now)
+        self._next = max(self._servers, default=-1) + 1
+
+    def load_range(self, first: int, end: int, now: float) -> Iterator[list[Server]]:
+        """Load the servers with the numbers ``first`` to ``end`` - 1, whose rows were loaded into the store, in steps.
+
+        Call it after ``load``, and after ``Frontier.raise_arrivals`` with the numbers of the process that stored them.
+        Yields the servers restored in each step: at most ``SERVERS_AT_ONCE``, 150 µs each; none while it indexes
+        their URLs, ``ROWS_AT_ONCE`` in a step.  A server may get a session from its step on.
+        Raises StoreError if a record is damaged; the servers before it stay.
+        """
+        assert self._frontier is not None
+        start, stop = number_range(first, end)
+        if self._indexed:
+            yield from self._index(start, stop)
+        records = self._store.scan("servers", start, stop)
+        while step := list(islice(records, SERVERS_AT_ONCE)):
+            lengths = self._store.rocks.get_many("lengths", [key for key, _ in step])
+            yield [
+                self._restore(self._frontier, _to_int(key), data, None if length is None else _to_int(length), now)
+                for (key, data), length in zip(step, lengths, strict=True)
+            ]
+
+    def unload_range(self, first: int, end: int) -> Iterator[None]:
+        """Remove the servers with the numbers ``first`` to ``end`` - 1 from frontier and store, in steps.
+
+        They must have no session, and get none: hold them first.  From the start ``number_of`` must return None for
+        their keys.  A commit between two steps may record changes of them.
+        Raises IllegalStepError if one has a session, open or parked; those before it are removed.
+        """
+        assert self._frontier is not None
+        servers = self.servers_in(first, end)
+        while step := list(islice(servers, SERVERS_AT_ONCE)):
+            for server in step:
+                number = cast("StoredUrlQueue", server.urls).number
+                self._frontier.remove(server.key)
+                del self._servers[number]
+                self._changed.pop(number, None)
+            yield
+        self._frontier.forget_removed()
+        self.rows.forget(first, end)
+        start, stop = number_range(first, end)
+        self._store.drop((table, start, stop) for table in TABLES)
+
+    def servers_in(self, first: int, end: int) -> Iterator[Server]:
+        """The servers with the numbers ``first`` to ``end`` - 1, in no order; a few µs each. O(changed servers)."""
+        new = [number for number in self._changed if first <= number < end]
+        committed = self._store.scan("servers", *number_range(first, end))
+        for number in dict.fromkeys(chain(new, (_to_int(key) for key, _ in committed))):
+            server = self._servers.get(number)
+            if server is not None:
+                yield server
 
     def records(self) -> Iterator[ServerRecord]:
         """The last committed records of all servers."""
@@ -139,13 +214,13 @@ class DiskFrontierStore:
         """See ``Part``."""
         numbers = self.rows.resized().keys() | self._changed.keys()
         for number in numbers:
-            server = self._servers[number]
-            if server is not None:
-                length = cast("StoredUrlQueue", server.urls).stored
+            server = self._servers.get(number)
+            if server is not None and isinstance(server.urls, StoredUrlQueue):
+                length = server.urls.stored
                 batch.put("lengths", _number.pack(number), length.to_bytes(LENGTH_BYTES, "big"))
         for number, server in self._changed.items():
             state = server_state(server)
-            state["ready_at"] += self._offset
+            state["ready_at"] += self.clock_offset
             batch.put("servers", _number.pack(number), ServerRecord.encode(server.key, state))
         if numbers and self._frontier is not None:
             batch.put("state", b"frontier", _to_json(frontier_state(self._frontier)).encode("ascii"))
@@ -153,6 +228,45 @@ class DiskFrontierStore:
     def written(self) -> None:
         """See ``Part``."""
         self._changed.clear()
+
+    def _next_number(self, key: str) -> int:
+        self._next += 1
+        return self._next - 1
+
+    def _restore(self, frontier: Frontier, number: int, data: bytes, length: int | None, now: float) -> Server:
+        """Restore a server from its record and its number of URLs (None: it is in the record). O(log servers)."""
+        name = "the record of a server"
+        try:
+            record = ServerRecord.decode(number, data)
+            name = f"the record of {record.key}"
+            queue = StoredUrlQueue(self._queues, number)
+            queue.restore(int(record.state.pop("urls", 0)) if length is None else length)
+            ready_at = float(record.state["ready_at"]) - self.clock_offset
+            ready_at = min(ready_at, now + self._longest_wait) if isfinite(ready_at) else 0.0
+            known = frontier.server(record.key)  # in memory only
+            if known is not None:
+                frontier.remove(record.key)
+                ready_at = max(ready_at, known.ready_at)
+            record.state["ready_at"] = ready_at
+            server = self._servers[number] = restore_server(frontier, record.key, queue, record.state)
+        except (ValueError, KeyError, TypeError, LookupError) as error:
+            raise self._damaged(name, error) from error
+        return server
+
+    def _index(self, start: bytes, stop: bytes) -> Iterator[list[Server]]:
+        """Write ``places`` for the rows of a range."""
+        rows = self._store.scan("urls", start, stop)
+        while step := list(islice(rows, ROWS_AT_ONCE)):
+            self._store.load({"places": (_place(key, row) for key, row in step)})
+            yield []
+
+    def _damaged(self, name: str, error: Exception) -> StoreError:
+        return StoreError(self._store.path, f"damaged: {name} cannot be read: {_in_words(error)}")
+
+
+def _place(key: bytes, row: bytes) -> tuple[bytes, bytes]:
+    """The row of ``places`` for a row of ``urls``."""
+    return key[: _number.size] + url_digest(decode_row(row).path), key[_number.size :]
 
 
 def _in_words(error: Exception) -> str:

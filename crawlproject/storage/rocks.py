@@ -78,6 +78,10 @@ class Batch:
             else:
                 put(prefix + key, value, handle)
 
+    def delete_range(self, table: str, start: bytes, end: bytes) -> None:
+        """Remove the keys from ``start`` (inclusive) to ``end`` (exclusive). O(1)."""
+        self.raw.delete_range(start, end, self._handles[table])
+
     def __len__(self) -> int:
         return self.raw.len()
 
@@ -85,11 +89,13 @@ class Batch:
 class Rocks:
     """An open database; every method raises StoreError if the disk or the database fails.
 
-    ``read_only``: the state at opening; another process may be writing to the database.
+    ``read_only``: the state at opening; another process may be writing to the database.  ``durable``: whether a write
+    survives a crash; otherwise it is neither logged nor synced.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False, durable: bool = True) -> None:
         self._path = path
+        self._durable = durable
         #: The first error: after a failure the database must not be written to until it is reopened.
         self.failure: StoreError | None = None
         cache = Cache.new_hyper_clock_cache(BLOCK_CACHE, POINT_BLOCK)  # CLOCK: unlike LRU's, a hit moves nothing
@@ -127,10 +133,19 @@ class Rocks:
         with self._errors("cannot be read"):
             yield from self._tables[table].items(from_key=start, read_opt=options)
 
+    def scan(self, table: str, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """``rows`` as they are now, whatever is written while they are read."""
+        options = ReadOptions()
+        options.set_iterate_upper_bound(end)
+        with self._errors("cannot be read"):
+            rows = self._tables[table].items(from_key=start, read_opt=options)
+        return self._checked(rows)
+
     def write(self, batch: Batch) -> None:
-        """Write ``batch`` durably and atomically. One fsync."""
-        options = WriteOptions()
-        options.sync = True
+        """Write ``batch`` atomically, and durably with one fsync unless the database is not durable."""
+        options: Any = WriteOptions()  # its stub is wrong about ``disable_wal``
+        options.sync = self._durable
+        options.disable_wal = not self._durable
         with self._errors("cannot be written"):
             self._db.write(batch.raw, options)
 
@@ -147,6 +162,10 @@ class Rocks:
             with suppress(StoreError) if self.failure else nullcontext(), self._errors("cannot be closed"):
                 table.close()
         self._tables.clear()
+
+    def _checked(self, rows: Any) -> Iterator[tuple[bytes, bytes]]:
+        with self._errors("cannot be read"):
+            yield from rows
 
     @contextmanager
     def _errors(self, what: str) -> Iterator[None]:

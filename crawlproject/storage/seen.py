@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from crawlproject.seen import key_bytes
+from crawlproject.seen.fingerprint import KEY_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from crawlproject.storage.disk import DiskStore
     from crawlproject.storage.rocks import Batch
 
 TABLE = "seen"
+
+#: Keys that a step of ``drop`` counts.
+COUNTED_AT_ONCE = 20_000
 
 
 class DiskSeenStore:
@@ -22,6 +27,7 @@ class DiskSeenStore:
     """
 
     def __init__(self, store: DiskStore) -> None:
+        self._store = store
         self._rocks = store.rocks
         self._fresh: set[bytes] = set()
         self._count = int.from_bytes(self._rocks.get("state", b"seen") or b"", "big")
@@ -56,6 +62,33 @@ class DiskSeenStore:
         stored = self._are_stored(codes)
         return [is_stored or code in self._fresh for code, is_stored in zip(codes, stored, strict=True)]
 
+    def load(self, keys: Iterable[int]) -> None:
+        """Add ``keys`` that another process stored, as committed: no ``Changes`` contain them. A few µs each.
+
+        A seen-set in front of this store must be told: ``SeenUrls.loaded``.  Raises StoreError.
+        """
+        codes = list(dict.fromkeys(map(key_bytes, keys)))
+        new = [code for code, is_stored in zip(codes, self._are_stored(codes), strict=True) if not is_stored]
+        self._fresh.difference_update(new)
+        self._store.load({TABLE: ((code, b"") for code in new)})
+        self._count += len(new)
+
+    def drop(self, first: int, end: int) -> Iterator[None]:
+        """Remove the keys ``first`` to ``end`` - 1, uncommitted ones, too. A generator of steps of some 10 ms.
+
+        Add no key of the range before its end.  A seen-set in front of this store must be told: ``SeenUrls.dropped``.
+        O(keys in the range), to count them: about 1 µs each.  Raises StoreError.
+        """
+        start, stop = _bound(first), _bound(end)
+        self._fresh = {code for code in self._fresh if not start <= code < stop}
+        rows = self._store.scan(TABLE, start, stop)
+        count = 0
+        while step := sum(1 for _ in islice(rows, COUNTED_AT_ONCE)):
+            count += step
+            yield
+        self._store.drop([(TABLE, start, stop)])
+        self._count -= count
+
     def __len__(self) -> int:
         return self._count + len(self._fresh)
 
@@ -80,3 +113,8 @@ class DiskSeenStore:
 
     def _are_stored(self, codes: list[bytes]) -> list[bool]:
         return [value is not None for value in self._rocks.get_many(TABLE, codes)]
+
+
+def _bound(key: int) -> bytes:
+    """``key`` as stored; the number after the last key sorts after all of them."""
+    return key_bytes(key) if key < 1 << 8 * KEY_BYTES else b"\xff" * (KEY_BYTES + 1)

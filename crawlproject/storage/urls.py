@@ -11,6 +11,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES
+from crawlproject.storage.ranges import number_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +38,6 @@ class DiskUrlRows:
         self._rocks = store.rocks
         self._rows: dict[int, Changes] = {}
         self._sort_keys: Changes = {}
-        self._fresh: set[bytes] = set()  # sort keys of uncommitted rows
         self._more: dict[int, int] = {}  # rows added minus rows removed, by server
         self._next: dict[bytes, bytes] = {}  # rows read ahead, unchanged since
         self._recent = Recent(RECENT)
@@ -47,7 +47,6 @@ class DiskUrlRows:
         """Store ``row`` under ``sort_key``, which must be new; ``digest`` (8 bytes) makes it findable. O(1)."""
         self._more[server] = self._more.get(server, 0) + 1
         self._changes(server)[sort_key] = row
-        self._fresh.add(sort_key)
         if digest is not None:
             key = _server_key(server) + digest
             self._sort_keys[key] = sort_key
@@ -57,7 +56,6 @@ class DiskUrlRows:
         """Move the ``row`` of ``digest`` from the sort key ``old`` to ``sort_key``. O(1)."""
         changes = self._remove(server, old)
         changes[sort_key] = row
-        self._fresh.add(sort_key)
         key = _server_key(server) + digest
         self._sort_keys[key] = sort_key
         self._recent.replace(key, sort_key + row)
@@ -126,6 +124,18 @@ class DiskUrlRows:
         """Server -> change of its number of rows since the last commit, if not 0."""
         return {server: more for server, more in self._more.items() if more}
 
+    def forget(self, first: int, end: int) -> None:
+        """Forget the uncommitted changes of the servers ``first`` to ``end`` - 1, and what is cached of their rows.
+
+        O(uncommitted changes), plus O(``RECENT``): a few ms.
+        """
+        start, stop = number_range(first, end)
+        self._rows = {server: rows for server, rows in self._rows.items() if not first <= server < end}
+        self._more = {server: more for server, more in self._more.items() if not first <= server < end}
+        self._sort_keys = {key: sort_key for key, sort_key in self._sort_keys.items() if not start <= key < stop}
+        self._next = {key: row for key, row in self._next.items() if not start <= key < stop}
+        self._recent.forget(start, stop)
+
     def write_to(self, batch: Batch) -> None:
         """See ``Part``."""
         for server, changes in self._rows.items():
@@ -136,7 +146,6 @@ class DiskUrlRows:
         """See ``Part``."""
         self._rows.clear()
         self._sort_keys.clear()
-        self._fresh.clear()
         self._more.clear()
         self._next.clear()
 
@@ -149,8 +158,7 @@ class DiskUrlRows:
 
     def _remove(self, server: int, sort_key: bytes) -> Changes:
         changes = self._changes(server)
-        if sort_key in self._fresh:  # not committed yet
-            self._fresh.discard(sort_key)
+        if changes.get(sort_key) is not None:  # not committed yet
             del changes[sort_key]
         else:
             changes[sort_key] = None
@@ -189,6 +197,11 @@ class Recent:
         if len(self._young) >= self._half:
             self._young, self._old = {}, self._young
         self._young[key] = value
+
+    def forget(self, start: bytes, end: bytes) -> None:
+        """Drop the keys from ``start`` (inclusive) to ``end`` (exclusive). O(size)."""
+        self._young = {key: value for key, value in self._young.items() if not start <= key < end}
+        self._old = {key: value for key, value in self._old.items() if not start <= key < end}
 
     def replace(self, key: bytes, value: bytes) -> None:
         """Update the value if ``key`` is cached. O(1)."""

@@ -23,12 +23,16 @@ def check(frontier: Frontier) -> None:
         assert server.urls.window == server.limit
         assert (server.session is not None) == (server.state is ServerState.LEASED), server
         assert server.session is None or server.parked is None, f"two connections: {server!r}"
-        if server.state not in (ServerState.IDLE, ServerState.LEASED):
+        if server.state is ServerState.HELD:
+            assert server.heap_item is None, f"held, but in a heap: {server!r}"
+        elif server.state not in (ServerState.IDLE, ServerState.LEASED):
             assert server.urls, f"a server without URLs must be idle: {server!r}"
         if server.state is ServerState.IDLE:
             assert not server.urls, f"a server with URLs must not be idle: {server!r}"
     assert len(frontier) == sum(len(server.urls) for server in servers), "length"
     assert queue.leased == len(by_state[ServerState.LEASED])
+    assert queue.held == len(by_state[ServerState.HELD])
+    assert queue._to_hold <= set(by_state[ServerState.LEASED])
     assert set(queue.ready.values()) == set(by_state[ServerState.READY])
     assert len(queue.ready) == len(by_state[ServerState.READY])
     for server in by_state[ServerState.READY]:
@@ -45,7 +49,9 @@ def check(frontier: Frontier) -> None:
         assert server.heap_item[0] == server.ready_at
     waiting = [server for group in groups for server in group.waiting.values()]
     assert set(waiting) == set(by_state[ServerState.WAITING])
+    assert {group.key for group in groups} == {server.group.key for server in servers if server.group is not None}
     for group in groups:
+        assert group.members == sum(server.group is group for server in servers)
         leased = [s for s in by_state[ServerState.LEASED] if s.group is group and group.holder is s]
         assert len(leased) == (group.holder is not None), "one session per group"
         if group.waiting.values():

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.frontier import BestPrefix, Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
+from crawlproject.frontier import (
+    BestPrefix,
+    Dispatcher,
+    Entry,
+    Frontier,
+    IllegalStepError,
+    Measurement,
+    Politeness,
+    QualityFirst,
+)
 from crawlproject.frontier.politeness import PARKING_TIME
 from tests.frontier.invariants import check
 
@@ -133,6 +142,71 @@ def test_close_all_closes_everything() -> None:
     check(dispatcher.frontier)
     assert dispatcher.open_sessions == 0
     assert len(dispatcher.take_closed()) == 2
+
+
+def test_an_abandoned_session_is_closed_with_its_request_in_flight() -> None:
+    """Its server rests and gets another session; the old request ends later, and is not given back to the new one."""
+    dispatcher = dispatcher_of(politeness=Politeness(request_delay=1.0, factor=0, min_delay=0))
+    push(dispatcher, f"{A}/1", f"{A}/2")
+    start = dispatcher.next(0.0)
+    dispatcher.abandon(start.session, 0.1)
+    assert dispatcher.take_closed() == [start.session]
+    assert dispatcher.open_sessions == 0
+    second = dispatcher.next(2.0)
+    assert second.session is not start.session
+    dispatcher.ended(start.session)
+    assert dispatcher.next(2.0) is None
+    check(dispatcher.frontier)
+
+
+def test_a_held_server_gets_no_request() -> None:
+    """Its session ends after the request in flight; its URLs stay queued, and there is nothing to wait for."""
+    dispatcher = dispatcher_of()
+    push(dispatcher, f"{A}/1", f"{A}/2", f"{B}/1")
+    dispatcher.hold(B, 0.0)
+    start = dispatcher.next(0.0)
+    dispatcher.hold(A, 0.0)
+    assert dispatcher.connected([A, B, C]) == [A]
+    assert [server.key for server in dispatcher.served()] == [A]
+    answer(dispatcher, start, 0.1)
+    push(dispatcher, f"{A}/3")
+    assert dispatcher.next(0.1) is None
+    assert dispatcher.next(100.0) is None
+    assert dispatcher.wake_at() is None
+    assert dispatcher.take_closed() == [start.session]
+    assert dispatcher.connected([A, B, C]) == []
+    assert len(dispatcher.frontier) == 3
+    check(dispatcher.frontier)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.15])
+def test_the_session_of_a_held_server_does_not_wait(delay: float) -> None:
+    """Neither for links nor politely between two requests: it is closed at once."""
+    dispatcher = dispatcher_of(politeness=Politeness(request_delay=delay, factor=0, min_delay=0))
+    push(dispatcher, f"{A}/1", *([f"{A}/2"] if delay else []))
+    answer(dispatcher, dispatcher.next(0.0), 0.1)
+    assert dispatcher.next(0.1) is None
+    dispatcher.hold(A, 0.11)
+    assert dispatcher.wake_at() is None
+    assert len(dispatcher.take_closed()) == 1
+    push(dispatcher, f"{A}/3")
+    assert dispatcher.next(10.0) is None
+
+
+def test_a_removed_server_is_forgotten_whatever_is_reported_later() -> None:
+    """A request given back, an acknowledgement: no error, and no URL returns."""
+    dispatcher = dispatcher_of()
+    push(dispatcher, f"{A}/1", f"{A}/2")
+    start = dispatcher.next(0.0)
+    dispatcher.abandon(start.session, 0.0)
+    dispatcher.frontier.remove(A)
+    assert len(dispatcher.frontier) == 0
+    dispatcher.give_back(start)
+    dispatcher.frontier.acknowledge(start.entry)
+    dispatcher.ended(start.session)
+    assert dispatcher.next(1.0) is None
+    assert dispatcher.frontier.counts()["servers"] == 0
+    check(dispatcher.frontier)
 
 
 def parking_dispatcher(delay: float, max_parked: int = 2, max_sessions: int = 1, **kwargs: object) -> Dispatcher:
@@ -294,3 +368,19 @@ def test_every_url_comes_in_time_whatever_is_parked(
             dispatcher.connection_lost(parked[0].server.key, now + 0.1)
         now = max(now + 0.1, dispatcher.wake_at() or now)
     assert sorted(fetched) == sorted(f"{key}/{page}" for key in keys for page in range(4))
+
+
+def test_a_parked_connection_of_a_held_server_is_closed() -> None:
+    """At once: the server can then be removed."""
+    dispatcher = parking_dispatcher(1.0)
+    push(dispatcher, f"{A}/1", f"{A}/2")
+    fetch(dispatcher, 0.0)
+    assert dispatcher.next(0.1) is None
+    assert dispatcher.connected([A]) == [A]
+    with pytest.raises(IllegalStepError, match="it has a session"):
+        dispatcher.frontier.remove(A)
+    dispatcher.hold(A, 0.2)
+    assert [session.server.key for session in dispatcher.take_closed()] == [A]
+    assert dispatcher.wake_at() is None
+    dispatcher.frontier.remove(A)
+    check(dispatcher.frontier)

@@ -13,6 +13,7 @@ from crawlproject.frontier import (
     Dispatcher,
     Entry,
     Frontier,
+    IllegalStepError,
     Measurement,
     Politeness,
     QualityFirst,
@@ -298,7 +299,7 @@ def test_bad_url_raises_and_keeps_the_others() -> None:
 
 
 def test_counts_name_every_state() -> None:
-    """One server each ready, resting, waiting for its group, and idle; two are leased."""
+    """One server each ready, resting, waiting for its group, idle, and held; two are leased, one to be held later."""
 
     def group_of(key: str) -> str:
         return "pair" if key in (B, f"{B}:81") else key
@@ -313,8 +314,20 @@ def test_counts_name_every_state() -> None:
         push(frontier, f"{key}/2", quality=1.0 + quality)
     assert [frontier.open_session(0.2).server.key for _ in range(2)] == [B, A]
     frontier.record(Measurement("http://idle.example", 0.2, status=200))
+    push(frontier, "http://held.example/")
+    for key in ("http://held.example", A):
+        frontier.hold(key)
     counts = frontier.counts()
-    assert counts == {"ready": 1, "resting": 1, "waiting": 1, "leased": 2, "idle": 1, "servers": 6, "urls": 5}
+    assert counts == {
+        "ready": 1,
+        "resting": 1,
+        "waiting": 1,
+        "leased": 2,
+        "idle": 1,
+        "held": 1,
+        "servers": 7,
+        "urls": 6,
+    }
     assert counts.keys() - {"servers", "urls"} == set(ServerState)
 
 
@@ -332,6 +345,7 @@ class FrontierModel(RuleBasedStateMachine):
         )
         self.queued: dict[str, dict[str, float]] = {}
         self.sessions: list[object] = []
+        self.held: set[str] = set()
         self.free_at: dict[str | None, float] = {}
         self.serial = 0
 
@@ -378,6 +392,30 @@ class FrontierModel(RuleBasedStateMachine):
             self.frontier.servers.rest(key, self.now, 0.0)
             self.free_at[key] = max(self.free_at.get(key, 0.0), self.now + 0.2)
 
+    @rule(number=st.integers(0, 5))
+    def hold(self, number: int) -> None:
+        key = f"http://{number}.example"
+        if self.frontier.server(key) is not None:
+            self.frontier.hold(key)
+            self.held.add(key)
+
+    @rule(number=st.integers(0, 5))
+    def remove(self, number: int) -> None:
+        """Its URLs go, and so does its rest, with that of its group if it was the only server there."""
+        key = f"http://{number}.example"
+        if any(session.server.key == key for session in self.sessions):
+            with pytest.raises(IllegalStepError, match="it has a session"):
+                self.frontier.remove(key)
+        elif self.frontier.server(key) is not None:
+            self.frontier.remove(key)
+            assert self.frontier.server(key) is None
+            self.held.discard(key)
+            self.queued.pop(key, None)
+            self.free_at.pop(key, None)
+            group = self.group_of(key)
+            if group != "pair" or all(self.frontier.server(f"http://{other}.example") is None for other in (0, 1)):
+                self.free_at.pop(group, None)
+
     @rule(seconds=st.sampled_from([0.05, 0.5, 2.0]))
     def wait(self, seconds: float) -> None:
         self.now += seconds
@@ -389,6 +427,7 @@ class FrontierModel(RuleBasedStateMachine):
             self.frontier.server(key)
             for key, urls in self.queued.items()
             if urls
+            and key not in self.held
             and self.group_of(key) not in busy
             and max(self.free_at.get(key, 0.0), self.free_at.get(self.group_of(key), 0.0)) <= self.now
         ]
@@ -434,6 +473,7 @@ class FrontierModel(RuleBasedStateMachine):
         for server in self.frontier.servers:
             leased = any(s.server is server for s in self.sessions)
             assert (server.state is ServerState.LEASED) == leased
+            assert (server.state is ServerState.HELD) == (server.key in self.held and not leased)
 
 
 class PrefixModel(FrontierModel):
@@ -459,6 +499,14 @@ def test_the_model_takes_every_step_of_a_server() -> None:
             *[lambda: model.drop(1), lambda: model.push([(1, 1.0)], None), lambda: model.wait(2.0), model.open],
             *[lambda: model.close(0), model.open],  # 1 is recalled
             *[lambda: model.push([(3, 1.0), (4, 1.0)], None), lambda: model.drop(3), lambda: model.rest(4)],
+            *[
+                lambda: model.hold(3),
+                lambda: model.hold(3),
+                lambda: model.hold(4),
+                lambda: model.push([(5, 1.0)], None),
+            ],
+            *[lambda: model.hold(5), lambda: model.push([(0, 1.0)], None), lambda: model.wait(9.0), model.open],
+            *[lambda: model.hold(0), lambda: model.hold(1), lambda: model.hold(2)],
         ]
         for operation in operations:
             operation()

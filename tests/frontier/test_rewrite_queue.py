@@ -168,3 +168,19 @@ def test_sifting_that_is_broken_off_loses_nothing(opened: Callable[[], Frontier]
     steps.close()
     check(frontier)
     assert len(fetch_all(opened())) == 2 * REWRITE_STEP
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_server_may_be_removed_between_steps(opened: Callable[[], Frontier], steps: int) -> None:
+    """While its URLs are judged, and while they are requeued: the rest is forgotten, nothing is counted."""
+    frontier = opened()
+    frontier.push(Entry(f"{A}/{number}") for number in range(2 * REWRITE_STEP))
+    rewriting = frontier.rewrite_queue_in_steps(frontier.servers[A], lambda entry: entry)
+    for _ in range(steps):
+        next(rewriting)
+    frontier.remove(A)
+    assert list(rewriting) == []
+    frontier.push([Entry(f"{A}/again")])
+    assert fetch_all(frontier) == [(f"{A}/again", 1.0)]
+    assert len(frontier) == 0
+    check(frontier)

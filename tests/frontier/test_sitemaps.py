@@ -175,3 +175,14 @@ def test_every_sitemap_is_handed_out_once(policy: str, done: list[tuple[str, obj
     taken += fetch_all(frontier, now=100.0)
     assert sorted(taken) == sorted(pushed)
     assert len(frontier._expectations.sitemaps) == 0
+
+
+def test_the_sitemap_of_a_removed_server_waits_no_longer() -> None:
+    """Others wait on."""
+    frontier = Frontier(BestPrefix(), NO_WAIT)
+    for url in (SITEMAP, f"{B}/sitemap.xml"):
+        frontier.push_sitemap(Entry(url))
+    frontier.remove(A)
+    frontier.forget_removed()
+    assert len(frontier._expectations.sitemaps) == 1
+    assert fetch_all(frontier) == [f"{B}/sitemap.xml"]

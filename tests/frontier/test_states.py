@@ -118,7 +118,7 @@ def test_a_session_is_closed_and_parked_once() -> None:
 
 
 def test_all_use_the_same_words() -> None:
-    """Glossary, monitor with its line and its stats, ``scrapy frontier`` (no stored server is leased)."""
+    """Glossary, monitor with its line and its stats, ``scrapy frontier`` (no stored server is leased or held)."""
     words = {state.value for state in ServerState}
     glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
     row = re.search(r"^\| ((?:\w+, )+\w+) \| states of a server", glossary, re.MULTILINE)
@@ -128,7 +128,7 @@ def test_all_use_the_same_words() -> None:
     assert row is not None
     assert set(row[1].split(", ")) == {state.value for state in SessionState}
     assert set(STATES) == words == set(re.findall(r"%\(servers/(\w+)\)d \1", LINE))
-    assert set(SHOWN) == words - {"leased"} | {"given-up"}
+    assert set(SHOWN) == words - {"leased", "held"} | {"given-up"}
     stats = (DOCS / "stats.md").read_text(encoding="utf-8")
     row = re.search(r"^\| `monitor/urls`, (.*?) \|", stats, re.MULTILINE)
     assert row is not None
@@ -175,6 +175,37 @@ class DispatcherModel(RuleBasedStateMachine):
     def lose(self, server: int) -> None:
         self.dispatcher.connection_lost(f"http://{server}.example", self.now)
 
+    @precondition(lambda self: self.serial > 10)
+    @rule(number=st.integers(0, 2))
+    def hold(self, number: int) -> None:
+        """Afterwards only a request in flight keeps a session open."""
+        key = f"http://{number}.example"
+        if self.frontier.server(key) is not None:
+            self.dispatcher.hold(key, self.now)
+            server = self.frontier.servers[key]
+            assert server.parked is None
+            assert server.session is None or server.session.state is SessionState.BUSY
+
+    @precondition(lambda self: self.serial > 10)
+    @rule(number=st.integers(0, 2))
+    def abandon(self, number: int) -> None:
+        server = self.frontier.server(f"http://{number}.example")
+        session = None if server is None else server.session or server.parked
+        if session is not None:
+            self.dispatcher.abandon(session, self.now)
+            self.dispatcher.abandon(session, self.now)
+            assert session.state is SessionState.CLOSED
+
+    @precondition(lambda self: self.serial > 10)
+    @rule(number=st.integers(0, 2))
+    def remove(self, number: int) -> None:
+        """Only a server without a session; its abandoned requests may still end."""
+        key = f"http://{number}.example"
+        if self.frontier.server(key) is None or self.dispatcher.connected([key]):
+            return
+        self.frontier.remove(key)
+        assert self.frontier.server(key) is None
+
     @precondition(lambda self: self.serial > 30)
     @rule()
     def close_all(self) -> None:
@@ -185,6 +216,7 @@ class DispatcherModel(RuleBasedStateMachine):
         self.closed |= set(self.dispatcher.take_closed())
         check(self.frontier)
         assert all(session.state is SessionState.CLOSED for session in self.closed)
+        assert len(self.dispatcher.served()) == self.dispatcher.open_sessions == self.frontier.counts()["leased"]
         busy = {start.session for start in self.under_way} - self.closed
         assert all(session.state is SessionState.BUSY for session in busy)
         for server in self.frontier.servers:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.frontier.learning.look_ahead import DRIFT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.learning.look_ahead import LookAhead
@@ -86,6 +86,10 @@ class Sitemaps:
         """Note that ``entries``, sitemaps or not, will never be handed out. O(1) each."""
         for entry in entries:
             self._waiting.pop(entry.url, None)
+
+    def forget(self, is_unknown: Callable[[str], bool]) -> None:
+        """Forget the waiting sitemaps whose URL ``is_unknown``. O(waiting)."""
+        self._waiting = {url: quality for url, quality in self._waiting.items() if not is_unknown(url)}
 
     def raised(self) -> list[tuple[str, float]]:
         """Waiting sitemaps whose worth has risen by more than ``DRIFT``, with the gain to add to each quality."""
