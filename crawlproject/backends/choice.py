@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.misc import load_object
 
+from crawlproject.options.extras import needs_extra
 from crawlproject.options.values import age_seconds
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ BACKENDS = {
 def open_backend(crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> Backend:
     """Open the backend named by ``FRONTIER_BACKEND`` and load its contents into ``frontier`` and ``seen``.
 
-    Raises ValueError if the spider's argument ``recrawl`` is not an age, or if a recrawl is requested without the disk
-    backend; StoreError if the store cannot be read.
+    Raises ValueError if the spider's argument ``recrawl`` is not an age, if a recrawl is requested without the disk
+    backend, or if what the backend needs is not installed; StoreError if the store cannot be read.
     """
     argument = getattr(crawler.spider, "recrawl", None)
     if isinstance(argument, str | int | float):
@@ -38,5 +39,7 @@ def open_backend(crawler: Crawler, options: FrontierOptions, frontier: Frontier,
         raise ValueError(
             "recrawl (FRONTIER_RECRAWL_AGE) needs FRONTIER_BACKEND='disk': JOBDIR or FRONTIER_DIR must name a directory"
         )
-    backend: Backend = load_object(BACKENDS[options.backend])(crawler, options, frontier, seen)
+    with needs_extra(f"FRONTIER_BACKEND={options.backend!r}", "redis"):  # no other backend needs an extra
+        kind = load_object(BACKENDS[options.backend])
+    backend: Backend = kind(crawler, options, frontier, seen)
     return backend

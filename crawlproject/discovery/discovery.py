@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
 
     from crawlproject.backends.protocol import Backend
-    from crawlproject.discovery.links import LinkGuard
+    from crawlproject.discovery.judges import LinkGuard
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
@@ -116,11 +116,11 @@ class Discovery:
             if start:
                 yield
             links, requests = self._received.read(list(entries[start : start + RECEIVED_STEP]))
-            found = self._received.links(links)
-            self._frontier.push(found.entries)
-            self._frontier.raise_quality(found.raised)
-            if found.entries:
-                self.queued(len(found.entries), found.entries[0])
+            queued, raised = self._received.links(links)
+            self._frontier.push(queued)
+            self._frontier.raise_quality(raised)
+            if queued:
+                self.queued(len(queued), queued[0])
             new = sum(self.enqueue(request) for request in requests)
             self._received.count("/new", new)
             self._received.count("/seen", len(requests) - new)

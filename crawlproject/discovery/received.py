@@ -6,7 +6,6 @@ import logging
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from crawlproject.discovery.links import Found
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.backends.protocol import Backend
-    from crawlproject.discovery.links import LinkGuard, ServerLimits
+    from crawlproject.discovery.judges import LinkGuard, ServerLimits
     from crawlproject.discovery.skipped_files import SkippedFiles
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
@@ -97,7 +96,7 @@ class ReceivedEntries:
                 requests.append(request)
         return links, requests
 
-    def links(self, links: list[Entry]) -> Found:
+    def links(self, links: list[Entry]) -> tuple[list[Entry], list[tuple[str, float]]]:
         """The new URLs among ``links``, and the quality that the known ones gain. O(length) each."""
         guard = self.guard
         if guard is not None:
@@ -114,7 +113,7 @@ class ReceivedEntries:
         new = [self._files.rated(entry) for entry in new]
         if guard is not None:
             new = guard.received(new)
-        return Found(new, [(url, gain) for url, gain in raised if gain > 0], None)
+        return new, [(url, gain) for url, gain in raised if gain > 0]
 
     def count(self, name: str, count: int) -> None:
         """Add to ``frontier/received<name>``."""

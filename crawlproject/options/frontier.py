@@ -11,7 +11,6 @@ from scrapy.utils.misc import load_object
 from crawlproject.frontier.policy import POLICIES, Policy, checked_policy
 from crawlproject.frontier.politeness import PARKING_TIME, Mode, Politeness
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
-from crawlproject.options.extras import needs_extra
 from crawlproject.options.values import Options, Reader
 from crawlproject.urls import domain_of_server
 
@@ -137,11 +136,6 @@ def _backend(reader: Reader, directory: Path | None) -> str:
     backend = reader.choice("FRONTIER_BACKEND", None, BACKENDS)
     if backend == "disk" and directory is None:
         raise ValueError("FRONTIER_BACKEND='disk': FRONTIER_DIR or JOBDIR must name a directory")
-    if backend == "redis":
-        with needs_extra("FRONTIER_BACKEND='redis'", "redis"):
-            import msgpack  # noqa: F401
-            import redis  # noqa: F401
-            import zstandard  # noqa: F401
     return backend
 
 

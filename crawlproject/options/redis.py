@@ -104,7 +104,8 @@ def _start_urls_key(reader: Reader) -> str:
 
 def _start_urls_type(reader: Reader) -> StartUrlsType:
     """As in scrapy-redis, a set wins over a sorted set."""
-    as_set, as_zset = (reader.switch(f"REDIS_START_URLS_AS_{kind}", False) for kind in ("SET", "ZSET"))
+    as_set = reader.switch("REDIS_START_URLS_AS_SET", False)
+    as_zset = reader.switch("REDIS_START_URLS_AS_ZSET", False)
     return "set" if as_set else "zset" if as_zset else "list"
 
 
