@@ -25,6 +25,9 @@ class LinkGuard(Protocol):
     def judge(self, page: GuardedPage, entries: list[Entry]) -> list[Entry]:
         """The entries to queue among ``entries``, the page's new links."""
 
+    def load(self, keys: Sequence[str]) -> None:
+        """Continue with what was learned of the stored servers ``keys``."""
+
     def work(self) -> Iterator[None]:
         """Do pending work in steps of 0.1 s."""
 

@@ -21,7 +21,7 @@ from crawlproject.urls.drop_params import DropRules
 from crawlproject.urls.extract import SEPARATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Self
 
     from scrapy import Request
