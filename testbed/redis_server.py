@@ -9,6 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -54,7 +55,7 @@ class RunningRedis:
     0: no limit. ``config``: further lines of its configuration. Raises `RedisServerError` if it does not start.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the options of a server
         self,
         *,
         aof: bool = False,
@@ -207,10 +208,8 @@ class RunningRedis:
         if self._process is None:
             return
         self._process.send_signal(number)
-        try:
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(TIMEOUT)
-        except subprocess.TimeoutExpired:
-            pass
         self._ended()
 
     def _ended(self) -> None:

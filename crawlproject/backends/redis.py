@@ -16,17 +16,17 @@ from uuid import uuid4
 import tldextract
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
-from crawlproject.backends.storing import StoringBackend
 from crawlproject.backends.start_urls import StartUrls
+from crawlproject.backends.storing import StoringBackend
 from crawlproject.clock import CLOCK
-from crawlproject.crawl_frontier import frontier_of
-from crawlproject.engine import end_crawl, is_closing, is_starting, stats_of
+from crawlproject.crawl_frontier import CrawlFrontier, frontier_of
+from crawlproject.engine import end_crawl, is_closing, is_starting
 from crawlproject.frontier.quality import LinkQuality
 from crawlproject.options.redis import RedisOptions
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.connection import check_server, connect, connect_to_check, safe_url
-from crawlproject.workers.control import Control, join
+from crawlproject.workers.connection import RedisAddress, RedisConnector, reason_of
+from crawlproject.workers.control import AWAY, Control, join
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.outbox import Outbox
@@ -34,13 +34,14 @@ from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.worker import Worker, WorkerOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Iterator, Sequence
+    from collections.abc import Awaitable, Iterable, Mapping, Sequence
 
     from scrapy.crawler import Crawler
 
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.server import Server
     from crawlproject.options.frontier import FrontierOptions
     from crawlproject.requests.unstored import PageUnderWay
 
@@ -61,90 +62,76 @@ class RedisBackend(StoringBackend):
     place = "redis"
 
     def __init__(self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> None:
-        """Join the crawl. Raises StoreError in one line if Redis or the crawl cannot be used, ValueError without asyncio."""
+        """Join the crawl. Raises StoreError if Redis or the crawl cannot be used, ValueError for settings."""
         super().__init__(crawler, frontier, seen)
         if not is_asyncio_reactor_installed():
             raise ValueError("FRONTIER_BACKEND='redis' needs Scrapy's default TWISTED_REACTOR (asyncio)")
         assert crawler.spider is not None
-        redis = RedisOptions.of(crawler)
-        keys = Keys(redis.key_of(crawler.spider.name))
-        label = StoreLabel(crawler.spider.name, "quality" if options.policy.by_quality else "arrival")
-        indexed = isinstance(options.quality, LinkQuality)
-        self._options = redis
+        self._redis = RedisOptions.of(crawler)
         self._started = time.time()
-        crawl = self._join(keys, label, {"indexed": str(indexed)})
-        partitions = Partitions(redis.partitions)
+        keys = Keys(self._redis.key_of(crawler.spider.name))
+        connector = RedisConnector(RedisAddress(params=self._redis.connection, timeout=self._redis.timeout))
+        crawl = self._join(connector, keys, self._fields(options))
+        partitions = Partitions(self._redis.partitions)
+        self._done_entries: list[Entry] = []
         self._directory = tempfile.mkdtemp(prefix="crawlproject-worker-")
         self._local = LocalCopy(
-            frontier, partitions, Path(self._directory), label, indexed=indexed, clock=CLOCK
+            frontier,
+            partitions,
+            Path(self._directory) / "store",
+            StoreLabel(crawler.spider.name, _order(options)),
+            indexed=isinstance(options.quality, LinkQuality),
+            longest_wait=options.politeness.longest_wait,
+            clock=CLOCK,
         )
         self._seen_store = self._local.seen
-        seen.use_store(self._local.seen, url_key=partitions.url_key, server_part=partitions.server_part)
-        self._outbox = self.exchange = Outbox(partitions)
-        self._done_entries: list[Entry] = []
-        self._worker = Worker(
-            Control(connect(redis.address), keys, redis.timeout),
-            self._local,
-            self._outbox,
-            self,
-            WorkerOptions(
-                crawl=crawl,
-                partitions=redis.partitions,
-                interval=options.commit_interval,
-                lease=redis.lease,
-                download_timeout=crawler.settings.getfloat("DOWNLOAD_TIMEOUT"),
-                keep_running=redis.keep_running,
-            ),
+        seen.use_store(self._local.seen, partitions.server_part)
+        self._local.seen_set = seen.seen
+        outbox = self.exchange = Outbox(partitions)
+        worker_options = WorkerOptions(
+            crawl=crawl,
+            partitions=self._redis.partitions,
+            interval=options.commit_interval,
+            lease=self._redis.lease,
+            download_timeout=crawler.settings.getfloat("DOWNLOAD_TIMEOUT"),
+            keep_running=self._redis.keep_running,
         )
-        self._start_urls = StartUrls(crawler, self._worker, partitions, redis)
-        self._worker.move_start_urls = self._start_urls.move
-        logger.info(
-            "Worker %s of the crawl %r in %s", self._worker.control.id, keys.name, safe_url(redis.address)
-        )
+        control = Control(connector.client(), keys, self._redis.timeout)
+        self._worker = Worker(control, self._local, outbox, self, worker_options)
+        self._worker.move_start_urls = StartUrls(crawler, self._worker, partitions, self._redis).move
+        logger.info("Worker %s of the crawl %r in %s", control.id, keys.name, connector.name)
 
-    def _join(self, keys: Keys, label: StoreLabel, others: dict[str, str]) -> str:
-        """Create the crawl, or compare with the one that is there; returns its id."""
-        settings = {name: repr(self._options_value(name)) for name in COMMON}
-        fields = {
-            "format": FORMAT,
-            "crawl": uuid4().hex,
-            "spider": label.spider,
-            "order": label.order,
-            "suffixes": tldextract.__version__,
-            "created": str(round(time.time())),
-            "settings": json.dumps(settings),
-            "state": "running",
-            **others,
-        }
-        where = Path(safe_url(self._options.address))
-        client = connect_to_check(self._options.address)
+    def _join(self, connector: RedisConnector, keys: Keys, fields: dict[str, str]) -> str:
+        """Create the crawl, or compare with the one that is there; returns its id. Raises StoreError."""
+        facts = connector.check()
+        for warning in facts.warnings:
+            logger.warning("%s: %s", connector.name, warning)
         try:
-            check_server(client, where)
-            found = join(client, keys, fields, where)
-        finally:
-            client.close()
-        if found.get("format") != FORMAT:
-            raise StoreError(where, f"{keys.meta} has format {found.get('format')}, this version reads {FORMAT}")
-        if found.get("spider") != label.spider:
-            raise StoreError(where, f"the crawl {keys.name!r} belongs to the spider {found.get('spider')!r}: "
-                             "FRONTIER_REDIS_KEY must name another one")
-        if found.get("order") != label.order:
-            raise StoreError(where, f"the URLs of the crawl {keys.name!r} are sorted by {found.get('order')}, "
-                             f"this worker's FRONTIER_POLICY needs them by {label.order}")
-        if found.get("indexed") != fields["indexed"]:
-            raise StoreError(where, f"FRONTIER_QUALITY differs from that of the other workers of {keys.name!r}")
-        if found.get("suffixes") != fields["suffixes"]:
-            raise StoreError(where, f"tldextract {fields['suffixes']} here, {found.get('suffixes')} at the other workers: "
-                             "they would split servers differently")
-        theirs = json.loads(found.get("settings", "{}"))
-        for name, value in settings.items():
-            if theirs.get(name) != value:
-                raise StoreError(where, f"{name}={value}: the other workers of {keys.name!r} have {theirs.get(name)}")
+            with connector.sync_client() as client:
+                found = join(client, keys, fields)
+        except AWAY as error:
+            raise StoreError(connector.name, f"{keys.meta}: {reason_of(error)}") from error
+        reason = _difference(keys.name, fields, found)
+        if reason:
+            raise StoreError(connector.name, reason)
         return found["crawl"]
 
-    def _options_value(self, name: str) -> Any:
-        own = {"FRONTIER_PARTITIONS": self._options.partitions, "FRONTIER_LEASE": self._options.lease}
-        return own[name] if name in own else self._crawler.settings.get(name)
+    def _fields(self, options: FrontierOptions) -> dict[str, str]:
+        """What all workers of a crawl must have in common."""
+        spider, settings = self._crawler.spider, self._crawler.settings
+        assert spider is not None
+        own = {"FRONTIER_PARTITIONS": self._redis.partitions, "FRONTIER_LEASE": self._redis.lease}
+        return {
+            "format": FORMAT,
+            "crawl": uuid4().hex,
+            "spider": spider.name,
+            "order": _order(options),
+            "indexed": str(isinstance(options.quality, LinkQuality)),
+            "suffixes": tldextract.__version__,
+            "created": str(round(time.time())),
+            "state": "running",
+            "settings": json.dumps({name: repr(own.get(name, settings.get(name))) for name in COMMON}),
+        }
 
     # for the scheduler
 
@@ -185,6 +172,12 @@ class RedisBackend(StoringBackend):
     def _acknowledge(self, entry: Entry) -> None:
         self._done_entries.append(entry)
 
+    @property
+    def _crawl(self) -> CrawlFrontier:
+        crawl = frontier_of(self._crawler)
+        assert crawl is not None  # the worker runs while the scheduler is open
+        return crawl
+
     # for the worker: see ``workers.worker.Crawl``
 
     def finished(self) -> list[Entry]:
@@ -205,8 +198,7 @@ class RedisBackend(StoringBackend):
 
     def release(self, keys: Sequence[str]) -> bool:
         """See ``Crawl``."""
-        crawl = frontier_of(self._crawler)
-        assert crawl is not None
+        crawl = self._crawl
         for key in keys:
             crawl.dispatcher.hold(key, CLOCK())
         self.close_connections()
@@ -214,8 +206,7 @@ class RedisBackend(StoringBackend):
 
     def abandon(self, keys: Sequence[str]) -> None:
         """See ``Crawl``."""
-        crawl = frontier_of(self._crawler)
-        assert crawl is not None
+        crawl = self._crawl
         for key in keys:
             crawl.dispatcher.hold(key, CLOCK())
         for key in crawl.dispatcher.connected(keys):
@@ -225,14 +216,17 @@ class RedisBackend(StoringBackend):
                 crawl.dispatcher.abandon(session, CLOCK())
         self.close_connections()
 
-    def loaded(self, keys: Sequence[str], *, closed_at: dict[str, float]) -> None:
+    def came(self, servers: Sequence[Server], *, closed_at: Mapping[str, float]) -> None:
         """See ``Crawl``."""
-        self.servers_came(keys)
-        for key, at in closed_at.items():
-            server = self._frontier.server(key)
-            if server is not None and server.ready_at < at:
+        self.servers_came([server.key for server in servers])
+        for server in servers:
+            if server.ready_at < (at := closed_at.get(server.key, 0.0)):
                 server.ready_at = at
                 self._frontier.servers.move(server)
+
+    def served(self) -> Sequence[Server]:
+        """See ``Crawl``."""
+        return self._crawl.dispatcher.served()
 
     def info(self) -> dict[str, Any]:
         """See ``Crawl``."""
@@ -257,3 +251,27 @@ class RedisBackend(StoringBackend):
     def fail(self, reason: str) -> None:
         """See ``Crawl``."""
         end_crawl(self._crawler, reason)
+
+
+def _order(options: FrontierOptions) -> str:
+    return "quality" if options.policy.by_quality else "arrival"
+
+
+def _difference(name: str, ours: dict[str, str], theirs: dict[str, str]) -> str:
+    """Why a worker with the fields ``ours`` cannot join the crawl ``name`` with the fields ``theirs``; "" if it can."""
+    their = {key: theirs.get(key) for key in ours}
+    if their["format"] != FORMAT:
+        return f"the crawl {name!r} has format {their['format']}, this version knows format {FORMAT}"
+    if their["spider"] != ours["spider"]:
+        return f"the crawl {name!r} belongs to the spider {their['spider']!r}: FRONTIER_REDIS_KEY must name another"
+    if their["order"] != ours["order"]:
+        return f"the URLs of the crawl {name!r} are sorted by {their['order']}, FRONTIER_POLICY needs {ours['order']}"
+    if their["indexed"] != ours["indexed"]:
+        return f"FRONTIER_QUALITY is of another kind than that of the other workers of {name!r}"
+    if their["suffixes"] != ours["suffixes"]:
+        return f"tldextract {ours['suffixes']} is installed, the other workers of {name!r} have {their['suffixes']}"
+    settings = json.loads(their["settings"] or "{}")
+    for setting, value in json.loads(ours["settings"]).items():
+        if settings.get(setting) != value:
+            return f"{setting}={value}: the other workers of {name!r} have {settings.get(setting)}"
+    return ""

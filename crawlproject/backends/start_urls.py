@@ -61,7 +61,7 @@ class StartUrls:
         self._pending: list[bytes] = []
         self._pending_cut = 0
         self._stats = stats_of(crawler)
-        if hasattr(spider, "make_request_from_data"):  # else it would remove them before they are stored
+        if hasattr(self._spider, "make_request_from_data"):  # else it would remove them before they are stored
             self._spider.fetch_data = lambda *_: []
 
     async def move(self) -> bool:
@@ -122,5 +122,3 @@ class StartUrls:
             yield FormRequest(url, dont_filter=True, method=method, formdata=values, meta=meta)
         else:
             yield url
-
-

@@ -1,7 +1,7 @@
 """The calls to Redis: the crawl and its workers, partitions and their journals, inboxes.
 
-One call is one round trip, however many partitions it is about (in a cluster, one to each node).  Each raises RedisError
-or TimeoutError; then it may have been carried out or not, and is repeated: all of them may be.
+One call is one round trip, however many partitions it is about (in a cluster, one to each node).  Each raises one of
+``AWAY``; then it may have been carried out or not, and is repeated: all of them may be.
 """
 
 from __future__ import annotations
@@ -133,7 +133,11 @@ class Control:
     async def beat(self, lease: float, info: Mapping[str, Any]) -> Beat:
         """Extend the lease of this worker by ``lease`` seconds from now."""
         keys = self._keys
-        script = (BEAT, [keys.meta, keys.workers, keys.dead, keys.info], [self.id, round(lease * 1000), json.dumps(info)])
+        script = (
+            BEAT,
+            [keys.meta, keys.workers, keys.dead, keys.info],
+            [self.id, round(lease * 1000), json.dumps(info)],
+        )
         answer, server = await self._scripts([script], ("INFO", "server"))
         status = answer[0].decode()
         if status != "ok":
@@ -190,8 +194,7 @@ class Control:
         answers = await self.commands(commands)
         half = len(partitions)
         return [
-            (Record.of(_fields(fields)), length)
-            for fields, length in zip(answers[:half], answers[half:], strict=True)
+            (Record.of(_fields(fields)), length) for fields, length in zip(answers[:half], answers[half:], strict=True)
         ]
 
     async def take(self, expected: Mapping[int, Record]) -> dict[int, Record]:
@@ -261,11 +264,11 @@ class Control:
         parts = [("RPUSH", key, *blobs) for key, blobs in zip(keys, (rows, seen), strict=True) if blobs]
         await self.commands(parts)
 
-    async def switch_snapshot(self, partition: int, epoch: int, *, old: str, gen: str, base: int, seq: int) -> bool:
-        """Use the announced snapshot; False if the partition is another's."""
+    async def switch_snapshot(self, partition: int, epoch: int, *, old: str, gen: str, base: int) -> bool:
+        """Use the announced snapshot of all commits up to ``base``; False if the partition is another's."""
         keys = self._keys
         used = [keys.m(partition), keys.j(partition), *self._snapshot_keys(partition, old)]
-        answer = (await self._scripts([(SWITCH, used, [self.id, epoch, gen, base, seq])]))[0]
+        answer = (await self._scripts([(SWITCH, used, [self.id, epoch, gen, base])]))[0]
         return bool(answer[0] == b"ok")
 
     def snapshot_keys(self, partition: int, gen: str) -> tuple[str, str]:

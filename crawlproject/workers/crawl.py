@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from crawlproject.frontier.entry import Entry
+    from crawlproject.frontier.server import Server
 
 
 class Crawl(Protocol):
@@ -31,8 +32,11 @@ class Crawl(Protocol):
     def abandon(self, keys: Sequence[str]) -> None:
         """Close the connections to the servers ``keys`` at once."""
 
-    def loaded(self, keys: Sequence[str], *, closed_at: Mapping[str, float]) -> None:
-        """Servers that came with a partition; ``closed_at``: when the connections of their old owner are gone."""
+    def came(self, servers: Sequence[Server], *, closed_at: Mapping[str, float]) -> None:
+        """Note ``servers`` of a taken partition; ``closed_at``: when the connections of their old owner are gone."""
+
+    def served(self) -> Sequence[Server]:
+        """The servers in session."""
 
     def info(self) -> dict[str, Any]:
         """Counts for people, and ``busy``: whether something is kept in memory only."""

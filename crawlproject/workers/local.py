@@ -7,7 +7,6 @@ with the partition, or with the process.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.entry import Entry, url_of
@@ -16,6 +15,7 @@ from crawlproject.frontier.snapshot import frontier_state, restore_frontier
 from crawlproject.storage.changes import Changes
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore
+from crawlproject.storage.ranges import number_range
 from crawlproject.storage.seen import DiskSeenStore
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.server import Server
+    from crawlproject.seen.seen_set import SeenUrls
     from crawlproject.storage.directory import StoreLabel
     from crawlproject.workers.blobs import Tables
     from crawlproject.workers.partitions import Partitions
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 NUMBER = 4
 #: Tables with one range of keys for each partition; "places" follows from "urls".
 TABLES = ("urls", "servers", "lengths", "seen")
-#: A key after all others of a table.
-_LAST = b"\xff" * 16
 
 
 class LocalCopy:
@@ -47,45 +46,44 @@ class LocalCopy:
         label: StoreLabel,
         *,
         indexed: bool,
+        longest_wait: float,
         clock: Callable[[], float],
     ) -> None:
         self.frontier = frontier
         self._partitions = partitions
         self._store = DiskStore.scratch(path, label)
         self._by_quality = label.order == "quality"
-        self._next: dict[int, int] = {}  # partition -> next server number
-        self.servers = DiskFrontierStore(self._store, 0.0, indexed=indexed, number_of=self._number_of)
-        self.seen = DiskSeenStore(self._store)
-        self._rows: dict[int, int] = defaultdict(int)  # partition -> rows stored
         self._clock = clock
-        frontier.keep_in(self.servers, clock())
+        self._next: dict[int, int] = {}  # partition -> next server number
+        self._rows: dict[int, int] = {}  # partition -> rows stored
+        self._strangers: dict[int, set[str]] = {}  # partition of another worker -> servers met nevertheless
+        self._servers = DiskFrontierStore(self._store, 0.0, indexed=indexed, number_of=self._number_of)
+        self._servers.load(frontier, clock(), longest_wait)
+        #: Keys of all own partitions.
+        self.seen = DiskSeenStore(self._store)
+        #: The seen-set in front of it.
+        self.seen_set: SeenUrls | None = None
 
     def follow_clock(self, redis_time: float) -> None:
         """Store times on Redis's clock, which shows ``redis_time`` now."""
-        self.servers.clock_offset = redis_time - self._clock()
+        self._servers.clock_offset = redis_time - self._clock()
 
     def on_frontier_clock(self, redis_time: float) -> float:
         """A time of Redis's clock on the frontier's."""
-        return redis_time - self.servers.clock_offset
+        return redis_time - self._servers.clock_offset
 
     def partition_of_url(self, url: str) -> int:
         """The partition of a URL's server."""
         return self._partitions.of_url(url)
 
-    def key_of(self, number: int) -> str | None:
-        """The key of a server by its number."""
-        server = self.servers.server(number)
-        return None if server is None else server.key
+    def number(self, key: str) -> int | None:
+        """The number of a server by its key."""
+        return self._servers.number(key)
 
     def arrivals(self) -> dict[str, int]:
         """Highest and lowest arrival number so far, for the next owner of a partition."""
         first, last = self.frontier.arrivals
         return {"arrivals": first, "returns": last}
-
-    def raise_arrivals(self, stored: Mapping[str, Any]) -> None:
-        """Number URLs after those of a partition with the ``arrivals`` ``stored``."""
-        if stored:
-            self.frontier.raise_arrivals(int(stored["arrivals"]), int(stored["returns"]))
 
     def state(self) -> bytes:
         """What was learned from all servers."""
@@ -98,21 +96,24 @@ class LocalCopy:
 
     def rows(self, partition: int) -> int:
         """URLs of ``partition`` stored, as of the last ``commit``."""
-        return self._rows[partition]
+        return self._rows.get(partition, 0)
 
     def server_count(self, partition: int) -> int:
         """Servers of ``partition``."""
-        return self._next.get(partition, 0) - self._partitions.first_number(partition) if partition in self._next else 0
+        first = self._partitions.first_number(partition)
+        return self._next.get(partition, first) - first
 
     # changes
 
     def commit(self) -> dict[int, Tables]:
-        """Write all changes to the scratch store; returns them by partition. O(changes)."""
+        """Write all changes to the scratch store; returns them by partition. O(changes). Raises StoreError."""
         changes = Changes()
-        resized = self.servers.rows.resized()
+        resized = self._servers.rows.resized()
         self._store.commit(changes)
         for number, more in resized.items():
-            self._rows[self._partitions.of_number(number)] += more
+            partition = self._partitions.of_number(number)
+            if partition in self._rows:
+                self._rows[partition] += more
         return self._by_partition(changes.tables)
 
     def _by_partition(self, tables: Mapping[str, Mapping[bytes, bytes | None]]) -> dict[int, Tables]:
@@ -124,57 +125,75 @@ class LocalCopy:
                 found.setdefault(partition, {}).setdefault(table, {})[key] = value
         return found
 
-    def sessions(self) -> dict[int, list[int]]:
-        """Partition -> numbers of its servers in session. O(sessions)."""
+    def numbers(self, servers: Iterable[Server]) -> dict[int, list[int]]:
+        """Partition -> numbers of those of ``servers`` that belong to it, in order."""
         found: dict[int, list[int]] = {}
-        for number in self.servers.in_session():
+        for number in self._servers.numbers(servers):
             found.setdefault(self._partitions.of_number(number), []).append(number)
         return found
 
     # a partition comes and goes
 
     def write(self, tables: Mapping[str, Iterable[tuple[bytes, bytes | None]]]) -> None:
-        """Write rows of a partition that is being loaded. O(rows)."""
-        self._store.load(tables)
+        """Write rows of a partition that is being loaded. O(rows). Raises StoreError."""
+        for table, rows in tables.items():
+            if table == "seen":
+                keys = [int.from_bytes(key, "big") for key, _ in rows]
+                self.seen.load(keys)
+                if self.seen_set is not None:
+                    self.seen_set.loaded(keys)
+            elif table in TABLES:
+                self._store.load({table: rows})
 
-    def restore(self, partition: int) -> Iterator[None]:
-        """Put the servers written by ``write`` into the frontier, in steps of 100 servers at most."""
-        first, end = self._partitions.first_number(partition), self._partitions.end_number(partition)
-        self._next[partition] = first
-        yield from self.servers.load_range(first, end)
-        numbers = [int.from_bytes(key, "big") for key, _ in self._store.scan("servers", *_range(first, end))]
-        self._next[partition] = max(numbers, default=first - 1) + 1
-        self._rows[partition] = sum(
-            int.from_bytes(value, "big") for _, value in self._store.scan("lengths", *_range(first, end))
-        )
+    def restore(self, partition: int, extra: Mapping[str, Any]) -> Iterator[list[Server]]:
+        """Put the servers written by ``write`` into the frontier; yields those of each step, 100 at most.
 
-    def unload(self, partition: int) -> Iterator[None]:
-        """Drop a partition whose servers have no session, in steps of 100 servers at most."""
+        ``extra``: what the last commit of the partition says.  Raises StoreError or ValueError for damaged data.
+        """
+        if extra:
+            self.frontier.raise_arrivals(int(extra["arrivals"]), int(extra["returns"]))
         first, end = self._partitions.first_number(partition), self._partitions.end_number(partition)
-        yield from self.servers.unload_range(first, end)
-        self.seen.drop(self._partitions.first_seen(partition), self._partitions.end_seen(partition))
+        last, rows = first - 1, 0
+        for key, value in self._store.scan("lengths", *number_range(first, end)):
+            last, rows = int.from_bytes(key, "big"), rows + int.from_bytes(value, "big")
+        for key, _ in self._store.scan("servers", *number_range(first, end)):
+            last = max(last, int.from_bytes(key, "big"))
+        self._rows[partition] = rows
+        yield from self._servers.load_range(first, end, self._clock())
+        for name in self._strangers.pop(partition, ()):
+            server = self.frontier.server(name)
+            if server is not None and self._servers.number(name) is None and server.session is None:
+                self.frontier.remove(name)
+        self._next[partition] = last + 1
+
+    def close_partition(self, partition: int) -> None:
+        """Number no further server of ``partition``; call ``unload`` then."""
         self._next.pop(partition, None)
         self._rows.pop(partition, None)
 
-    def servers_of(self, partition: int) -> Iterator[Server]:
+    def unload(self, partition: int) -> Iterator[None]:
+        """Drop a partition whose servers are held and have no session, in steps of some milliseconds."""
+        first, end = self._partitions.first_number(partition), self._partitions.end_number(partition)
+        yield from self._servers.unload_range(first, end)
+        yield from self.seen.drop(self._partitions.first_seen(partition), self._partitions.end_seen(partition))
+        if self.seen_set is not None:
+            self.seen_set.dropped()
+
+    def servers_of(self, partition: int) -> list[Server]:
         """The servers of ``partition``. O(servers)."""
-        first = self._partitions.first_number(partition)
-        for number in range(first, self._next.get(partition, first)):
-            server = self.servers.server(number)
-            if server is not None:
-                yield server
+        first, end = self._partitions.first_number(partition), self._partitions.end_number(partition)
+        return list(self._servers.servers_in(first, end))
 
     def scan(self, partition: int) -> Iterator[tuple[str, bytes, bytes]]:
-        """Table, key and value of all rows of ``partition``, as of the last ``commit``."""
+        """Table, key and value of all rows of ``partition``, as they are committed when this is called."""
         first, end = self._partitions.first_number(partition), self._partitions.end_number(partition)
-        for table in TABLES:
-            for key, value in self._store.scan(table, *_range(first, end)):
-                yield table, key, value
+        scans = {table: self._store.scan(table, *number_range(first, end)) for table in TABLES}
+        return ((table, key, value) for table, rows in scans.items() for key, value in rows)
 
     def entries(self, tables: Tables) -> Iterator[Entry]:
         """The URLs that ``tables``, changes of a partition, add to it."""
         for key, row in tables.get("urls", {}).items():
-            server = self.servers.server(int.from_bytes(key[:NUMBER], "big"))
+            server = self._servers.server(int.from_bytes(key[:NUMBER], "big"))
             if row is not None and server is not None:
                 quality, priority, _ = decode_sort_key(
                     key[NUMBER : NUMBER + SORT_KEY_BYTES], by_quality=self._by_quality
@@ -186,12 +205,15 @@ class LocalCopy:
         """Throw the copy away."""
         self._store.close()
 
-    def _number_of(self, key: str) -> int:
+    def _number_of(self, key: str) -> int | None:
         partition = self._partitions.of(key)
-        number = self._next.setdefault(partition, self._partitions.first_number(partition))
-        if number >= self._partitions.end_number(partition):
+        number = self._next.get(partition)
+        if number is None:
+            self._strangers.setdefault(partition, set()).add(key)
+        elif number < self._partitions.end_number(partition):
+            self._next[partition] = number + 1
+        else:
             raise ValueError(f"partition {partition} has no room for more servers")
-        self._next[partition] = number + 1
         return number
 
 
@@ -202,8 +224,3 @@ def merged(older: Tables | None, newer: Tables | None) -> Tables:
         for table, rows in tables.items():
             found.setdefault(table, {}).update(rows)
     return found
-
-
-def _range(first: int, end: int) -> tuple[bytes, bytes]:
-    """The first key of a range of numbers, and the key after it."""
-    return first.to_bytes(NUMBER, "big"), (_LAST if end >> 32 else end.to_bytes(NUMBER, "big"))

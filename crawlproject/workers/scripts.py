@@ -22,7 +22,8 @@ return redis.call('HGETALL', KEYS[1])
 """
 
 #: KEYS: meta, workers, dead, info.  ARGV: id, lease, info.  Extend the lease of the worker, and tell about the others.
-#: Returns the status ("gone": no such crawl; "dead": buried; "ok"), time, crawl, state, pages of former workers, workers, infos.
+#: Returns the status ("gone": no such crawl; "dead": buried; "ok"), time, crawl, state, pages of former workers,
+#: workers, infos.
 BEAT = (
     _NOW
     + """
@@ -107,15 +108,15 @@ return {'ok'}
 """
 )
 
-#: KEYS: m, journal, old snapshot, old seen keys.  ARGV: id, epoch, gen, base, seq.  Use the new snapshot, which holds
-#: all commits up to ``base``; ``seq``: at least that many commits are done (more than Redis knows after lost writes).
+#: KEYS: m, journal, old snapshot, old seen keys.  ARGV: id, epoch, gen, base.  Use the new snapshot, which holds all
+#: commits up to ``base``, also those that Redis has lost or not seen yet.
 SWITCH = (
     _OWNED
     + """
 local first = tonumber(redis.call('HGET', KEYS[1], 'first') or '1')
 redis.call('LTRIM', KEYS[2], tonumber(ARGV[4]) - first + 1, -1)
 redis.call('HSET', KEYS[1], 'gen', ARGV[3], 'base', ARGV[4], 'first', ARGV[4] + 1, 'next', '')
-if tonumber(ARGV[5]) > tonumber(m[3] or '0') then redis.call('HSET', KEYS[1], 'seq', ARGV[5]) end
+if tonumber(ARGV[4]) > tonumber(m[3] or '0') then redis.call('HSET', KEYS[1], 'seq', ARGV[4]) end
 redis.call('DEL', KEYS[3], KEYS[4])
 return {'ok'}
 """

@@ -9,11 +9,11 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from crawlproject.storage.errors import StoreError
 from crawlproject.workers.assignment import assign
-from crawlproject.workers.blobs import BlobError
 from crawlproject.workers.control import AWAY, may_run
 from crawlproject.workers.lease import GRACE, is_buried
-from crawlproject.workers.loading import load
+from crawlproject.workers.loading import read_partition
 from crawlproject.workers.part import Part, PartState
 from crawlproject.workers.snapshots import write_snapshot
 from crawlproject.workers.times import boot_time
@@ -21,6 +21,7 @@ from crawlproject.workers.times import boot_time
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from crawlproject.frontier.server import Server
     from crawlproject.workers.control import Beat, Control, Record
     from crawlproject.workers.crawl import Crawl
     from crawlproject.workers.local import LocalCopy
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Partitions taken in one tick, at most.
+#: Partitions with data taken in one tick, at most.
 MAX_TAKEN = 64
 
 
@@ -77,7 +78,8 @@ class Shares:
                 self._outbox.set_own(part.number, own=False)
         await self._give_back()
         await self._give_back_unknown()
-        missing = sorted(wanted - self._parts.keys())
+        await self._writer.unload()
+        missing = sorted(wanted - self._parts.keys() - self._writer.dropped.keys())
         if missing and len(self._loading) < MAX_TAKEN:
             await self._take(missing)
         await self._write_snapshot()
@@ -107,7 +109,9 @@ class Shares:
             for number, record in records.items()
             if record.owner in ("", self._control.id) or (record.owner not in beat.workers and is_settled)
         }
-        some = dict(list(free.items())[:MAX_TAKEN])
+        full = [number for number, record in free.items() if record.seq or record.gen]
+        later = set(full[MAX_TAKEN:])
+        some = {number: record for number, record in free.items() if number not in later}
         for number, record in (await self._control.take(some)).items():
             part = self._parts[number] = Part(number, record.epoch, record.seq, record.gen)
             self.taken += 1
@@ -117,7 +121,9 @@ class Shares:
                 self._loading.add(task)
                 task.add_done_callback(self._loading.discard)
             else:
-                self._is_loaded(part, record, 0.0)
+                for servers in self._local.restore(number, {}):
+                    self._came(servers, record, 0.0)
+                self._is_loaded(part)
 
     async def _closed_at(self, former: Record, beat: Beat) -> float:
         """When the former owner's connections are closed for sure, on Redis's clock; 0 if they are."""
@@ -127,26 +133,34 @@ class Shares:
         return until - self._lease + self._download_timeout
 
     async def _load(self, part: Part, record: Record, closed_at: float) -> None:
-        while self._parts.get(part.number) is part:
-            try:
-                await load(self._control, self._local, part, record)
-            except AWAY as error:
-                logger.debug("Partition %d cannot be loaded now: %s", part.number, error)
-                await asyncio.sleep(self._lease / 10)
-            except (BlobError, ValueError) as error:
-                logger.critical("Partition %d cannot be read, the crawl ends: %s", part.number, error)
-                self._crawl.fail("store_failed")
-                return
-            else:
-                break
+        try:
+            while True:
+                try:
+                    await read_partition(self._control, self._local, part, record)
+                    break
+                except AWAY as error:
+                    logger.debug("Partition %d cannot be loaded now: %s", part.number, error)
+                    await asyncio.sleep(self._lease / 10)
+            for servers in self._local.restore(part.number, record.extra):
+                if self._parts.get(part.number) is not part:  # lost meanwhile
+                    return
+                self._came(servers, record, closed_at)
+                await asyncio.sleep(0)
+        except (ValueError, KeyError, StoreError) as error:
+            logger.critical("Partition %d cannot be read, the crawl ends: %s", part.number, error)
+            self._crawl.fail("store_failed")
+            return
         if self._parts.get(part.number) is part:
-            self._is_loaded(part, record, closed_at)
+            self._is_loaded(part)
 
-    def _is_loaded(self, part: Part, record: Record, closed_at: float) -> None:
-        self._local.raise_arrivals(record.extra)
-        opened = filter(None, map(self._local.key_of, record.open)) if closed_at else ()
-        until = dict.fromkeys(opened, self._local.on_frontier_clock(closed_at))
-        self._crawl.loaded([server.key for server in self._local.servers_of(part.number)], closed_at=until)
+    def _came(self, servers: list[Server], record: Record, closed_at: float) -> None:
+        """Rest those ``servers`` whose connections the former owner may still have open."""
+        opened = set(record.open) if closed_at else set()
+        until = self._local.on_frontier_clock(closed_at)
+        numbers = {server.key: self._local.number(server.key) for server in servers}
+        self._crawl.came(servers, closed_at={key: until for key, number in numbers.items() if number in opened})
+
+    def _is_loaded(self, part: Part) -> None:
         part.state = PartState.OWN
         self._outbox.set_own(part.number, own=True)
         self._crawl.wake()

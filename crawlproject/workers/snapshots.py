@@ -45,7 +45,7 @@ async def write_snapshot(control: Control, local: LocalCopy, part: Part) -> bool
         size += sum(len(blob) for _, blob in blobs)
         await asyncio.sleep(0)
         first = next(rows, None)
-    if not await control.switch_snapshot(part.number, part.epoch, old=record.gen, gen=gen, base=base, seq=base):
+    if not await control.switch_snapshot(part.number, part.epoch, old=record.gen, gen=gen, base=base):
         return False
     part.gen, part.snapshot, part.journal = gen, size, max(0, part.journal - journal)
     return True
@@ -55,7 +55,7 @@ def _blobs(rows: Iterator[tuple[str, bytes, bytes]]) -> Iterator[tuple[bool, byt
     """Whether they are seen keys, and the blobs."""
     row = next(rows, None)
     while row is not None:
-        table, found = row[0], []
+        table, found = row[0], list[tuple[bytes, bytes]]()
         size = SEEN_KEYS if table == "seen" else ROWS
         while row is not None and row[0] == table and len(found) < size:
             found.append(row[1:])

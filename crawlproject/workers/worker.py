@@ -124,7 +124,7 @@ class Worker:
         """Cuts that Redis has confirmed."""
         return self._writer.cuts
 
-    def summary(self) -> dict[str, float]:
+    def summary(self) -> dict[str, int]:
         """Counts for the stats, by name."""
         pages = self._beat.pages + sum(_number(info.get("pages")) for info in self._beat.infos.values())
         return self._counts | {
@@ -141,13 +141,17 @@ class Worker:
     # life
 
     async def start(self) -> None:
-        """Begin with what other workers learned; start both loops. Raises what a call to Redis raises."""
+        """Begin with what other workers learned, take free partitions, start both loops.
+
+        Raises what a call to Redis raises.
+        """
         learned = await self.control.learned()
         if learned:
             try:
                 self._local.learn(learned)
             except (ValueError, KeyError, TypeError) as error:
                 logger.warning("What other workers learned cannot be read: %s", error)
+        await self._shares.step(await self._beat_once())
         interval = self._options.interval
         for loop in (self._repeat(self._tick, interval), self._repeat(self._beat_once, min(1.0, interval))):
             self._tasks.append(asyncio.get_running_loop().create_task(loop))

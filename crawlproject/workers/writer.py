@@ -7,6 +7,7 @@ So at any time Redis has either the page or its links.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
 from dataclasses import dataclass, field
@@ -68,6 +69,8 @@ class Writer:
         self.cuts = 0
         self.confirmed_at = boot_time()
         self.lost = 0
+        #: Partitions of which the local copy still has rows: they cannot be taken again yet.
+        self.dropped: dict[int, None] = {}
 
     @property
     def is_clean(self) -> bool:
@@ -111,14 +114,14 @@ class Writer:
         done, self._done = self._done, []
         self.collect()
         cut = Cut(self._outbox.take(), done=done)
-        changes, self._changes = self._changes, {}
-        sessions = self._local.sessions()
+        changes = self._changes
+        sessions = self._local.numbers(self._crawl.served())
         for number, part in self._parts.items():
             opened = sessions.get(number, [])
             if part.state is PartState.LOADING or not (number in changes or part.applied or opened != part.open):
                 continue
             part.open = opened
-            cut.tables[number] = changes.get(number, {})
+            cut.tables[number] = changes.pop(number, {})
             cut.commits[number] = self._commit(part, cut.tables[number])
         return cut
 
@@ -144,8 +147,7 @@ class Writer:
     def collect(self) -> None:
         """Commit locally; keep the changes for the next cut. O(changes)."""
         for number, tables in self._local.commit().items():
-            part = self._parts.get(number)
-            if part is not None and part.state is not PartState.LOADING:  # else a foreign server that was met
+            if number in self._parts:  # else it was dropped
                 self._changes[number] = merged(self._changes.get(number), tables)
 
     def busy_partitions(self) -> set[int]:
@@ -180,12 +182,19 @@ class Writer:
         self.drop(part)
 
     def drop(self, part: Part) -> None:
-        """Forget ``part``, which has no connection open. O(servers)."""
+        """Forget ``part``, which has no connection open; ``unload`` then removes its rows. O(1)."""
         del self._parts[part.number]
         self._outbox.set_own(part.number, own=False)
         self._changes.pop(part.number, None)
-        for _ in self._local.unload(part.number):
-            pass
+        self._local.close_partition(part.number)
+        self.dropped[part.number] = None
+
+    async def unload(self) -> None:
+        """Remove dropped partitions from the frontier and the local store, in steps."""
+        for number in list(self.dropped):
+            for _ in self._local.unload(number):
+                await asyncio.sleep(0)
+            del self.dropped[number]
 
     # what Redis has lost
 

@@ -147,7 +147,7 @@ def test_who_lost_a_partition_changes_nothing(with_two: Any, client: redis.Redis
         before = client.hgetall(KEYS.m(7))
         assert await one.send([], [commit(1, 2)]) == [("lost", 0)]
         assert not await one.begin_snapshot(7, 1, "1-1", "")
-        assert not await one.switch_snapshot(7, 1, old="", gen="1-1", base=1, seq=1)
+        assert not await one.switch_snapshot(7, 1, old="", gen="1-1", base=1)
         await one.release({7: 1})
         assert client.hgetall(KEYS.m(7)) == before
         assert client.lrange(KEYS.j(7), 0, -1) == [b"blob 1"]
@@ -191,13 +191,13 @@ def test_snapshot_replaces_the_journal_up_to_its_base(with_two: Any, client: red
         assert await one.begin_snapshot(7, 1, "1-2", "")
         await one.add_to_snapshot(7, "1-2", [b"rows"], [b"seen"])
         await one.send([], [commit(1, 3)])
-        assert await one.switch_snapshot(7, 1, old="", gen="1-2", base=2, seq=2)
+        assert await one.switch_snapshot(7, 1, old="", gen="1-2", base=2)
         assert client.lrange(KEYS.j(7), 0, -1) == [b"blob 3"]
         (record,) = await one.records([7])
         assert (record.gen, record.first, record.seq, record.next) == ("1-2", 3, 3, "")
         await one.send([], [commit(1, 4)])
         assert await one.begin_snapshot(7, 1, "1-4", "")
-        assert await one.switch_snapshot(7, 1, old="1-2", gen="1-4", base=4, seq=4)
+        assert await one.switch_snapshot(7, 1, old="1-2", gen="1-4", base=4)
         assert client.lrange(KEYS.j(7), 0, -1) == []
         assert not client.exists(*one.snapshot_keys(7, "1-2"))
 
@@ -222,7 +222,7 @@ def test_snapshot_fills_a_gap_in_the_journal(with_two: Any) -> None:
         await one.take({7: Record()})
         await one.send([], [commit(1, 1)])  # Redis has lost 2 to 4
         await one.begin_snapshot(7, 1, "1-4", "")
-        await one.switch_snapshot(7, 1, old="", gen="1-4", base=4, seq=4)
+        await one.switch_snapshot(7, 1, old="", gen="1-4", base=4)
         assert await one.send([], [commit(1, 5)]) == [("ok", 0)]
 
     with_two(test)
