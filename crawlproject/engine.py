@@ -105,7 +105,7 @@ class EngineAlarm:
         """
         engine = engine_of(self._crawler)
         slot = engine._slot if engine is not None else None
-        if slot is not None:
+        if slot is not None and engine is not None and engine.scraper.slot is not None:  # else the spider is not open
             slot.nextcall.schedule()
 
     def set(self, at: float) -> None:

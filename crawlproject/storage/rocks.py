@@ -139,7 +139,7 @@ class Rocks:
         options.set_iterate_upper_bound(end)
         with self._errors("cannot be read"):
             rows = self._tables[table].items(from_key=start, read_opt=options)
-        return self._checked(rows)
+        return self._checked(rows, options)
 
     def write(self, batch: Batch) -> None:
         """Write ``batch`` atomically, and durably with one fsync unless the database is not durable."""
@@ -163,9 +163,11 @@ class Rocks:
                 table.close()
         self._tables.clear()
 
-    def _checked(self, rows: Any) -> Iterator[tuple[bytes, bytes]]:
+    def _checked(self, rows: Any, options: ReadOptions) -> Iterator[tuple[bytes, bytes]]:
+        """``rows``; keeps ``options`` alive, because the iterator only borrows the bound in them."""
         with self._errors("cannot be read"):
             yield from rows
+        del options
 
     @contextmanager
     def _errors(self, what: str) -> Iterator[None]:
