@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
+from scrapy.exceptions import IgnoreRequest
 
 from crawlproject.download.answer_repair import MAX_HEAD, MAX_HEADERS
 from crawlproject.download.guarded_socket import GuardedSockets
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
 
 #: Longest wait (seconds) for a server to acknowledge the close of its connection.
 CLOSE_TIMEOUT = 1.0
+
+
+class SessionAbandoned(IgnoreRequest):
+    """A request ended without an answer because its session was abandoned."""
+
+    def __init__(self, server_key: str) -> None:
+        super().__init__(f"the session of {server_key} was abandoned")
 
 
 class Connection:
@@ -57,9 +65,16 @@ class Connection:
         self.transport: asyncio.Transport | None = None
         self.has_place = False
         self.is_kept = False  # by a session
+        self.is_aborted = False
         self.users = 0  # requests in progress or waiting for their turn
         self.unused = asyncio.Event()
         self.unused.set()
+
+    def abort(self) -> asyncio.Task[None]:
+        """Close the socket in the next step of the event loop: requests in progress fail, further ones, too."""
+        self.is_aborted = True
+        self.transport = None  # nothing is learned from this
+        return asyncio.get_running_loop().create_task(self.client.close())
 
     async def close(self) -> None:
         """Close the socket and return when the server has acknowledged it, or after ``CLOSE_TIMEOUT``."""
@@ -147,6 +162,7 @@ class ConnectionPool:
         self._opening = opening
         self._connections: dict[str, Connection] = {}
         self._closing: dict[str, asyncio.Task[None]] = {}  # the last task of each server
+        self._aborting: set[asyncio.Task[None]] = set()
         self._strangers = 0  # requests without a session that wait for a slot
 
     def __len__(self) -> int:
@@ -163,11 +179,12 @@ class ConnectionPool:
     ) -> AsyncIterator[Connection]:
         """The connection to a server, for one request; waits for its turn and for a free slot.
 
-        ``keep``: the server has a session; ``close`` will be called when it ends.  A connection bound to an address
-        other than ``local_address`` is closed first.
+        ``keep``: the server has a session; ``close`` will be called when it ends.  A connection that was aborted, or is
+        bound to an address other than ``local_address``, is closed first.  Raises SessionAbandoned if the connection is
+        aborted meanwhile; one that is aborted later raises what aiohttp raises.
         """
         connection = self._connections.get(server_key)
-        while connection is not None and connection.local_address != local_address:
+        while connection is not None and (connection.is_aborted or connection.local_address != local_address):
             await connection.unused.wait()
             if self._connections.get(server_key) is connection and not connection.users:
                 self._drop(server_key, connection)
@@ -183,6 +200,8 @@ class ConnectionPool:
                     if closing := self._closing.get(server_key):
                         await asyncio.wait([closing])  # one connection per server at a time
                     await self._take_place(connection)
+                if connection.is_aborted:
+                    raise SessionAbandoned(server_key)
                 yield connection
         finally:
             connection.users -= 1
@@ -199,6 +218,17 @@ class ConnectionPool:
         connection = self._connections.get(server_key)
         if connection is not None:
             connection.is_kept = False
+            if not connection.users:
+                self._drop(server_key, connection)
+
+    def abort(self, server_key: str) -> None:
+        """The server's session was abandoned: close its connection now, whatever uses it."""
+        connection = self._connections.get(server_key)
+        if connection is not None:
+            connection.is_kept = False
+            aborting = connection.abort()
+            self._aborting.add(aborting)
+            aborting.add_done_callback(self._aborting.discard)
             if not connection.users:
                 self._drop(server_key, connection)
 

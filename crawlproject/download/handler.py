@@ -32,7 +32,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressGuard, AddressRefused
 from crawlproject.download.body_budget import crawl_budget
-from crawlproject.download.connection import ConnectionPool, Opening
+from crawlproject.download.connection import ConnectionPool, Opening, SessionAbandoned
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.resolver import close_resolver, crawl_resolver
 from crawlproject.download.timing import TimedResponse, Timing
@@ -85,10 +85,14 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             on_lost=self._lost,
         )
         crawler.signals.connect(self._session_closed, signals.session_closed)
+        crawler.signals.connect(self._session_abandoned, signals.session_abandoned)
         crawler.signals.connect(self._load, signals.load_asked)
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)
+
+    def _session_abandoned(self, server_key: str) -> None:
+        self._pool.abort(server_key)
 
     def _load(self) -> dict[str, int]:
         return {"connections": self._pool.open, "dns_lookups": self._resolver.in_flight}
@@ -113,13 +117,14 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
     async def download_request(self, request: Request) -> Response:
         """Download ``request``; stores its ``Timing`` in ``request.meta``, also on failure.
 
-        Raises AddressRefused, an IgnoreRequest, if the server may not be contacted; then no ``Timing`` is stored.
+        Raises AddressRefused, an IgnoreRequest, if the server may not be contacted, and SessionAbandoned, another one,
+        if it may no longer be; then no ``Timing`` is stored.
         """
         self._guard.check_url(request.url)
         timing = request.meta[TIMING] = Timing(started=CLOCK())
         try:
             response = await super().download_request(request)
-        except AddressRefused:
+        except (AddressRefused, SessionAbandoned):
             del request.meta[TIMING]
             raise
         except BaseException:
@@ -144,7 +149,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         last = bool(request.meta.get(LAST_OF_SESSION))
         frontier, local = frontier_of(self.crawler), self._local_address(request)
         keep = frontier is not None and frontier.has_session(key)
-        async with self._pool.use(key, keep=keep, local_address=local) as connection:
+        async with self._pool.use(key, keep=keep, local_address=local) as connection, _unless_aborted(key, connection):
             await self._wait_politely(request)
             is_awaited = frontier is not None and not frontier.handed_out(request)
             share = request.meta[SHARE] = self._budget.share(awaited=is_awaited)
@@ -245,7 +250,21 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
     async def close(self) -> None:
         """Close all connections."""
         self.crawler.signals.disconnect(self._session_closed, signals.session_closed)
+        self.crawler.signals.disconnect(self._session_abandoned, signals.session_abandoned)
         self._prefetch.close()
         self._budget.close()
         await self._pool.aclose()
         await close_resolver(self.crawler)
+
+
+@asynccontextmanager
+async def _unless_aborted(key: str, connection: Connection) -> AsyncIterator[None]:
+    """Raise SessionAbandoned instead of anything else, or of success, if ``connection`` was aborted meanwhile."""
+    try:
+        yield
+    except Exception as error:
+        if connection.is_aborted:
+            raise SessionAbandoned(key) from error
+        raise
+    if connection.is_aborted:
+        raise SessionAbandoned(key)

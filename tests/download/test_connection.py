@@ -1,0 +1,145 @@
+"""Connections of sessions that end: after the request in flight, or at once."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from ipaddress import ip_network
+
+import aiohttp
+import pytest
+from aiohttp.resolver import ThreadedResolver
+
+from crawlproject.download.address_guard import AddressGuard
+from crawlproject.download.connection import ConnectionPool, Opening, SessionAbandoned
+from crawlproject.download.timing import Timing
+from tests.crawl.nasty_server import response
+
+GUARD = AddressGuard([ip_network("127.0.0.0/8")])
+
+
+class Slow:
+    """A server that sends ``start`` of its answer, and ``rest`` when ``go`` is set; ``gone``: the client has closed."""
+
+    def __init__(self, start: bytes = b"") -> None:
+        self.start, self.rest = start, response(b"page")[len(start) :]
+        self.asked, self.go, self.gone = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """A connection."""
+        try:
+            while True:
+                await reader.readuntil(b"\r\n\r\n")
+                writer.write(self.start)
+                self.asked.set()
+                go, gone = asyncio.ensure_future(self.go.wait()), asyncio.ensure_future(reader.read(1))
+                await asyncio.wait([go, gone], return_when=asyncio.FIRST_COMPLETED)
+                if gone.done() and not self.go.is_set():
+                    gone.exception()  # a reset, perhaps
+                    break
+                writer.write(self.rest)
+                gone.cancel()
+                await asyncio.wait([gone])
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            self.gone.set()
+            writer.close()
+
+
+@asynccontextmanager
+async def crawling(*servers: Slow) -> AsyncIterator[tuple[ConnectionPool, list[str]]]:
+    """A pool for one connection, and the servers' keys."""
+    listening = [await asyncio.start_server(server.serve, "127.0.0.1", 0) for server in servers]
+    keys = [f"http://127.0.0.1:{each.sockets[0].getsockname()[1]}" for each in listening]
+    pool = ConnectionPool(1, Opening(ssl.create_default_context(), ThreadedResolver(), GUARD))
+    try:
+        yield pool, keys
+    finally:
+        await pool.aclose()
+        for each in listening:
+            each.close()
+
+
+async def fetch(pool: ConnectionPool, key: str) -> bytes:
+    """A page of a server with a session."""
+    async with pool.use(key, keep=True) as connection:
+        async with connection.client.get(f"{key}/", trace_request_ctx=Timing()) as answer:
+            return await answer.read()
+
+
+@pytest.mark.parametrize("size", [0, 20, len(response(b"page")) - 2])
+def test_an_aborted_request_fails_and_its_socket_is_closed(size: int) -> None:
+    """Before the answer, in its head and in its body; its slot is free then, also for another connection to it."""
+
+    async def test() -> None:
+        first, second = Slow(response(b"page")[:size]), Slow()
+        second.go.set()
+        async with crawling(first, second) as (pool, keys):
+            request = asyncio.ensure_future(fetch(pool, keys[0]))
+            await first.asked.wait()
+            pool.abort(keys[0])
+            with pytest.raises((aiohttp.ClientError, RuntimeError)):
+                await request
+            await first.gone.wait()
+            assert await fetch(pool, keys[1]) == b"page"
+            pool.close(keys[1])
+            first.start, first.rest = b"", response(b"again")
+            first.go.set()
+            assert await fetch(pool, keys[0]) == b"again"
+
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def test_a_request_that_waits_for_its_turn_is_not_sent() -> None:
+    """It fails as abandoned."""
+
+    async def test() -> None:
+        server = Slow()
+        async with crawling(server) as (pool, keys):
+            requests = [asyncio.ensure_future(fetch(pool, keys[0])) for _ in range(2)]
+            await server.asked.wait()
+            pool.abort(keys[0])
+            first, second = await asyncio.gather(*requests, return_exceptions=True)
+            assert isinstance(first, aiohttp.ClientError)
+            assert isinstance(second, SessionAbandoned)
+            await server.gone.wait()
+
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def test_a_closed_session_lets_its_request_end() -> None:
+    """Then the socket is closed; closing or aborting a server without a connection does nothing."""
+
+    async def test() -> None:
+        server = Slow()
+        async with crawling(server) as (pool, keys):
+            request = asyncio.ensure_future(fetch(pool, keys[0]))
+            await server.asked.wait()
+            pool.close(keys[0])
+            await asyncio.sleep(0)
+            assert not server.gone.is_set()
+            server.go.set()
+            assert await request == b"page"
+            await server.gone.wait()
+            pool.close(keys[0])
+            pool.abort(keys[0])
+
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def test_an_idle_connection_is_aborted() -> None:
+    """A parked one, for instance."""
+
+    async def test() -> None:
+        server = Slow()
+        server.go.set()
+        async with crawling(server) as (pool, keys):
+            assert await fetch(pool, keys[0]) == b"page"
+            pool.abort(keys[0])
+            assert len(pool) == 0
+            await server.gone.wait()
+
+    asyncio.run(asyncio.wait_for(test(), 60))
