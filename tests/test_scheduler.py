@@ -7,69 +7,15 @@ from collections.abc import Awaitable
 from typing import Any
 
 import pytest
-from scrapy import Request, Spider
-from scrapy.http import Response
+from scrapy import Request
 from scrapy.utils.defer import maybe_deferred_to_future
 
-from crawlproject.backends import choice
-from crawlproject.frontier import Entry
 from crawlproject.links import Links
 from crawlproject.requests.meta import GIVEN_UP, ORIGIN, UNSERIALIZABLE
 from crawlproject.scheduler import START, FrontierScheduler
-from tests.backends.worker import WorkerBackend, crawler_of
+from tests.backends.worker import DUPEFILTER, OtherWorker, Worker, WorkerBackend, WorkerSpider, crawler_of
 
-DUPEFILTER = {"DUPEFILTER_CLASS": "crawlproject.dupefilter.SeenDupeFilter"}
 OWN, FOREIGN = "http://a.example/", "http://b.example/"
-
-
-class WorkerSpider(Spider):
-    name = "worker"
-
-    def parse_other(self, response: Response) -> None:
-        """A callback that is not the default one."""
-
-
-class OtherWorker(WorkerBackend):
-    """Crawls the servers of ``b.example``."""
-
-    own = "b.example"
-
-
-class Worker:
-    """A scheduler with its backend, in a crawl whose engine has not started."""
-
-    def __init__(self, kind: type[WorkerBackend] = WorkerBackend, **settings: Any) -> None:
-        path = f"{kind.__module__}.{kind.__qualname__}"
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setitem(choice.BACKENDS, "memory", path)
-            self.crawler = crawler_of(WorkerSpider, **DUPEFILTER, **settings)
-            self.scheduler = FrontierScheduler.from_crawler(self.crawler)
-        backend = self.scheduler._backend
-        assert isinstance(backend, WorkerBackend)
-        self.backend = backend
-        self.sent = backend.exchange.sent
-
-    def stats(self, *names: str) -> list[Any]:
-        assert self.crawler.stats is not None
-        return [self.crawler.stats.get_value(name, 0) for name in names]
-
-    def enqueue(self, *requests: Request) -> list[bool]:
-        return [self.scheduler.enqueue_request(request) for request in requests]
-
-    def take(self) -> list[Request]:
-        """All requests that may start at once, one of each server."""
-
-        async def taken() -> list[Request]:  # the alarm needs a loop
-            try:
-                return list(iter(self.scheduler.next_request, None))
-            finally:
-                self.scheduler._alarm.cancel()
-
-        return asyncio.run(taken())
-
-    def receive(self, *entries: Entry) -> None:
-        for _ in self.backend.receive(entries):
-            pass
 
 
 def start_request(url: str, **kwargs: Any) -> Request:

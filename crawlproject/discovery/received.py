@@ -6,6 +6,7 @@ import logging
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.queues.sort_key import MAX_PRIORITY
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ logger = logging.getLogger(__name__)
 
 #: Entries processed per turn of the event loop: 0.1 s if all are requests.
 RECEIVED_STEP = 500
+
+#: Larger depths are refused.
+MAX_DEPTH = (1 << 31) - 1
 
 #: Weight of the past in the share of new URLs, per link received.
 DECAY = 0.999
@@ -137,8 +141,10 @@ class ReceivedEntries:
 
 def _check(entry: Entry) -> None:
     """Raise ValueError for values that the frontier does not take."""
-    if not (isinstance(entry.url, str) and isinstance(entry.priority, int) and isinstance(entry.depth, int)):
-        raise TypeError("wrong type")
+    if not (isinstance(entry.url, str) and type(entry.priority) is type(entry.depth) is int):
+        raise TypeError("values of wrong types")
+    if not (abs(entry.priority) <= MAX_PRIORITY and 0 <= entry.depth <= MAX_DEPTH):
+        raise ValueError(f"priority {entry.priority}, depth {entry.depth}")
     if not (isfinite(entry.quality) and entry.quality >= 0):
         raise ValueError(f"quality {entry.quality!r}")
     if not (entry.payload is None or type(entry.payload) is bytes):

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from scrapy import Request, Spider
+from scrapy import Request
 
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.requests.meta import KEEP
 from crawlproject.requests.unstored import PageUnderWay
-from tests.backends.worker import WorkerBackend, crawler_of
+from tests.backends.worker import WorkerBackend, WorkerSpider, crawler_of
 
 URL = "http://a.example/"
-
-
-class WorkerSpider(Spider):
-    name = "worker"
 
 
 class LateBackend(WorkerBackend):

@@ -1,20 +1,34 @@
-"""A backend of one worker of several: it sends URLs of others' servers to a list."""
+"""One worker of several, without Redis: it sends URLs of others' servers to a list."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.utils.request import RequestFingerprinter
 from scrapy.utils.test import get_crawler
 
+from crawlproject.backends import choice
 from crawlproject.backends.storing import StoringBackend
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import Entry, Frontier
 from crawlproject.options.frontier import FrontierOptions
+from crawlproject.scheduler import FrontierScheduler
 from crawlproject.urls import server_key
+
+DUPEFILTER = {"DUPEFILTER_CLASS": "crawlproject.dupefilter.SeenDupeFilter"}
+
+
+class WorkerSpider(Spider):
+    name = "worker"
+
+    def parse_other(self, response: Response) -> None:
+        """A callback that is not the default one."""
 
 
 def crawler_of(spider: type[Spider], **settings: Any) -> Crawler:
@@ -88,3 +102,46 @@ class WorkerBackend(StoringBackend):
     def close(self) -> Any:
         self._find_done()
         self._report_unstored()
+
+
+class OtherWorker(WorkerBackend):
+    """Crawls the servers of ``b.example``."""
+
+    own = "b.example"
+
+
+class Worker:
+    """A scheduler with its backend, in a crawl whose engine has not started."""
+
+    def __init__(self, kind: type[WorkerBackend] = WorkerBackend, **settings: Any) -> None:
+        path = f"{kind.__module__}.{kind.__qualname__}"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(choice.BACKENDS, "memory", path)
+            self.crawler = crawler_of(WorkerSpider, **DUPEFILTER, **settings)
+            self.scheduler = FrontierScheduler.from_crawler(self.crawler)
+        backend = self.scheduler._backend
+        assert isinstance(backend, WorkerBackend)
+        self.backend = backend
+        self.sent = backend.exchange.sent
+
+    def stats(self, *names: str) -> list[Any]:
+        assert self.crawler.stats is not None
+        return [self.crawler.stats.get_value(name, 0) for name in names]
+
+    def enqueue(self, *requests: Request) -> list[bool]:
+        return [self.scheduler.enqueue_request(request) for request in requests]
+
+    def take(self) -> list[Request]:
+        """All requests that may start at once, one of each server."""
+
+        async def taken() -> list[Request]:  # the alarm needs a loop
+            try:
+                return list(iter(self.scheduler.next_request, None))
+            finally:
+                self.scheduler._alarm.cancel()
+
+        return asyncio.run(taken())
+
+    def receive(self, *entries: Entry) -> None:
+        for _ in self.backend.receive(entries):
+            pass
