@@ -44,5 +44,5 @@ def test_all_urls_travel_and_all_pages_are_fetched(tmp_path: Path) -> None:
     assert ours.stat("loop/opened") == ours.stat("loop/closed") == 1
     assert ours.stat("loop/held") > 0
     assert ours.stat("frontier/urls") == 0
-    assert not ours.has_errors()
+    assert "Traceback" not in ours.crawl.log
     assert ours.stat("elapsed_time_seconds") < PROMPT

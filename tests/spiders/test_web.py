@@ -22,7 +22,8 @@ from crawlproject.spiders.web import NO_SEED_FETCHED, WebSpider
 def test_a_crawl_without_pages_ends_with_a_reason_of_its_own(stat: str | None, ends: bool) -> None:
     """If no worker of the crawl has fetched one; URLs that were only sent to others are no pages."""
     crawler = get_crawler(WebSpider)
-    spider = WebSpider.from_crawler(crawler, seeds="http://a.example/")
+    spider = WebSpider(seeds="http://a.example/")
+    spider.crawler = crawler
     assert crawler.stats is not None
     if stat is not None:
         crawler.stats.set_value(stat, 1)
