@@ -11,7 +11,7 @@ from scrapy import Request
 from scrapy.utils.defer import maybe_deferred_to_future
 
 from crawlproject.links import Links
-from crawlproject.requests.meta import GIVEN_UP, ORIGIN, UNSERIALIZABLE
+from crawlproject.requests.meta import GIVEN_UP, ORIGIN, UNSENT, UNSERIALIZABLE
 from crawlproject.scheduler import START, FrontierScheduler
 from tests.backends.worker import DUPEFILTER, OtherWorker, Worker, WorkerBackend, WorkerSpider, crawler_of
 
@@ -125,6 +125,22 @@ def test_nothing_starts_while_the_backend_says_so() -> None:
     assert one.scheduler.has_pending_requests()
     one.backend.is_allowed = True
     assert len(one.take()) == 2
+
+
+def test_what_was_handed_out_before_is_not_sent_either() -> None:
+    """It returns to the frontier, and starts later."""
+    one = Worker()
+    one.enqueue(Request(OWN))
+    request = one.scheduler.next_request()
+    assert request is not None
+    assert one.scheduler.crawl.may_start(request)
+    one.backend.is_allowed = False
+    assert not one.scheduler.crawl.may_start(request)
+    request.meta[UNSENT] = True
+    assert one.enqueue(request) == [True]
+    assert one.take() == []
+    one.backend.is_allowed = True
+    assert len(one.scheduler) == 1
 
 
 def test_the_crawl_goes_on_while_others_work() -> None:

@@ -125,7 +125,10 @@ class ReceivedEntries:
             self._stats.inc_value(f"frontier/received{name}", count)
 
     def _gain(self, entry: Entry) -> float:
-        """What the page with the link adds to the quality of its target; a seed (depth 0) is found on no page."""
+        """What the page with the link adds to the quality of its target; a seed (depth 0) is found on no page.
+
+        A quality that the spider gave with the link looks like such a gain.
+        """
         return entry.quality - self._quality.quality(entry.url, entry.depth) if entry.depth else 0.0
 
     def _refuse(self, entry: Entry, error: Exception) -> None:
