@@ -48,6 +48,8 @@ class CrawlFrontier:
 
     #: Set by the scheduler before the spider opens.
     intake: PageIntake
+    #: Whether the backend lets requests start now. Set by the scheduler.
+    is_allowed: Callable[[], bool] = staticmethod(lambda: True)
 
     def __init__(self, dispatcher: Dispatcher, take_dropped: Callable[[], None], *, by_ip: bool) -> None:
         self.dispatcher = dispatcher
@@ -75,9 +77,10 @@ class CrawlFrontier:
         return request in self.started
 
     def may_start(self, request: Request) -> bool:
-        """Whether the server of ``request`` may be contacted now; False after a fetch of its robots.txt."""
+        """Whether ``request`` may be sent now: not right after a fetch of its server's robots.txt, and not if the
+        backend has stopped requests meanwhile."""
         start = self.started.get(request)
-        return start is None or (not start.session.ending and CLOCK() >= start.session.ready_at)
+        return start is None or (self.is_allowed() and not start.session.ending and CLOCK() >= start.session.ready_at)
 
     def polite_wait(self, request: Request) -> float:
         """Seconds until a request that bypassed the scheduler may be sent; 0 for one that was handed out."""

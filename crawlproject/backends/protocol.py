@@ -64,7 +64,10 @@ class Backend(Protocol):
         return None
 
     def may_start(self) -> bool:
-        """Whether requests may be handed out now; after False, the backend calls ``wake`` when they may. O(1)."""
+        """Whether requests may start now; after False, the backend calls ``wake`` when they may. O(1).
+
+        Those handed out before, and not sent yet, return to the frontier.
+        """
         return True
 
     def goes_on(self) -> bool:

@@ -195,6 +195,9 @@ class Discovery:
 
     def _push_sitemaps(self, found: list[Entry], index: Response | None = None) -> None:
         packed = [entry._replace(payload=self._backend.pack_callback(entry.payload)) for entry in found]
+        if packed and self._exchange is not None and not self._exchange.is_own(packed[0].url):
+            self._send(packed)  # their server moved to another worker while the index was fetched
+            return
         entries = self._backend.hold(packed, index)
         for entry in entries:
             self._frontier.push_sitemap(entry)

@@ -6,6 +6,7 @@ import logging
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.queues.sort_key import MAX_PRIORITY
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ logger = logging.getLogger(__name__)
 
 #: Entries processed per turn of the event loop: 0.1 s if all are requests.
 RECEIVED_STEP = 500
+
+#: Larger depths are refused.
+MAX_DEPTH = (1 << 31) - 1
 
 #: Weight of the past in the share of new URLs, per link received.
 DECAY = 0.999
@@ -121,7 +125,10 @@ class ReceivedEntries:
             self._stats.inc_value(f"frontier/received{name}", count)
 
     def _gain(self, entry: Entry) -> float:
-        """What the page with the link adds to the quality of its target; a seed (depth 0) is found on no page."""
+        """What the page with the link adds to the quality of its target; a seed (depth 0) is found on no page.
+
+        A quality that the spider gave with the link looks like such a gain.
+        """
         return entry.quality - self._quality.quality(entry.url, entry.depth) if entry.depth else 0.0
 
     def _refuse(self, entry: Entry, error: Exception) -> None:
@@ -137,8 +144,10 @@ class ReceivedEntries:
 
 def _check(entry: Entry) -> None:
     """Raise ValueError for values that the frontier does not take."""
-    if not (isinstance(entry.url, str) and isinstance(entry.priority, int) and isinstance(entry.depth, int)):
-        raise TypeError("wrong type")
+    if not (isinstance(entry.url, str) and type(entry.priority) is type(entry.depth) is int):
+        raise TypeError("values of wrong types")
+    if not (abs(entry.priority) <= MAX_PRIORITY and 0 <= entry.depth <= MAX_DEPTH):
+        raise ValueError(f"priority {entry.priority}, depth {entry.depth}")
     if not (isfinite(entry.quality) and entry.quality >= 0):
         raise ValueError(f"quality {entry.quality!r}")
     if not (entry.payload is None or type(entry.payload) is bytes):

@@ -18,6 +18,7 @@ from crawlproject.frontier.quality import QUALITIES
 from crawlproject.links import Links
 from crawlproject.options.links import LinkOptions
 from crawlproject.urls import LinkFilter, UrlPatterns
+from tests.backends.worker import ListExchange
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,3 +121,35 @@ def test_a_seed_that_ends_like_a_file_is_judged_by_no_pattern() -> None:
         "http://a.example/a.pdf"
     ]
     assert [entry.url for entry in sut.find(links("/b.pdf", "/docs/c.pdf")).entries] == ["http://a.example/docs/c.pdf"]
+
+
+def test_links_to_servers_of_other_workers_are_sent_once() -> None:
+    """With the quality of new ones, the page's share included; what was sent counts as seen."""
+    sut = intake()
+    sut.exchange = ListExchange(own="a.example")
+    found = sut.find(links("/near", "http://b.example/far", "http://b.example/far#x", "http://b.example/pic.png"))
+    assert [(e.url, e.quality) for e in found.entries] == [("http://a.example/near", 2.0)]
+    assert [(e.url, e.quality, e.depth) for e in found.sent] == [("http://b.example/far", 3.0, 3)]
+    again = sut.find(links("/near", "http://b.example/far"), b"payload")
+    assert (again.entries, again.sent, again.raised) == ([], [], [("http://a.example/near", 1.0)])
+    counts = {name: sut._stats.get_value(f"frontier/links/{name}") for name in ("found", "new", "sent", "seen")}
+    assert counts == {"found": 6, "new": 1, "sent": 1, "seen": 3}
+
+
+def test_links_sent_have_the_callback_and_the_given_quality() -> None:
+    """As those that are queued here."""
+    sut = intake()
+    sut.exchange = ListExchange(own="a.example")
+    found = sut.find(links("http://b.example/", quality=0.25), b"payload")
+    assert [(e.quality, e.payload) for e in found.sent] == [(0.25, b"payload")]
+
+
+def test_seeds_are_sent_too() -> None:
+    """Each worker reads them."""
+    sut = intake()
+    sut.exchange = ListExchange(own="a.example")
+    found = sut.find(Links(None, ["http://a.example/", "http://b.example/"]))
+    assert [[e.url for e in part] for part in (found.entries, found.sent)] == [
+        ["http://a.example/"],
+        ["http://b.example/"],
+    ]

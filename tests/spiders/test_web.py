@@ -1,0 +1,35 @@
+"""The spider ``web``: how a crawl without pages ends."""
+
+from __future__ import annotations
+
+import pytest
+from scrapy.exceptions import CloseSpider
+from scrapy.utils.test import get_crawler
+
+from crawlproject.spiders.web import NO_SEED_FETCHED, WebSpider
+
+
+@pytest.mark.parametrize(
+    ("stat", "ends"),
+    [
+        (None, True),
+        ("frontier/pages", False),
+        ("frontier/resumed", False),
+        ("workers/pages", False),
+        ("frontier/links/sent", True),
+    ],
+)
+def test_a_crawl_without_pages_ends_with_a_reason_of_its_own(stat: str | None, ends: bool) -> None:
+    """If no worker of the crawl has fetched one; URLs that were only sent to others are no pages."""
+    crawler = get_crawler(WebSpider)
+    spider = WebSpider(seeds="http://a.example/")
+    spider.crawler = crawler
+    assert crawler.stats is not None
+    if stat is not None:
+        crawler.stats.set_value(stat, 1)
+    if not ends:
+        spider._end_without_pages()
+        return
+    with pytest.raises(CloseSpider) as error:
+        spider._end_without_pages()
+    assert error.value.reason == NO_SEED_FETCHED

@@ -1,0 +1,200 @@
+"""The scheduler in a crawl by several workers: what it sends, receives, starts, and what it waits for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.utils.defer import maybe_deferred_to_future
+
+from crawlproject.links import Links
+from crawlproject.requests.meta import GIVEN_UP, ORIGIN, UNSENT, UNSERIALIZABLE
+from crawlproject.scheduler import START, FrontierScheduler
+from tests.backends.worker import DUPEFILTER, OtherWorker, Worker, WorkerBackend, WorkerSpider, crawler_of
+
+OWN, FOREIGN = "http://a.example/", "http://b.example/"
+
+
+def start_request(url: str, **kwargs: Any) -> Request:
+    """As Scrapy makes them."""
+    return Request(url, dont_filter=True, **kwargs, meta={START: True})
+
+
+def test_a_request_travels_to_the_worker_of_its_server() -> None:
+    """With all that the spider gave it."""
+    one, other = Worker(), Worker(OtherWorker)
+    request = Request(
+        f"{FOREIGN}x",
+        one.crawler.spider.parse_other,
+        priority=3,
+        meta={"quality": 7, "tuple": (1,)},
+        cb_kwargs={"k": 1},
+    )
+    assert one.enqueue(request) == [True]
+    assert len(one.scheduler) == 0
+    assert one.stats("scheduler/enqueued", "scheduler/enqueued/sent") == [1, 1]
+    assert [(entry.url, entry.quality, entry.priority) for entry in one.sent] == [(f"{FOREIGN}x", 7.0, 3)]
+    other.receive(*one.sent)
+    (found,) = other.take()
+    assert (found.url, found.callback, found.cb_kwargs) == (request.url, other.crawler.spider.parse_other, {"k": 1})
+    assert found.meta["tuple"] == (1,)
+    assert other.stats("frontier/received", "frontier/received/new", "scheduler/enqueued/disk") == [1, 1, 1]
+
+
+def test_a_url_is_sent_once() -> None:
+    """A link or a plain request; not a request that is more than its URL, nor one with dont_filter."""
+    one = Worker()
+    for _ in one.scheduler._discovery.push_links(Links(None, [f"{FOREIGN}link"])):
+        pass
+    assert one.enqueue(Request(FOREIGN), Request(f"{FOREIGN}#x"), Request(f"{FOREIGN}link")) == [True, False, False]
+    assert one.stats("dupefilter/filtered") == [2]
+    assert one.enqueue(Request(FOREIGN, method="POST"), Request(FOREIGN, dont_filter=True)) == [True, True]
+    assert len(one.sent) == 4
+
+
+def test_the_owner_filters_what_it_has_seen() -> None:
+    """From whomever it came first, by dont_filter of the request itself."""
+    one, other = Worker(), Worker(OtherWorker)
+    one.enqueue(Request(f"{FOREIGN}1"), Request(f"{FOREIGN}2", dont_filter=True), Request(f"{FOREIGN}3"))
+    assert other.enqueue(Request(f"{FOREIGN}1"), Request(f"{FOREIGN}2")) == [True, True]
+    other.receive(*one.sent)
+    assert len(other.scheduler) == 4
+    assert other.stats("frontier/received/new", "frontier/received/seen") == [2, 1]
+
+
+def test_start_requests_of_all_workers_are_one() -> None:
+    """In spite of dont_filter, with which Scrapy makes them; also of the worker that has the server."""
+    workers = [Worker(), Worker(OtherWorker)]
+    for worker in workers:
+        worker.enqueue(start_request(OWN), start_request(FOREIGN))
+        assert worker.enqueue(start_request(OWN), start_request(FOREIGN)) == [False, False]
+    for worker, other in (workers, workers[::-1]):
+        worker.receive(*other.sent)
+        assert len(worker.scheduler) == 1
+
+
+def test_copies_of_start_requests_are_no_start_requests() -> None:
+    """Retries and redirects keep their meta: the first are repeated here, the others where they lead."""
+    one, other = Worker(), Worker(OtherWorker)
+    one.enqueue(start_request(OWN))
+    (request,) = one.take()
+    assert ORIGIN in request.meta
+    assert one.enqueue(request.copy()) == [True]
+    other.enqueue(Request(FOREIGN))
+    assert one.enqueue(request.replace(url=FOREIGN)) == [True]
+    other.receive(*one.sent)
+    assert len(other.scheduler) == 2
+
+
+def test_alone_start_requests_are_repeated() -> None:
+    """As with Scrapy's scheduler."""
+    scheduler = FrontierScheduler.from_crawler(crawler_of(WorkerSpider, **DUPEFILTER))
+    assert [scheduler.enqueue_request(start_request(OWN)) for _ in range(2)] == [True, True]
+
+
+def test_what_cannot_be_sent_fails(caplog: pytest.LogCaptureFixture) -> None:
+    """The middleware that sees the reason calls its errback. Another request with its URL is sent."""
+    one = Worker()
+    assert one.enqueue(Request(FOREIGN, callback=lambda _: None)) == [True]
+    assert one.scheduler.has_pending_requests()
+    (failed,) = one.take()
+    assert failed.meta[GIVEN_UP] == UNSERIALIZABLE
+    assert one.stats("frontier/unserializable/lost", "scheduler/enqueued/memory") == [1, 1]
+    assert "cannot be serialized" in caplog.text
+    assert one.enqueue(Request(FOREIGN)) == [True]
+    assert len(one.sent) == 1
+
+
+def test_a_request_without_a_server_belongs_to_nobody() -> None:
+    """It fails here."""
+    one = Worker()
+    assert one.enqueue(Request("http:?x")) == [True]
+    assert one.stats("frontier/malformed") == [1]
+    assert one.sent == []
+
+
+def test_nothing_starts_while_the_backend_says_so() -> None:
+    """Not even what fails unsent; then it goes on."""
+    one = Worker()
+    one.enqueue(Request(OWN), Request("http:?x"))
+    one.backend.is_allowed = False
+    assert one.take() == []
+    assert one.scheduler.has_pending_requests()
+    one.backend.is_allowed = True
+    assert len(one.take()) == 2
+
+
+def test_what_was_handed_out_before_is_not_sent_either() -> None:
+    """It returns to the frontier, and starts later."""
+    one = Worker()
+    one.enqueue(Request(OWN))
+    request = one.scheduler.next_request()
+    assert request is not None
+    assert one.scheduler.crawl.may_start(request)
+    one.backend.is_allowed = False
+    assert not one.scheduler.crawl.may_start(request)
+    request.meta[UNSENT] = True
+    assert one.enqueue(request) == [True]
+    assert one.take() == []
+    one.backend.is_allowed = True
+    assert len(one.scheduler) == 1
+
+
+def test_the_crawl_goes_on_while_others_work() -> None:
+    """Though nothing is queued here."""
+    one = Worker()
+    assert not one.scheduler.has_pending_requests()
+    one.backend.others_work = True
+    assert one.scheduler.has_pending_requests()
+
+
+class SlowBackend(WorkerBackend):
+    """Notes in which order things happen."""
+
+    failure: type[Exception] | None = None
+
+    def opened(self) -> Awaitable[None]:
+        return self._step("opened")
+
+    def close(self) -> Awaitable[None]:
+        return self._step("closed", self.failure)
+
+    async def _step(self, name: str, failure: type[Exception] | None = None) -> None:
+        await asyncio.sleep(0)
+        self._stats.set_value(name, not self._seen._is_open)
+        if failure is not None:
+            raise failure("no connection")
+
+
+class FailingBackend(SlowBackend):
+    failure = ConnectionError
+
+
+@pytest.mark.parametrize("kind", [SlowBackend, FailingBackend])
+def test_opening_and_closing_wait_for_the_backend(kind: type[SlowBackend], caplog: pytest.LogCaptureFixture) -> None:
+    """It opens before the dupefilter, and closes before it, also where that fails."""
+    one = Worker(kind)
+
+    async def run() -> None:
+        opening = one.scheduler.open(one.crawler.spider)
+        assert opening is not None
+        await maybe_deferred_to_future(opening)
+        assert one.backend._seen._is_open
+        closing = one.scheduler.close("finished")
+        assert closing is not None
+        await maybe_deferred_to_future(closing)
+
+    asyncio.run(run())
+    assert one.stats("opened", "closed") == [True, False]
+    assert not one.backend._seen._is_open
+    assert ("The backend could not be closed" in caplog.text) == (kind is FailingBackend)
+
+
+def test_other_backends_are_open_at_once() -> None:
+    """And closed."""
+    scheduler = FrontierScheduler.from_crawler(crawler := crawler_of(WorkerSpider, **DUPEFILTER))
+    assert scheduler.open(crawler.spider) is None
+    assert scheduler.close("finished") is None
