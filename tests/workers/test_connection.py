@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -173,6 +175,25 @@ def test_cluster_that_is_none(start: Start) -> None:
 )
 def test_nobody_listens(url: str) -> None:
     assert refusal(RedisAddress(url.format(port=free_port()), timeout=1.0))
+
+
+def test_server_that_does_not_answer(start: Start) -> None:
+    """It accepts connections, as a stopped process does."""
+    server = start()
+    with redis.Redis(unix_socket_path=str(server.socket)) as client:
+        os.kill(client.info()["process_id"], signal.SIGSTOP)
+    address = RedisAddress(server.url, timeout=0.2)
+    assert refusal(address).startswith("no answer in time: ")
+
+    async def ask() -> None:
+        connector = RedisConnector(address)
+        try:
+            await connector.client().get("{web}:a")
+        finally:
+            await connector.close()
+
+    with pytest.raises((redis.TimeoutError, redis.ConnectionError)):  # by the step that waits
+        asyncio.run(ask())
 
 
 def test_replica(start: Start) -> None:
