@@ -184,6 +184,13 @@ def test_the_repository_knows_neither_scrapy_nor_the_frontier() -> None:
             assert top != "crawlproject" or rest.split(".")[0] in {"repository", "urls"}, f"{path.name}: {name}"
 
 
+def test_workers_know_no_scrapy() -> None:
+    """workers/ speaks with Redis; what it decides is as pure as the core. Its backend connects it to Scrapy."""
+    for path in sorted((PACKAGE / "workers").rglob("*.py")):
+        tops = {name.partition(".")[0] for name in imports(path)}
+        assert not tops & {"scrapy", "scrapy_redis", "twisted"}, path.name
+
+
 def test_nothing_imports_the_settings_module() -> None:
     """Settings come through the crawler."""
     for path in PACKAGE.rglob("*.py"):

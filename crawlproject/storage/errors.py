@@ -9,9 +9,12 @@ if TYPE_CHECKING:
 
 
 class StoreError(Exception):
-    """A store cannot be opened, read or written; the message has path and reason. Committed data is unchanged."""
+    """A store cannot be opened, read or written; the message has path and reason. Committed data is unchanged.
 
-    def __init__(self, path: Path, reason: str) -> None:
+    ``path``: of a file or folder, or a URL without password.
+    """
+
+    def __init__(self, path: Path | str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason

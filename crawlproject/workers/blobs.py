@@ -12,10 +12,10 @@ A reader need not trust the data: if they are damaged it raises BlobError, and s
 
 from __future__ import annotations
 
+import struct
 from itertools import groupby
 from math import isfinite
 from operator import itemgetter
-from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.entry import Entry
@@ -73,14 +73,14 @@ _NUMBER_BYTES = 4
 _URL_KEY_BYTES = _NUMBER_BYTES + SORT_KEY_BYTES
 #: Depth and length of the payload, if both are short (``sort_key.encode_row``): nearly always the same.
 _HEAD_BYTES = 2
-_entry = Struct(">diI")  # quality, priority, depth
+_entry = struct.Struct(">diI")  # quality, priority, depth
 
 _JOURNAL, _ROWS, _SEEN, _MESSAGE = range(4)  # kinds of blobs
 _server = itemgetter(slice(_NUMBER_BYTES))
 
 
 def encode_journal(seq: int, tables: Tables) -> bytes:
-    """The changes ``tables`` of a partition, the ``seq``-th ones. O(size): 2 µs a row.
+    """The changes ``tables`` of a partition, the ``seq``-th ones. O(size): 40 µs, and 1.5 µs a row.
 
     Raises BlobError if they are too large.
     """
@@ -107,7 +107,7 @@ def decode_journal(blob: bytes) -> tuple[int, Tables]:
 
 
 def encode_rows(table: str, rows: Sequence[Row]) -> bytes:
-    """``rows`` of ``table``, best in key order. O(size): 1.5 µs a row. Raises BlobError if they are too large."""
+    """``rows`` of ``table``, best in key order. O(size): 1.3 µs a row. Raises BlobError if they are too large."""
     if table == "urls" and all(_is_url_row(key, row) for key, row in rows):
         columns = [b"", *_url_columns(rows)]
     else:
@@ -127,7 +127,7 @@ def decode_rows(blob: bytes) -> tuple[str, list[Row]]:
 
 
 def encode_seen(keys: Sequence[bytes]) -> bytes:
-    """Sorted seen keys (12 bytes each). O(n): 0.2 µs a key; 8.1 bytes a key if a server has 50."""
+    """Sorted seen keys (12 bytes each). O(n): 0.3 µs a key; 8.1 bytes a key if a server has 50."""
     return write_blob(_SEEN, _seen_columns(keys))
 
 
@@ -138,13 +138,14 @@ def decode_seen(blob: bytes) -> list[bytes]:
 
 
 def encode_message(entries: Sequence[Entry]) -> bytes:
-    """``entries`` for another worker; each payload is bytes or None, ``place`` is left out. O(size): 1.5 µs an entry.
+    """``entries`` for another worker; each payload is bytes or None, ``place`` is left out.
 
-    Raises ValueError for a priority or depth beyond 32 bits, BlobError if they are too large.
+    O(size): 10 µs, and 1.2 µs an entry.  Raises ValueError for a priority or depth beyond 32 bits; BlobError if they
+    are too large.
     """
     try:
         numbers = b"".join([_entry.pack(entry.quality, entry.priority, entry.depth) for entry in entries])
-    except Exception as error:  # struct.error is no ValueError
+    except struct.error as error:
         raise ValueError(f"quality, priority or depth of an entry: {error}") from error
     urls = [entry.url.encode("utf-8", "surrogatepass") for entry in entries]
     payloads = [entry.payload for entry in entries]

@@ -122,11 +122,12 @@ def write_numbers(numbers: Sequence[int]) -> bytes:
     if not numbers or max(numbers) < 0x80:
         return bytes(numbers)
     data = bytearray()
+    append = data.append
     for number in numbers:
         while number >= 0x80:
-            data.append(number & 0x7F | 0x80)
+            append(number & 0x7F | 0x80)
             number >>= 7
-        data.append(number)
+        append(number)
     return bytes(data)
 
 
@@ -202,6 +203,9 @@ def planes(rows: bytes, width: int) -> bytes:
     """
     if not rows:
         return b""
+    mask_bytes = (width + 7) // 8
+    if len(rows) == width:
+        return ((1 << width) - 1).to_bytes(mask_bytes, "big") + rows
     constant, steps = 0, []
     for position in range(width):
         plane = rows[position::width]
@@ -210,7 +214,7 @@ def planes(rows: bytes, width: int) -> bytes:
             steps.append(plane[:1])
         else:
             steps.append(bytes([(byte - last) & 0xFF for last, byte in zip(b"\0" + plane, plane, strict=False)]))
-    return constant.to_bytes((width + 7) // 8, "big") + b"".join(steps)
+    return constant.to_bytes(mask_bytes, "big") + b"".join(steps)
 
 
 def rows_of_planes(data: bytes, width: int, count: int) -> bytes:
