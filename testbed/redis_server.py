@@ -68,7 +68,7 @@ class RunningRedis:
         found = program or find_redis_server()
         if found is None:
             raise RedisServerError(NO_SERVER)
-        self._program = found.resolve()
+        self._program = found.absolute()  # not what a link points to: the program acts by its name
         self._aof, self._password, self._maxmemory, self._config = aof, password, maxmemory, tuple(config)
         # the path of a Unix socket may have 107 bytes
         self._folder = tempfile.TemporaryDirectory(prefix="redis-", dir="/tmp" if unix else None)

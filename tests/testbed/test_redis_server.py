@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 import time
@@ -55,11 +56,17 @@ def test_nothing_is_left_behind() -> None:
     assert not server.folder.exists()
 
 
-def test_server_dies_with_its_parent() -> None:
-    """Also when that is killed."""
-    code = "from testbed.redis_server import *; server = RunningRedis().__enter__(); print(server.pid, flush=True); input()"
+def test_server_dies_with_its_parent(tmp_path: Path) -> None:
+    """Also when that is killed; only its directory stays."""
+    code = """if True:
+        from testbed.redis_server import RunningRedis
+        with RunningRedis() as server:
+            print(server.pid, flush=True)
+            input()
+    """
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, text=True, **pipes) as parent:
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, text=True, **pipes) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         assert is_alive(pid)
