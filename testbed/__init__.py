@@ -2,5 +2,6 @@
 
 ``web`` is an emulated web with a log of every request; ``real_web`` serves downloaded documentation by nginx; ``dns``
 is a name server; ``crawl`` runs a crawl as a process and measures it, ``twin`` simulates the same crawl; ``bench`` is
-shared by the benchmarks.  Not part of the installed package.
+shared by the benchmarks.  ``workers`` starts the processes of one crawl, ``redis_server`` their Redis server, and
+``cut_off`` is a proxy that breaks the connection to it.  Not part of the installed package.
 """

@@ -171,16 +171,18 @@ class Workers:
     def kill(self, number: int) -> None:
         """``kill -9``, and wait for its end."""
         worker = self.all[number]
-        worker.fate = worker.fate or "kill"
+        worker.fate = "kill"
         self._end_pause(worker)
         worker.process.send_signal(signal.SIGKILL)
         worker.process.wait(PATIENCE)
         self._note("kill", worker)
 
     def pause(self, number: int) -> None:
-        """SIGSTOP: its connections stay open, it does nothing."""
-        self.all[number].paused_at = time.monotonic()
-        self.all[number].process.send_signal(signal.SIGSTOP)
+        """SIGSTOP: its connections stay open, it does nothing; no effect on a worker that is paused."""
+        worker = self.all[number]
+        if worker.paused_at is None:
+            worker.paused_at = time.monotonic()
+            worker.process.send_signal(signal.SIGSTOP)
 
     def resume(self, number: int) -> None:
         """SIGCONT; no effect on a worker that is not paused."""

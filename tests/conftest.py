@@ -2,13 +2,16 @@
 
 import shutil
 import socket
+from collections.abc import Iterator
 from itertools import groupby
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from testbed.real_web import SMALL_PACKAGES, RealWebError, setup
 from testbed.real_web.web import RealWeb
+from testbed.redis_server import NO_SERVER, RunningRedis, find_redis_server
 
 # The same examples in every run, and not many; ``scripts/explore`` looks at others.
 COMMON = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -61,3 +64,19 @@ def small_web(tmp_path_factory: pytest.TempPathFactory) -> RealWeb:
         if str(error).startswith("apt-get"):
             pytest.skip(f"the documentation packages cannot be downloaded: {error}")
         raise
+
+
+@pytest.fixture(scope="session")
+def redis_program() -> Path:
+    """The program of a Redis server."""
+    program = find_redis_server()
+    if program is None:
+        pytest.skip(NO_SERVER)
+    return program
+
+
+@pytest.fixture
+def redis_server(redis_program: Path) -> Iterator[RunningRedis]:
+    """An empty Redis server for one test, without append-only file."""
+    with RunningRedis(program=redis_program) as server:
+        yield server

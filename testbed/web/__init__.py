@@ -4,7 +4,8 @@
 
 `WebSpec` describes the web; `build_web` draws servers, pages, links, sizes, times and worth from its seed.
 `LocalWeb` serves it in the running event loop, `running_web` in a separate process; both write an `AccessLog`, and
-the functions of `analysis` read it. Standard library only; Linux (all of 127.0.0.0/8 is local there).
+the functions of `analysis` read it; those of
+`judging` judge a crawl by many workers. Standard library only; Linux (all of 127.0.0.0/8 is local there).
 """
 
 from .analysis import (
@@ -24,7 +25,21 @@ from .analysis import (
     report,
     value_at,
 )
-from .log import AccessLog, Record, read_log, read_spec
+from .judging import (
+    Fault,
+    Opened,
+    Overlap,
+    Repeat,
+    missing,
+    overlaps,
+    pages_per_second,
+    repeats,
+    rule_of,
+    short_waits,
+    unexplained_overlaps,
+    unexplained_repeats,
+)
+from .log import AccessLog, LogTail, Record, read_log, read_spec
 from .process import RunningWeb, running_web
 from .server import LocalWeb
 from .spec import WebSpec
@@ -32,10 +47,15 @@ from .web import Web, build_web
 
 __all__ = [
     "AccessLog",
+    "Fault",
     "Gap",
     "LocalWeb",
+    "LogTail",
+    "Opened",
+    "Overlap",
     "PolitenessRule",
     "Record",
+    "Repeat",
     "RunningWeb",
     "Violation",
     "Web",
@@ -48,12 +68,20 @@ __all__ = [
     "gaps",
     "into_traps",
     "max_open_connections",
+    "missing",
+    "overlaps",
+    "pages_per_second",
     "parallel_connections",
     "politeness_violations",
     "quality_over_time",
     "read_log",
     "read_spec",
+    "repeats",
     "report",
+    "rule_of",
     "running_web",
+    "short_waits",
+    "unexplained_overlaps",
+    "unexplained_repeats",
     "value_at",
 ]

@@ -43,6 +43,8 @@ class Connection(asyncio.Protocol):
         self._live = live
         self._register = register
         self.address = live.server.address
+        self.client = ""
+        """The client's address and port."""
         self.number = 0
         self.requests = 0
         """Requests started so far."""
@@ -66,6 +68,7 @@ class Connection(asyncio.Protocol):
             high=0
         )  # so that resume_writing is called when everything has been written
         self._loop = asyncio.get_running_loop()
+        self.client = "{}:{}".format(*self._transport.get_extra_info("peername") or ("", ""))
         self.number = self._register.open(self)
         self._idle_since = self._loop.time()
         self._idle_timer = self._loop.call_later(self._live.spec.idle_timeout, self._check_idle)

@@ -42,7 +42,7 @@ class Record(NamedTuple):
     size: int
     """Bytes written, headers included."""
     target: str
-    """The request target as sent."""
+    """Of a request: its target as sent. Of an open: the client's address and port, `127.0.0.1:40000`."""
     page: str
     """Path of its page, without session id; empty for robots.txt, traps and unknown paths."""
     note: str
@@ -133,6 +133,28 @@ def _described(line: str, path: str | Path) -> tuple[WebSpec, int]:
         raise ValueError(f"{path}: not a log of an emulated web")
     described = json.loads(line[2:])
     return WebSpec.from_values(described["spec"]), described["port"]
+
+
+class LogTail:
+    """Reads what has been added to a log file since the last time."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._position = 0
+
+    def read(self) -> list[Record]:
+        """The new complete records; empty while there is no file. O(new records)."""
+        if not self._path.exists():
+            return []
+        with self._path.open("rb") as file:
+            file.seek(self._position)
+            lines = file.read().decode("latin-1")
+        complete = lines[: lines.rfind("\n") + 1]
+        self._position += len(complete)
+        return [parse_record(line) for line in complete.splitlines() if line.startswith(KINDS)]
+
+
+KINDS = ("open\t", "request\t", "close\t")
 
 
 def requests_of(records: Iterable[Record]) -> list[Record]:

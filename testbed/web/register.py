@@ -16,6 +16,7 @@ class Registered(Protocol):
     """The interface of a connection for the register."""
 
     address: str
+    client: str
     number: int
     requests: int
     reason: str
@@ -54,7 +55,7 @@ class Register:
         self._opened += 1
         self.all[self._opened] = others[self._opened] = connection
         self._highest = max(self._highest, len(self.all))
-        self._log("open", connection.address, self._opened, 0, "")
+        self._log("open", connection.address, self._opened, 0, "", connection.client)
         return self._opened
 
     def close(self, connection: Registered) -> None:
@@ -69,6 +70,6 @@ class Register:
         for each in [each for each in connections if each.is_gone()]:
             each.strike()
 
-    def _log(self, kind: str, address: str, number: int, requests: int, note: str) -> None:
+    def _log(self, kind: str, address: str, number: int, requests: int, note: str, client: str = "") -> None:  # noqa: PLR0913
         now = time.monotonic()
-        self.log.add(Record(kind, address, number, requests, now, now, 0, 0, "", "", note))
+        self.log.add(Record(kind, address, number, requests, now, now, 0, 0, client, "", note))

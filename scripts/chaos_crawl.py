@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""Crawl an emulated web by many workers, break workers and Redis on a schedule, and count what that costs.
+
+    scripts/chaos_crawl.py [--workers 4] [--servers 300] [--pages 10000] [--kill 10] [--pause 5] [--redis-kill 3]
+                           [--away 60] [--frozen 0] [--churn 0] [--seed 1]
+
+Run by hand; takes minutes. --kill: workers killed (-9), each soon replaced; --pause: workers stopped for 1 to 40 s;
+--redis-kill: Redis killed (-9) and started again on its append-only file; --away, --frozen: seconds in which Redis
+refuses, and in which it answers nothing (once each); --churn: workers that are interrupted, each replaced at once.
+The schedule is in pages fetched, so it depends only on --seed; so does the choice of workers.
+
+Every reachable page must have been fetched; otherwise, or if a worker failed or the crawl stood still, the exit code
+is 1. A repeated fetch is explained if the first was in progress, or not yet confirmed, at a fault of its worker or of
+Redis; an overlap of connections to a server, if the earlier one belonged to a paused worker.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from testbed.bench import command_line
+from testbed.cut_off import CutOff
+from testbed.redis_server import RunningRedis
+from testbed.web import (
+    Fault,
+    Record,
+    Web,
+    WebSpec,
+    missing,
+    overlaps,
+    repeats,
+    rule_of,
+    running_web,
+    short_waits,
+    unexplained_overlaps,
+    unexplained_repeats,
+)
+from testbed.workers import POLL, Workers
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator, Sequence
+
+#: Seconds without a new page after which the crawl is taken to stand still. Longer than any fault and lease together.
+STANDSTILL = 600.0
+#: Seconds that a fetched page may be unconfirmed: three ticks of 1 s, 2 s of writes that Redis loses, and a margin.
+UNCONFIRMED = 7.0
+#: Seconds after the end of a fault until the workers know of it: a tick, and a margin.
+AFTER = 5.0
+#: Faults happen between these shares of all pages.
+FIRST, LAST = 0.03, 0.9
+
+SETTINGS: dict[str, Any] = {
+    "FRONTIER_MAX_SESSIONS": 16,
+    "FRONTIER_POLITENESS": "session",
+    "FRONTIER_DELAY_FACTOR": 1,
+    "FRONTIER_MIN_DELAY": 0.1,
+    "FRONTIER_MAX_DELAY": 1,
+    "FRONTIER_MIN_BACKOFF": 0.1,
+    "FRONTIER_MAX_BACKOFF": 1,
+    "FRONTIER_MAX_FAILURES": 0,
+}
+
+PAUSES = (1.0, 40.0)  # seconds: shorter and longer than a lease of 15 s
+OUTAGES = (0.0, 5.0)  # seconds until Redis is started again
+REPLACEMENTS = (0.0, 5.0)  # seconds until a killed worker is replaced
+
+
+class Step(NamedTuple):
+    """A fault that begins when so many pages are fetched, and lasts so many seconds."""
+
+    pages: int
+    kind: str
+    seconds: float
+
+
+class Crew(Protocol):
+    """What is used of `Workers`."""
+
+    faults: list[Fault]
+
+    def pages(self) -> int: ...
+    def running(self) -> list[int]: ...
+    def add(self) -> int: ...
+    def kill(self, number: int) -> None: ...
+    def pause(self, number: int) -> None: ...
+    def resume(self, number: int) -> None: ...
+    def interrupt(self, number: int) -> None: ...
+
+
+class Server(Protocol):
+    """What is used of `RunningRedis`."""
+
+    def kill(self) -> None: ...
+    def restart(self) -> None: ...
+
+
+class Line(Protocol):
+    """What is used of `CutOff`."""
+
+    def cut(self) -> None: ...
+    def freeze(self) -> None: ...
+    def heal(self) -> None: ...
+
+
+def schedule(arguments: Namespace) -> list[Step]:
+    """All faults, by pages; the same for the same arguments."""
+    chance = random.Random(arguments.seed)
+    ranges = {"kill": REPLACEMENTS, "pause": PAUSES, "redis-kill": OUTAGES, "churn": (0.0, 0.0)}
+    numbers = {"kill": arguments.kill, "pause": arguments.pause, "redis-kill": arguments.redis_kill}
+    steps = [
+        Step(_moment(chance, arguments.pages), kind, chance.uniform(*ranges[kind]))
+        for kind, number in (numbers | {"churn": arguments.churn}).items()
+        for _ in range(number)
+    ]
+    once = {"away": arguments.away, "frozen": arguments.frozen}
+    steps += [Step(_moment(chance, arguments.pages), kind, seconds) for kind, seconds in once.items() if seconds]
+    return sorted(steps)
+
+
+def _moment(chance: random.Random, pages: int) -> int:
+    return round(pages * chance.uniform(FIRST, LAST))
+
+
+@dataclass
+class Chaos:
+    """Breaks a crawl by a schedule, until all workers have ended."""
+
+    crew: Crew
+    redis: Server
+    line: Line
+    steps: list[Step]
+    seed: int = 1
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    tell: Callable[[str], None] = print
+    #: Faults of Redis, with times.
+    faults: list[Fault] = field(default_factory=list)
+    done: int = 0
+
+    def __post_init__(self) -> None:
+        self._chance = random.Random(f"{self.seed}/victims")
+        self._ends: list[tuple[float, int, Callable[[], object]]] = []
+        self._order = count()
+        self._paused: set[int] = set()
+        self._broken = ""  # what is the matter with Redis: one thing at a time
+
+    def run(self) -> str:
+        """Break things until all workers have ended; returns what went wrong with that, or nothing."""
+        steps, best, since = list(self.steps), 0, self.clock()
+        while self.crew.running() or self._ends:
+            self._end_faults()
+            pages = self.crew.pages()
+            if pages > best:
+                best, since = pages, self.clock()
+            if self.clock() - since > STANDSTILL:
+                return f"no new page for {STANDSTILL:g} s"
+            if steps and steps[0].pages <= pages and self._begin(steps[0]):
+                self.tell(f"{pages:>8} pages: {steps[0].kind} ({steps[0].seconds:.1f} s)")
+                del steps[0]
+                self.done += 1
+            self.sleep(POLL)
+        return f"the crawl ended before {len(steps)} of the faults: increase --pages" if steps else ""
+
+    def _end_faults(self) -> None:
+        """End the faults whose time is over."""
+        while self._ends and self._ends[0][0] <= self.clock():
+            heapq.heappop(self._ends)[2]()
+
+    def _later(self, seconds: float, what: Callable[[], object]) -> None:
+        heapq.heappush(self._ends, (self.clock() + seconds, next(self._order), what))
+
+    def _begin(self, step: Step) -> bool:
+        """Begin a fault; False if it is not possible now."""
+        if step.kind in ("redis-kill", "away", "frozen"):
+            return self._break_redis(step)
+        victims = [number for number in self.crew.running() if step.kind == "kill" or number not in self._paused]
+        if not victims:
+            return False
+        victim = self._chance.choice(victims)
+        if step.kind == "pause":
+            self._pause(victim, step.seconds)
+        elif step.kind == "kill":
+            self.crew.kill(victim)
+            self._later(step.seconds, self.crew.add)
+        else:
+            self.crew.interrupt(victim)
+            self.crew.add()
+        return True
+
+    def _pause(self, victim: int, seconds: float) -> None:
+        def over() -> None:
+            self._paused.discard(victim)
+            self.crew.resume(victim)
+
+        self.crew.pause(victim)
+        self._paused.add(victim)
+        self._later(seconds, over)
+
+    def _break_redis(self, step: Step) -> bool:
+        if self._broken:
+            return False
+        self._broken, start = step.kind, self.clock()
+        begin, end = {
+            "redis-kill": (self.redis.kill, self.redis.restart),
+            "away": (self.line.cut, self.line.heal),
+            "frozen": (self.line.freeze, self.line.heal),
+        }[step.kind]
+        begin()
+
+        def over() -> None:
+            end()
+            self._broken = ""
+            self.faults.append(Fault(step.kind, start, self.clock()))
+
+        self._later(step.seconds, over)
+        return True
+
+
+@dataclass
+class Outcome:
+    """What came of a crawl."""
+
+    web: Web
+    records: Sequence[Record]
+    faults: Sequence[Fault]
+    seconds: float
+    #: Why the crawl failed as a whole; empty: it did not.
+    trouble: str = ""
+    #: Stats summed over the workers that ended properly, and how many these were.
+    stats: dict[str, float] = field(default_factory=dict)
+    ended: int = 0
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """The table: name and value of each figure."""
+        again, open_twice = repeats(self.records), overlaps(self.records)
+        pauses = [fault for fault in self.faults if fault.kind == "pause"]
+        unexplained = unexplained_repeats(self.records, self.faults, UNCONFIRMED, AFTER)
+        lost = missing(self.web, self.records)
+        yield "faults", ", ".join(f"{kind} {number}" for kind, number in _counted(self.faults)) or "none"
+        yield "pages reachable", f"{len(self.web.expected)}"
+        yield "pages fetched", f"{len(self.web.expected) - len(lost)}"
+        yield "pages missing", f"{len(lost)}"
+        yield "fetched again", f"{len(again)}, unexplained: {len(unexplained)}"
+        yield "overlaps", f"{len(open_twice)}, unexplained: {len(unexplained_overlaps(self.records, pauses, AFTER))}"
+        yield "waits too short", f"{len(short_waits(self.records, rule_of(SETTINGS, self.web)))}"
+        yield "cross links sent", f"{self.stats.get('frontier/links/sent', 0):g} by {self.ended} workers"
+        yield "duration", f"{self.seconds:.0f} s"
+        yield from (("missing", url) for url in lost[:10])
+        yield from (("unexplained", f"{''.join(each.page)} by {each.before.connection}") for each in unexplained[:10])
+        if self.trouble:
+            yield "failed", self.trouble
+
+    def is_right(self) -> bool:
+        """Whether all pages were fetched and nothing failed."""
+        return not self.trouble and not missing(self.web, self.records)
+
+
+def _counted(faults: Sequence[Fault]) -> list[tuple[str, int]]:
+    kinds = sorted({fault.kind for fault in faults})
+    return [(kind, sum(fault.kind == kind for fault in faults)) for kind in kinds]
+
+
+def chaos_crawl(arguments: Namespace, folder: Path) -> Outcome:
+    """Crawl as the arguments say; the workers' logs stay in ``folder``."""
+    spec = WebSpec(
+        servers=arguments.servers, pages=arguments.pages, seed=arguments.seed, time_scale=0.3, idle_timeout=120
+    )
+    started = time.monotonic()
+    with running_web(spec) as web, RunningRedis(aof=True) as redis, CutOff(redis.url) as line:
+        settings = {**SETTINGS, "FRONTIER_BACKEND": arguments.backend, "REDIS_URL": line.url}
+        with Workers(folder, web, settings) as crew:
+            for _ in range(arguments.workers):
+                crew.add()
+            chaos = Chaos(crew, redis, line, schedule(arguments), arguments.seed)
+            trouble = chaos.run() or _failures(crew)
+            sent = {"frontier/links/sent": crew.stats("frontier/links/sent")}
+            ended = sum(bool(worker.stats()) for worker in crew.all)
+            seconds = time.monotonic() - started
+            return Outcome(web.web, crew.records(), chaos.faults + crew.faults, seconds, trouble, sent, ended)
+
+
+def _failures(crew: Workers) -> str:
+    """The workers that failed by themselves; the end of their logs goes to standard error."""
+    failed = [worker for worker in crew.all if worker.process.poll() and worker.fate != "kill"]
+    for worker in failed:
+        print(f"worker {worker.number}:\n{worker.log()[-2000:]}", file=sys.stderr)
+    return ", ".join(f"worker {worker.number}: exit code {worker.process.poll()}" for worker in failed)
+
+
+DEFAULTS: dict[str, Any] = {
+    "workers": 4,
+    "servers": 300,
+    "pages": 10_000,
+    "kill": 10,
+    "pause": 5,
+    "redis_kill": 3,
+    "away": 60.0,
+    "frozen": 0.0,
+    "churn": 0,
+    "seed": 1,
+    "backend": "redis",
+    "logs": "",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Crawl and report; returns 0 if no page is missing and nothing failed."""
+    arguments = command_line(__doc__, **DEFAULTS).parse_args(argv)
+    with tempfile.TemporaryDirectory() as folder:
+        outcome = chaos_crawl(arguments, Path(arguments.logs or folder))
+    for name, value in outcome.rows():
+        print(f"{name:16} {value}")
+    return 0 if outcome.is_right() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""The proxy between a client and its server, here a Redis server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from testbed.cut_off import CutOff
+from testbed.redis_server import RunningRedis
+
+
+@pytest.fixture
+def proxy(redis_server: RunningRedis) -> Iterator[CutOff]:
+    """In front of a Redis server."""
+    with CutOff(redis_server.url) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def client(proxy: CutOff) -> Iterator[redis.Redis]:
+    """Asks by way of the proxy, once."""
+    with connect(proxy) as client:
+        yield client
+
+
+def connect(proxy: CutOff, timeout: float = 60.0) -> redis.Redis:
+    """A client without retries; ``timeout`` in seconds."""
+    return redis.Redis.from_url(proxy.url, socket_timeout=timeout, retry=Retry(NoBackoff(), 0))
+
+
+def test_healthy_proxy_passes_everything(client: redis.Redis) -> None:
+    """Also what is larger than a block."""
+    value = bytes(range(256)) * 2000
+    client.set("a", value)
+    assert client.get("a") == value
+
+
+def test_cut_breaks_connections_and_refuses_new_ones(proxy: CutOff, client: redis.Redis) -> None:
+    """A reset, then refusals; after it is healed, the same URL answers."""
+    client.set("a", 1)
+    url = proxy.url
+    proxy.cut()
+    for _ in range(3):
+        with pytest.raises(redis.ConnectionError):
+            client.get("a")
+    proxy.heal()
+    assert client.get("a") == b"1"
+    assert proxy.url == url
+
+
+def test_frozen_proxy_passes_late(proxy: CutOff, redis_server: RunningRedis) -> None:
+    """Connections are accepted, nothing passes; a command whose client has given up is executed afterwards."""
+    direct = redis_server.client()
+    with connect(proxy) as client, connect(proxy, timeout=0.05) as impatient:
+        wait_for(lambda: pings(impatient))
+        client.ping()
+        proxy.freeze()
+        with pytest.raises(redis.TimeoutError):
+            impatient.set("late", 1)
+        assert direct.get("late") is None
+        proxy.heal()
+        wait_for(lambda: direct.get("late") == b"1")
+        assert client.ping()
+
+
+def test_muted_proxy_keeps_answers_back(proxy: CutOff, redis_server: RunningRedis) -> None:
+    """The command is executed, its client does not learn that."""
+    with connect(proxy, timeout=0.05) as client:
+        wait_for(lambda: pings(client))
+        proxy.mute()
+        with pytest.raises(redis.TimeoutError):
+            client.set("a", 1)
+        wait_for(lambda: redis_server.client().get("a") == b"1")
+    proxy.heal()
+    with connect(proxy) as client:
+        assert client.get("a") == b"1"
+
+
+def test_slow_proxy_delays_answers(proxy: CutOff, client: redis.Redis) -> None:
+    """Each by as much, until it is healed."""
+    client.ping()
+    proxy.slow(0.2)
+    started = time.monotonic()
+    client.ping()
+    client.ping()
+    assert time.monotonic() - started >= 0.4
+    proxy.slow(1000)
+    proxy.heal()
+    assert client.ping()
+
+
+def test_target_needs_a_port() -> None:
+    """A Unix socket has no proxy."""
+    with pytest.raises(ValueError, match="must be a URL with host and port"):
+        CutOff("unix:///tmp/redis.sock")
+
+
+def test_server_behind_the_proxy_may_be_killed(proxy: CutOff, client: redis.Redis, redis_server: RunningRedis) -> None:
+    """The client sees its connection end, and finds the server again once it is back."""
+    client.ping()
+    redis_server.kill()
+    with pytest.raises(redis.ConnectionError):
+        client.ping()
+    redis_server.restart()
+    assert client.ping()
+
+
+def pings(client: redis.Redis) -> bool:
+    """Whether an answer came in time."""
+    try:
+        return bool(client.ping())
+    except redis.TimeoutError:
+        return False
+
+
+def wait_for(condition: object) -> None:
+    """Poll until it holds."""
+    assert callable(condition)
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
