@@ -28,13 +28,18 @@ class Command(crawl.Command):
             self.exitcode = 1
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
-        from crawlproject.options.all_settings import closest
-
         assert self.crawler_process is not None
         names = self.crawler_process.spider_loader.list()
         if isinstance(spidercls, str) and spidercls not in names:
-            meant = closest(spidercls, names)
-            hint = f"did you mean {meant}?" if meant else f"known spiders: {', '.join(sorted(names)) or 'none'}"
-            raise UsageError(f"no spider {spidercls!r}; {hint}", print_help=False)
+            raise unknown_spider(spidercls, names)
         self._made = super()._create_crawler(spidercls)
         return self._made
+
+
+def unknown_spider(name: str, names: list[str]) -> UsageError:
+    """The error for a name that is none of ``names``."""
+    from crawlproject.options.all_settings import closest
+
+    meant = closest(name, names)
+    hint = f"did you mean {meant}?" if meant else f"known spiders: {', '.join(sorted(names)) or 'none'}"
+    return UsageError(f"no spider {name!r}; {hint}", print_help=False)
