@@ -140,9 +140,11 @@ class PrivateRedis:
 
     def _wait_until_ready(self, log_start: int) -> None:
         from redis import Redis
+        from redis.backoff import NoBackoff
         from redis.exceptions import RedisError
+        from redis.retry import Retry
 
-        client = Redis(unix_socket_path=str(self._folder / "redis"), socket_timeout=1.0)
+        client = Redis(unix_socket_path=str(self._folder / "redis"), socket_timeout=1.0, retry=Retry(NoBackoff(), 0))
         told = time.monotonic()
         try:
             while True:

@@ -117,8 +117,8 @@ class Progress:
 
         speed = "" if self._speed is None else f", {self._speed:.1f}/s"
         line = (
-            f"{self.pages} pages{speed}; {total('urls')} URLs queued on {total('servers')} servers; "
-            f"{total('sessions')} sessions"
+            f"{counted(self.pages, 'page')}{speed}; {counted(total('urls'), 'URL')} queued on "
+            f"{counted(total('servers'), 'server')}; {counted(total('sessions'), 'session')}"
         )
         shares = sorted(round(_number(figures.get("partitions"))) for figures in self._info.values())
         if shares and shares[-1] - shares[0] > 1:
@@ -138,15 +138,16 @@ def counted(number: int, noun: str) -> str:
 
 
 def summed(stats: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sums of the numeric stats of several crawls; of others, such as reasons and times, the different values."""
-    sums: dict[str, Any] = {}
+    """Sums of the numeric stats of several crawls; of strings, such as reasons, those that differ."""
+    sums: dict[str, float] = {}
+    others: dict[str, dict[str, None]] = {}
     for one in stats:
         for name, value in one.items():
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 sums[name] = sums.get(name, 0) + value
-            elif value not in sums.setdefault(name, []):
-                sums[name].append(value)
-    return {name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in sums.items()}
+            elif isinstance(value, str):
+                others.setdefault(name, {})[value] = None
+    return {name: ", ".join(values) for name, values in others.items()} | sums
 
 
 def summary(sums: Mapping[str, Any], workers: int, seconds: float) -> str:
@@ -161,5 +162,5 @@ def summary(sums: Mapping[str, Any], workers: int, seconds: float) -> str:
     ]
     errors = sums.get("log_count/ERROR", 0) + sums.get("log_count/CRITICAL", 0)
     if errors:
-        parts.append(f"{errors} errors in the logs")
+        parts.append(f"{counted(errors, 'error')} in the logs")
     return "; ".join(parts)
