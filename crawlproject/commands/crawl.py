@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy.commands import crawl
-from scrapy.exceptions import UsageError
+
+from crawlproject.commands.spider_names import unknown_spider
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -34,12 +35,3 @@ class Command(crawl.Command):
             raise unknown_spider(spidercls, names)
         self._made = super()._create_crawler(spidercls)
         return self._made
-
-
-def unknown_spider(name: str, names: list[str]) -> UsageError:
-    """The error for a name that is none of ``names``."""
-    from crawlproject.options.all_settings import closest
-
-    meant = closest(name, names)
-    hint = f"did you mean {meant}?" if meant else f"known spiders: {', '.join(sorted(names)) or 'none'}"
-    return UsageError(f"no spider {name!r}; {hint}", print_help=False)

@@ -84,7 +84,7 @@ class PrivateRedis:
 
     def __enter__(self) -> Self:
         try:
-            self._start()
+            self._wait_until_ready(self._start())
         except BaseException:
             self.__exit__()
             raise
@@ -105,9 +105,10 @@ class PrivateRedis:
         if not self._restarts.allow(time.monotonic()):
             raise PrivateRedisError(f"redis-server ended too often; its log: {self._log}")
         self._tell("redis-server ended; started again")
-        self._start()
+        self._start()  # workers wait until it has loaded its data
 
-    def _start(self) -> None:
+    def _start(self) -> int:
+        """Returns where its log begins."""
         if self._directory is not None:
             self._directory.mkdir(parents=True, exist_ok=True)
             _check_version(self._program, self._directory)
@@ -120,7 +121,7 @@ class PrivateRedis:
                 at_our_death=signal.SIGTERM,
                 keep_open=self._locks,
             )
-        self._wait_until_ready(start)
+        return start
 
     def _options(self) -> list[str]:
         options = {

@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
+    from crawlproject.options.workers import WorkerSettings
+
 #: Suffixes that follow the one of the format.
 _COMPRESSED = frozenset((".gz", ".bz2", ".xz", ".zst", ".lz4"))
-
-#: Settings with a path that one process writes to; a relative one lies in the worker's own JOBDIR.
-WRITTEN = ("LINKS_FILE", "REPOSITORY_DIR")
 
 
 def numbered(uri: str, number: int) -> str:
@@ -50,20 +49,21 @@ class WorkerOptions:
     #: As given by -s, ``NAME=VALUE``.
     set: Sequence[str]
     settings: BaseSettings
-    #: ``REDIS_URL`` of a private server; None: the settings name one.
-    redis_url: str | None
+    parsed: WorkerSettings
     #: Where logs and stats are, and with ``JOBDIR`` a directory for each worker.
     directory: Path
+    #: ``REDIS_URL`` of a private server; None: the settings name one.
+    redis_url: str | None = None
 
     def log(self, number: int) -> Path:
         """File of the log of worker ``number``."""
-        name = self.settings["LOG_FILE"]
-        return Path(numbered(str(name), number)) if name else self.directory / f"worker-{number}.log"
+        path = self.parsed.log_file
+        return Path(numbered(str(path), number)) if path else self.directory / f"worker-{number}.log"
 
     def stats_file(self, number: int) -> Path:
         """``MONITOR_STATS_FILE`` of worker ``number``."""
-        name = self.settings["MONITOR_STATS_FILE"]
-        return Path(numbered(str(name), number)) if name else self.directory / f"worker-{number}.json"
+        path = self.parsed.stats_file
+        return Path(numbered(str(path), number)) if path else self.directory / f"worker-{number}.json"
 
     def worker(self, number: int) -> Worker:
         """Worker ``number``, not yet started."""
@@ -85,7 +85,7 @@ class WorkerOptions:
 
     def _own(self, number: int, *, again: bool) -> list[str]:
         """Settings of this worker alone; they come last, because the last one of a name counts."""
-        settings = self.settings
+        settings, parsed = self.settings, self.parsed
         own = {
             "LOG_FILE": "",  # standard error is the log's file: it gets what Python prints as well
             "MONITOR_STATS_FILE": str(self.stats_file(number).resolve()),
@@ -95,14 +95,13 @@ class WorkerOptions:
                 own[name] = str(settings[name])
         if self.redis_url is not None:
             own["REDIS_URL"] = self.redis_url
-        if settings["JOBDIR"]:
+        if parsed.job is not None:
             own["JOBDIR"] = str(self.directory / f"worker-{number}")
-        for name in WRITTEN:
-            path = settings[name]
-            if path and (Path(path).is_absolute() or not settings["JOBDIR"]):
+        for name, path in parsed.written.items():
+            if not parsed.own_path(path):
                 own[name] = numbered(str(path), number)
-        if str(settings["METRICS_PORT"]).isdecimal() and int(settings["METRICS_PORT"]):
-            own["METRICS_PORT"] = str(int(settings["METRICS_PORT"]) + number - 1)
+        if parsed.metrics_port:
+            own["METRICS_PORT"] = str(parsed.metrics_port + number - 1)
         if feeds := self._feeds(number, again=again):
             own["FEEDS"] = json.dumps(feeds, default=_name)
         return [f"{name}={value}" for name, value in own.items()]

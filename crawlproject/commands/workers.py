@@ -10,28 +10,29 @@ import tempfile
 import time
 from argparse import ArgumentTypeError
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import BaseRunSpiderCommand
 from scrapy.exceptions import UsageError
 
-from crawlproject.commands.crawl import unknown_spider
 from crawlproject.commands.private_redis import PrivateRedis, PrivateRedisError, StopRequestedError
+from crawlproject.commands.spider_names import unknown_spider
 from crawlproject.commands.worker_options import WorkerOptions
 from crawlproject.commands.worker_processes import Signals, Workers
 from crawlproject.commands.worker_view import WorkerView, counted, summary, summed
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from scrapy import Spider
     from scrapy.settings import BaseSettings
 
-#: Any of these names a Redis server; so do these keys of ``REDIS_PARAMS``.
-_REDIS_SETTINGS = ("REDIS_URL", "REDIS_HOST", "REDIS_PORT")
-_REDIS_PARAMS = frozenset(("url", "host", "port", "unix_socket_path", "startup_nodes", "username", "password"))
+    from crawlproject.options.workers import WorkerSettings
+
+_ADDON = "crawlproject.addon.FrontierAddon"
 
 #: Seconds that a look at Redis may take.
 _TIMEOUT = 1.0
@@ -84,14 +85,20 @@ class Command(BaseRunSpiderCommand):
         with command_needs_extra("workers", "redis"):
             import scrapy_redis  # noqa: F401
             from redis.exceptions import RedisError
+
+            from crawlproject.options.workers import WorkerSettings
         if len(args) != 1:
             raise UsageError("expected exactly one spider")
         assert self.settings is not None
         spider = _load_spider(args[0], self.settings)
         spider.update_settings(self.settings)
-        _check_settings(self.settings)
         try:
-            is_well = self._run(spider.name, opts)
+            parsed = WorkerSettings.from_settings(self.settings)
+        except ValueError as error:
+            raise UsageError(str(error), print_help=False) from error
+        _check_settings(self.settings, parsed)
+        try:
+            is_well = self._run(spider.name, opts, parsed)
         except StopRequestedError:
             is_well = False
         except (PrivateRedisError, RedisError, OSError, ValueError) as error:
@@ -99,15 +106,16 @@ class Command(BaseRunSpiderCommand):
             is_well = False
         self.exitcode = 0 if is_well else 1
 
-    def _run(self, spider: str, opts: Namespace) -> bool:
+    def _run(self, spider: str, opts: Namespace, parsed: WorkerSettings) -> bool:
         """Whether the crawl ended well. The directory without JOBDIR is kept if it did not: its logs say why."""
         assert self.settings is not None
-        job = Path(self.settings["JOBDIR"]) if self.settings["JOBDIR"] else None
+        job = parsed.job
         directory = job or Path(tempfile.mkdtemp(prefix="scrapy-workers-"))
         is_well = False
         try:
             with ExitStack() as stack:
-                is_well = _crawl(spider, opts, self.settings, directory, stack)
+                common = WorkerOptions(spider, opts.spargs, opts.set, self.settings, parsed, directory)
+                is_well = _crawl(common, opts.workers or _cores(), stack)
         finally:
             if job is None and is_well:
                 shutil.rmtree(directory, ignore_errors=True)
@@ -117,24 +125,23 @@ class Command(BaseRunSpiderCommand):
         return is_well
 
 
-def _crawl(spider: str, opts: Namespace, settings: BaseSettings, directory: Path, stack: ExitStack) -> bool:
-    """Start Redis and the workers, wait for their end; ``stack`` stops what is left. Whether all ended well."""
-    job = directory if settings["JOBDIR"] else None
-    count = opts.workers or _cores()
+def _crawl(options: WorkerOptions, count: int, stack: ExitStack) -> bool:
+    """Start Redis and ``count`` workers, wait for their end; ``stack`` stops what is left. Whether all ended well."""
+    settings, job = options.settings, options.parsed.job
     locks = (stack.enter_context(_locked(job)),) if job else ()
     signals = stack.enter_context(Signals())
-    view = WorkerView(_info_key(settings, spider), count)
+    view = WorkerView(_info_key(settings, options.spider), count)
     private = None
-    if not _names_redis(settings):
+    if not options.parsed.has_redis:
         private = stack.enter_context(PrivateRedis(job and job / "redis", signals, view.tell, locks))
         settings.set("REDIS_URL", private.url, "cmdline")
+        options = replace(options, redis_url=private.url)
     client = stack.enter_context(closing(_client(settings)))
     client.ping()
-    arguments = _with_seed_file(opts.spargs, directory)
-    options = WorkerOptions(spider, arguments, opts.set, settings, private.url if private else None, directory)
+    options = replace(options, arguments=_with_seed_file(options.arguments, options.directory))
     workers = [options.worker(number) for number in range(1, count + 1)]
     place = "a private redis-server" if private else "the Redis of the settings"
-    view.tell(f"{counted(count, 'worker')} of spider {spider} over {place}; logs: {workers[0].log}, ...")
+    view.tell(f"{counted(count, 'worker')} of spider {options.spider} over {place}; logs: {workers[0].log}, ...")
 
     def watch(pids: list[int]) -> bool:
         try:
@@ -179,31 +186,22 @@ def _load_spider(name: str, settings: BaseSettings) -> type[Spider]:
         raise unknown_spider(name, loader.list()) from None
 
 
-def _check_settings(settings: BaseSettings) -> None:
+def _check_settings(settings: BaseSettings, parsed: WorkerSettings) -> None:
     """Raise UsageError if workers with these settings would not share one crawl."""
-    from scrapy.settings import SETTINGS_PRIORITIES
     from scrapy.utils.misc import load_object
 
-    from crawlproject.addon import FrontierAddon
-
-    if not any(issubclass(load_object(addon), FrontierAddon) for addon in settings.getdict("ADDONS")):
-        hint = 'ADDONS = {"crawlproject.addon.FrontierAddon": 300}'
-        raise UsageError(f"ADDONS: the add-on is missing, without which workers share nothing: {hint}", False)
-    backend = settings["FRONTIER_BACKEND"]
-    if backend != "redis" and settings.getpriority("FRONTIER_BACKEND") == SETTINGS_PRIORITIES["cmdline"]:
-        raise UsageError(f"FRONTIER_BACKEND={backend!r}: workers share a crawl only with 'redis'", print_help=False)
-    job = settings["JOBDIR"]
-    if job and Path(job, "frontier").exists():
+    bases = {base for addon in settings.getdict("ADDONS") for base in load_object(addon).__mro__}
+    if _ADDON not in {f"{base.__module__}.{base.__qualname__}" for base in bases}:
+        raise UsageError(f"ADDONS: workers share nothing without {_ADDON}", print_help=False)
+    if parsed.backend not in (None, "redis"):
         raise UsageError(
-            f"JOBDIR={job!r}: holds a crawl of one process (scrapy crawl); name another directory", print_help=False
+            f"FRONTIER_BACKEND={parsed.backend!r}: workers share a crawl only with 'redis'", print_help=False
         )
-
-
-def _names_redis(settings: BaseSettings) -> bool:
-    """Whether the settings say where Redis is."""
-    return any(settings[name] for name in _REDIS_SETTINGS) or not _REDIS_PARAMS.isdisjoint(
-        settings.getdict("REDIS_PARAMS")
-    )
+    if parsed.job and (parsed.job / "frontier").exists():
+        raise UsageError(
+            f"JOBDIR={str(parsed.job)!r}: holds a crawl of one process (scrapy crawl); name another directory",
+            print_help=False,
+        )
 
 
 def _info_key(settings: BaseSettings, spider: str) -> str:
@@ -229,7 +227,7 @@ def _client(settings: BaseSettings) -> Any:
     return get_redis_from_settings(ours)
 
 
-def _with_seed_file(arguments: dict[str, str], directory: Path) -> dict[str, str]:
+def _with_seed_file(arguments: Mapping[str, str], directory: Path) -> Mapping[str, str]:
     """Spider arguments; ``seeds=-`` becomes a file of what standard input has, because only one process can read it."""
     if arguments.get("seeds") != "-":
         return arguments

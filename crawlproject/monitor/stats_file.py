@@ -47,4 +47,4 @@ class StatsFile:
             new.write_text(json.dumps(self._stats.get_stats(), default=str, indent=1), encoding="utf-8")
             new.replace(self._path)
         except (OSError, TypeError, ValueError) as error:
-            logger.error("MONITOR_STATS_FILE=%r: %s", str(self._path), error)
+            logger.error("MONITOR_STATS_FILE=%r: %s", str(self._path), getattr(error, "strerror", None) or error)

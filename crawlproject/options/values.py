@@ -6,13 +6,14 @@ name, default and check.  Everything else follows from it: the table of defaults
 
 from __future__ import annotations
 
+import json
 import re
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scrapy.settings import BaseSettings, Settings
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,6 +70,11 @@ class Reader:
         """Whether the project sets ``name``, which may have a default in Scrapy."""
         self._read[name] = self._state(name)
         return self._settings.get(name) is not None and (self._settings.getpriority(name) or 0) > 0
+
+    def is_given(self, name: str) -> bool:
+        """Whether the command line sets ``name``."""
+        self._read[name] = self._state(name)
+        return self._settings.getpriority(name) == SETTINGS_PRIORITIES["cmdline"]
 
     def wrong(self, name: str, allowed: str) -> ValueError:
         """The error to raise for the value of a setting."""
@@ -158,6 +164,17 @@ class Reader:
         if not all(isinstance(entry, dict) for entry in value.values()):
             raise self.wrong(name, "a dict of dicts")
         return value
+
+    def dictionary(self, name: str) -> dict[str, Any]:
+        """A new dict; text is read as JSON."""
+        value = self.value(name, {})
+        try:
+            found = json.loads(value) if isinstance(value, str) else value
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise self.wrong(name, "a dict, or JSON of one")
+        return {str(key): entry for key, entry in found.items()}
 
     def age(self, name: str) -> float | None:
         """An age in seconds (``age_seconds``); None if not set."""

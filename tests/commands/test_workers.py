@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +29,7 @@ from crawlproject.commands.private_redis import MAX_SOCKET_PATH, PrivateRedis, P
 from crawlproject.commands.worker_options import WorkerOptions, numbered
 from crawlproject.commands.worker_processes import MAX_RESTARTS, Restarts, Signals, Worker, Workers
 from crawlproject.commands.worker_view import Progress, WorkerView, counted, read_info, summary, summed
+from crawlproject.options.workers import WorkerSettings
 from testbed.web import WebSpec, running_web
 from tests.commands import worker_project
 from tests.processes import Forked, run_python, running
@@ -253,7 +255,7 @@ def test_two_workers_crawl_a_web_once(tmp_path: Path, short_path: Path) -> None:
         ("", "expected exactly one spider"),
         ("waiting -s FRONTIER_BACKEND=disk", "FRONTIER_BACKEND='disk': workers share a crawl only with 'redis'"),
         ("waiting -s JOBDIR={job}", "holds a crawl of one process (scrapy crawl); name another directory"),
-        ("waiting -s ADDONS={{}}", "ADDONS: the add-on is missing, without which workers share nothing"),
+        ("waiting -s ADDONS={{}}", "ADDONS: workers share nothing without crawlproject.addon.FrontierAddon"),
     ],
 )
 def test_usage_errors(
@@ -507,7 +509,8 @@ def test_numbered(uri: str, expected: str) -> None:
 
 def options_of(**settings: Any) -> WorkerOptions:
     """Options of a command without a server of its own."""
-    return WorkerOptions("web", {"seeds": "a=b"}, ["X=1"], Settings(settings), None, Path("/run"))
+    given = Settings(settings)
+    return WorkerOptions("web", {"seeds": "a=b"}, ["X=1"], given, WorkerSettings.from_settings(given), Path("/run"))
 
 
 def own_settings(options: WorkerOptions, number: int, again: bool = False) -> dict[str, str]:
@@ -536,7 +539,8 @@ def test_what_each_worker_has_of_its_own() -> None:
     assert "JOBDIR" not in own
     logged = Settings()
     logged.set("LOG_LEVEL", "ERROR", "cmdline")
-    assert own_settings(WorkerOptions("web", {"seeds": "a=b"}, [], logged, "unix://x", Path("/run")), 1) == {
+    private = replace(options_of(), settings=logged, set=[], redis_url="unix://x")
+    assert own_settings(private, 1) == {
         "FRONTIER_BACKEND": "redis",
         "LOG_FILE": "",
         "MONITOR_STATS_FILE": "/run/worker-1.json",
