@@ -75,7 +75,11 @@ SPIDER_MIDDLEWARES = {
     "crawlproject.middlewares.links.LinksMiddleware": 950,  # before all middlewares that read requests
 }
 
-EXTENSIONS = {"crawlproject.monitor.load.LoadMonitor": 0, "crawlproject.middlewares.page_types.PageTypes": 0}
+EXTENSIONS = {
+    "crawlproject.monitor.load.LoadMonitor": 0,
+    "crawlproject.monitor.stats_file.StatsFile": 0,
+    "crawlproject.middlewares.page_types.PageTypes": 0,
+}
 
 
 class FrontierAddon:

@@ -133,6 +133,7 @@ def test_commands_and_template_are_there_in_any_project(project: Path) -> None:
     for folder in (project, project.parent, ROOT):  # in another project, in none, in this one
         shown = commands_shown(folder)
         assert [shown.count(name) for name in OWN_COMMANDS] == [1] * len(OWN_COMMANDS), shown
+    assert ["workers" in commands_shown(folder) for folder in (project, project.parent)] == [True, False]
     assert "no frontier" in run(*scrapy, "frontier", str(project), cwd=project, code=1).stderr
     assert "--sessions" in run(*scrapy, "simulate", "--help", cwd=project).stdout
     assert re.search(r"^  site$", run(*scrapy, "genspider", "--list", cwd=project).stdout, re.MULTILINE)
@@ -193,6 +194,7 @@ def test_the_default_crawl_needs_no_extra(tmp_path: Path) -> None:
     [
         (("simulate",), "scrapy simulate", "simulation"),
         (("pagerank", "links.tsv"), "scrapy pagerank", "simulation"),
+        (("workers", "web"), "scrapy workers", "redis"),
         (("repository", "ls", "pages"), "scrapy repository", "repository"),
     ],
 )

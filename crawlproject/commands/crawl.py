@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy.commands import crawl
-from scrapy.exceptions import UsageError
+
+from crawlproject.commands.spider_names import unknown_spider
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -28,13 +29,9 @@ class Command(crawl.Command):
             self.exitcode = 1
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
-        from crawlproject.options.all_settings import closest
-
         assert self.crawler_process is not None
         names = self.crawler_process.spider_loader.list()
         if isinstance(spidercls, str) and spidercls not in names:
-            meant = closest(spidercls, names)
-            hint = f"did you mean {meant}?" if meant else f"known spiders: {', '.join(sorted(names)) or 'none'}"
-            raise UsageError(f"no spider {spidercls!r}; {hint}", print_help=False)
+            raise unknown_spider(spidercls, names)
         self._made = super()._create_crawler(spidercls)
         return self._made

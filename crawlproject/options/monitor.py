@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from crawlproject.options.values import Options, Reader
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class MonitorOptions(Options):
     metrics_port: int
     #: Whether failed pages are counted in the log by kind, instead of a line for each.
     counts_failures: bool
+    #: File that gets the stats as JSON; None = no file.
+    stats_file: Path | None
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
@@ -48,4 +53,5 @@ class MonitorOptions(Options):
             metrics_port=port,
             # Lines are what Scrapy does; this project's settings and its spider ``web`` choose counts.
             counts_failures=reader.choice("FRONTIER_LOG_FAILURES", "lines", ("lines", "counts")) == "counts",
+            stats_file=reader.path("MONITOR_STATS_FILE"),
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scrapy.settings import BaseSettings, Settings
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,6 +70,11 @@ class Reader:
         """Whether the project sets ``name``, which may have a default in Scrapy."""
         self._read[name] = self._state(name)
         return self._settings.get(name) is not None and (self._settings.getpriority(name) or 0) > 0
+
+    def is_given(self, name: str) -> bool:
+        """Whether the command line sets ``name``."""
+        self._read[name] = self._state(name)
+        return self._settings.getpriority(name) == SETTINGS_PRIORITIES["cmdline"]
 
     def wrong(self, name: str, allowed: str) -> ValueError:
         """The error to raise for the value of a setting."""

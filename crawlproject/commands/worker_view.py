@@ -1,0 +1,166 @@
+"""What ``scrapy workers`` shows: one line of progress, and the sums at the end."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+#: Seconds between two lines: on a terminal, where the line is written over the last one; in a file.
+TERMINAL_INTERVAL, FILE_INTERVAL = 2.0, 60.0
+
+Info = dict[str, dict[str, Any]]
+
+
+class InfoSource(Protocol):
+    """A Redis client, as far as the view needs one."""
+
+    def hgetall(self, name: str) -> Any:
+        """Field -> value of a hash."""
+
+
+class WorkerView:
+    """Lines on standard error; ``key`` is the hash of the workers' figures, ``expected`` the number of workers."""
+
+    def __init__(self, key: str, expected: int) -> None:
+        self._key = key
+        self._expected = expected
+        self._is_terminal = sys.stderr.isatty()
+        self._interval = TERMINAL_INTERVAL if self._is_terminal else FILE_INTERVAL
+        self._next = time.monotonic() + min(self._interval, 10.0)
+        self._progress = Progress()
+        self._has_line = False
+
+    def tell(self, line: str) -> None:
+        """A line that stays, with its time."""
+        self._write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} [workers] {line}\n")
+        self._has_line = False
+
+    def watch(self, source: InfoSource, pids: list[int]) -> None:
+        """Show the progress by ``source`` when it is time to; ``pids``: workers alive."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        line = self._line(source, len(pids), now)
+        if self._is_terminal:
+            self._write(line[: max(20, shutil.get_terminal_size().columns - 1)])
+            self._has_line = True
+        else:
+            self.tell(line)
+        self._next = time.monotonic() + self._interval
+
+    def _line(self, source: InfoSource, alive: int, now: float) -> str:
+        from redis.exceptions import RedisError
+
+        workers = f"{alive} of {counted(self._expected, 'worker')}"
+        try:
+            self._progress.add(read_info(source.hgetall(self._key)), now)
+        except (RedisError, OSError) as error:
+            return f"{workers}; Redis does not answer: {error}"
+        return f"{workers}; {self._progress}"
+
+    def _write(self, text: str) -> None:
+        clear = "\r\x1b[K" if self._has_line else ""
+        with suppress(OSError):  # the terminal is gone; the workers are not
+            sys.stderr.write(clear + text)
+            sys.stderr.flush()
+
+
+def read_info(fields: Mapping[Any, Any]) -> Info:
+    """Id -> figures, of the fields of the hash; what is not a JSON object is left out."""
+    info = {}
+    for name, value in fields.items():
+        try:
+            figures = json.loads(value)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(figures, dict):
+            info[name.decode(errors="replace") if isinstance(name, bytes) else str(name)] = figures
+    return info
+
+
+class Progress:
+    """Sums of the workers' figures, and pages per second between two looks at them."""
+
+    def __init__(self) -> None:
+        self._pages: dict[str, float] = {}
+        self._info: Info = {}
+        self._at: float | None = None
+        self._speed: float | None = None
+
+    @property
+    def pages(self) -> int:
+        """Of all workers seen, those gone among them."""
+        return round(sum(self._pages.values()))
+
+    def add(self, info: Info, now: float) -> None:
+        """What the workers say at ``now``, in seconds. O(workers)."""
+        before = sum(self._pages.values())
+        for name, figures in info.items():
+            self._pages[name] = max(self._pages.get(name, 0.0), _number(figures.get("pages")))
+        if self._at is not None and now > self._at:
+            self._speed = (sum(self._pages.values()) - before) / (now - self._at)
+        self._info, self._at = info, now
+
+    def __str__(self) -> str:
+        if not self._info:
+            return "none has reported yet"
+
+        def total(name: str) -> int:
+            return round(sum(_number(figures.get(name)) for figures in self._info.values()))
+
+        speed = "" if self._speed is None else f", {self._speed:.1f}/s"
+        line = (
+            f"{counted(self.pages, 'page')}{speed}; {counted(total('urls'), 'URL')} queued on "
+            f"{counted(total('servers'), 'server')}; {counted(total('sessions'), 'session')}"
+        )
+        shares = sorted(round(_number(figures.get("partitions"))) for figures in self._info.values())
+        if shares and shares[-1] - shares[0] > 1:
+            line += f"; partitions {' '.join(map(str, shares))}"
+        return line
+
+
+def _number(value: Any) -> float:
+    """A finite number >= 0; 0 for anything else."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 1e18 else 0.0
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 worker``, ``2 workers``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def summed(stats: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Sums of the numeric stats of several crawls; of strings, such as reasons, those that differ."""
+    sums: dict[str, float] = {}
+    others: dict[str, dict[str, None]] = {}
+    for one in stats:
+        for name, value in one.items():
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                sums[name] = sums.get(name, 0) + value
+            elif isinstance(value, str):
+                others.setdefault(name, {})[value] = None
+    return {name: ", ".join(values) for name, values in others.items()} | sums
+
+
+def summary(sums: Mapping[str, Any], workers: int, seconds: float) -> str:
+    """The last line: what ``workers`` have done in ``seconds``."""
+    pages = sums.get("response_received_count", 0)
+    parts = [
+        f"{counted(workers, 'worker')} ended ({sums.get('finish_reason', 'no stats')}) after {seconds:.0f} s",
+        f"{pages} pages ({pages / max(seconds, 1.0):.1f}/s)",
+        f"{sums.get('item_scraped_count', 0)} items",
+        f"{sums.get('downloader/request_count', 0)} requests",
+        f"{sums.get('downloader/response_bytes', 0) / 1e6:.1f} MB",
+    ]
+    errors = sums.get("log_count/ERROR", 0) + sums.get("log_count/CRITICAL", 0)
+    if errors:
+        parts.append(f"{counted(errors, 'error')} in the logs")
+    return "; ".join(parts)

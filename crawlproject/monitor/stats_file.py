@@ -1,0 +1,50 @@
+"""Writes a crawl's stats to a file (``MONITOR_STATS_FILE``), for programs that start crawls."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from crawlproject.engine import stats_of
+from crawlproject.options.monitor import MonitorOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+logger = logging.getLogger(__name__)
+
+
+class StatsFile:
+    """An extension. The file is one JSON object; it has a ``finish_reason`` only if the crawl has ended."""
+
+    def __init__(self, path: Path, stats: StatsCollector) -> None:
+        self._path = path
+        self._stats = stats
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Called by Scrapy. Raises NotConfigured without ``MONITOR_STATS_FILE``."""
+        path = MonitorOptions.of(crawler).stats_file
+        if path is None:
+            raise NotConfigured
+        extension = cls(path, stats_of(crawler))
+        for signal in (signals.spider_opened, signals.engine_stopped):  # the latter: all stats are there
+            crawler.signals.connect(extension.write, signal=signal)
+        return extension
+
+    def write(self) -> None:
+        """Replace the file in one step. A failure is logged."""
+        new = self._path.with_name(f"{self._path.name}.new")
+        try:
+            new.write_text(json.dumps(self._stats.get_stats(), default=str, indent=1), encoding="utf-8")
+            new.replace(self._path)
+        except (OSError, TypeError, ValueError) as error:
+            logger.error("MONITOR_STATS_FILE=%r: %s", str(self._path), getattr(error, "strerror", None) or error)

