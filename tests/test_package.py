@@ -24,7 +24,18 @@ ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PYPROJECT["optional-dependencies"]
 #: Modules of the extras, and what requirements.txt has besides.
-HEAVY = ("numpy", "igraph", "matplotlib", "fastwarc", "zstandard", "isal", "scrapy_redis", "redis", "msgpack", "pyarrow")
+HEAVY = (
+    "numpy",
+    "igraph",
+    "matplotlib",
+    "fastwarc",
+    "zstandard",
+    "isal",
+    "scrapy_redis",
+    "redis",
+    "msgpack",
+    "pyarrow",
+)
 OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "simulate")
 #: Scrapy's, replaced.
 REPLACED_COMMANDS = ("parse", "settings")
