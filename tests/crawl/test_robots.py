@@ -297,6 +297,38 @@ def test_sitemaps_have_the_depth_of_their_servers_pages(limit: int) -> None:
     assert sum(asked[f"{server}/deeper"] for server in servers) == (len(servers) if limit == 3 else 0)
 
 
+#: A page -> its head, the header X-Robots-Tag, and whether its link is followed; the crawler is named ExampleBot.
+FOLLOWED = {
+    "all": ("<meta name=robots content=nofollow>", "", False),
+    "own": ("<meta name=ExampleBot content='noindex, nofollow'>", "", False),
+    "other": ("<meta name=OtherBot content=nofollow>", "", True),
+    "noindex": ("<meta name=examplebot content=noindex>", "", True),
+    "header": ("", "noindex, none", False),
+    "own_header": ("", "ExampleBot: none", False),
+    "other_header": ("", "OtherBot: none", True),
+    "preview": ("", "max-image-preview: none", True),
+}
+
+
+@pytest.mark.parametrize("name", ["USER_AGENT", "ROBOTSTXT_USER_AGENT"])
+def test_links_are_not_followed_from_pages_that_forbid_it(name: str) -> None:
+    """To all robots, or to this one by name; also if another component has parsed the page first."""
+    script = {
+        f"1/{place}": Answer(
+            f"{head}<a href=/{place}/next>next</a>", headers={"Content-Type": "text/html", "X-Robots-Tag": tag}
+        )
+        for place, (head, tag, _) in FOLLOWED.items()
+    }
+    with scripted_site() as site:
+        site.script = script
+        seeds = ",".join(f"{site.origins[0]}/{place}" for place in FOLLOWED)
+        settings = {**QUICK, "USER_AGENT": "OtherBot/1.0", name: "Mozilla/5.0 (compatible; ExampleBot/2.1)"}
+        crawled = run_on(site, "crawlproject.spiders.web.WebSpider", settings=settings, seeds=seeds)
+    followed = {place for place in FOLLOWED if crawled.asked()[f"1/{place}/next"]}
+    assert followed == {place for place, (*_, is_followed) in FOLLOWED.items() if is_followed}
+    assert crawled.stat("web/nofollow_pages") == len(FOLLOWED) - len(followed)
+
+
 def test_hostile_robots_txt_holds_nothing_up() -> None:
     """Each costs less than 0.25 s of CPU at a time, and what it says of us holds: /private is not fetched."""
     ours = b"User-agent: *\nDisallow: /private\n"
