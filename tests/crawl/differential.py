@@ -69,7 +69,7 @@ def run_on(
     """Crawl a site that runs already."""
     path = spider if "." in spider else f"{SPIDERS}.{spider}"
     settings = QUICK if settings is None else settings
-    if not path.startswith("crawlproject."):  # whose spiders refuse arguments that mean nothing to them
+    if not path.startswith("crawlproject."):  # these spiders refuse unknown arguments
         arguments["sites"] = ",".join(site.origins)
     return Run(crawl(path, settings=settings, addon=addon, **arguments), site)
 

@@ -65,7 +65,7 @@ async def _play(script: Script, reader: asyncio.StreamReader, writer: asyncio.St
             await asyncio.sleep(step)
         else:
             if step == HANG:
-                await reader.read()  # the end, when the client has enough
+                await reader.read()  # ends when the client closes
             if step == RESET:
                 writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
             return False

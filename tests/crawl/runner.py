@@ -13,7 +13,7 @@ from scrapy.downloadermiddlewares import cookies
 from scrapy.utils.misc import load_object
 from tldextract import TLDExtract
 
-# Scrapy's cookies would fetch the public suffix list from the network; the one that comes with tldextract will do.
+# Scrapy's cookies would fetch the public suffix list from the network; use the one included in tldextract.
 cookies._split_domain = TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
 
 
@@ -36,10 +36,10 @@ def main() -> None:
     crawler = process.create_crawler(load_object(job["spider"]))
     process.crawl(crawler, **job["arguments"])
     process.start()
-    if crawler.stats is not None:  # now that no signal handler will set another
+    if crawler.stats is not None:  # no signal handler sets another now
         (folder / "stats.json").write_text(json.dumps(crawler.stats.get_stats(), default=str))
     (folder / "used.json").write_text(json.dumps({"peak_memory": peak_memory(), "cpu_time": time.process_time()}))
-    if process.bootstrap_failed:  # as `scrapy crawl` has it
+    if process.bootstrap_failed:  # as in `scrapy crawl`
         sys.exit(1)
 
 

@@ -53,7 +53,7 @@ class LinksSpider(Spider):
 class AgainSpider(Spider):
     """Asks for two pages of ``root``, one after the other; an item says what each is an exact copy of."""
 
-    name = "web"  # whose JOBDIR it goes on with
+    name = "web"  # continues with the JOBDIR of this spider
 
     async def start(self) -> AsyncIterator[Request]:
         """The first page."""

@@ -1,4 +1,4 @@
-"""The bodies under way are bounded in all, whatever 64 servers send; every one of them comes in the end."""
+"""The total of bodies in progress is bounded, whatever 64 servers send; each body arrives in the end."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def result() -> Iterator[Crawl]:
         yield crawl("tests.crawl.odd_spiders.PagesSpider", settings=settings, pages=",".join(roots.values()))
 
 
-def test_all_come_whole(result: Crawl) -> None:
-    """1.3 GB in all; none is lost or given up for the wait."""
+def test_every_body_arrives_complete(result: Crawl) -> None:
+    """1.3 GB in all; none is lost, or given up because it had to wait."""
     assert sorted(item["size"] for item in result.items) == sorted(size << 20 for size in SIZES.values())
     assert result.stat("downloader/bodies_given_up") == 0
     assert result.stat("frontier/failures/timeout") == 0
@@ -65,7 +65,7 @@ def test_all_come_whole(result: Crawl) -> None:
     assert result.stat("finish_reason") == "finished"
 
 
-def test_callbacks_hold_nobody_up() -> None:
+def test_slow_callbacks_do_not_block_other_bodies() -> None:
     """Some raise, some wait for another download, each with a page that alone is above the bound.
 
     The spider has them wait for ever where nothing but the time that goes by would release them.
@@ -81,6 +81,6 @@ def test_callbacks_hold_nobody_up() -> None:
 
 
 def test_memory_is_bounded(result: Crawl) -> None:
-    """By the peak of the crawl's own process; without the bound it is 700 MB and more."""
+    """By the peak of the crawl's own process; without the bound it exceeds 700 MB."""
     assert result.stat("downloader/bodies_paused") > 0
     assert 0 < result.peak_memory <= 300_000_000
