@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def peak_memory() -> int:
-    """The most memory that this process had at once, in bytes; ``ru_maxrss`` would have its parent's in it."""
+    """Peak memory of this process in bytes; ``ru_maxrss`` would include the parent's."""
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
     return int(line.split()[1]) * 1024
 

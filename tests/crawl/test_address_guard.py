@@ -21,14 +21,14 @@ SPIDERS = "tests.crawl.hostile_spiders"
 
 @pytest.fixture
 def web() -> Iterator[HostileWeb]:
-    """Nobody came to the target, whatever a test did."""
+    """At the end, the target must have no connection."""
     with hostile_web() as served:
         yield served
         assert served.intruders == []
 
 
 def run(web: HostileWeb, spider: str, urls: list[str] | None = None, *, addon: bool = True, **settings: Any) -> Crawl:
-    """Crawl with the public server's address allowed, and no other."""
+    """Crawl with only the public server's address allowed."""
     conditions = {
         **IMPOLITE,
         "ALLOWED_NETWORKS": [f"{ALLOWED}/32"],

@@ -70,7 +70,7 @@ OTHER_SCHEMES = [
     "ftp://127.0.0.1/",
 ]
 
-#: Links that look malformed but mean a page, as browsers have it -> the path of that page.
+#: Links that look malformed but mean a page, as in browsers -> the path of that page.
 ODD = {
     "/%zz": "/%25zz",
     "/a\x01\x02b": "/a%01%02b",
@@ -94,7 +94,7 @@ ALWAYS_FAILS = Nasty(
     },
     closed=True,
 )
-#: Asked for its robots.txt only; one page links to it.
+#: Only its robots.txt is requested; one page links to it.
 (_deaf,) = unreachable("DownloadTimeoutError", "timeout", deaf={}).values()
 DEAF = replace(_deaf, stats={**_deaf.stats, "frontier/dropped/server_given_up": 1})
 LINKS = Nasty(
@@ -115,7 +115,7 @@ for _case in (*SERVED.values(), DEAF):
 
 
 class Crawled:
-    """What came of the crawl, by server."""
+    """The results of the crawl, by server."""
 
     def __init__(self, result: Crawl, roots: dict[str, str]) -> None:
         self.result = result
@@ -168,7 +168,7 @@ def test_only_http_is_fetched_and_only_from_these_servers(crawled: Crawled) -> N
 def test_bad_page_costs_no_other_page(crawled: Crawled, name: str) -> None:
     """The next page of the same server is fetched, and so is the page that the bad one links to, if it can be read.
 
-    Where robots.txt cannot be had, none is.
+    No page is fetched if robots.txt is unavailable.
     """
     paths = crawled.paths(name)
     assert ("/after" in paths) != CASES[name].closed

@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from tests.crawl.nasty_server import Script
 
 MEGABYTE = bytes(1 << 20)
-#: A type that nothing looks into: the crawl costs no more than its downloads.
+#: A type that no component reads: the crawl costs only its downloads.
 KIND = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
 
 
 def sized(size: int) -> Script:
-    """So many megabytes with their length."""
+    """A body of so many megabytes, with its length."""
     return [KIND + b"Content-Length: %d\r\n\r\n" % (size << 20), *[MEGABYTE] * size]
 
 
 def chunked(size: int) -> Script:
-    """So many, in chunks."""
+    """The same, in chunks."""
     return [KIND + b"Transfer-Encoding: chunked\r\n\r\n", *[b"100000\r\n", MEGABYTE, b"\r\n"] * size, b"0\r\n\r\n"]
 
 
 def bomb(size: int) -> Script:
-    """So many, compressed to a thousandth."""
+    """The same, compressed to a thousandth."""
     packed = gzip.compress(MEGABYTE * size, 1)
     return [response(packed, "Content-Type: application/octet-stream", "Content-Encoding: gzip")]
 
@@ -68,7 +68,7 @@ def test_every_body_arrives_complete(result: Crawl) -> None:
 def test_slow_callbacks_do_not_block_other_bodies() -> None:
     """Some raise, some wait for another download, each with a page that alone is above the bound.
 
-    The spider has them wait for ever where nothing but the time that goes by would release them.
+    The spider makes them wait forever if only the passing of time would release them.
     """
     sites = {str(number): {"/": sized(2)} for number in range(8)}
     settings = {**IMPOLITE, "DOWNLOAD_MAX_ACTIVE_SIZE": 1 << 20, "ROBOTSTXT_OBEY": False}

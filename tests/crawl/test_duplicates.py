@@ -25,14 +25,14 @@ def crawl_web(site: Site, *seeds: str, spider: str = WEB, max_pages: str = "", *
 
 
 def article(*links: str, changed: tuple[int, ...] = ()) -> Answer:
-    """A page long enough to be judged."""
+    """A page long enough to be compared."""
     anchors = "".join(f'<a href="{link}"></a>' for link in links)
     body = f"<html><title>Article</title><body>{anchors}{text(400, 0, changed)}</body></html>"
     return Answer(body, headers={"Content-Type": "text/html"})
 
 
 def marks(result: Crawl, site: Site) -> dict[str, tuple[str | None, str | None]]:
-    """What each item says it is a copy of."""
+    """Of which page each item is a copy."""
     return {
         site.short(item["url"]): tuple(
             value and site.short(value) for value in (item["duplicate_of"], item["near_duplicate_of"])
@@ -226,7 +226,7 @@ class Everything(dict[str, Callable[[Asked], Answer]]):
 
 
 def two_trees(pages: int) -> dict[str, Answer]:
-    """Pages under ``/a/`` and the same under ``/b/``, where the last ones lead to two each that ``/a/`` has not."""
+    """Pages under ``/a/`` and copies under ``/b/``; each of the last copies links to two pages not under ``/a/``."""
     # no numbers, so the guard has nothing to judge
     names = ["".join(pair) for pair in product("abcdefgh", repeat=2)][:pages]
     script = {}

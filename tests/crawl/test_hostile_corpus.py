@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from tests.crawl.crawling import Crawl
 
-#: Half a minute of CPU; and beside other processes the same step takes up to twice the CPU time.
+#: It takes half a minute of CPU; beside other processes the same step takes up to twice the CPU time.
 pytestmark = [pytest.mark.long, pytest.mark.alone]
 
 #: Seconds of CPU that one callback of the event loop may take.
 LONGEST_STEP = 0.25
 
-#: Bytes of memory that the process may have at once; some 90 MB of them it has before the first page.
+#: Peak memory allowed, bytes; about 90 MB are in use before the first page.
 MAX_MEMORY = 300_000_000
 
 SETTINGS = {

@@ -19,7 +19,7 @@ FINE = page(title="fine")
 
 
 class Everywhere(dict[str, Any]):
-    """A site without an end: two links on every page."""
+    """An endless site: two links on every page."""
 
     def get(self, place: str, default: Any = None) -> Answer:
         return page(*(f"{place.lstrip('0123456789')}{digit}" for digit in (0, 1)))

@@ -28,14 +28,14 @@ NO_STATUS = "a status has three digits, and is 100 at least: nothing would know 
 NO_LENGTH = "RFC 9112 section 6.3: an invalid or ambiguous length makes the body unknown, the answer is discarded"
 NO_END = "a head that the end of the connection cuts is no answer; curl has got no body either"
 
-#: What Scrapy's own handler reads and ours does not.
+#: Read by Scrapy's own handler, not by ours.
 NOT_AS_SCRAPY = {
     "headers of 1 MB": UNLIMITED,
     "status of two digits": NO_STATUS,
     "status of four digits": NO_STATUS,
 }
 
-#: What curl reads and ours does not.
+#: Read by curl, not by our handler.
 NOT_AS_CURL = {
     "lengths differ": NO_LENGTH,
     "lengths differ with commas": NO_LENGTH,
@@ -47,7 +47,7 @@ NOT_AS_CURL = {
     "head without an end": NO_END,
 }
 
-#: What neither of them reads, and ours does not either.
+#: Read by none of the three.
 REFUSED = {
     "ICY",
     "no head",
@@ -68,7 +68,7 @@ def _verdicts(result: Crawl, names: dict[str, str]) -> dict[str, Verdict | None]
 
 
 def _curl(url: str) -> Verdict | None:
-    """What curl says; as the crawls it keeps a body that is cut short."""
+    """The result of curl, which keeps truncated bodies, as the crawls do."""
     done = subprocess.run(
         ["curl", "-s", "--noproxy", "*", "-m", "60", "-w", "%{http_code}", url], capture_output=True, check=False
     )

@@ -29,7 +29,7 @@ def fine(delay: float) -> Answer:
 
 
 def slow_after(count: int) -> Callable[[Site], Script]:
-    """Pages 0, 1, 2, ... on each server; all but the first ``count`` that are asked for take a second."""
+    """Pages 0, 1, 2, ... on each server; all but the first ``count`` requests take a second."""
 
     def script(site: Site) -> Script:
         return dict.fromkeys(numbered(3), lambda _: fine(1.0 if len(site.asked) > count else 0.02))

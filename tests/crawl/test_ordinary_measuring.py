@@ -17,7 +17,7 @@ FINE = page(title="fine")
 
 @pytest.fixture(scope="module")
 def measured() -> dict[str, dict[str, Any]]:
-    """What was measured of two pages each of a server with http (1) and one with https (2), which takes 0.2 s."""
+    """The times of two pages each of a server with http (1) and one with https (2); each answer takes 0.2 s."""
     script = {f"{server}/{name}": Answer("x", delay=0.2) for server in (1, 2) for name in ("first", "second")}
     with scripted_site(2, tls=(2,)) as site:
         site.script = script

@@ -16,17 +16,17 @@ FINE = page(title="fine")
 
 
 def echo(asked: Asked) -> Answer:
-    """A page that says what it was asked with."""
+    """A page with the body and the cookies of its request."""
     return Answer(f"{asked.body} {asked.headers.get('cookie', '')}", headers={"Content-Type": "text/plain"})
 
 
 def from_where(asked: Asked) -> Answer:
-    """A page that says where the request came from."""
+    """A page with the address of the client."""
     return Answer(asked.client, headers={"Content-Type": "text/plain"})
 
 
 def refresh(place: str) -> Answer:
-    """A page that is to be left for another one."""
+    """A page that refreshes to another one."""
     return Answer(f'<meta http-equiv="refresh" content="0;url={place}">', headers=HTML)
 
 
@@ -119,7 +119,7 @@ def test_items_are_the_same(runs: tuple[Run, Run], case: str, count: int) -> Non
     assert len(ours.items(case)) == count
 
 
-#: Pages that lead to themselves, which plain Scrapy asks for once and loses: how often they are asked for.
+#: Pages that redirect to themselves, which plain Scrapy requests once and loses -> number of requests.
 WAITING = {
     "2/please-wait": 2,
     "2/cookie-wall": 2,
@@ -129,9 +129,9 @@ WAITING = {
 
 
 def test_pages_that_redirect_to_themselves_are_kept(runs: tuple[Run, Run]) -> None:
-    """Are asked for once more, and kept if they stay as they are; where that is in vain, a server's are kept at once.
+    """They are requested once more, and kept if nothing changes; after some failures a server's are kept at once.
 
-    What they lead to in the end is no duplicate.
+    Their final targets are not duplicates.
     """
     ours, stock = runs
     assert {place: ours.asked()[place] for place in WAITING} == WAITING
@@ -152,7 +152,7 @@ def test_pages_are_the_same(runs: tuple[Run, Run], server: int) -> None:
 
 
 def headers(run: Run) -> dict[tuple[str, str, str], dict[str, str]]:
-    """The headers with which each page was asked for, but for those that name the server or the connection."""
+    """The headers of the request for each page, except those that name the server or the connection."""
     seen = {}
     for one in run.site.asked:
         values = {name: run.site.short(value) for name, value in one.headers.items()}
@@ -178,7 +178,7 @@ def test_failures_are_logged_as_by_scrapy(runs: tuple[Run, Run]) -> None:
 
 
 def shop(site: Site) -> Script:
-    """Two servers with lists, items and what is not to be followed."""
+    """Two servers with lists, items and links that must not be followed."""
     return {
         "1/": page("/list?page=1", "/about", site.url("2/list/new")),
         "1/list?page=1": page("/list?page=2", "/item/1", "/item/2", "/list/secret"),

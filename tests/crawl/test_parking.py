@@ -19,7 +19,7 @@ from tests.crawl.crawling import crawl, crawling
 from tests.crawl.differential import SPIDERS, run
 from tests.crawl.scripted_site import Answer, page, scripted_site
 
-#: A wait of 0.3 s between any two requests to a server: longer than connecting again takes.
+#: A wait of 0.3 s between any two requests to a server: longer than a new connection takes.
 WAITING = {"FRONTIER_POLITENESS": "request", "FRONTIER_MIN_DELAY": 0.3, "FRONTIER_MAX_DELAY": 0.3}
 
 

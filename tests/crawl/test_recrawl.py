@@ -28,7 +28,7 @@ def tagged(version: str, *links: str) -> Callable[[Asked], Answer]:
 
 
 def dated(date: str, *links: str) -> Callable[[Asked], Answer]:
-    """One that does by Last-Modified."""
+    """The same with Last-Modified."""
     return validated("Last-Modified", date, "if-modified-since", links)
 
 
@@ -54,7 +54,7 @@ def web() -> dict[str, Any]:
 
 
 def run(site: Site, folder: Path, spider: str = WEB, settings: dict[str, Any] | None = None, **arguments: str) -> Crawl:
-    """One crawl; what earlier ones asked is forgotten."""
+    """One crawl; the log of earlier requests is cleared first."""
     site.asked.clear()
     seeds = {"seeds": site.url("1/")} if spider == WEB else {"site": site.url("1/")}
     result = crawl(spider, settings=settings_for(folder, **(settings or {})), **seeds, **arguments)
@@ -216,7 +216,7 @@ def test_pages_in_the_cache_are_not_requested(tmp_path: Path, policy: str) -> No
 
 
 def make_old(folder: Path, seconds: int) -> None:
-    """Have the pages been fetched so much earlier."""
+    """Make the recorded pages so much older."""
     with DiskStore(folder / "job" / "frontier", StoreLabel("web", "quality")) as store:
         pages = DiskFetchedPages(store)
         for server, path, fetched in pages.stored():

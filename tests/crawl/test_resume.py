@@ -20,10 +20,10 @@ from tests.crawl.scripted_site import page, scripted_site
 WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.resumable_spiders"
 
-#: How often the crash test kills the crawl; by hand, more often: scripts/crash_test.py
+#: How often the crash test kills the crawl; scripts/crash_test.py does it more often.
 CRASHES = 4
 
-#: Bytes left on the disk that fills up.
+#: Free bytes on the disk that fills up.
 ROOM = 300_000
 
 

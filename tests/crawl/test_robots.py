@@ -22,7 +22,7 @@ FINE = page(title="fine")
 ROBOTS = {**QUICK, "ROBOTSTXT_OBEY": True}
 ALL = Answer("User-agent: *\nDisallow: /private\n")
 
-#: What a server answers for its robots.txt before it gives the rules, once or twice.
+#: The first one or two answers of a server for its robots.txt, before the rules.
 OUTAGES: dict[int, list[Answer]] = {
     1: [Answer(status=503), Answer(status=503)],
     2: [Answer(status=500), Answer("User-agent: *\nAllow: /\n", status=502)],

@@ -41,7 +41,7 @@ def rules(*lines: str) -> str:
 
 MINE = "User-agent: foobot"
 
-#: Section of the RFC -> robots.txt, path, whether foobot may.
+#: Section of the RFC -> robots.txt, path, whether foobot may fetch it.
 RFC: dict[str, tuple[str, str, bool]] = {
     "2.2.1 agents are compared without case": ("uSeR-aGeNt: FOOBOT\nDisallow: /", "/", False),
     "2.2.1 groups of one agent are one": (
@@ -97,7 +97,7 @@ def test_rules_are_those_of_rfc_9309(case: str) -> None:
 
 GROUP = "User-agent: {}\nDisallow: /"
 
-#: Line of an agent -> whether it names us, crawlproject.
+#: User-agent line -> whether it names crawlproject.
 NAMES = {
     "crawlproject": True,
     "CrawlProject": True,
@@ -274,7 +274,7 @@ PUBLISHED = [
     ("extensions-group-merging", "yourbot", "/private/", False),
 ]
 
-#: The same of files that real sites wrote, which are not part of the project.
+#: The same for files of real sites, which are not part of the project.
 OF_SITES = [
     ("many-user-agents", "wget", "/", False),
     ("many-user-agents", "mysuperlongbotnamethatmatchesnothing", "/", True),
@@ -343,7 +343,7 @@ def bad_pattern(number: int) -> bytes:
     return b"*" + b"a" * (number % 45 + 60) + b"b" + b"a" * (number // 45 + 60)
 
 
-#: Files whose cost would be that of other crawlers' groups, of their lines, or of their patterns.
+#: Files that are expensive by the groups of other crawlers, by their lines, or by their patterns.
 HOSTILE = {
     "agents by rules": b"".join(b"User-agent: agent%d\n" % n for n in range(1000))
     + b"".join(b"Disallow: /%x\n" % n for n in range(4000)),
