@@ -219,8 +219,12 @@ def _read_robots(head: list[LexborNode], found: dict[str, frozenset[str]]) -> No
     for node in head:
         if node.tag != "meta":
             continue
-        forbidden = _DIRECTIVES.intersection(_tokens((node.attributes.get("content") or "").lower()))
-        name = (node.attributes.get("name") or "").strip(_HTML_WHITESPACE).lower()
+        attributes = node.attributes
+        content = (attributes.get("content") or "").lower()
+        if not ("nofollow" in content or "noindex" in content or "none" in content):  # mostly descriptions
+            continue
+        forbidden = _DIRECTIVES.intersection(_tokens(content))
+        name = (attributes.get("name") or "").strip(_HTML_WHITESPACE).lower()
         if forbidden and len(name) <= MAX_ROBOT_NAME and (len(found) < MAX_ROBOTS or name == "robots"):
             found[name] = found.get(name, frozenset()) | forbidden
 
