@@ -122,7 +122,7 @@ def running(sites: Mapping[str, Answers]) -> Iterator[dict[str, str]]:
     thread = threading.Thread(target=run, name="nasty servers")
     thread.start()
     try:
-        started.wait(timeout=10)
+        started.wait(timeout=60)
         yield roots
     finally:
         loop.call_soon_threadsafe(stop.set)

@@ -59,7 +59,7 @@ def fetch(url: str) -> tuple[int, bytes]:
             return None
 
     try:
-        with urllib.request.build_opener(Stay).open(url, timeout=10) as answer:
+        with urllib.request.build_opener(Stay).open(url, timeout=60) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()
