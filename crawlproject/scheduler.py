@@ -18,7 +18,6 @@ from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine import EngineAlarm, active_downloads, stats_of
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
-from crawlproject.frontier.frontier import Frontier
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.entries import RequestEntries
@@ -58,14 +57,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._crawler = crawler
         self._stats = stats_of(crawler)
         self.dupefilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
-        frontier = Frontier(
-            options.policy(),
-            options.politeness,
-            max_batch=options.max_batch,
-            max_failures=options.max_failures,
-            group_of=options.group_of,
-        )
-        frontier.servers.penalizes_copies = options.copies_penalty
+        frontier = options.new_frontier()
         dispatcher = Dispatcher(frontier, options.max_sessions, max_parked=options.max_parked)
         self.crawl = CrawlFrontier(dispatcher, self._take_dropped, by_ip=options.group == "ip")
         self._frontier = frontier

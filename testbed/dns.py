@@ -55,9 +55,7 @@ class NameServer:
         self.find = find
         self.asked: Counter[tuple[str, str]] = Counter()
         self.tcp_questions = 0
-        self.most_open = 0  # maximum number of queries in progress
         self.port = 0
-        self._open = 0
         self._udp: asyncio.DatagramTransport | None = None
         self._tcp: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -116,10 +114,7 @@ class NameServer:
         self.asked[name, kind] += 1
         times = self.asked[name, kind]
         found = self.zone.get(name) or self.find(name) or Name(rcode="NXDOMAIN")
-        self._open += 1
-        self.most_open = max(self.most_open, self._open)
         await asyncio.sleep(found.delay)
-        self._open -= 1
         if times <= found.lost:
             return None
         if found.garbage:

@@ -57,7 +57,7 @@ class DiskBackend(StoringBackend):
         self._directory = options.directory
         self._timer: CallLaterResult | None = None
         self._has_failed = False
-        order = "quality" if options.policy.by_quality else "arrival"
+        order = "quality" if frontier.policy.by_quality else "arrival"
         self._store = DiskStore(self._directory, StoreLabel(crawler.spider.name, order))
         self._load(frontier, seen)
         self._set_timer()
@@ -67,7 +67,7 @@ class DiskBackend(StoringBackend):
         indexed = isinstance(options.quality, LinkQuality)
         try:
             servers = DiskFrontierStore(self._store, time.time() - CLOCK(), indexed=indexed)
-            servers.load(frontier, CLOCK(), options.politeness.longest_wait)
+            servers.load(frontier, CLOCK(), frontier.politeness.longest_wait)
             self._seen_store = stored = DiskSeenStore(self._store)
             seen.use_store(stored)
             if len(frontier) or len(stored):
@@ -75,7 +75,7 @@ class DiskBackend(StoringBackend):
             if len(frontier):
                 logger.info("Resumed from %s: %d URLs of %d servers", self._directory, len(frontier), servers.count)
             self._stats.set_value("frontier/resumed", len(frontier))
-            self._recrawl = Recrawl(self._crawler, self._store, servers, self._codec)
+            self._recrawl = Recrawl(self._crawler, self._store, servers, self._codec, seen.canonicalizer)
             if options.recrawl_age is not None:
                 self._recrawl.put_back(frontier, options.recrawl_age)
         except StoreError:

@@ -16,7 +16,6 @@ from scrapy import signals
 
 from crawlproject.engine import stats_of
 from crawlproject.frontier.entry import Entry, path_of, url_of
-from crawlproject.options.links import LinkOptions
 from crawlproject.requests.answers import GONE, REDIRECTS, UNCHANGED
 from crawlproject.requests.codec import REQUEST
 from crawlproject.requests.link_request import link_failed
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.server import Server
     from crawlproject.requests.codec import RequestCodec
     from crawlproject.storage.disk import DiskStore
+    from crawlproject.urls import Canonicalizer
 
 logger = logging.getLogger(__name__)
 
@@ -102,14 +102,17 @@ class Recrawl:
     ``recrawl/redirected``, ``recrawl/gone`` (404, 410: record deleted), ``recrawl/failed`` (record kept).
     """
 
-    def __init__(self, crawler: Crawler, store: DiskStore, servers: Servers, codec: RequestCodec) -> None:
+    def __init__(
+        self, crawler: Crawler, store: DiskStore, servers: Servers, codec: RequestCodec, form: Canonicalizer
+    ) -> None:
+        """``form``: the form of URLs in store and seen-set."""
         self._stats = stats_of(crawler)
         self._store = store
         self._servers = servers
         self._codec = codec
         self._pages = DiskFetchedPages(store)
         self._answers: dict[Request, Answer] = {}
-        self._canonical = LinkOptions.of(crawler).canonicalizer.canonical
+        self._canonical = form.canonical
         crawler.signals.connect(self._not_taken, signals.spider_error)
         crawler.signals.connect(self._not_taken, signals.item_error)
 

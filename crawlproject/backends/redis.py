@@ -23,15 +23,17 @@ from crawlproject.crawl_frontier import CrawlFrontier, frontier_of
 from crawlproject.engine import end_crawl, is_closing, is_starting
 from crawlproject.frontier.quality import LinkQuality
 from crawlproject.options.redis import RedisOptions
+from crawlproject.signals import session_abandoned
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.connection import RedisAddress, RedisConnector, reason_of
 from crawlproject.workers.control import AWAY, Control, join
+from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
-from crawlproject.workers.worker import Worker, WorkerOptions
+from crawlproject.workers.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping, Sequence
@@ -79,10 +81,9 @@ class RedisBackend(StoringBackend):
             frontier,
             partitions,
             Path(self._directory) / "store",
-            StoreLabel(crawler.spider.name, _order(options)),
+            StoreLabel(crawler.spider.name, _order(frontier)),
+            CLOCK,
             indexed=isinstance(options.quality, LinkQuality),
-            longest_wait=options.politeness.longest_wait,
-            clock=CLOCK,
         )
         self._seen_store = self._local.seen
         seen.use_store(self._local.seen, partitions.server_part)
@@ -97,8 +98,8 @@ class RedisBackend(StoringBackend):
             keep_running=self._redis.keep_running,
         )
         control = Control(connector.client(), keys, self._redis.timeout)
-        self._worker = Worker(control, self._local, outbox, self, worker_options)
-        self._worker.move_start_urls = StartUrls(crawler, self._worker, partitions, self._redis).move
+        self._worker = Worker(Holdings(control, self._local, outbox, self, worker_options))
+        self._worker.move_start_urls = StartUrls(crawler, self._worker, self._redis).move
         logger.info("Worker %s of the crawl %r in %s", control.id, keys.name, connector.name)
 
     def _join(self, connector: RedisConnector, keys: Keys, fields: dict[str, str]) -> str:
@@ -125,7 +126,7 @@ class RedisBackend(StoringBackend):
             "format": FORMAT,
             "crawl": uuid4().hex,
             "spider": spider.name,
-            "order": _order(options),
+            "order": _order(self._frontier),
             "indexed": str(isinstance(options.quality, LinkQuality)),
             "suffixes": tldextract.__version__,
             "created": str(round(time.time())),
@@ -214,6 +215,7 @@ class RedisBackend(StoringBackend):
             session = None if server is None else server.session or server.parked
             if session is not None:
                 crawl.dispatcher.abandon(session, CLOCK())
+                self._crawler.signals.send_catch_log(session_abandoned, server_key=key)
         self.close_connections()
 
     def came(self, servers: Sequence[Server], *, closed_at: Mapping[str, float]) -> None:
@@ -253,8 +255,8 @@ class RedisBackend(StoringBackend):
         end_crawl(self._crawler, reason)
 
 
-def _order(options: FrontierOptions) -> str:
-    return "quality" if options.policy.by_quality else "arrival"
+def _order(frontier: Frontier) -> str:
+    return "quality" if frontier.policy.by_quality else "arrival"
 
 
 def _difference(name: str, ours: dict[str, str], theirs: dict[str, str]) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+from zlib import crc32
 
 from scrapy import FormRequest, Request
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlproject.options.redis import RedisOptions
-    from crawlproject.workers.partitions import Partitions
     from crawlproject.workers.worker import Worker
 
 logger = logging.getLogger(__name__)
@@ -47,14 +47,14 @@ class StartUrls:
     Stats: ``workers/start_urls``, ``workers/start_urls/bad``.
     """
 
-    def __init__(self, crawler: Crawler, worker: Worker, partitions: Partitions, options: RedisOptions) -> None:
+    def __init__(self, crawler: Crawler, worker: Worker, options: RedisOptions) -> None:
         spider = crawler.spider
         assert spider is not None
         self._crawler = crawler
-        self._spider: Any = spider
+        self._spider = cast("Any", spider)
         self._worker = worker
         self._key = getattr(spider, "redis_key", None) or options.start_urls_key_of(spider.name)
-        self._reader = partitions.of(self._key)  # who owns this partition reads
+        self._reader = crc32(self._key.encode()) % options.partitions  # who owns this partition reads
         self._count, self._read, self._remove = _COMMANDS[options.start_urls_type]
         size = options.start_urls_batch
         self._range = (size,) if options.start_urls_type == "set" else (0, size - 1)

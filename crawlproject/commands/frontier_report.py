@@ -8,7 +8,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from crawlproject.frontier.entry import url_of
-from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.queues.sort_key import decode_row, decode_sort_key
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.waiting import rest_reason
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.queues.stored_queue import StoredUrlQueue
     from crawlproject.frontier.server import Server
     from crawlproject.options.frontier import FrontierOptions
@@ -36,13 +34,11 @@ class FrontierReport:
 
     def __init__(self, path: Path, options: FrontierOptions) -> None:
         self._store = DiskStore.read_only(path)
-        self._policy: Policy = options.policy()
         self._now = time.time()
-        self._frontier = Frontier(self._policy, options.politeness, max_batch=options.max_batch)
-        self._frontier.servers.penalizes_copies = options.copies_penalty
+        self._frontier = options.new_frontier()
         servers = DiskFrontierStore(self._store, clock_offset=0.0)  # so the frontier's clock is the wall clock
         try:
-            servers.load(self._frontier, self._now, options.politeness.longest_wait)
+            servers.load(self._frontier, self._now, self._frontier.politeness.longest_wait)
         except BaseException:
             self._store.close()
             raise
@@ -106,7 +102,7 @@ class FrontierReport:
         resting = server.state is ServerState.RESTING
         return {
             "server": server.key,
-            "rank": self._policy.rank(server) if urls else 0.0,
+            "rank": self._frontier.policy.rank(server) if urls else 0.0,
             "state": _state(server),
             "reason": _reason(server),
             "last_error": server.last_error,

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy.exceptions import IgnoreRequest
 
+from crawlproject.options.network import NetworkOptions
 from crawlproject.urls import host_of, server_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from scrapy.crawler import Crawler
 
     from crawlproject.options.network import Network
 
@@ -97,6 +100,11 @@ class AddressGuard:
         refusal = self.refusal(address) if address is not None else None
         if refusal is not None:
             raise AddressRefused(server_key(url), refusal)
+
+
+def crawl_guard(crawler: Crawler) -> AddressGuard:
+    """A guard by the settings of the crawl (``ALLOWED_NETWORKS``)."""
+    return AddressGuard(NetworkOptions.of(crawler).allowed_networks)
 
 
 def literal_address(url: str) -> str | None:

@@ -30,7 +30,7 @@ from scrapy.utils.ssl import _make_ssl_context
 from crawlproject import signals
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.download.address_guard import AddressGuard, AddressRefused
+from crawlproject.download.address_guard import AddressRefused, crawl_guard
 from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.connection import ConnectionPool, Opening, SessionAbandoned
 from crawlproject.download.prefetch import DnsPrefetch
@@ -74,11 +74,10 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         self._ssl_context: ssl.SSLContext = _make_ssl_context(crawler.settings)
         sessions = FrontierOptions.of(crawler)
         self._connect_timeout = sessions.connect_timeout
-        options = NetworkOptions.of(crawler)
-        self._guard = AddressGuard(options.allowed_networks)
+        self._guard = crawl_guard(crawler)
         self._resolver = crawl_resolver(crawler)
         self._budget = crawl_budget(crawler)
-        self._prefetch = DnsPrefetch(self._resolver, self._upcoming, options.prefetch)
+        self._prefetch = DnsPrefetch(self._resolver, self._upcoming, NetworkOptions.of(crawler).prefetch)
         self._pool = ConnectionPool(
             sessions.max_sessions + sessions.max_parked,
             Opening(self._ssl_context, self._resolver, self._guard, self._unsolicited),

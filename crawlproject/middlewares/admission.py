@@ -11,12 +11,11 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.download.address_guard import AddressGuard, AddressRefused
+from crawlproject.download.address_guard import AddressRefused, crawl_guard
 from crawlproject.download.lookup import NameLookupError
 from crawlproject.download.resolver import crawl_resolver
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.limits import LimitOptions
-from crawlproject.options.network import NetworkOptions
 from crawlproject.requests.meta import GIVEN_UP, PAGE_LIMIT, SERVER_GIVEN_UP, UNSENT, UNSERIALIZABLE
 from crawlproject.urls.link_filter import LinkFilter
 from crawlproject.urls.server_key import host_of, server_key
@@ -55,7 +54,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._guard = AddressGuard(NetworkOptions.of(crawler).allowed_networks)
+        self._guard = crawl_guard(crawler)
         denied = LimitOptions.of(crawler).denied
         self._denied = LinkFilter(denied=denied, schemes=_ANY_SCHEME) if denied else None
         self._refused: LRUCache[str, bool] = LRUCache(REFUSALS_REMEMBERED)

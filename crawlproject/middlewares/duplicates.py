@@ -60,8 +60,7 @@ class DuplicatesMiddleware:
         options = DuplicateOptions.of(crawler)
         if not (options.exact or options.near):
             raise NotConfigured
-        frontier = FrontierOptions.of(crawler)
-        middleware = cls(crawler, options, frontier.directory if frontier.backend == "disk" else None)
+        middleware = cls(crawler, options, FrontierOptions.of(crawler).directory)
         crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, signals.spider_closed)
         return middleware

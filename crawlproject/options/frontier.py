@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
+from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.policy import POLICIES, Policy, checked_policy
 from crawlproject.frontier.politeness import PARKING_TIME, Mode, Politeness
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
@@ -15,7 +16,6 @@ from crawlproject.options.values import Options, Reader
 from crawlproject.urls import domain_of_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 PolitenessGroup = Literal["server", "domain", "ip"]
@@ -49,10 +49,17 @@ class FrontierOptions(Options):
     #: Pages fetched at least so long ago are fetched again; None: never.
     recrawl_age: float | None
 
-    @property
-    def group_of(self) -> Callable[[str], str] | None:
-        """Server key -> politeness group; None if each server is its own group, or servers are grouped by address."""
-        return domain_of_server if self.group == "domain" else None
+    def new_frontier(self) -> Frontier:
+        """An empty frontier. Groups by address are not known beforehand: they are joined at the look-up."""
+        frontier = Frontier(
+            self.policy(),
+            self.politeness,
+            max_batch=self.max_batch,
+            max_failures=self.max_failures,
+            group_of=domain_of_server if self.group == "domain" else None,
+        )
+        frontier.servers.penalizes_copies = self.copies_penalty
+        return frontier
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
@@ -61,6 +68,7 @@ class FrontierOptions(Options):
         # seconds, hardly after the bursts that are the default (docs/research/results.md).
         max_parked = reader.count("FRONTIER_MAX_PARKED", 0)
         directory = _directory(reader)
+        backend = _backend(reader, directory)
         return cls(
             policy=_policy(reader),
             quality=_quality(reader),
@@ -79,8 +87,8 @@ class FrontierOptions(Options):
             connect_timeout=reader.number("FRONTIER_CONNECT_TIMEOUT", 10.0),
             # Pages met elsewhere are worth nothing, and a server that showed copies will show more.
             copies_penalty=reader.switch("FRONTIER_COPIES_PENALTY", True),
-            backend=_backend(reader, directory),
-            directory=directory,
+            backend=backend,
+            directory=directory if backend == "disk" else None,
             # After a crash, pages of at most so many seconds are fetched again. Each commit costs one fsync.
             commit_interval=reader.number("FRONTIER_COMMIT_INTERVAL", 1.0),
             recrawl_age=reader.age("FRONTIER_RECRAWL_AGE"),

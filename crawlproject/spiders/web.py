@@ -20,6 +20,7 @@ from crawlproject.links import Links
 from crawlproject.monitor.failure_log import COUNTED, failure_counts
 from crawlproject.options.all_settings import closest
 from crawlproject.options.limits import LimitOptions
+from crawlproject.options.robots import RobotsOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
 from crawlproject.requests.answers import media_type
@@ -95,6 +96,7 @@ class WebSpider(Spider):
         self.seeds = seeds
         self._seed_lines = seed_lines(seeds)
         self.with_body = body.lower() not in ("", "0", "false", "no")
+        self.robot_names: frozenset[str] = frozenset()  # by which pages may address this crawler
         self.with_text = False  # whether a component uses the text of pages
         self.pages = 0
         self.allowed = [domain.strip() for domain in allowed.split(",") if domain.strip()]
@@ -109,6 +111,7 @@ class WebSpider(Spider):
         crawler.settings.setdict(spider.limits, priority="spider")
         spider.max_pages = LimitOptions.of(crawler).max_pages
         spider.with_text = wants_text(crawler)
+        spider.robot_names = RobotsOptions.of(crawler).names
         crawler.signals.connect(spider._end_without_pages, signals.spider_idle)
         return spider
 
@@ -166,7 +169,7 @@ class WebSpider(Spider):
         yield await sitemap_links(response, self.crawler, self.parse_sitemap)
 
     def _is_nofollow(self, response: Response, found: PageLinks) -> bool:
-        is_nofollow = found.nofollow or _says_nofollow(response)
+        is_nofollow = found.forbids("nofollow", self.robot_names) or _says_nofollow(response, self.robot_names)
         if is_nofollow:
             self._count("web/nofollow_pages")
         return is_nofollow
@@ -241,6 +244,8 @@ def _length(response: Response) -> int:
     return int(stated) if "download_stopped" in response.flags and stated.isdigit() else len(response.body)
 
 
-def _says_nofollow(response: Response) -> bool:
-    words = b",".join(response.headers.getlist(b"X-Robots-Tag")).lower()
-    return b"nofollow" in words or b"none" in words.split(b",")
+def _says_nofollow(response: Response, names: frozenset[str]) -> bool:
+    """Whether ``X-Robots-Tag`` says ``nofollow``, to whomever, or ``none`` to all robots or one of ``names``."""
+    says = b",".join(response.headers.getlist(b"X-Robots-Tag")).lower().replace(b" ", b"")
+    to_us = {b"none", *(f"{name}:none".encode() for name in names)}
+    return b"nofollow" in says or not to_us.isdisjoint(says.split(b","))

@@ -207,7 +207,7 @@ def read_group(body: bytes, agent: str) -> Group:
     decides.  A group is a list of agents followed by rules: only an agent after a rule starts another group (RFC 9309
     section 2.2.1 and 2.2.4).  A delay applies to the agents before it.
     """
-    wanted = {token.lower().encode() for token in _TOKENS.findall(agent)} | {b"*"}
+    wanted = {name.encode() for name in robot_names(agent)} | {b"*"}
     found: dict[bytes, list[tuple[str, bytes]]] = {}
     current: set[bytes] = set()
     ruled = False
@@ -226,6 +226,15 @@ def read_group(body: bytes, agent: str) -> Group:
                 found[name].append((kind, value))
     named = [name for name in found if name != b"*"]
     return Group(found.get(max(named, key=len) if named else b"*", ()))
+
+
+def robot_names(agent: str) -> frozenset[str]:
+    """The names, in lower case, by which files and pages may address the crawler with the User-Agent ``agent``.
+
+    >>> sorted(robot_names("Mozilla/5.0 (compatible; ExampleBot/2.1)"))
+    ['compatible', 'examplebot', 'mozilla']
+    """
+    return frozenset(map(str.lower, _TOKENS.findall(agent)))
 
 
 def read_sitemaps(body: bytes) -> tuple[str, ...]:

@@ -38,16 +38,15 @@ TABLES = ("urls", "servers", "lengths", "seen")
 class LocalCopy:
     """Frontier, store and seen-set of the owned partitions. ``clock``: the frontier's, seconds."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         frontier: Frontier,
         partitions: Partitions,
         path: Path,
         label: StoreLabel,
+        clock: Callable[[], float],
         *,
         indexed: bool,
-        longest_wait: float,
-        clock: Callable[[], float],
     ) -> None:
         self.frontier = frontier
         self._partitions = partitions
@@ -58,7 +57,7 @@ class LocalCopy:
         self._rows: dict[int, int] = {}  # partition -> rows stored
         self._strangers: dict[int, set[str]] = {}  # partition of another worker -> servers met nevertheless
         self._servers = DiskFrontierStore(self._store, 0.0, indexed=indexed, number_of=self._number_of)
-        self._servers.load(frontier, clock(), longest_wait)
+        self._servers.load(frontier, clock(), frontier.politeness.longest_wait)
         #: Keys of all own partitions.
         self.seen = DiskSeenStore(self._store)
         #: The seen-set in front of it.

@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from crawlproject.frontier.server import Server
-    from crawlproject.workers.control import Beat, Control, Record
-    from crawlproject.workers.crawl import Crawl
-    from crawlproject.workers.local import LocalCopy
-    from crawlproject.workers.outbox import Outbox
+    from crawlproject.workers.control import Beat, Record
+    from crawlproject.workers.holdings import Holdings
     from crawlproject.workers.writer import Writer
 
 logger = logging.getLogger(__name__)
@@ -35,31 +33,18 @@ MAX_TAKEN = 64
 
 
 class Shares:
-    """``count``: partitions of the crawl; ``lease``, ``download_timeout``: seconds; ``beat``: makes a beat now."""
+    """``beat``: makes a beat now."""
 
-    def __init__(
-        self,
-        control: Control,
-        local: LocalCopy,
-        outbox: Outbox,
-        crawl: Crawl,
-        writer: Writer,
-        parts: dict[int, Part],
-        *,
-        count: int,
-        lease: float,
-        download_timeout: float,
-        beat: Callable[[], Awaitable[Beat]],
-    ) -> None:
-        self._control = control
-        self._local = local
-        self._outbox = outbox
-        self._crawl = crawl
+    def __init__(self, holdings: Holdings, writer: Writer, beat: Callable[[], Awaitable[Beat]]) -> None:
+        self._control = holdings.control
+        self._local = holdings.local
+        self._outbox = holdings.outbox
+        self._crawl = holdings.crawl
+        self._parts = holdings.parts
+        self._count = holdings.options.partitions
+        self._lease = holdings.options.lease
+        self._download_timeout = holdings.options.download_timeout
         self._writer = writer
-        self._parts = parts
-        self._count = count
-        self._lease = lease
-        self._download_timeout = download_timeout
         self._beat = beat
         self._checked_at = boot_time()
         self._loading: set[asyncio.Task[None]] = set()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.workers.blobs import BlobError, decode_message
@@ -24,11 +24,7 @@ from crawlproject.workers.writer import Writer
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from crawlproject.workers.control import Control
-    from crawlproject.workers.crawl import Crawl
-    from crawlproject.workers.local import LocalCopy
-    from crawlproject.workers.outbox import Outbox
-    from crawlproject.workers.part import Part
+    from crawlproject.workers.holdings import Holdings
 
 logger = logging.getLogger(__name__)
 
@@ -42,47 +38,18 @@ LEARNED_EVERY = 10.0
 MAX_MESSAGES = 200
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerOptions:
-    """Times in seconds."""
-
-    #: Id of the crawl.
-    crawl: str
-    partitions: int
-    #: Seconds between two ticks.
-    interval: float
-    lease: float
-    #: How long a connection of a worker that disappeared may last.
-    download_timeout: float
-    #: Wait for more start URLs instead of ending.
-    keep_running: bool
-
-
 class Worker:
     """See the module."""
 
-    def __init__(
-        self, control: Control, local: LocalCopy, outbox: Outbox, crawl: Crawl, options: WorkerOptions
-    ) -> None:
-        self.control = control
-        self.parts: dict[int, Part] = {}
-        self._local = local
-        self._outbox = outbox
-        self._crawl = crawl
-        self._options = options
-        self._writer = Writer(control, local, outbox, crawl, self.parts)
-        self._shares = Shares(
-            control,
-            local,
-            outbox,
-            crawl,
-            self._writer,
-            self.parts,
-            count=options.partitions,
-            lease=options.lease,
-            download_timeout=options.download_timeout,
-            beat=self._beat_once,
-        )
+    def __init__(self, holdings: Holdings) -> None:
+        self.control = holdings.control
+        self.parts = holdings.parts
+        self._local = holdings.local
+        self._outbox = holdings.outbox
+        self._crawl = holdings.crawl
+        self._options = options = holdings.options
+        self._writer = Writer(holdings)
+        self._shares = Shares(holdings, self._writer, self._beat_once)
         self._lease = Lease(options.lease, margin=(1 - MAX_LAG) * options.lease)
         self._beat = Beat("ok")
         self._end = EndDetector()

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.workers.blobs import Tables
-    from crawlproject.workers.control import Control, Record
-    from crawlproject.workers.crawl import Crawl
-    from crawlproject.workers.local import LocalCopy
-    from crawlproject.workers.outbox import Outbox
+    from crawlproject.workers.control import Record
+    from crawlproject.workers.holdings import Holdings
     from crawlproject.workers.part import Part
 
 logger = logging.getLogger(__name__)
@@ -50,16 +48,14 @@ class Cut:
 
 
 class Writer:
-    """``parts``: the partitions that this worker owns, by number."""
+    """Sends what changes in ``holdings``."""
 
-    def __init__(
-        self, control: Control, local: LocalCopy, outbox: Outbox, crawl: Crawl, parts: dict[int, Part]
-    ) -> None:
-        self._control = control
-        self._local = local
-        self._outbox = outbox
-        self._crawl = crawl
-        self._parts = parts
+    def __init__(self, holdings: Holdings) -> None:
+        self._control = holdings.control
+        self._local = holdings.local
+        self._outbox = holdings.outbox
+        self._crawl = holdings.crawl
+        self._parts = holdings.parts
         self._changes: dict[int, Tables] = {}  # committed locally, in no cut yet
         self._done: list[Entry] = []  # pages that are in no cut yet
         self._cut: Cut | None = None  # sent, not confirmed

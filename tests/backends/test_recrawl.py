@@ -16,6 +16,7 @@ from crawlproject.frontier import POLICIES, Entry, Frontier, Politeness
 from crawlproject.requests.codec import RequestCodec
 from crawlproject.spiders.web import WebSpider
 from crawlproject.storage import DiskFetchedPages, DiskFrontierStore, DiskStore, FetchedPage, StoreLabel
+from crawlproject.urls import Canonicalizer
 
 QUEUED = "queued"
 URLS = [f"http://{host}.example{path}" for host in "ab" for path in ("/", "/x", "?q=1", "/long/" + "y" * 50)]
@@ -41,7 +42,7 @@ class RecrawlMachine(RuleBasedStateMachine):
         self.servers.load(self.frontier, next(self.clock), 1.0)
         crawler = get_crawler(WebSpider)
         codec = RequestCodec(WebSpider(seeds="http://a.example/"))
-        self.recrawl = Recrawl(crawler, self.store, self.servers, codec)
+        self.recrawl = Recrawl(crawler, self.store, self.servers, codec, Canonicalizer())
 
     def teardown(self) -> None:
         self.store.close()
@@ -127,7 +128,7 @@ def test_pages_put_back_are_off_their_servers_count_in_the_same_commit(tmp_path:
     store.commit()
     store.close()
     frontier, servers, store = opened()
-    Recrawl(get_crawler(WebSpider), store, servers, codec).put_back(frontier, 0)
+    Recrawl(get_crawler(WebSpider), store, servers, codec, Canonicalizer()).put_back(frontier, 0)
     store.close()  # as a kill does: without a commit
     frontier, servers, store = opened()
     server = frontier.server("http://a.example")

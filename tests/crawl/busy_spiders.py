@@ -1,4 +1,4 @@
-"""Spiders that keep the event loop from its work."""
+"""Spiders that block the event loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.crawl.ordinary_spiders import StartUrlsSpider
 
 
 class BlockingSpider(StartUrlsSpider):
-    """Blocks the loop with every page until few sessions are open, and ends when all are allowed again."""
+    """Blocks the loop in each callback until few sessions are open, and ends when all are allowed again."""
 
     name = "blocking"
 

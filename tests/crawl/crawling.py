@@ -1,4 +1,4 @@
-"""Runs a crawl in a process of its own (a forked one, see ``processes``) and brings back what came of it."""
+"""Runs a crawl in a process of its own (a forked one, see ``processes``) and returns its results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.processes import Forked, run_python, running
 
-#: Seconds after which a crawl is taken to hang, on a machine that is very busy.
+#: Seconds after which a crawl is considered hung, even on a very busy machine.
 TIMEOUT = 300.0
 
 #: What a test crawl has besides the add-on: nothing from outside, no waiting.
@@ -31,19 +31,19 @@ PROMPT = 100.0
 
 @dataclass
 class Crawl:
-    """What came of a crawl."""
+    """The results of a crawl."""
 
     exit_code: int
     log: str
     stats: dict[str, Any] = field(default_factory=dict)
     items: list[dict[str, Any]] = field(default_factory=list)
-    #: The most memory that the process had at once, in bytes.
+    #: Peak memory of the process, bytes.
     peak_memory: int = 0
-    #: Seconds of a CPU that it took, its imports apart.
+    #: CPU seconds, without imports.
     cpu_time: float = 0.0
 
     def stat(self, name: str) -> Any:
-        """A stat, 0 where it was never set."""
+        """A stat, 0 if it was never set."""
         return self.stats.get(name, 0)
 
     def urls(self) -> list[str]:
@@ -58,7 +58,7 @@ def command(spider: str, folder: Path, settings: dict[str, Any], arguments: dict
 
 
 def crawl(spider: str, *, settings: dict[str, Any] | None = None, addon: bool = True, **arguments: str) -> Crawl:
-    """Run a crawl to its end. ``settings`` come on top of the add-on alone, as in anybody's project."""
+    """Run a crawl to its end. ``settings`` are those of a project that has only the add-on."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         line = command(spider, folder, settings or {}, arguments, addon)
@@ -70,14 +70,14 @@ def crawl(spider: str, *, settings: dict[str, Any] | None = None, addon: bool = 
 def crawling(
     spider: str, folder: Path, *, settings: dict[str, Any] | None = None, **arguments: str
 ) -> Iterator[Forked]:
-    """A crawl under way; it is killed if the block leaves it running."""
+    """A crawl in progress; it is killed if it still runs at the end of the block."""
     line = command(spider, folder, settings or {}, arguments, addon=True)
     with tempfile.TemporaryFile() as log, running(line, stderr=log, env=environment()) as process:
         yield process
 
 
 def read_results(folder: Path, exit_code: int, log: str) -> Crawl:
-    """What the runner left in ``folder``."""
+    """The results that the runner wrote to ``folder``."""
     result = Crawl(exit_code, log)
     if (folder / "stats.json").exists():
         result.stats = json.loads((folder / "stats.json").read_text())
@@ -90,5 +90,5 @@ def read_results(folder: Path, exit_code: int, log: str) -> Crawl:
 
 
 def environment() -> dict[str, str]:
-    """The environment without what would send requests elsewhere."""
+    """The environment without variables that would redirect requests."""
     return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}

@@ -14,13 +14,13 @@ from tests.crawl.scripted_site import Script, Site, scripted_site
 
 SPIDERS = "tests.crawl.ordinary_spiders"
 
-#: Failing servers are tried again at once, too.
+#: Failing servers are also retried at once.
 QUICK = {**IMPOLITE, "FRONTIER_MIN_BACKOFF": 0.01, "FRONTIER_MAX_BACKOFF": 0.02}
 
 
 @dataclass
 class Run:
-    """A crawl of a scripted site: what came of it and what the servers saw."""
+    """A crawl of a scripted site: its results and what the servers saw."""
 
     crawl: Crawl
     site: Site
@@ -31,16 +31,16 @@ class Run:
         return sorted((item for item in items if case in (None, item.get("case"))), key=json.dumps)
 
     def asked(self, server: int | None = None) -> Counter[str]:
-        """How often each place was asked for."""
+        """How often each place was requested."""
         return Counter(self.site.places(server))
 
     def stat(self, name: str) -> Any:
-        """A stat, 0 where it was never set."""
+        """A stat, 0 if it was never set."""
         return self.crawl.stat(name)
 
     @property
     def reason(self) -> str:
-        """Why the crawl ended; its log where it did not."""
+        """The reason for the end of the crawl; its log if it has none."""
         return str(self.crawl.stats.get("finish_reason", self.crawl.log))
 
     def has_errors(self) -> bool:
@@ -66,10 +66,10 @@ def run(  # a script is a mapping, or a function of the site
 def run_on(
     site: Site, spider: str, *, settings: dict[str, Any] | None = None, addon: bool = True, **arguments: str
 ) -> Run:
-    """Crawl a site that runs already."""
+    """Crawl a running site."""
     path = spider if "." in spider else f"{SPIDERS}.{spider}"
     settings = QUICK if settings is None else settings
-    if not path.startswith("crawlproject."):  # whose spiders refuse arguments that mean nothing to them
+    if not path.startswith("crawlproject."):  # these spiders refuse unknown arguments
         arguments["sites"] = ",".join(site.origins)
     return Run(crawl(path, settings=settings, addon=addon, **arguments), site)
 
@@ -82,7 +82,7 @@ def both(
     settings: dict[str, Any] | None = None,
     **arguments: str,
 ) -> tuple[Run, Run]:
-    """The same crawl with the add-on and without it, side by side, each on servers of its own."""
+    """The same crawl with the add-on and without it, in parallel, each on its own servers."""
 
     def one(addon: bool) -> Run:
         more = {**(QUICK if addon else {}), **(settings or {})}

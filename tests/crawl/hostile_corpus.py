@@ -17,7 +17,7 @@ from tests.crawl.nasty_server import CLOSE, HANG, RESET, page, response
 if TYPE_CHECKING:
     from tests.crawl.nasty_server import Answers, Script
 
-#: A body, made when it is asked for.
+#: A body, made when it is requested.
 Body = Callable[[], str | bytes]
 
 HTML = page("/linked").encode()
@@ -272,7 +272,7 @@ def _redirects() -> dict[str, Script]:
     return scripts
 
 
-#: Charset declared -> body; what is declared is not what comes.
+#: Declared charset -> body, which has another one.
 CHARSETS: Mapping[str, tuple[str, Body]] = {
     "gb18030_garbage": ("gb18030", lambda: b"\xff" * 2_500_000),
     "cp1255_garbage": ("cp1255", lambda: b"\xff" * 2_500_000),

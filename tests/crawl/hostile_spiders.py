@@ -1,4 +1,4 @@
-"""Spiders that go wherever they are told, and say what became of it."""
+"""Spiders that request given URLs and report the results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scrapy.pipelines.files import FilesPipeline
 
 
 class ToldSpider(Spider):
-    """Asks for each URL of a JSON list; an item says what came."""
+    """Requests each URL of a JSON list; an item has the result."""
 
     name = "told"
 
@@ -38,7 +38,7 @@ class ToldSpider(Spider):
 
 
 class AfterwardsSpider(ToldSpider):
-    """Asks for the first URL, then for the second in the callback, then for all others past the scheduler."""
+    """Requests the first URL, the second in the callback, and then all others bypassing the scheduler."""
 
     name = "afterwards"
 
@@ -57,7 +57,7 @@ class AfterwardsSpider(ToldSpider):
 
 
 class FilesSpider(ToldSpider):
-    """Has a media pipeline fetch the URLs."""
+    """Fetches the URLs by a media pipeline."""
 
     name = "files"
     custom_settings = {"ITEM_PIPELINES": {FilesPipeline: 1}}
@@ -70,7 +70,7 @@ class FilesSpider(ToldSpider):
 
 
 class ProxyMiddleware:
-    """Sends everything through the proxy of the setting ``TEST_PROXY``."""
+    """Sends all requests through the proxy in the setting ``TEST_PROXY``."""
 
     def __init__(self, proxy: str) -> None:
         self.proxy = proxy

@@ -1,4 +1,4 @@
-"""A web that leads to where no crawl may go, and the place itself, which counts who came.
+"""A web that leads to forbidden addresses, and a target there, which counts its connections.
 
 Two servers share one port: on ``ALLOWED`` the public one (``ALLOWED_NETWORKS`` names its address alone), on all of
 ``FORBIDDEN`` the target.  A name server leads to both.
@@ -62,7 +62,7 @@ LOOPBACK_HOSTS = [
     "[2001:0:808:808::80ff:fffe]",
 ]
 
-#: Addresses where nobody can listen in a test.
+#: Addresses at which no test can listen.
 OTHER_HOSTS = [
     "169.254.169.254",
     "2852039166",
@@ -112,24 +112,24 @@ EVIL_NAMES = ["evil.test", "evil6.test", "mapped.test", "alias.test", "all.test"
 
 @dataclass
 class HostileWeb:
-    """The servers, on one port, and what came to them."""
+    """The servers, on one port, and the requests they got."""
 
     names: NameServer
     port: int = 0
     #: Connections to the target.
     intruders: list[str] = field(default_factory=list)
-    #: Paths of the public server that were asked for.
+    #: Paths requested from the public server.
     visits: list[str] = field(default_factory=list)
     #: Path on the public server -> (status, headers, body).
     answers: dict[str, tuple[int, dict[str, str], str]] = field(default_factory=dict)
 
     def redirect(self, path: str, location: str, status: int = 302) -> str:
-        """Have ``path`` redirect; its URL."""
+        """Make ``path`` redirect; returns its URL."""
         self.answers[path] = (status, {"Location": location}, "")
         return self.url(path)
 
     def page(self, path: str, body: str) -> str:
-        """Put an HTML page there; its URL."""
+        """Add an HTML page; returns its URL."""
         self.answers[path] = (200, {"Content-Type": "text/html"}, body)
         return self.url(path)
 

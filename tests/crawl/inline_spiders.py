@@ -1,4 +1,4 @@
-"""Ordinary spiders that ask the engine, the response or the settings for more; nothing here knows of this project."""
+"""Ordinary spiders that use the engine, ``response.meta`` or settings; they do not depend on this project."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEASURED = (
 
 
 class MeasuringSpider(SiteSpider):
-    """Two pages of each server, one after the other, with what was measured."""
+    """Two pages of each server, one after the other, with their measured times."""
 
     name = "measuring"
 
@@ -57,7 +57,7 @@ class EngineSpider(SiteSpider):
 
 
 class InlineSpider(SiteSpider):
-    """Follows the links of its first pages; those with "inline" in them it downloads within the callback."""
+    """Follows the links of its first pages; downloads those with "inline" in their URL within the callback."""
 
     name = "inline"
 
@@ -77,7 +77,7 @@ class InlineSpider(SiteSpider):
                 yield response.follow(link, callback=self.note)
 
     async def download(self, url: str) -> dict[str, Any]:
-        """What came of it."""
+        """The result as an item."""
         try:
             answer = await self.crawler.engine.download_async(Request(url))
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes an item
@@ -134,7 +134,7 @@ class ProxySpider(SiteSpider):
 
 
 class MirrorSpider(SiteSpider):
-    """Goes to a mirror where a server fails."""
+    """Requests a mirror if a server fails."""
 
     name = "mirror"
 

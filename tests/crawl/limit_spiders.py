@@ -1,4 +1,4 @@
-"""Ordinary spiders for what limits, orders and ends a crawl; nothing here knows of this project."""
+"""Ordinary spiders for limits, order and end of a crawl; they do not depend on this project."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class OrderSpider(SiteSpider):
 
 
 class StoppingSpider(SiteSpider):
-    """Has CloseSpider raised by its third page."""
+    """Raises CloseSpider on its third page."""
 
     name = "stopping"
     pages = 0
@@ -60,7 +60,7 @@ class StoppingSpider(SiteSpider):
 
 
 class IdleSpider(SiteSpider):
-    """Asks for one more page whenever it is idle, twice."""
+    """Requests one more page when it is idle, twice."""
 
     name = "idle"
     rounds = 0

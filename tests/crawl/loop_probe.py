@@ -1,4 +1,4 @@
-"""An extension for test crawls: CPU time of the event loop's longest step, and the process's most memory, as stats."""
+"""An extension for test crawls: CPU time of the event loop's longest step, and peak memory, as stats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-#: Stats that it sets: seconds of the thread's CPU, and of which callbacks; megabytes; URLs that never came.
+#: Stats that it sets: CPU seconds of the thread, and by which callbacks; megabytes; URLs that were never fetched.
 STEP, STEP_OF, MEMORY, MISSED = "probe/longest_step", "probe/longest_step_of", "probe/memory", "probe/missed"
 
 
@@ -48,7 +48,7 @@ class LoopProbe:
         return cls(crawler)
 
     def _left(self, request: Request) -> None:
-        """End the crawl when the last of the URLs awaited is through: what their pages link to need not be fetched."""
+        """End the crawl after the last of the awaited URLs: the links of their pages need not be fetched."""
         if request.url in self._awaited:
             self._awaited.discard(request.url)
             if not self._awaited:
@@ -65,7 +65,7 @@ class LoopProbe:
 
 
 def peak_memory() -> float:
-    """The most memory (megabytes) that this process ever held; not ``ru_maxrss``, which begins with the parent's."""
+    """Peak memory of this process in megabytes; not ``ru_maxrss``, which includes the parent's."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024

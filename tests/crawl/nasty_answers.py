@@ -1,4 +1,4 @@
-"""What broken and hostile servers answer, by the stat that names it."""
+"""Answers of broken and hostile servers, by the stat that counts them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.crawl.nasty_server import Answers, Script
 
-#: Settings of the crawl that the answers go beyond.
+#: Limits of the crawl that the answers exceed.
 MAX_SIZE = 6_000_000
 MAX_REDIRECTS = 3
 MAX_FAILURES = 5
@@ -30,19 +30,19 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 
 @dataclass(frozen=True)
 class Nasty:
-    """A broken server; its pages are /bad and, which is fine, /after."""
+    """A broken server; its pages are /bad and /after, which is valid."""
 
     answers: Answers
     #: What it adds to the stats of the crawl.
     stats: Mapping[str, int] = field(default_factory=dict)
-    #: Whether /bad is read nevertheless, so that the page it links to is fetched.
+    #: Whether /bad is read all the same, so that its link is followed.
     linked: bool = False
-    #: Whether its robots.txt cannot be had, so that no page is fetched.
+    #: Whether its robots.txt is unavailable, so that no page is fetched.
     closed: bool = False
 
 
 class Endless:
-    """A script that sends ``first`` and then repeats ``steps`` for ever."""
+    """A script that sends ``first`` and then repeats ``steps`` forever."""
 
     def __init__(self, first: bytes, *steps: bytes | float) -> None:
         self._first = first
@@ -68,7 +68,7 @@ def robots(*script: bytes | float | str) -> Answers:
 
 
 def redirect(location: str) -> Script:
-    """A redirect to wherever."""
+    """A redirect to a given location."""
     return (response(b"", f"Location: {location}", status="302 Found"),)
 
 
@@ -83,7 +83,7 @@ def counted(*stats: str, linked: bool = False, **sites: Answers) -> dict[str, Na
 
 
 def unreachable(exception: str, kind: str, **sites: Answers) -> dict[str, Nasty]:
-    """Servers whose robots.txt cannot be had: it is asked for again, then both pages are given up."""
+    """Servers whose robots.txt is unavailable: it is requested again, then both pages are given up."""
     stats = {
         f"robotstxt/exception_count/<class 'scrapy.exceptions.{exception}'>": MAX_ROBOTS_FAILURES,
         f"frontier/failures/{kind}": MAX_ROBOTS_FAILURES,
@@ -108,7 +108,7 @@ def slowly(answer: bytes) -> Iterator[bytes | float]:
         yield 1.0
 
 
-#: Read all the same, and nothing worth counting.
+#: Read all the same, and not counted.
 READ_ANYWAY = counted(
     linked=True,
     latin1_as_utf8=html("é à ".encode("latin-1") * 50 + HTML, "Content-Type: text/html; charset=utf-8"),
@@ -126,7 +126,7 @@ READ_ANYWAY = counted(
     refresh_to_file=html(b'<meta http-equiv="refresh" content="0; url=file:///etc/passwd">' + HTML),
 )
 
-#: Bytes behind the end of the answer: it is read, the connection closed.
+#: Bytes after the end of the answer: it is read, and the connection closed.
 SURPLUS = (
     counted(
         "downloader/unsolicited_data",
@@ -151,7 +151,7 @@ NO_CHARSET = counted(
     charset_slow=html(HTML + b"9" * 200_000, "Content-Type: text/html; charset=punycode"),  # 8 s of Python
 )
 
-#: Nothing to read, and nothing worth counting.
+#: Nothing to read, and not counted.
 EMPTY = counted(
     png_as_html=html(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9),
     robots_binary=robots(response(bytes(range(256)) * 500)),

@@ -1,4 +1,4 @@
-"""Servers on loopback that answer byte by byte what a script says, however wrong that is.
+"""Servers on loopback that answer byte by byte as scripted, however invalid that is.
 
 A script is what one connection sends in answer to one request: bytes are sent, a number is waited for (seconds), and
 ``CLOSE``, ``RESET`` or ``HANG`` end the connection; a script without an end leaves it open for the next request.
@@ -19,12 +19,12 @@ Script = Iterable[bytes | float | str]
 #: Path -> script; any other path is a good page, and there is no robots.txt.
 Answers = Mapping[str, Script]
 
-#: Linger for no time: closing sends a reset.
+#: No linger time: closing sends a reset.
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
 def response(body: bytes | str = b"", *headers: str, status: str = "200 OK") -> bytes:
-    """A well-formed response, as far as ``headers`` do not spoil it."""
+    """A well-formed response, unless ``headers`` make it invalid."""
     body = body.encode() if isinstance(body, str) else body
     names = {header.partition(":")[0].lower() for header in headers}
     defaults = {"content-type": "Content-Type: text/html", "content-length": f"Content-Length: {len(body)}"}
@@ -65,7 +65,7 @@ async def _play(script: Script, reader: asyncio.StreamReader, writer: asyncio.St
             await asyncio.sleep(step)
         else:
             if step == HANG:
-                await reader.read()  # the end, when the client has enough
+                await reader.read()  # ends when the client closes
             if step == RESET:
                 writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
             return False
@@ -109,7 +109,7 @@ def deaf_server() -> Iterator[str]:
 
 @contextmanager
 def running(sites: Mapping[str, Answers]) -> Iterator[dict[str, str]]:
-    """Serve each site at an address of its own; gives name -> scheme://host:port."""
+    """Serve each site at its own address; yields name -> scheme://host:port."""
     roots: dict[str, str] = {}
     started = threading.Event()
     loop = asyncio.new_event_loop()
@@ -122,7 +122,7 @@ def running(sites: Mapping[str, Answers]) -> Iterator[dict[str, str]]:
     thread = threading.Thread(target=run, name="nasty servers")
     thread.start()
     try:
-        started.wait(timeout=10)
+        started.wait(timeout=60)
         yield roots
     finally:
         loop.call_soon_threadsafe(stop.set)

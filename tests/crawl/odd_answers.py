@@ -1,4 +1,4 @@
-"""Answers that are not as RFC 9112 has them, but that servers send: name -> script (``nasty_server``)."""
+"""Answers of servers that violate RFC 9112: name -> script (``nasty_server``)."""
 
 from __future__ import annotations
 

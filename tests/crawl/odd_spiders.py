@@ -1,4 +1,4 @@
-"""A spider that tells what came of each answer."""
+"""Spiders that report each answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class OddSpider(Spider):
-    """Asks each of ``roots`` for /bad; an item says what was answered, or how it failed."""
+    """Requests /bad from each of ``roots``; an item has the answer or the failure."""
 
     name = "odd"
 
@@ -43,7 +43,7 @@ class OddSpider(Spider):
 
 
 class SeveralSpider(Spider):
-    """Asks each of ``roots`` for /0 to /4; an item says what was answered."""
+    """Requests /0 to /4 from each of ``roots``; an item has the answer."""
 
     name = "several"
 
@@ -59,7 +59,7 @@ class SeveralSpider(Spider):
 
 
 class FilesSpider(Spider):
-    """Asks for ``links`` as links, then for ``requests``, by type as links are; an item for each that is answered."""
+    """Follows ``links``, then yields ``requests`` that are read by type as links are; one item per answer."""
 
     name = "files"
 
@@ -79,7 +79,7 @@ class FilesSpider(Spider):
 
 
 class PagesSpider(Spider):
-    """Asks for ``pages``; an item for each that is answered."""
+    """Requests ``pages``; one item per answer."""
 
     name = "pages"
 
@@ -94,9 +94,9 @@ class PagesSpider(Spider):
 
 
 class HoldingSpider(PagesSpider):
-    """Asks for ``pages``; every other callback raises, the rest wait for another page of the server.
+    """Requests ``pages``; every other callback raises an error, the rest wait for another page of the server.
 
-    The budget of bodies lets nothing go on just because time has gone by.
+    The budget of bodies releases nothing just because time has passed.
     """
 
     name = "holding"

@@ -1,4 +1,4 @@
-"""Spiders as anybody writes them: nothing here knows of this project."""
+"""Ordinary spiders: they do not depend on this project."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
 
 
 class SiteSpider(Spider):
-    """Told the origins of the servers it crawls."""
+    """Gets the origins of the servers to crawl as an argument."""
 
     name = "site"
 
@@ -86,7 +86,7 @@ class MapSpider(SitemapSpider):
 
 
 class EverydaySpider(SiteSpider):
-    """Many habits of many spiders, each a case of its own, in one crawl."""
+    """Many common practices of spiders, each a separate case, in one crawl."""
 
     name = "everyday"
 
@@ -219,7 +219,7 @@ class LazySpider(SiteSpider):
 
 
 class PatientSpider(LazySpider):
-    """Yields its requests when the engine has room for them, as Scrapy's documentation shows."""
+    """Yields its requests when the scheduler is empty, as in Scrapy's documentation."""
 
     name = "patient"
 
@@ -231,7 +231,7 @@ class PatientSpider(LazySpider):
 
 
 class EmptySpider(SiteSpider):
-    """Has nothing to start with."""
+    """Has no start request."""
 
     name = "empty"
 
@@ -241,7 +241,7 @@ class EmptySpider(SiteSpider):
 
 
 class SpellingsSpider(SiteSpider):
-    """Asks for one page in many spellings."""
+    """Requests one page in many spellings."""
 
     name = "spellings"
 

@@ -11,7 +11,7 @@ from crawlproject.spiders.web import WebSpider
 
 
 class OrdinarySpider(Spider):
-    """Ordinary requests: a start URL, links with everything on them, a form."""
+    """Ordinary requests: a start URL, links with all attributes of a request, a form."""
 
     name = "ordinary"
 
@@ -36,11 +36,11 @@ class OrdinarySpider(Spider):
         yield {"url": response.url, "number": number, "tag": response.meta["tag"], "status": response.status}
 
     def ignore(self, response: Response) -> None:
-        """Nothing to take."""
+        """Yields nothing."""
 
 
 class FailingSpider(WebSpider):
-    """Cannot parse, if told so."""
+    """Fails to parse if an argument says so."""
 
     name = "failing"
     fail = ""

@@ -1,4 +1,4 @@
-"""Spiders whose requests are looked at in the repository."""
+"""Spiders whose requests are examined in the repository."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PostingSpider(Spider):
-    """Fetches a page and its links, with a header of its own, and posts to it."""
+    """Fetches a page and its links, with its own header, and posts to it."""
 
     name = "posting"
 

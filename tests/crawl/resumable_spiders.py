@@ -23,7 +23,7 @@ from crawlproject.spiders.web import WebSpider
 
 
 class SiteSpider(Spider):
-    """Crawls ``site``; where ``stop`` is given it ends before all is done."""
+    """Crawls ``site``; with ``stop`` it ends before all pages are fetched."""
 
     def __init__(self, site: str, stop: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -32,7 +32,7 @@ class SiteSpider(Spider):
 
 
 class TaggingSpider(SiteSpider):
-    """Ordinary requests with everything on them; stops itself in the first run, after its first page."""
+    """Ordinary requests with all attributes; stops in the first run after its first page."""
 
     name = "tagging"
 
@@ -86,7 +86,7 @@ class FullDiskSpider(WebSpider):
 
 
 class Product(Item):
-    """What a listing says of a product."""
+    """A product in a listing."""
 
     name = Field()
     price = Field()
@@ -94,7 +94,7 @@ class Product(Item):
 
 @dataclass(frozen=True)
 class Seller:
-    """Whose product it is."""
+    """The seller of a product."""
 
     name: str
     since: datetime
@@ -102,20 +102,20 @@ class Seller:
 
 @attrs.define
 class Size:
-    """How large it is."""
+    """The size of a product."""
 
     width: float
     parts: tuple[str, ...]
 
 
 class Kind(Enum):
-    """What it is."""
+    """The kind of a product."""
 
     BOOK = 1
 
 
 class ValuesSpider(SiteSpider):
-    """A listing whose products travel to their pages in ``cb_kwargs``; ends in its first run after the listing."""
+    """A listing that passes its products to their pages in ``cb_kwargs``; the first run ends after the listing."""
 
     name = "values"
 
@@ -141,8 +141,8 @@ class ValuesSpider(SiteSpider):
 
 
 class LocksSpider(SiteSpider):
-    """Requests that nobody can store, two deep, beside ones that are; ends after the page ``stop``, killed at once
-    where it begins with a minus."""
+    """Requests that cannot be stored, two levels deep, among others; ends after the page ``stop``, killed at once
+    if it begins with a minus."""
 
     name = "locks"
 

@@ -13,7 +13,7 @@ from scrapy.downloadermiddlewares import cookies
 from scrapy.utils.misc import load_object
 from tldextract import TLDExtract
 
-# Scrapy's cookies would fetch the public suffix list from the network; the one that comes with tldextract will do.
+# Scrapy's cookies would fetch the public suffix list from the network; use the one included in tldextract.
 cookies._split_domain = TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
 
 
@@ -36,15 +36,15 @@ def main() -> None:
     crawler = process.create_crawler(load_object(job["spider"]))
     process.crawl(crawler, **job["arguments"])
     process.start()
-    if crawler.stats is not None:  # now that no signal handler will set another
+    if crawler.stats is not None:  # no signal handler sets another now
         (folder / "stats.json").write_text(json.dumps(crawler.stats.get_stats(), default=str))
     (folder / "used.json").write_text(json.dumps({"peak_memory": peak_memory(), "cpu_time": time.process_time()}))
-    if process.bootstrap_failed:  # as `scrapy crawl` has it
+    if process.bootstrap_failed:  # as in `scrapy crawl`
         sys.exit(1)
 
 
 def peak_memory() -> int:
-    """The most memory that this process had at once, in bytes; ``ru_maxrss`` would have its parent's in it."""
+    """Peak memory of this process in bytes; ``ru_maxrss`` would include the parent's."""
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
     return int(line.split()[1]) * 1024
 

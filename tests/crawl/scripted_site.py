@@ -1,4 +1,4 @@
-"""A few servers on loopback that answer what a script says and remember what they were asked, in order and with times.
+"""A few servers on loopback that answer by a script and record their requests, in order and with times.
 
 A script maps places (``"1/path"``: server 1; ``"/path"``: any server) to answers: one ``Answer``, a list of them to be
 given in turn (the last one again and again), or a function of the request.  Any other place is a 404.
@@ -63,7 +63,7 @@ class Asked:
     #: The client's address.
     client: str = ""
     ended: float = 0.0
-    #: The client closed its side of the connection before it had the answer.
+    #: Whether the client closed its side of the connection before the answer.
     abandoned: bool = False
 
     @property
@@ -109,7 +109,7 @@ class Site:
         return text
 
     def places(self, server: int | None = None) -> list[str]:
-        """What was asked for, in order, of one server or all; robots.txt apart."""
+        """The places requested, in order, from one server or all; without robots.txt."""
         asked = [one for one in self.asked if server in (None, one.server) and one.path != "/robots.txt"]
         return [one.place for one in asked]
 
@@ -123,7 +123,7 @@ class Site:
         return [after.started - before.ended for before, after in pairwise(asked)]
 
     def most_at_once(self, *servers: int) -> int:
-        """The most requests that were under way at once on these servers together."""
+        """The maximum number of simultaneous requests on these servers together."""
         changes = [
             change for one in self.asked if one.server in servers for change in ((one.started, 1), (one.ended, -1))
         ]
@@ -139,7 +139,7 @@ class Site:
             assert self.came.wait_for(lambda: len(self.asked) >= count, timeout), self.places()
 
     def take(self, asked: Asked) -> Answer:
-        """Note a request and find its answer."""
+        """Record a request and find its answer."""
         with self.came:
             self.asked.append(asked)
             self.came.notify_all()
@@ -212,7 +212,7 @@ class _Server(socketserver.ThreadingTCPServer):
         self.number = number
 
     def handle_error(self, *args: object) -> None:
-        """A client that went away, or does not trust the certificate."""
+        """A client closed the connection, or does not trust the certificate."""
 
 
 @contextmanager
@@ -237,7 +237,7 @@ def scripted_site(servers: int = 1, *, tls: tuple[int, ...] = (), address: str |
 
 @cache
 def tls_context() -> ssl.SSLContext:
-    """A context with a certificate that nobody signed but itself."""
+    """A context with a self-signed certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.4.0.1")])
     now = datetime.now(UTC)

@@ -19,7 +19,7 @@ OPENED: Counter[str] = Counter()
 
 
 def count_calls() -> None:
-    """From now on each parse of a family, and each file opened through ``Path``, is counted."""
+    """Count each parse of a family, and each file opened through ``Path``, from now on."""
     for family in FAMILIES:
 
         def read(cls: type, reader: Reader, original: Any = family.read.__func__) -> Any:  # type: ignore[attr-defined]
@@ -37,7 +37,7 @@ def count_calls() -> None:
 
 
 class CountingSpider(WebSpider):
-    """Changes settings in each place where a spider may, too."""
+    """Also changes settings in each place where a spider may."""
 
     name = "counting"
     custom_settings = {"FRONTIER_QUALITY": "scores", "FRONTIER_MAX_BATCH": 6}

@@ -1,4 +1,4 @@
-"""Spiders as any Scrapy user writes them, for crawls of broken servers."""
+"""Ordinary spiders for crawls of broken servers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ErrbackSpider(Spider):
-    """Asks for ``count`` pages of ``root``; an item says what each request failed with."""
+    """Requests ``count`` pages of ``root``; an item has the failure of each request."""
 
     name = "errback"
 
@@ -27,7 +27,7 @@ class ErrbackSpider(Spider):
             yield Request(f"{self.root}/{number}", errback=self.failed)
 
     def parse(self, response: Response) -> Iterator[dict[str, Any]]:
-        """An answer after all."""
+        """An unexpected answer."""
         yield {"path": urlsplit(response.url).path, "error": None}
 
     def failed(self, failure: Failure) -> Iterator[dict[str, Any]]:
@@ -51,9 +51,9 @@ class LinksSpider(Spider):
 
 
 class AgainSpider(Spider):
-    """Asks for two pages of ``root``, one after the other; an item says what each is an exact copy of."""
+    """Requests two pages of ``root``, one after the other; an item says which page each is an exact copy of."""
 
-    name = "web"  # whose JOBDIR it goes on with
+    name = "web"  # continues with the JOBDIR of this spider
 
     async def start(self) -> AsyncIterator[Request]:
         """The first page."""

@@ -1,4 +1,4 @@
-"""No request reaches an address near the crawler, whatever leads there: the target's own count is 0."""
+"""No request reaches an internal address, whatever leads there: the target counts none."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SPIDERS = "tests.crawl.hostile_spiders"
 
 @pytest.fixture
 def web() -> Iterator[HostileWeb]:
-    """Nobody came to the target, whatever a test did."""
+    """At the end, the target must have no connection."""
     with hostile_web() as served:
         yield served
         assert served.intruders == []
 
 
 def run(web: HostileWeb, spider: str, urls: list[str] | None = None, *, addon: bool = True, **settings: Any) -> Crawl:
-    """Crawl with the public server's address allowed, and no other."""
+    """Crawl with only the public server's address allowed."""
     conditions = {
         **IMPOLITE,
         "ALLOWED_NETWORKS": [f"{ALLOWED}/32"],
@@ -49,8 +49,8 @@ def refused(result: Crawl) -> int:
     return sum(value for key, value in result.stats.items() if key.startswith("guard/refused/"))
 
 
-def test_the_target_counts(web: HostileWeb) -> None:
-    """With loopback allowed the same URLs do get there: the tests below could fail."""
+def test_allowed_urls_reach_the_target(web: HostileWeb) -> None:
+    """With loopback allowed the same URLs arrive: so the tests below can fail."""
     result = run(
         web,
         f"{SPIDERS}.ToldSpider",
@@ -63,8 +63,8 @@ def test_the_target_counts(web: HostileWeb) -> None:
 
 
 @pytest.mark.parametrize("robots", [False, True])
-def test_urls_that_name_an_address_near_us_are_refused(web: HostileWeb, robots: bool) -> None:
-    """However it is written, and whatever names lead there; each fails, none is tried again."""
+def test_urls_of_internal_addresses_are_refused(web: HostileWeb, robots: bool) -> None:
+    """In any notation, and by any name; each request fails, and none is retried."""
     hosts = [*LOOPBACK_HOSTS, *OTHER_HOSTS, *EVIL_NAMES]
     urls = [web.url("/", host) for host in hosts]
     urls += [f"https://127.0.0.1:{web.port}/", f"ftp://127.1:{web.port}/", f"ftp://evil.test:{web.port}/x"]
@@ -77,7 +77,7 @@ def test_urls_that_name_an_address_near_us_are_refused(web: HostileWeb, robots: 
     assert len(urls) >= 60
     assert [url for url, item in outcomes.items() if "failed" not in item] == []
     kinds = Counter(item["failed"] for item in outcomes.values())
-    assert kinds["AddressRefused"] >= len(set(urls)) - 8, kinds  # the others are no URLs, or no names
+    assert kinds["AddressRefused"] >= len(set(urls)) - 8, kinds  # the others are not URLs, or not names
     told = [item for item in outcomes.values() if item["failed"] == "AddressRefused"]
     assert [item for item in told if not item["ignored"] or "ALLOWED_NETWORKS=" not in item["why"]] == []
     assert refused(result) >= kinds["AddressRefused"]
@@ -85,8 +85,8 @@ def test_urls_that_name_an_address_near_us_are_refused(web: HostileWeb, robots: 
     assert [key for key in result.stats if key.startswith("frontier/failures/")] == []
 
 
-def test_redirects_to_an_address_near_us_are_refused(web: HostileWeb) -> None:
-    """By any status, relative to the scheme, with user names, over several hops, by name or number."""
+def test_redirects_to_internal_addresses_are_refused(web: HostileWeb) -> None:
+    """With any status, relative to the scheme, with user names, over several hops, by name or address."""
     urls = []
     for number, host in enumerate([*LOOPBACK_HOSTS, *OTHER_HOSTS, *EVIL_NAMES]):
         status = (301, 302, 303, 307, 308)[number % 5]
@@ -106,8 +106,8 @@ def test_redirects_to_an_address_near_us_are_refused(web: HostileWeb) -> None:
     assert refused(result) >= len(urls) - 12
 
 
-def test_links_sitemaps_and_robots_txt_lead_nowhere_near_us(web: HostileWeb) -> None:
-    """The broad crawl: every link of a page, its canonical address, a base, a sitemap, a robots.txt elsewhere."""
+def test_links_sitemaps_and_robots_txt_do_not_lead_to_internal_addresses(web: HostileWeb) -> None:
+    """In a broad crawl: links of a page, its canonical URL, its base, sitemaps, robots.txt of another server."""
     hosts = [*LOOPBACK_HOSTS, *OTHER_HOSTS, *EVIL_NAMES]
     links = "".join(f"<a href='http://{host}:{web.port}/{n}'>x</a>" for n, host in enumerate(hosts))
     links += f"<a href='//127.0.0.1:{web.port}/a'>x</a><a href='http://good.test:{web.port}/good'>x</a>"
@@ -122,7 +122,7 @@ def test_links_sitemaps_and_robots_txt_lead_nowhere_near_us(web: HostileWeb) -> 
     assert result.stat("finish_reason") == "finished"
 
 
-def test_sitemap_near_us_is_not_fetched(web: HostileWeb) -> None:
+def test_sitemap_at_an_internal_address_is_not_fetched(web: HostileWeb) -> None:
     """robots.txt names it."""
     web.page("/", "public")
     web.answers["/robots.txt"] = (200, {}, f"Sitemap: http://127.0.0.1:{web.port}/sitemap.xml\nSitemap: //127.1/x\n")
@@ -130,7 +130,7 @@ def test_sitemap_near_us_is_not_fetched(web: HostileWeb) -> None:
 
 
 @pytest.mark.parametrize("path", ["second", "past the scheduler"])
-def test_a_name_that_changes_its_address_is_judged_by_the_new_one(web: HostileWeb, path: str) -> None:
+def test_name_that_changes_its_address_is_judged_by_the_new_one(web: HostileWeb, path: str) -> None:
     """DNS rebinding: the first answer is public, the next is not."""
     web.answers["/"] = (200, {"Connection": "close"}, "public")
     rebinding = web.url("/", "rebinding.test")
@@ -143,7 +143,7 @@ def test_a_name_that_changes_its_address_is_judged_by_the_new_one(web: HostileWe
     assert web.names.questions("rebinding.test") >= 2
 
 
-def test_requests_past_the_scheduler_are_refused(web: HostileWeb) -> None:
+def test_requests_that_bypass_the_scheduler_are_refused(web: HostileWeb) -> None:
     """``engine.download_async``, and media pipelines."""
     web.page("/", "public")
     hosts = ["127.0.0.1", "2130706433", "[::1]", "evil.test", "metadata.test"]
@@ -154,8 +154,8 @@ def test_requests_past_the_scheduler_are_refused(web: HostileWeb) -> None:
     )
 
 
-def test_media_pipelines_are_refused(web: HostileWeb, tmp_path: Path) -> None:
-    """The files of an item, and what they redirect to."""
+def test_requests_of_media_pipelines_are_refused(web: HostileWeb, tmp_path: Path) -> None:
+    """Files of an item, and targets of their redirects."""
     web.page("/", "public")
     far = web.redirect("/far", f"http://127.0.0.1:{web.port}/")
     near = [web.url("/file", host) for host in ("127.0.0.1", "0x7f.1", "evil.test")]
@@ -170,8 +170,8 @@ def test_media_pipelines_are_refused(web: HostileWeb, tmp_path: Path) -> None:
     assert refused(result) >= 4
 
 
-def test_a_retry_is_judged_anew(web: HostileWeb) -> None:
-    """The first answer is 503 from a public address; the second try would go elsewhere."""
+def test_retry_is_judged_again(web: HostileWeb) -> None:
+    """The first answer is 503 from a public address; the retry would go to an internal one."""
     web.answers["/"] = (503, {"Connection": "close"}, "later")
     url = web.url("/", "rebinding.test")
     result = run(
@@ -188,8 +188,8 @@ def test_a_retry_is_judged_anew(web: HostileWeb) -> None:
     assert [item["failed"] for item in result.items] == ["AddressRefused"]
 
 
-def test_of_a_name_with_both_the_public_addresses_are_used(web: HostileWeb) -> None:
-    """Whatever their order."""
+def test_only_the_public_addresses_of_a_name_are_used(web: HostileWeb) -> None:
+    """In any order of public and internal addresses."""
     web.page("/", "public")
     result = run(web, f"{SPIDERS}.ToldSpider", [web.url("/", "mixed.test")])
     assert [item["text"] for item in result.items] == ["public"]
@@ -197,15 +197,15 @@ def test_of_a_name_with_both_the_public_addresses_are_used(web: HostileWeb) -> N
 
 
 def test_guard_holds_under_scrapys_own_scheduler(web: HostileWeb) -> None:
-    """With the download handler and the middleware, but another scheduler."""
+    """With this project's download handler and middleware, but Scrapy's scheduler."""
     hosts = ["127.0.0.1", "127.1", "[::ffff:127.0.0.1]", "evil.test"]
     urls = [web.url("/", host) for host in hosts]
     result = run(web, f"{SPIDERS}.ToldSpider", urls, SCHEDULER="scrapy.core.scheduler.Scheduler")
     assert [item["failed"] for item in result.items] == ["AddressRefused"] * 4
 
 
-def test_users_own_proxy_may_be_anywhere_but_not_what_it_is_asked_for(web: HostileWeb) -> None:
-    """A proxy on loopback is used; through it, an address near us is refused where it stands in the URL."""
+def test_proxy_may_have_any_address_but_not_the_target(web: HostileWeb) -> None:
+    """A proxy on loopback is used; a request through it is refused if its URL has an internal address."""
     web.answers["http://public.test/"] = (200, {}, "by proxy")
     proxy = web.url("", ALLOWED)
     urls = ["http://public.test/", "http://127.0.0.1/", "http://2852039166/", "http://localhost/"]
@@ -223,8 +223,8 @@ def test_users_own_proxy_may_be_anywhere_but_not_what_it_is_asked_for(web: Hosti
 
 
 @pytest.mark.parametrize("robots", [False, True])
-def test_refusal_is_logged_once_for_each_server_and_as_an_error_for_a_seed(web: HostileWeb, robots: bool) -> None:
-    """The line says what to set."""
+def test_refusal_is_logged_once_per_server_and_as_an_error_for_a_seed(web: HostileWeb, robots: bool) -> None:
+    """The line names the setting that allows it."""
     web.page("/", "".join(f"<a href='http://evil.test:{web.port}/{n}'>x</a>" for n in range(20)))
     result = run(web, WEB, ROBOTSTXT_OBEY=robots)
     lines = [line for line in result.log.splitlines() if "Refused:" in line]

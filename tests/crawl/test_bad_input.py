@@ -1,4 +1,4 @@
-"""One crawl of every kind of broken and hostile server: each costs its own page, one stat, and nothing else."""
+"""One crawl of all kinds of broken and hostile servers: each costs its own page, one stat, and nothing else."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SETTINGS = {
     "FRONTIER_CONNECT_TIMEOUT": 5,
     "FRONTIER_MAX_BACKOFF": 0.02,
     "FRONTIER_MAX_FAILURES": MAX_FAILURES,
-    "FRONTIER_MAX_SESSIONS": 16,  # few enough for a busy machine to serve each in time
+    "FRONTIER_MAX_SESSIONS": 16,  # so few that a busy machine serves each in time
     "FRONTIER_MIN_BACKOFF": 0.01,
     "MEMUSAGE_CHECK_INTERVAL_SECONDS": 0.5,
     "REDIRECT_MAX_TIMES": MAX_REDIRECTS,
@@ -70,7 +70,7 @@ OTHER_SCHEMES = [
     "ftp://127.0.0.1/",
 ]
 
-#: Links that look malformed but mean a page, as browsers have it -> the path of that page.
+#: Links that look malformed but mean a page, as in browsers -> the path of that page.
 ODD = {
     "/%zz": "/%25zz",
     "/a\x01\x02b": "/a%01%02b",
@@ -94,7 +94,7 @@ ALWAYS_FAILS = Nasty(
     },
     closed=True,
 )
-#: Asked for its robots.txt only; one page links to it.
+#: Only its robots.txt is requested; one page links to it.
 (_deaf,) = unreachable("DownloadTimeoutError", "timeout", deaf={}).values()
 DEAF = replace(_deaf, stats={**_deaf.stats, "frontier/dropped/server_given_up": 1})
 LINKS = Nasty(
@@ -115,7 +115,7 @@ for _case in (*SERVED.values(), DEAF):
 
 
 class Crawled:
-    """What came of the crawl, by server."""
+    """The results of the crawl, by server."""
 
     def __init__(self, result: Crawl, roots: dict[str, str]) -> None:
         self.result = result
@@ -144,8 +144,8 @@ def crawled() -> Iterator[Crawled]:
         yield Crawled(crawl(WEB, settings=SETTINGS, seeds=f"http://[::1,{roots['good']}/"), roots)
 
 
-def test_crawl_ends_by_itself(crawled: Crawled) -> None:
-    """Nothing of all this stops the crawl, keeps it from ending, or raises in the spider."""
+def test_crawl_finishes(crawled: Crawled) -> None:
+    """No case stops the crawl, keeps it from finishing, or raises an error in the spider."""
     assert crawled.result.exit_code == 0
     assert crawled.result.stat("finish_reason") == "finished"
     assert crawled.result.stat("spider_exceptions/count") == 0
@@ -153,22 +153,22 @@ def test_crawl_ends_by_itself(crawled: Crawled) -> None:
 
 
 def test_time_and_memory_are_bounded(crawled: Crawled) -> None:
-    """Endless headers, bodies and 1xx, a gzip bomb and 100,000 links take 300 MB and few seconds of a CPU."""
+    """Endless headers, bodies and 1xx, a gzip bomb and 100,000 links take 300 MB and a few CPU seconds."""
     assert 0 < crawled.result.cpu_time < 20
     assert 0 < crawled.result.peak_memory < 300_000_000
 
 
-def test_nothing_but_http_is_read(crawled: Crawled) -> None:
-    """No link, redirect or refresh leads to a file, or anywhere else than to these servers."""
+def test_only_http_is_fetched_and_only_from_these_servers(crawled: Crawled) -> None:
+    """No link, redirect or refresh leads to a file or to another server."""
     assert crawled.result.urls()
     assert all(url.startswith("http://127.5.0.") for url in crawled.result.urls())
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_bad_page_costs_no_other(crawled: Crawled, name: str) -> None:
-    """The next page of the same server is fetched, and the page that the bad one links to where that can be read.
+def test_bad_page_costs_no_other_page(crawled: Crawled, name: str) -> None:
+    """The next page of the same server is fetched, and so is the page that the bad one links to, if it can be read.
 
-    Where robots.txt cannot be had, none is.
+    No page is fetched if robots.txt is unavailable.
     """
     paths = crawled.paths(name)
     assert ("/after" in paths) != CASES[name].closed
@@ -176,30 +176,30 @@ def test_bad_page_costs_no_other(crawled: Crawled, name: str) -> None:
 
 
 @pytest.mark.parametrize("stat", sorted(STATS))
-def test_stat_counts_each_case(crawled: Crawled, stat: str) -> None:
-    """Each case is in the stats under its name, exactly as often as it occurs."""
+def test_each_case_is_counted_in_its_stat(crawled: Crawled, stat: str) -> None:
+    """Under its name, exactly as often as it occurs."""
     assert crawled.result.stat(stat) == STATS[stat]
 
 
-def test_odd_links_mean_what_browsers_make_of_them(crawled: Crawled) -> None:
-    """Control characters, NULs, bad escapes, surrogates and wrong slashes are links; the malformed are not."""
+def test_odd_links_are_read_as_in_browsers(crawled: Crawled) -> None:
+    """With control characters, NULs, bad escapes, surrogates and wrong slashes; malformed links are skipped."""
     assert crawled.paths("links") == {"/bad", "/after", "/slashes", *ODD.values()}
 
 
-def test_redirect_to_latin1_is_followed(crawled: Crawled) -> None:
-    """Header bytes that are not UTF-8 reach Scrapy as they were sent."""
+def test_redirect_to_a_latin1_url_is_followed(crawled: Crawled) -> None:
+    """Header bytes that are not UTF-8 reach Scrapy unchanged."""
     assert "/caf%E9" in crawled.paths("redirect_latin1")
 
 
 def test_header_bytes_reach_the_item(crawled: Crawled) -> None:
-    """A Last-Modified of garbage is kept as garbage, a title with a NUL as one without."""
+    """An invalid Last-Modified is kept unchanged; a NUL is removed from a title."""
     items = {item["url"]: item for item in crawled.result.items}
     assert items[crawled.roots["last_modified"] + "/bad"]["last_modified"] == "\xe9\xff\x80 gestern"
     assert items[crawled.roots["nul_in_title"] + "/bad"]["title"] == "a\ufffdb"
 
 
 def test_errback_is_called_for_each_request_of_a_server_given_up() -> None:
-    """An ordinary spider hears of every one of its requests, sent or not."""
+    """An ordinary spider is told of each of its requests, sent or not."""
     with running({"dead": ALWAYS_FAILS.answers}) as roots:
         settings = {**SETTINGS, "ROBOTSTXT_OBEY": False}
         result = crawl("tests.crawl.spiders.ErrbackSpider", settings=settings, root=roots["dead"], count="20")

@@ -1,4 +1,4 @@
-"""The bodies under way are bounded in all, whatever 64 servers send; every one of them comes in the end."""
+"""The total of bodies in progress is bounded, whatever 64 servers send; each body arrives in the end."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from tests.crawl.nasty_server import Script
 
 MEGABYTE = bytes(1 << 20)
-#: A type that nothing looks into: the crawl costs no more than its downloads.
+#: A type that no component reads: the crawl costs only its downloads.
 KIND = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
 
 
 def sized(size: int) -> Script:
-    """So many megabytes with their length."""
+    """A body of so many megabytes, with its length."""
     return [KIND + b"Content-Length: %d\r\n\r\n" % (size << 20), *[MEGABYTE] * size]
 
 
 def chunked(size: int) -> Script:
-    """So many, in chunks."""
+    """The same, in chunks."""
     return [KIND + b"Transfer-Encoding: chunked\r\n\r\n", *[b"100000\r\n", MEGABYTE, b"\r\n"] * size, b"0\r\n\r\n"]
 
 
 def bomb(size: int) -> Script:
-    """So many, compressed to a thousandth."""
+    """The same, compressed to a thousandth."""
     packed = gzip.compress(MEGABYTE * size, 1)
     return [response(packed, "Content-Type: application/octet-stream", "Content-Encoding: gzip")]
 
@@ -56,8 +56,8 @@ def result() -> Iterator[Crawl]:
         yield crawl("tests.crawl.odd_spiders.PagesSpider", settings=settings, pages=",".join(roots.values()))
 
 
-def test_all_come_whole(result: Crawl) -> None:
-    """1.3 GB in all; none is lost or given up for the wait."""
+def test_every_body_arrives_complete(result: Crawl) -> None:
+    """1.3 GB in all; none is lost, or given up because it had to wait."""
     assert sorted(item["size"] for item in result.items) == sorted(size << 20 for size in SIZES.values())
     assert result.stat("downloader/bodies_given_up") == 0
     assert result.stat("frontier/failures/timeout") == 0
@@ -65,10 +65,10 @@ def test_all_come_whole(result: Crawl) -> None:
     assert result.stat("finish_reason") == "finished"
 
 
-def test_callbacks_hold_nobody_up() -> None:
+def test_slow_callbacks_do_not_block_other_bodies() -> None:
     """Some raise, some wait for another download, each with a page that alone is above the bound.
 
-    The spider has them wait for ever where nothing but the time that goes by would release them.
+    The spider makes them wait forever if only the passing of time would release them.
     """
     sites = {str(number): {"/": sized(2)} for number in range(8)}
     settings = {**IMPOLITE, "DOWNLOAD_MAX_ACTIVE_SIZE": 1 << 20, "ROBOTSTXT_OBEY": False}
@@ -81,6 +81,6 @@ def test_callbacks_hold_nobody_up() -> None:
 
 
 def test_memory_is_bounded(result: Crawl) -> None:
-    """By the peak of the crawl's own process; without the bound it is 700 MB and more."""
+    """By the peak of the crawl's own process; without the bound it exceeds 700 MB."""
     assert result.stat("downloader/bodies_paused") > 0
     assert 0 < result.peak_memory <= 300_000_000

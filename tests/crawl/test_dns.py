@@ -1,4 +1,4 @@
-"""Crawls by name, with a name server of our own."""
+"""Crawls of named servers, with an emulated name server."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def zone_of(web: RunningWeb, **kind: Any) -> Zone:
 
 
 @pytest.mark.parametrize(("prefetch", "least", "most"), [(0, 0, 0), (256, SPEC.servers // 2, SPEC.servers)])
-def test_each_server_is_looked_up_once_and_most_before_their_sessions(prefetch: int, least: int, most: int) -> None:
-    """One question for each name in the whole crawl, however many sessions the server gets; no page is lost."""
+def test_each_name_is_looked_up_once_and_most_before_their_sessions(prefetch: int, least: int, most: int) -> None:
+    """One query per name in the whole crawl, however many sessions the server has; no page is lost."""
     with running_web(SPEC) as web, running_name_server(zone_of(web, delay=0.03)) as names:
         result = crawl_by_name(web, names, FRONTIER_DNS_PREFETCH=prefetch)
         assert result.urls() == sorted(web.web.expected_urls())
@@ -38,7 +38,7 @@ def test_each_server_is_looked_up_once_and_most_before_their_sessions(prefetch: 
 
 
 def test_addresses_are_not_looked_up() -> None:
-    """A web without names asks nobody."""
+    """A web without names causes no query."""
     with running_web(WebSpec(servers=4, pages=12, time_scale=0)) as web, running_name_server() as names:
         result = crawl_by_name(web, names)
         assert result.urls() == sorted(web.web.expected_urls())
@@ -47,7 +47,7 @@ def test_addresses_are_not_looked_up() -> None:
 
 
 def test_failed_look_ups_count_against_their_server_alone() -> None:
-    """It is given up after as many as are allowed; the others' pages are fetched."""
+    """It is given up after the allowed number of failures; pages of the others are fetched."""
     broken = {"s3.web.test": Name(rcode="NXDOMAIN"), "s4.web.test": Name(rcode="SERVFAIL"), "s5.web.test": Name()}
     with running_web(SPEC) as web, running_name_server(zone_of(web) | broken) as names:
         result = crawl_by_name(
@@ -68,7 +68,7 @@ def test_failed_look_ups_count_against_their_server_alone() -> None:
 
 
 def test_servers_on_one_address_share_their_politeness() -> None:
-    """FRONTIER_POLITENESS_GROUP = "ip": two names, one address, one question for each."""
+    """FRONTIER_POLITENESS_GROUP = "ip": two names, one address, one query for each."""
     with running_web(WebSpec(servers=2, pages=8, time_scale=0, domain="web.test")) as web:
         zone = zone_of(web)
         zone["s1.web.test"] = zone["s0.web.test"]

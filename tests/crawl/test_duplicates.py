@@ -1,4 +1,4 @@
-"""Crawls of webs with copies, near copies and mirrors, judged by what the servers were asked for."""
+"""Crawls of webs with copies, near-duplicates and mirrors, judged by the servers' log."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def crawl_web(site: Site, *seeds: str, spider: str = WEB, max_pages: str = "", *
 
 
 def article(*links: str, changed: tuple[int, ...] = ()) -> Answer:
-    """A page long enough to be judged."""
+    """A page long enough to be compared."""
     anchors = "".join(f'<a href="{link}"></a>' for link in links)
     body = f"<html><title>Article</title><body>{anchors}{text(400, 0, changed)}</body></html>"
     return Answer(body, headers={"Content-Type": "text/html"})
 
 
 def marks(result: Crawl, site: Site) -> dict[str, tuple[str | None, str | None]]:
-    """What each item says it is a copy of."""
+    """Of which page each item is a copy."""
     return {
         site.short(item["url"]): tuple(
             value and site.short(value) for value in (item["duplicate_of"], item["near_duplicate_of"])
@@ -41,8 +41,8 @@ def marks(result: Crawl, site: Site) -> dict[str, tuple[str | None, str | None]]
     }
 
 
-def test_the_item_of_a_copy_says_what_that_of_any_page_says() -> None:
-    """It is marked; title and links are its own, and what they lead to is fetched once."""
+def test_item_of_a_copy_has_all_fields_and_is_marked() -> None:
+    """Its title and links are its own; the pages it links to are fetched once."""
     copy = page("/target", "/a", title="copied")
     with scripted_site() as site:
         site.script = {"1/": page("/a", "/b"), "1/a": copy, "1/b": copy, "1/target": page(title="end")}
@@ -56,8 +56,8 @@ def test_the_item_of_a_copy_says_what_that_of_any_page_says() -> None:
         assert result.stat("duplicates/not_followed") == (not followed)
 
 
-def test_links_of_a_copy_that_its_first_page_does_not_have() -> None:
-    """The same references beside each other, on pages of one directory, and of one path: a query, a base element."""
+def test_relative_links_of_a_copy_are_followed() -> None:
+    """Equal references on pages of one directory, or of one path with different queries or base elements."""
     links = "".join(f'<a href="{href}"></a>' for href in ("?list", "", "#top", "sub/more", "../up", "//127.4.0.1/x"))
     copy = Answer(f"<title>copied</title>{links}", headers={"Content-Type": "text/html"})
     with scripted_site() as site:
@@ -71,7 +71,7 @@ def test_links_of_a_copy_that_its_first_page_does_not_have() -> None:
     assert result.stat("duplicates/exact") == 4
 
 
-def test_equal_pages_in_other_places_lead_to_pages_of_their_own() -> None:
+def test_equal_pages_in_other_directories_lead_to_pages_of_their_own() -> None:
     """Relative links of a copy in another directory, or at the root of another server, are followed."""
     index = page("chapter.html", title="Manual")
     with scripted_site(2) as site:
@@ -91,7 +91,7 @@ def test_equal_pages_in_other_places_lead_to_pages_of_their_own() -> None:
 
 
 def test_near_copies_are_marked_and_followed() -> None:
-    """By default; ``none`` drops their links, too, and ``all`` keeps those of exact copies."""
+    """By default; ``none`` also drops their links, ``all`` keeps also the links of exact copies."""
     fetched = {}
     for follow in ("near", "none", "all"):
         with scripted_site() as site:
@@ -111,8 +111,8 @@ def test_near_copies_are_marked_and_followed() -> None:
     assert fetched == {"near": True, "none": False, "all": True}
 
 
-def test_pages_of_an_album_are_no_copies() -> None:
-    """Their titles differ in a number, or nothing but their images; a page with the same image is one."""
+def test_pages_of_an_album_are_not_copies() -> None:
+    """Their titles differ in a number, or only their images differ; a page with the same image is a copy."""
 
     def image(title: str, picture: str, comment: str = "") -> Answer:
         body = f"<title>{title}</title><img src='/images/{picture}?w=300'>{text(100)}<!-- {comment} -->"
@@ -127,8 +127,8 @@ def test_pages_of_an_album_are_no_copies() -> None:
     assert [found[f"1/{number}"][1] for number in range(len(pages))] == [None, None, None, "1/2"]
 
 
-def test_other_spiders_links_are_dropped_too() -> None:
-    """``Links`` of an exact copy, counted; the spider has its response as ever."""
+def test_links_of_other_spiders_are_dropped_too() -> None:
+    """``Links`` of an exact copy are dropped and counted; the spider gets the response as usual."""
     copy = page("/x", "/y", title="copied")
     with scripted_site() as site:
         names = {f"1/{name}": page(title=name) for name in "xy"}
@@ -139,8 +139,8 @@ def test_other_spiders_links_are_dropped_too() -> None:
     assert len(result.items) == 5
 
 
-def test_switched_off_nothing_is_looked_for() -> None:
-    """No mark, no stat, no link dropped."""
+def test_nothing_is_compared_if_switched_off() -> None:
+    """No page is marked, no stat set, no link dropped."""
     copy = page("/target")
     with scripted_site() as site:
         site.script = {"1/": page("/a", "/b"), "1/a": copy, "1/b": copy, "1/target": page()}
@@ -149,8 +149,8 @@ def test_switched_off_nothing_is_looked_for() -> None:
     assert not [name for name in result.stats if name.startswith("duplicates/")]
 
 
-def test_a_page_fetched_again_is_no_copy_of_itself(tmp_path: Path) -> None:
-    """Two runs with one JOBDIR: contents of the first are known in the second, also by the page that had them."""
+def test_page_fetched_again_is_not_a_copy_of_itself(tmp_path: Path) -> None:
+    """Two runs with one JOBDIR: the second knows the contents of the first, and which page had them."""
     copy = page("/target")
     settings = {"JOBDIR": str(tmp_path), "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}
     with scripted_site() as site:
@@ -173,13 +173,13 @@ def mirror_script(pages: int) -> dict[str, Answer]:
     }
 
 
-def test_a_mirror_is_reported_once_and_demoted(tmp_path: Path) -> None:
-    """The server met later, by name in the log alone; its rank says so in ``scrapy frontier``."""
+def test_mirror_is_reported_once_and_demoted(tmp_path: Path) -> None:
+    """The server found later is named in the log; ``scrapy frontier`` shows its lower rank."""
     with scripted_site(2) as site:
         site.script = mirror_script(40)
         crawl_web(site, "1/0", JOBDIR=str(tmp_path))
         result = crawl_web(site, "2/0", JOBDIR=str(tmp_path))
-        assert len(site.places(2)) == 40  # the links of its first page are to all
+        assert len(site.places(2)) == 40  # its first page links to all
         log = [line for line in result.log.splitlines() if "is a mirror of" in line]
         assert len(log) == 1
         assert f"{site.origins[1]} is a mirror of {site.origins[0]}" in log[0]
@@ -192,8 +192,8 @@ def trap(*words: str) -> Answer:
     return page(*(f"{word}/" for word in words), "/about", title="You are here")
 
 
-def test_a_server_that_answers_everything_with_one_page_has_an_end() -> None:
-    """Nothing in its addresses repeats or has a number: what ends it is that its pages are all the same."""
+def test_server_that_answers_every_url_with_one_page_is_finished() -> None:
+    """Nothing in its URLs repeats or has a number: it is dropped because its pages are all the same."""
     words = ["apple", "bread", "cloud", "dream", "eagle", "fruit"]
     with scripted_site(2) as site:
         answers = [trap(*words), trap(*words[:3])]
@@ -226,8 +226,9 @@ class Everything(dict[str, Callable[[Asked], Answer]]):
 
 
 def two_trees(pages: int) -> dict[str, Answer]:
-    """Pages under ``/a/`` and the same under ``/b/``, where the last ones lead to two each that ``/a/`` has not."""
-    names = ["".join(pair) for pair in product("abcdefgh", repeat=2)][:pages]  # no numbers: the guard is not asked
+    """Pages under ``/a/`` and copies under ``/b/``; each of the last copies links to two pages not under ``/a/``."""
+    # no numbers, so the guard has nothing to judge
+    names = ["".join(pair) for pair in product("abcdefgh", repeat=2)][:pages]
     script = {}
     for number, name in enumerate(names):
         links = [f"{child}.html" for child in names[2 * number + 1 : 2 * number + 3]]
@@ -239,8 +240,8 @@ def two_trees(pages: int) -> dict[str, Answer]:
     return script
 
 
-def test_a_copied_tree_after_a_stop(tmp_path: Path) -> None:
-    """What the second run finds to be copies of the first one's pages leads to all that is new behind them."""
+def test_copied_tree_is_crawled_fully_after_a_stop(tmp_path: Path) -> None:
+    """Copies of pages of the first run lead the second run to all new pages behind them."""
     with scripted_site() as site:
         site.script = two_trees(60)
         runs = [crawl_web(site, "1/a/aa.html", max_pages=pages, JOBDIR=str(tmp_path)) for pages in ("92", "")]
@@ -251,8 +252,8 @@ def test_a_copied_tree_after_a_stop(tmp_path: Path) -> None:
     assert sum(copies) == 60
 
 
-def test_a_copied_tree_after_kills(tmp_path: Path) -> None:
-    """The same after three times kill -9, whatever of the contents and the frontier was stored by then."""
+def test_copied_tree_is_crawled_fully_after_kills(tmp_path: Path) -> None:
+    """The same after three times kill -9, whatever was stored of contents and frontier by then."""
     settings = {**IMPOLITE, "FRONTIER_MAX_SESSIONS": 1, "JOBDIR": str(tmp_path), "FRONTIER_COMMIT_INTERVAL": 0.1}
     with scripted_site() as site:
         site.script = {place: replace(answer, delay=0.005) for place, answer in two_trees(60).items()}

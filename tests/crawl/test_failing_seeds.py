@@ -1,4 +1,4 @@
-"""Seeds that cannot be fetched, and pages that fail: what the log says, and what it does not."""
+"""What the log says about seeds that cannot be fetched, and about failed pages."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def lines(log: str, level: str) -> list[str]:
     return [line.split(f"] {level}: ", 1)[1] for line in log.splitlines() if f"] {level}: " in line]
 
 
-def test_log_says_what_happened() -> None:
-    """Every seed's failure in words while it goes on, an error and exit code 1 at the end; failed pages in numbers."""
+def test_log_gives_reasons_of_failed_seeds_and_counts_of_failed_pages() -> None:
+    """The reason for each seed during the crawl, an error and exit code 1 at the end; failed pages only in numbers."""
     with scripted_site(4, tls=(2,)) as site, running_name_server() as names, socket.socket() as unused:
-        unused.bind(("127.4.0.9", 0))  # and does not listen
+        unused.bind(("127.4.0.9", 0))  # does not listen
         refused = f"http://127.4.0.9:{unused.getsockname()[1]}"
         missing = [f"/missing/{number}" for number in range(30)]
         site.script = {

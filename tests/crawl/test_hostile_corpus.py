@@ -1,4 +1,4 @@
-"""One crawl of hundreds of hostile inputs: no traceback, and no step of the event loop that others would notice."""
+"""One crawl of hundreds of hostile inputs: no traceback, and no long step of the event loop."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from tests.crawl.crawling import Crawl
 
-#: Half a minute of CPU; and beside other processes the same step takes up to twice the CPU time.
+#: It takes half a minute of CPU; beside other processes the same step takes up to twice the CPU time.
 pytestmark = [pytest.mark.long, pytest.mark.alone]
 
 #: Seconds of CPU that one callback of the event loop may take.
 LONGEST_STEP = 0.25
 
-#: Bytes of memory that the process may have at once; some 90 MB of them it has before the first page.
+#: Peak memory allowed, bytes; about 90 MB are in use before the first page.
 MAX_MEMORY = 300_000_000
 
 SETTINGS = {
@@ -72,38 +72,38 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
 
 
 def test_corpus_is_large() -> None:
-    """As many inputs as were asked for, and more."""
+    """It has at least the required number of inputs."""
     assert COUNT >= 300
 
 
-def test_crawl_ends_when_all_have_been_asked_for(crawled: Crawl) -> None:
-    """None holds up the others."""
+def test_every_input_is_fetched_and_the_crawl_finishes(crawled: Crawl) -> None:
+    """None blocks the others."""
     assert crawled.exit_code == 0
     assert crawled.stat("finish_reason") == "awaited"
     assert crawled.stats[MISSED] == 0
 
 
-def test_no_input_costs_a_traceback(crawled: Crawl) -> None:
-    """A stat, and a line at most."""
+def test_no_input_causes_a_traceback(crawled: Crawl) -> None:
+    """At most a stat and a line."""
     assert "Traceback" not in crawled.log
 
 
 def test_no_step_of_the_event_loop_is_long(crawled: Crawl) -> None:
-    """By the CPU time of its thread, so that a busy machine does not matter."""
+    """Measured by the CPU time of its thread, so that a busy machine does not matter."""
     assert crawled.stats[STEP] <= LONGEST_STEP, crawled.stats[STEP_OF]
 
 
 def test_memory_is_bounded(crawled: Crawl) -> None:
-    """Bodies, their texts and trees, what is queued and what is stored, all together."""
+    """Bodies, their texts and trees, queue and store together."""
     assert crawled.peak_memory <= MAX_MEMORY, crawled.peak_memory / 1e6
 
 
-def test_every_answer_is_kept(crawled: Crawl) -> None:
-    """The repository takes whatever came."""
+def test_every_answer_is_in_the_repository(crawled: Crawl) -> None:
+    """Whatever it contains."""
     assert crawled.stat("repository/records/metadata") > COUNT
     assert crawled.stat("repository/failures") == 0
 
 
-def test_cookies_that_are_not_read_are_counted(crawled: Crawl) -> None:
-    """One is too long; that of a huge age is read."""
+def test_ignored_cookies_are_counted(crawled: Crawl) -> None:
+    """One is too long; one with a huge age is accepted."""
     assert crawled.stat("cookies/skipped") == 1

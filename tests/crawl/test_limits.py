@@ -20,7 +20,7 @@ def run(site: Site, job: Path, *seeds: str, **arguments: str) -> Crawl:
 
 
 def test_max_pages_counts_pages(tmp_path: Path) -> None:
-    """Not robots.txt, redirects or errors; what was under way is left for the next run, which fetches all else."""
+    """Not robots.txt, redirects or errors; pages in progress are left to the next run, which fetches all the rest."""
     places = [f"/{number}" for number in range(12)]
     with scripted_site(4) as site:
         links = [site.url(f"{server}{path}") for server in (1, 2, 3, 4) for path in (*places, "/gone", "/moved")]
@@ -35,8 +35,8 @@ def test_max_pages_counts_pages(tmp_path: Path) -> None:
     )
 
 
-def test_servers_and_filters(tmp_path: Path) -> None:
-    """Three pages of a server, over all runs; patterns judge links; nothing whatever goes to a denied server."""
+def test_server_limits_and_filters_hold(tmp_path: Path) -> None:
+    """Three pages of a server over all runs; patterns apply to links; a denied server gets no request at all."""
     with scripted_site(4) as site:
         denied, deny = site.url("3/"), tmp_path / "deny.txt"
         deny.write_text(denied.split("/")[2])
@@ -68,8 +68,8 @@ def test_servers_and_filters(tmp_path: Path) -> None:
         assert site.of(3) == []
 
 
-def test_bytes_and_requests(tmp_path: Path) -> None:
-    """An ordinary spider's requests to a full server fail in its errback; a crawl ends when its bytes have come."""
+def test_limits_of_bytes_and_of_requests_hold(tmp_path: Path) -> None:
+    """Requests to a full server fail in the errback of an ordinary spider; a crawl ends when it has read its bytes."""
     with scripted_site(1) as site:
         site.script = {"/robots.txt": ROBOTS, "1/": page(*[f"/{n}" for n in range(50)])}
         site.script |= {f"1/{n}": page(title="x" * 2000) for n in range(50)}

@@ -37,7 +37,7 @@ def test_every_page_is_fetched_once() -> None:
 
 @pytest.mark.parametrize("mode", ["request", "session"])
 def test_server_log_shows_no_impolite_request(mode: str) -> None:
-    """Every gap is as long as politeness says, robots.txt and Crawl-delay included, by the servers' own clock."""
+    """Every gap is as long as politeness requires, also for robots.txt and by Crawl-delay, on the servers' clock."""
     spec = WebSpec(servers=15, pages=90, seed=4, time_scale=0.1, crawl_delay_share=0.2, crawl_delay=0.7)
     factor = {"request": 3.0, "session": 2.0}[mode]
     result, web, records = crawl_web(
@@ -56,7 +56,7 @@ def test_server_log_shows_no_impolite_request(mode: str) -> None:
 
 @pytest.mark.parametrize("group", ["server", "ip"])
 def test_robots_txt_begins_a_servers_first_session(group: str) -> None:
-    """On the connection of its first pages, politely, within the limit on connections; asked for once, no page lost."""
+    """On the connection of its first pages, politely, within the limit on connections; fetched once, no page lost."""
     spec = WebSpec(servers=60, pages=200, seed=6, time_scale=0.2, keep_alive_limit=100, seed_count=60)
     result, web, records = crawl_web(
         spec,
@@ -77,8 +77,8 @@ def test_robots_txt_begins_a_servers_first_session(group: str) -> None:
     assert max(parallel_connections(records).values()) == 1
 
 
-def test_server_that_asks_to_be_left_alone_is() -> None:
-    """429 with Retry-After, in seconds and as a date: no request before it is over, and no page is lost."""
+def test_retry_after_of_a_server_is_obeyed() -> None:
+    """429 with Retry-After, in seconds and as a date: no request comes earlier, and no page is lost."""
     spec = WebSpec(servers=6, pages=60, seed=5, time_scale=0, throttled_share=1.0, retry_after=1)
     result, web, records = crawl_web(spec, **IMPOLITE, FRONTIER_MIN_BACKOFF=0.1)
     assert not [record for record in records if "retry-after" in record.note]
@@ -86,24 +86,24 @@ def test_server_that_asks_to_be_left_alone_is() -> None:
     assert result.urls() == sorted(web.expected_urls())
 
 
-def test_dead_servers_do_not_hold_up_the_crawl() -> None:
-    """Refused connections are counted and the other servers' pages all come."""
+def test_dead_servers_do_not_delay_the_crawl() -> None:
+    """Refused connections are counted, and all pages of the other servers are fetched."""
     spec = WebSpec(servers=20, pages=200, seed=6, time_scale=0, dead_share=0.2)
     result, web, _ = crawl_web(spec, **IMPOLITE, FRONTIER_MIN_BACKOFF=0.01, FRONTIER_MAX_BACKOFF=0.02)
     assert result.urls() == sorted(web.expected_urls())
     assert result.stat("frontier/failures/refused") > 0
 
 
-def test_servers_that_close_silently_teach_their_limit() -> None:
-    """Connections that are closed without a word cost no page, and the crawler learns how many requests they carry."""
+def test_request_limits_of_connections_are_learned() -> None:
+    """Connections closed without notice cost no page, and the crawler learns how many requests they carry."""
     spec = WebSpec(servers=6, pages=200, seed=7, time_scale=0, keep_alive_limit=5, silent_close_share=1.0)
     result, web, records = crawl_web(spec, **IMPOLITE)
     assert result.urls() == sorted(web.expected_urls())
     assert duplicates(records) == {}
 
 
-def test_redirects_errors_and_disallowed_pages() -> None:
-    """Redirect targets are fetched once, errors are not items, what robots.txt forbids is not asked for."""
+def test_redirects_errors_and_disallowed_pages_are_handled_as_usual() -> None:
+    """Redirect targets are fetched once, errors are not items, disallowed pages are not requested."""
     spec = WebSpec(
         servers=12,
         pages=300,
@@ -123,7 +123,7 @@ def test_redirects_errors_and_disallowed_pages() -> None:
 
 
 def test_max_pages_ends_the_crawl() -> None:
-    """No more items than asked for."""
+    """With no more items than this number."""
     spec = WebSpec(servers=5, pages=200, seed=9, time_scale=0)
     with running_web(spec) as web:
         result = crawl(WEB, settings=IMPOLITE, seeds=",".join(web.seeds), max_pages="20")

@@ -1,4 +1,4 @@
-"""The load monitor in real crawls: a loop that is blocked, memory that is short, metrics that are scraped."""
+"""The load monitor in real crawls: blocked event loop, memory limit, metrics."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ FINE = page(title="fine")
 
 
 class Everywhere(dict[str, Any]):
-    """A site without an end: two links on every page."""
+    """An endless site: two links on every page."""
 
     def get(self, place: str, default: Any = None) -> Answer:
         return page(*(f"{place.lstrip('0123456789')}{digit}" for digit in (0, 1)))
 
 
-def test_blocked_loop_makes_the_limit_sink_and_rise_again() -> None:
-    """A callback that blocks costs three quarters of the sessions; when it blocks no more, they come back."""
+def test_blocked_event_loop_lowers_the_limit_until_it_is_free_again() -> None:
+    """A callback that blocks costs three quarters of the sessions; when it no longer blocks, they are allowed again."""
     settings = {**QUICK, "LOG_LEVEL": "INFO", "FRONTIER_MAX_SESSIONS": 8, "CLOSESPIDER_TIMEOUT": 60}
     settings |= {"MONITOR_INTERVAL": 0.2, "MONITOR_MAX_LAG": 0.4}
     start = ",".join(f"{server}/" for server in range(1, 9))
@@ -40,8 +40,8 @@ def test_blocked_loop_makes_the_limit_sink_and_rise_again() -> None:
     assert ours.crawl.log.count("cannot keep up") == ours.crawl.log.count("all 8 sessions again") == 1
 
 
-def test_short_memory_costs_sessions_and_no_page() -> None:
-    """No process fits in a megabyte: one session is left, and does it all."""
+def test_memory_limit_reduces_sessions_and_loses_no_page() -> None:
+    """No process fits into a megabyte: one session is left, and fetches all pages."""
     settings = {**QUICK, "FRONTIER_MAX_SESSIONS": 4, "MONITOR_INTERVAL": 0.02, "MONITOR_MAX_MEMORY": 1}
     script = {
         f"/{number}": Answer(page(f"/{number + 1}").body, headers=FINE.headers, delay=0.02) for number in range(9)
@@ -61,8 +61,8 @@ def scrape(host: str, port: int) -> dict[tuple[str, str], float]:
     return {(one.name, one.labels.get("name", "")): one.value for family in families for one in family.samples}
 
 
-def test_metrics_are_scraped_during_the_crawl(tmp_path: Path) -> None:
-    """The monitor's numbers and Scrapy's, as they are while a page is under way; off when the crawl is over."""
+def test_metrics_can_be_scraped_during_the_crawl(tmp_path: Path) -> None:
+    """The numbers of the monitor and of Scrapy, while a page is in progress; the port is closed after the crawl."""
     port = free_port()
     settings = {**QUICK, "METRICS_HOST": "127.2.0.1", "METRICS_PORT": port, "MONITOR_INTERVAL": 0.1}
     with scripted_site(1) as site:
@@ -85,8 +85,8 @@ def test_metrics_are_scraped_during_the_crawl(tmp_path: Path) -> None:
         assert client.connect_ex(("127.2.0.1", port)) != 0
 
 
-def test_port_in_use_costs_the_metrics_only() -> None:
-    """The log names the setting, the crawl goes on."""
+def test_port_in_use_disables_only_the_metrics() -> None:
+    """The log names the setting, and the crawl continues."""
     with socket.create_server(("127.2.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ours = run("StartUrlsSpider", {"/": FINE}, settings={"METRICS_HOST": "127.2.0.1", "METRICS_PORT": port})
@@ -97,7 +97,7 @@ def test_port_in_use_costs_the_metrics_only() -> None:
 
 
 def test_switched_off() -> None:
-    """MONITOR_ENABLED = False: no stats of it; another scheduler: no sessions, but stats."""
+    """MONITOR_ENABLED = False: none of its stats; with another scheduler: stats, but no sessions."""
     off = run("StartUrlsSpider", {"/": FINE}, settings={"MONITOR_ENABLED": False})
     stock = run("StartUrlsSpider", {"/": FINE}, settings={"SCHEDULER": "scrapy.core.scheduler.Scheduler"})
     assert not [name for name in off.crawl.stats if name.startswith("monitor/")]
@@ -106,8 +106,8 @@ def test_switched_off() -> None:
     assert off.reason == stock.reason == "finished"
 
 
-def test_log_has_a_line_of_the_load() -> None:
-    """As often as Scrapy's own line, LOGSTATS_INTERVAL."""
+def test_load_is_logged_periodically() -> None:
+    """As often as Scrapy's own line (LOGSTATS_INTERVAL)."""
     settings = {**QUICK, "LOGSTATS_INTERVAL": 0.1, "MONITOR_INTERVAL": 0.1}
     ours = run("StartUrlsSpider", {"/": Answer(FINE.body, delay=0.5)}, settings=settings)
     assert "1 of 64 sessions, 1 connections" in ours.crawl.log

@@ -1,4 +1,4 @@
-"""Which answers are read that are not HTTP as RFC 9112 has it: what Scrapy's own handler and curl read, ours reads."""
+"""Answers that violate RFC 9112: those that Scrapy's handler or curl reads are read."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ NO_STATUS = "a status has three digits, and is 100 at least: nothing would know 
 NO_LENGTH = "RFC 9112 section 6.3: an invalid or ambiguous length makes the body unknown, the answer is discarded"
 NO_END = "a head that the end of the connection cuts is no answer; curl has got no body either"
 
-#: What Scrapy's own handler reads and ours does not.
+#: Read by Scrapy's own handler, not by ours.
 NOT_AS_SCRAPY = {
     "headers of 1 MB": UNLIMITED,
     "status of two digits": NO_STATUS,
     "status of four digits": NO_STATUS,
 }
 
-#: What curl reads and ours does not.
+#: Read by curl, not by our handler.
 NOT_AS_CURL = {
     "lengths differ": NO_LENGTH,
     "lengths differ with commas": NO_LENGTH,
@@ -47,7 +47,7 @@ NOT_AS_CURL = {
     "head without an end": NO_END,
 }
 
-#: What neither of them reads, and ours does not either.
+#: Read by none of the three.
 REFUSED = {
     "ICY",
     "no head",
@@ -68,7 +68,7 @@ def _verdicts(result: Crawl, names: dict[str, str]) -> dict[str, Verdict | None]
 
 
 def _curl(url: str) -> Verdict | None:
-    """What curl says; as the crawls it keeps a body that is cut short."""
+    """The result of curl, which keeps truncated bodies, as the crawls do."""
     done = subprocess.run(
         ["curl", "-s", "--noproxy", "*", "-m", "60", "-w", "%{http_code}", url], capture_output=True, check=False
     )
@@ -92,8 +92,8 @@ def verdicts() -> Iterator[dict[str, dict[str, Verdict | None]]]:
 
 
 @pytest.mark.parametrize("name", sorted(ODD))
-def test_what_others_read_is_read(verdicts: dict[str, dict[str, Verdict | None]], name: str) -> None:
-    """The same status and body, or the difference is listed; what is listed differs."""
+def test_answers_that_scrapy_or_curl_reads_are_read(verdicts: dict[str, dict[str, Verdict | None]], name: str) -> None:
+    """With the same status and body, except for the listed differences; all listed ones do differ."""
     ours = verdicts["ours"][name]
     for reader, listed in (("scrapy", NOT_AS_SCRAPY), ("curl", NOT_AS_CURL)):
         theirs = verdicts.get(reader, {}).get(name)
@@ -102,17 +102,17 @@ def test_what_others_read_is_read(verdicts: dict[str, dict[str, Verdict | None]]
         if name in listed:
             assert ours is None
         elif not (reader == "scrapy" and BODY.decode() not in theirs[1] and ours == (200, BODY.decode())):
-            assert ours == theirs  # ours may be more: where Scrapy keeps nothing of the body
+            assert ours == theirs  # ours may have more: Scrapy may keep nothing of the body
 
 
-def test_what_is_refused_is_listed(verdicts: dict[str, dict[str, Verdict | None]]) -> None:
-    """Here, and with its reasons in docs/how-it-works.md."""
+def test_refused_answers_are_listed(verdicts: dict[str, dict[str, Verdict | None]]) -> None:
+    """Here, and in docs/how-it-works.md with the reasons."""
     refused = {name for name, verdict in verdicts["ours"].items() if verdict is None}
     assert refused == set(NOT_AS_SCRAPY) | set(NOT_AS_CURL) | REFUSED
 
 
-def test_nothing_of_it_is_repaired_wrongly(verdicts: dict[str, dict[str, Verdict | None]]) -> None:
-    """Most say the same page in their own way."""
+def test_no_answer_is_repaired_wrongly(verdicts: dict[str, dict[str, Verdict | None]]) -> None:
+    """Most contain the same page in different forms."""
     pages = [name for name, verdict in verdicts["ours"].items() if verdict == (200, BODY.decode())]
     assert len(pages) >= 65
 
@@ -120,8 +120,8 @@ def test_nothing_of_it_is_repaired_wrongly(verdicts: dict[str, dict[str, Verdict
 EVIL = response("evil")
 
 
-def test_unsolicited_answers_are_no_pages() -> None:
-    """Behind a page or a robots.txt, at once, or while the connection waits, parked, for the next request."""
+def test_unsolicited_answers_are_not_taken_for_pages() -> None:
+    """After a page or a robots.txt, at once, or while the connection is parked."""
     pages = {f"/{number}": response(f"page {number}") for number in range(5)}
     no_rules = response(status="404 Not Found")
     sites: dict[str, Answers] = {

@@ -1,4 +1,4 @@
-"""Requests past the scheduler: in callbacks, of media pipelines, and what an errback makes of a failed one."""
+"""Requests that bypass the scheduler (in callbacks, of media pipelines), and those that an errback yields."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def inline(site: Site) -> Script:
 
 
 @pytest.mark.parametrize("start", ["1/", "1/opens,3/", "1/closes"], ids=["several", "session-opens", "session-closes"])
-def test_inline_requests(start: str) -> None:
-    """``engine.download_async`` in a callback, whatever becomes of the session of its server meanwhile."""
+def test_inline_requests_are_answered(start: str) -> None:
+    """``engine.download_async`` in a callback, whatever happens to the session of its server meanwhile."""
     ours, stock = both(f"{INLINE}.InlineSpider", inline, servers=3, start=start)
     assert ours.items() == stock.items()
     assert ours.asked() == stock.asked()
@@ -41,8 +41,8 @@ def test_inline_requests(start: str) -> None:
     assert not [one.place for one in ours.site.asked if one.abandoned]
 
 
-def test_inline_requests_with_one_place() -> None:
-    """With one connection allowed in all, inline requests to another server get it."""
+def test_inline_requests_are_answered_with_one_connection_in_all() -> None:
+    """Inline requests to another server get the only connection."""
     ours = run(f"{INLINE}.InlineSpider", inline, servers=3, settings={**QUICK, "FRONTIER_MAX_SESSIONS": 1})
     assert len(ours.items("inline")) == 3
     assert len(ours.items("page")) == 2
@@ -66,8 +66,8 @@ def pipeline(folder: Path, **settings: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("places", [64, 1])
-def test_media_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places: int) -> None:
-    """All files that a pipeline asks for at once come, one after the other, also with one connection allowed in all."""
+def test_media_pipeline_gets_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places: int) -> None:
+    """Files requested at once arrive one after the other, also if only one connection is allowed."""
     monkeypatch.setattr("tests.crawl.crawling.TIMEOUT", 20)  # it can hang
     settings = pipeline(tmp_path, FRONTIER_MAX_SESSIONS=places)
     ours = run(f"{INLINE}.FilesSpider", files, servers=2, settings=settings)
@@ -78,8 +78,8 @@ def test_media_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places:
 
 
 @pytest.mark.parametrize("reset", [False, True])
-def test_media_pipeline_keeps_the_delay(tmp_path: Path, reset: bool) -> None:
-    """DOWNLOAD_DELAY holds between these requests, too, as it does in Scrapy's downloader, also after failures."""
+def test_media_pipeline_obeys_the_delay(tmp_path: Path, reset: bool) -> None:
+    """DOWNLOAD_DELAY also holds between these requests, as in Scrapy's downloader, and after failures."""
     script = {"1/": FINE, **{f"2/{number}": Answer("x", delay=0.05, reset=reset) for number in range(5)}}
     settings = pipeline(tmp_path, DOWNLOAD_DELAY=0.2, RETRY_ENABLED=False)
     ours = run(f"{INLINE}.FilesSpider", script, servers=2, settings=settings)
@@ -87,8 +87,8 @@ def test_media_pipeline_keeps_the_delay(tmp_path: Path, reset: bool) -> None:
     assert min(ours.site.gaps(2)) >= 0.2
 
 
-def test_mirror_of_a_server_given_up() -> None:
-    """The request that an errback makes of one that was given up with its server goes through."""
+def test_request_of_an_errback_is_sent_after_its_server_was_given_up() -> None:
+    """The errback of a request that failed with its server yields a request to a mirror, which is sent."""
     settings = {**QUICK, "FRONTIER_MAX_FAILURES": 1, "RETRY_ENABLED": False}
     script = {f"1/{number}": FINE for number in range(3)}
     with scripted_site(2) as dead:

@@ -1,4 +1,4 @@
-"""Order, limits and ends of ordinary crawls, by what the servers saw."""
+"""Order, limits and ends of ordinary crawls, by the servers' log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fine(delay: float) -> Answer:
 
 
 def slow_after(count: int) -> Callable[[Site], Script]:
-    """Pages 0, 1, 2, ... on each server; all but the first ``count`` that are asked for take a second."""
+    """Pages 0, 1, 2, ... on each server; all but the first ``count`` requests take a second."""
 
     def script(site: Site) -> Script:
         return dict.fromkeys(numbered(3), lambda _: fine(1.0 if len(site.asked) > count else 0.02))
@@ -44,8 +44,8 @@ def anything(site: Site) -> Script:
 
 
 @pytest.mark.parametrize("policy", ["quality", "capacity", "prefix", "breadth-first"])
-def test_order_within_a_server(policy: str) -> None:
-    """Quality, then priority, then arrival, where the policy goes by quality; else priority, then arrival."""
+def test_urls_of_a_server_are_fetched_in_order(policy: str) -> None:
+    """By quality, priority and arrival if the policy uses quality; else by priority and arrival."""
     ours = run(f"{LIMITS}.OrderSpider", anything, servers=2, settings={**QUICK, "FRONTIER_POLICY": policy})
     by_priority = ["9q0.5", "5q1", "5q3", "2q2", "0q1", "0q1", "-3q1"]
     by_quality = ["5q3", "2q2", "5q1", "0q1", "0q1", "-3q1", "9q0.5"]
@@ -61,16 +61,16 @@ def test_order_within_a_server(policy: str) -> None:
         ({"CLOSESPIDER_ITEMCOUNT": 5}, "closespider_itemcount", 5 + 2 + 2),
     ],
 )
-def test_closespider_by_count(settings: dict[str, Any], reason: str, most: int) -> None:
-    """The crawl ends with the reason of Scrapy's extension; per server a page is under way, and one in the spider."""
+def test_closespider_by_count_ends_the_crawl(settings: dict[str, Any], reason: str, most: int) -> None:
+    """With the reason of Scrapy's extension; each server may have one more page in progress, and one in the spider."""
     ours = run(f"{LIMITS}.ManySpider", slow_after(5), servers=2, settings={**QUICK, **settings})
     assert ours.reason == reason
     assert 5 <= len(ours.site.places()) <= most
     assert len(ours.items()) == len(ours.site.places())
 
 
-def test_closespider_by_time() -> None:
-    """While the servers rest, too."""
+def test_closespider_by_time_ends_the_crawl() -> None:
+    """Also while the servers rest."""
     settings = {**QUICK, "DOWNLOAD_DELAY": 30, "CLOSESPIDER_TIMEOUT": 1}
     ours = run(f"{LIMITS}.ManySpider", numbered(2), servers=2, settings=settings)
     assert ours.reason == "closespider_timeout"
@@ -78,7 +78,7 @@ def test_closespider_by_time() -> None:
     assert ours.stat("elapsed_time_seconds") >= 1
 
 
-def test_closespider_raised_by_a_callback() -> None:
+def test_closespider_raised_by_a_callback_ends_the_crawl() -> None:
     """Its reason is the crawl's, and no request is started after it."""
     ours = run(f"{LIMITS}.StoppingSpider", numbered(delay=0.02))
     assert ours.reason == "enough"
@@ -87,7 +87,7 @@ def test_closespider_raised_by_a_callback() -> None:
 
 
 def test_interrupt_stops_cleanly(tmp_path: Path) -> None:
-    """One Ctrl-C: pages under way are finished, stats written, no request started, exit code 0."""
+    """One Ctrl-C: pages in progress are finished, stats written, no request started, exit code 0."""
     with scripted_site(3) as site:
         site.script = slow_after(6)(site)
         spider = f"{LIMITS}.ManySpider"
@@ -102,16 +102,16 @@ def test_interrupt_stops_cleanly(tmp_path: Path) -> None:
     assert not stopped.has_errors()
 
 
-def test_spider_idle_may_go_on() -> None:
-    """A handler of spider_idle adds requests and raises DontCloseSpider; without waiting for the engine's heartbeat."""
+def test_handler_of_spider_idle_may_add_requests() -> None:
+    """It adds requests and raises DontCloseSpider; they start without waiting for the engine's heartbeat."""
     ours = run(f"{LIMITS}.IdleSpider", numbered(), settings={**QUICK, **NO_HEARTBEAT})
     assert ours.site.places() == ["1/0", "1/1", "1/2"]
     assert ours.reason == "finished"
     assert ours.stat("elapsed_time_seconds") < PROMPT
 
 
-def test_one_request_at_a_time_per_server() -> None:
-    """Of 50 requests for each of three servers at once, no server ever sees two, and servers do work side by side."""
+def test_each_server_gets_one_request_at_a_time() -> None:
+    """With 50 requests queued for each of three servers, no server sees two at a time, and servers work in parallel."""
     ours = run(f"{LIMITS}.ManySpider", numbered(3, 50, delay=0.005), servers=3)
     assert len(ours.items()) == 150
     assert [ours.site.most_at_once(server) for server in (1, 2, 3)] == [1, 1, 1]
@@ -119,20 +119,20 @@ def test_one_request_at_a_time_per_server() -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"SERVER_TIMING_ENABLED": False}])
-def test_download_delay_is_a_least_gap(more: dict[str, Any]) -> None:
-    """DOWNLOAD_DELAY holds by the servers' log and the one place goes to the other server meanwhile."""
+def test_download_delay_is_a_minimum_gap(more: dict[str, Any]) -> None:
+    """DOWNLOAD_DELAY holds by the servers' log; meanwhile the only session goes to the other server."""
     settings = {**QUICK, "DOWNLOAD_DELAY": 0.3, "FRONTIER_MAX_SESSIONS": 1, **more}
     ours = run(f"{LIMITS}.ManySpider", numbered(2, 5, delay=0.05), servers=2, settings=settings, count="5")
     gaps = ours.site.gaps(1) + ours.site.gaps(2)
     assert len(gaps) == 8
     assert min(gaps) >= 0.3
     turns = [one.server for one in ours.site.asked]
-    assert sum(one != other for one, other in pairwise(turns)) >= 5  # 1 if one server came after the other
+    assert sum(one != other for one, other in pairwise(turns)) >= 5  # 1 if one server were finished before the other
 
 
 @pytest.mark.parametrize("more", [{}, {"SERVER_TIMING_ENABLED": False}])
-def test_download_delay_after_failures(more: dict[str, Any]) -> None:
-    """A server that breaks every connection is not asked any faster."""
+def test_download_delay_holds_after_failures(more: dict[str, Any]) -> None:
+    """A server that breaks every connection is not requested faster."""
     settings = {**QUICK, "DOWNLOAD_DELAY": 0.2, "RETRY_ENABLED": False, **more}
     script = {f"1/{number}": Answer(reset=True) for number in range(4)}
     ours = run(f"{LIMITS}.ManySpider", script, settings=settings, count="4")
@@ -140,26 +140,26 @@ def test_download_delay_after_failures(more: dict[str, Any]) -> None:
     assert min(ours.site.gaps(1)) >= 0.2
 
 
-def test_download_slots_of_the_project() -> None:
-    """A delay that DOWNLOAD_SLOTS gives a host holds in the place of DOWNLOAD_DELAY, longer or shorter."""
+def test_delays_in_download_slots_hold() -> None:
+    """A delay given to a host replaces DOWNLOAD_DELAY, longer or shorter."""
     slots = {"127.4.0.1": {"delay": 0.5, "jitter": 0}, "127.4.0.2": {"delay": 0}}
     settings = {**QUICK, "DOWNLOAD_DELAY": 0.2, "DOWNLOAD_SLOTS": slots}
     ours = run(f"{LIMITS}.ManySpider", numbered(2, 4), servers=2, settings=settings, count="4")
     slow, fast = ([one.started for one in ours.site.of(server)] for server in (1, 2))
-    assert slow[-1] - slow[0] >= 1.2  # three times 0.5 from sending to sending; the first may be late in coming
+    assert slow[-1] - slow[0] >= 1.2  # three times 0.5 between sending; the first may arrive late
     assert fast[-1] < slow[2]
 
 
-def test_autothrottle() -> None:
-    """Scrapy's AutoThrottle does not get in the way."""
+def test_autothrottle_does_not_interfere() -> None:
+    """Scrapy's AutoThrottle may be enabled."""
     settings = {**QUICK, "AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0.1}
     ours = run(f"{LIMITS}.ManySpider", numbered(2, 5), servers=2, settings=settings, count="5")
     assert len(ours.items()) == 10
     assert ours.reason == "finished"
 
 
-def test_limits_of_the_project() -> None:
-    """CONCURRENT_REQUESTS as the project says, 1 here, over all servers together, robots.txt included."""
+def test_concurrent_requests_of_the_project_holds() -> None:
+    """CONCURRENT_REQUESTS = 1 holds over all servers together, also for robots.txt."""
     settings = {**QUICK, **NO_HEARTBEAT, "ROBOTSTXT_OBEY": True}
     settings |= {"CONCURRENT_REQUESTS": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
     ours = run(f"{LIMITS}.ManySpider", numbered(3, 5, delay=0.01), servers=3, settings=settings, count="5")
@@ -168,8 +168,8 @@ def test_limits_of_the_project() -> None:
     assert ours.stat("elapsed_time_seconds") < PROMPT
 
 
-def test_group_by_address() -> None:
-    """Two servers on one address, one of them under another name, take turns, with a rest in between."""
+def test_servers_on_one_address_take_turns() -> None:
+    """One of two servers has another name; between their sessions there is a rest."""
     settings = {**QUICK, "FRONTIER_POLITENESS_GROUP": "ip", "FRONTIER_MIN_DELAY": 0.1, "FRONTIER_MAX_DELAY": 0.1}
     with scripted_site(2, address="127.0.0.1") as site:
         site.script = numbered(2, 5, delay=0.02)
@@ -182,8 +182,8 @@ def test_group_by_address() -> None:
     assert site.asked[change].started - site.asked[change - 1].ended >= 0.1
 
 
-def test_group_by_domain() -> None:
-    """Two hosts of one registered domain take turns; a third elsewhere is asked meanwhile."""
+def test_servers_of_one_domain_take_turns() -> None:
+    """Meanwhile a server of another domain is requested."""
     hosts = ("http://a.example.com", "http://b.example.com", "http://a.example.net")
     settings = {**QUICK, "FRONTIER_POLITENESS_GROUP": "domain"}
     script = {f"{host}/{number}": Answer(FINE.body, delay=0.03) for host in hosts for number in range(5)}

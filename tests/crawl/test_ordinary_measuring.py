@@ -17,7 +17,7 @@ FINE = page(title="fine")
 
 @pytest.fixture(scope="module")
 def measured() -> dict[str, dict[str, Any]]:
-    """What was measured of two pages each of a server with http (1) and one with https (2), which takes 0.2 s."""
+    """The times of two pages each of a server with http (1) and one with https (2); each answer takes 0.2 s."""
     script = {f"{server}/{name}": Answer("x", delay=0.2) for server in (1, 2) for name in ("first", "second")}
     with scripted_site(2, tls=(2,)) as site:
         site.script = script
@@ -28,7 +28,7 @@ def measured() -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("server", [1, 2])
 def test_first_request_opens_the_connection(measured: dict[str, dict[str, Any]], server: int) -> None:
-    """It has the time of connecting, and is the connection's first."""
+    """It has a connect time, and is the first of its connection."""
     meta = measured[f"{server}/first"]
     assert meta["dns_time"] == 0
     assert 0 < meta["connect_time"] <= meta["download_latency"] - 0.195  # without the server's 0.2 s
@@ -37,8 +37,8 @@ def test_first_request_opens_the_connection(measured: dict[str, dict[str, Any]],
 
 
 @pytest.mark.parametrize("server", [1, 2])
-def test_second_request_reuses_it(measured: dict[str, dict[str, Any]], server: int) -> None:
-    """It has no time of connecting, and is the connection's second."""
+def test_second_request_reuses_the_connection(measured: dict[str, dict[str, Any]], server: int) -> None:
+    """It has no connect time, and is the second of its connection."""
     meta = measured[f"{server}/second"]
     assert meta["dns_time"] is meta["connect_time"] is meta["tls_time"] is None
     assert meta["connection_reused"] is True
@@ -46,26 +46,26 @@ def test_second_request_reuses_it(measured: dict[str, dict[str, Any]], server: i
 
 
 @pytest.mark.parametrize("place", ["1/first", "1/second", "2/first", "2/second"])
-def test_response_time_is_the_servers(measured: dict[str, dict[str, Any]], place: str) -> None:
-    """0.2 s, whatever the machine is busy with; no longer than Scrapy's latency, which ends with the headers."""
+def test_response_time_is_that_of_the_server(measured: dict[str, dict[str, Any]], place: str) -> None:
+    """0.2 s, also on a busy machine; at most Scrapy's latency, which ends with the headers."""
     assert 0.195 <= measured[place]["response_time"] <= measured[place]["download_latency"] + 0.1
 
 
-def test_tls_is_measured_and_seen(measured: dict[str, dict[str, Any]]) -> None:
-    """https has a time of its handshake and its self-signed certificate in the response; http has neither."""
+def test_tls_handshake_is_measured_and_its_certificate_recorded(measured: dict[str, dict[str, Any]]) -> None:
+    """https: handshake time and self-signed certificate are in the response; http: neither."""
     assert measured["1/first"]["tls_time"] is None
     assert measured["2/first"]["tls_time"] > 0
     assert [measured[f"{server}/second"]["certificate"] for server in (1, 2)] == [False, True]
 
 
 def test_engine_can_be_woken() -> None:
-    """The one private name of Scrapy that the scheduler calls is where it was."""
+    """The only private name of Scrapy that the scheduler calls still exists."""
     ours = run(f"{INLINE}.EngineSpider", {"1/": FINE})
     assert ours.items() == [{"callable": True}], "engine._slot.nextcall.schedule has moved: see crawlproject/engine.py"
 
 
-def test_cache_answers_the_second_crawl(tmp_path: Path) -> None:
-    """HTTPCACHE_ENABLED: it makes no request, robots.txt included, and waits for no server that it does not ask."""
+def test_second_crawl_is_answered_from_the_cache(tmp_path: Path) -> None:
+    """HTTPCACHE_ENABLED: it sends no request, not even for robots.txt, and does not wait between pages."""
     settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path), "ROBOTSTXT_OBEY": True}
     with scripted_site(1) as site:
         site.script = {f"1/{number}": page(f"/{number + 1}") for number in range(150)}
@@ -79,8 +79,8 @@ def test_cache_answers_the_second_crawl(tmp_path: Path) -> None:
     assert second.stat("elapsed_time_seconds") < PROMPT
 
 
-def test_proxy() -> None:
-    """``request.meta["proxy"]``: the proxy is asked for the whole URL."""
+def test_proxy_is_asked_for_the_whole_url() -> None:
+    """``request.meta["proxy"]`` names the proxy."""
     hosts = ("http://a.example.com", "http://b.example.com:8080")
     script = {f"{host}/0": Answer(host) for host in hosts}
     ours = run(f"{INLINE}.ProxySpider", script, hosts=",".join(hosts))

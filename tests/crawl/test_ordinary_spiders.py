@@ -16,17 +16,17 @@ FINE = page(title="fine")
 
 
 def echo(asked: Asked) -> Answer:
-    """A page that says what it was asked with."""
+    """A page with the body and the cookies of its request."""
     return Answer(f"{asked.body} {asked.headers.get('cookie', '')}", headers={"Content-Type": "text/plain"})
 
 
 def from_where(asked: Asked) -> Answer:
-    """A page that says where the request came from."""
+    """A page with the address of the client."""
     return Answer(asked.client, headers={"Content-Type": "text/plain"})
 
 
 def refresh(place: str) -> Answer:
-    """A page that is to be left for another one."""
+    """A page that refreshes to another one."""
     return Answer(f'<meta http-equiv="refresh" content="0;url={place}">', headers=HTML)
 
 
@@ -113,13 +113,13 @@ def runs() -> tuple[Run, Run]:
     ],
 )
 def test_items_are_the_same(runs: tuple[Run, Run], case: str, count: int) -> None:
-    """The items of each case, those made of failures included, are those of Scrapy's own scheduler."""
+    """The items of each case, including those of failures, are those under Scrapy's own scheduler."""
     ours, stock = runs
     assert ours.items(case) == stock.items(case)
     assert len(ours.items(case)) == count
 
 
-#: Pages that lead to themselves, which plain Scrapy asks for once and loses: how often they are asked for.
+#: Pages that redirect to themselves, which plain Scrapy requests once and loses -> number of requests.
 WAITING = {
     "2/please-wait": 2,
     "2/cookie-wall": 2,
@@ -128,10 +128,10 @@ WAITING = {
 }
 
 
-def test_pages_that_lead_to_themselves(runs: tuple[Run, Run]) -> None:
-    """Are asked for once more, and kept if they stay as they are; where that is in vain, a server's are kept at once.
+def test_pages_that_redirect_to_themselves_are_kept(runs: tuple[Run, Run]) -> None:
+    """They are requested once more, and kept if nothing changes; after some failures a server's are kept at once.
 
-    What they lead to in the end is no duplicate.
+    Their final targets are not duplicates.
     """
     ours, stock = runs
     assert {place: ours.asked()[place] for place in WAITING} == WAITING
@@ -144,7 +144,7 @@ def test_pages_that_lead_to_themselves(runs: tuple[Run, Run]) -> None:
 
 @pytest.mark.parametrize("server", range(1, 10))
 def test_pages_are_the_same(runs: tuple[Run, Run], server: int) -> None:
-    """Every server is asked for the same pages, as often."""
+    """Every server gets requests for the same pages, equally often."""
     ours, stock = runs
     assert ours.asked(server) == stock.asked(server) + Counter(
         {place: times - 1 for place, times in WAITING.items() if place.startswith(str(server))}
@@ -152,7 +152,7 @@ def test_pages_are_the_same(runs: tuple[Run, Run], server: int) -> None:
 
 
 def headers(run: Run) -> dict[tuple[str, str, str], dict[str, str]]:
-    """The headers with which each page was asked for, but for those that name the server or the connection."""
+    """The headers of the request for each page, except those that name the server or the connection."""
     seen = {}
     for one in run.site.asked:
         values = {name: run.site.short(value) for name, value in one.headers.items()}
@@ -162,15 +162,15 @@ def headers(run: Run) -> dict[tuple[str, str, str], dict[str, str]]:
 
 
 def test_headers_are_the_same(runs: tuple[Run, Run]) -> None:
-    """Servers see the same headers, whether a page is asked for, a form is sent or a redirect followed."""
+    """Servers see the same headers for pages, forms and redirects."""
     ours, stock = map(headers, runs)
     common = {key for key in ours.keys() & stock.keys() if key[0] not in WAITING}
     assert len(common) > 30
     assert {key: ours[key] for key in common} == {key: stock[key] for key in common}
 
 
-def test_failures_are_logged_the_same(runs: tuple[Run, Run]) -> None:
-    """As many errors, no traceback but the spider's own, and the crawl ends by itself."""
+def test_failures_are_logged_as_by_scrapy(runs: tuple[Run, Run]) -> None:
+    """As many errors, no traceback except the spider's own, and the crawl finishes."""
     ours, stock = runs
     assert ours.reason == stock.reason == "finished"
     assert ours.stat("log_count/ERROR") == stock.stat("log_count/ERROR")
@@ -178,7 +178,7 @@ def test_failures_are_logged_the_same(runs: tuple[Run, Run]) -> None:
 
 
 def shop(site: Site) -> Script:
-    """Two servers with lists, items and what is not to be followed."""
+    """Two servers with lists, items and links that must not be followed."""
     return {
         "1/": page("/list?page=1", "/about", site.url("2/list/new")),
         "1/list?page=1": page("/list?page=2", "/item/1", "/item/2", "/list/secret"),
@@ -190,7 +190,7 @@ def shop(site: Site) -> Script:
     }
 
 
-def test_crawl_spider() -> None:
+def test_crawl_spider_runs_unchanged() -> None:
     """Rules, followed lists, keyword arguments and errbacks of a CrawlSpider."""
     ours, stock = both("RulesSpider", shop, servers=2)
     assert ours.items() == stock.items()
@@ -218,7 +218,7 @@ def mapped(site: Site) -> Script:
     }
 
 
-def test_sitemap_spider() -> None:
+def test_sitemap_spider_runs_unchanged() -> None:
     """Sitemaps named by robots.txt, an index, and a compressed one."""
     ours, stock = both("MapSpider", mapped, servers=2)
     assert ours.items() == stock.items()
@@ -232,15 +232,15 @@ def three_servers(site: Site) -> Script:
 
 
 @pytest.mark.parametrize(("spider", "settings"), [("LazySpider", {}), ("PatientSpider", {"CONCURRENT_REQUESTS": 2})])
-def test_start_yields_one_by_one(spider: str, settings: dict[str, int]) -> None:
-    """An asynchronous ``start`` that waits between its 30 requests, or for room, and yields items, too."""
+def test_start_may_yield_requests_one_by_one(spider: str, settings: dict[str, int]) -> None:
+    """An asynchronous ``start`` may wait between its 30 requests, or until the queue is short, and may yield items."""
     ours, stock = both(spider, three_servers, servers=3, settings=settings)
     assert ours.items() == stock.items()
     assert len(ours.items()) == 33
     assert ours.asked() == stock.asked()
 
 
-def test_start_yields_nothing() -> None:
+def test_start_may_yield_nothing() -> None:
     """A crawl without requests ends at once."""
     ours = run("EmptySpider", {}, settings={**QUICK, **NO_HEARTBEAT})
     assert ours.reason == "finished"
@@ -261,8 +261,8 @@ def fenced(site: Site) -> Script:
     }
 
 
-def test_depth_offsite_and_robots() -> None:
-    """DEPTH_LIMIT, ``allowed_domains`` and robots.txt keep out the same pages, and the crawl ends."""
+def test_depth_offsite_and_robots_limits_hold() -> None:
+    """DEPTH_LIMIT, ``allowed_domains`` and robots.txt exclude the same pages, and the crawl finishes."""
     settings = {**NO_HEARTBEAT, "DEPTH_LIMIT": 2, "ROBOTSTXT_OBEY": True}
     ours, stock = both("FencedSpider", fenced, servers=2, settings=settings)
     assert ours.items() == stock.items()
@@ -278,33 +278,33 @@ def spellings(site: Site) -> Script:
     return dict.fromkeys(("1/~me?a=1", *others), FINE)
 
 
-def test_dupefilter_of_the_project() -> None:
-    """With Scrapy's BaseDupeFilter nothing is a duplicate, here as there."""
+def test_other_dupefilter_is_used() -> None:
+    """With Scrapy's BaseDupeFilter nothing is a duplicate, as in plain Scrapy."""
     settings = {"DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}
     ours, stock = both("SpellingsSpider", spellings, settings=settings)
     assert ours.asked() == stock.asked()
     assert len(ours.items()) == len(stock.items()) == 6
-    assert ours.stat("seen/urls") == 0  # links have a seen-set of their own; there were none
+    assert ours.stat("seen/urls") == 0  # links have their own seen-set, empty here
     assert "seen/store_lookups" in ours.crawl.stats
 
 
-def test_spellings_of_one_page_are_one() -> None:
-    """Escapes, dots, tracking parameters and fragments do not make another page; the first spelling is asked for."""
+def test_spellings_of_one_page_are_fetched_once() -> None:
+    """Escapes, dots, tracking parameters and fragments do not make another page; the first spelling is requested."""
     ours = run("SpellingsSpider", spellings)
     assert ours.site.places() == ["1/~me?a=1", "1/other"]
     assert ours.stat("dupefilter/filtered") == 4
 
 
-def test_scheduler_of_the_project() -> None:
-    """With Scrapy's own scheduler, named by the project, the rest of the add-on does not get in the way."""
+def test_other_scheduler_works_with_the_rest_of_the_addon() -> None:
+    """The project may choose Scrapy's own scheduler."""
     script = {"1/": page("/a"), "1/a": page("/b"), "1/b": FINE}
     ours = run("StartUrlsSpider", script, settings={"SCHEDULER": "scrapy.core.scheduler.Scheduler"})
     assert ours.site.places() == ["1/", "1/a", "1/b"]
     assert not ours.has_errors()
 
 
-def test_add_on_and_nothing_else() -> None:
-    """Default politeness: every page comes, a server rests between two sessions, the crawl ends promptly."""
+def test_addon_works_with_default_settings() -> None:
+    """With default politeness every page is fetched, a server rests between two sessions, the crawl ends promptly."""
 
     def script(site: Site) -> Script:
         late = page(site.url("1/late"))

@@ -1,4 +1,4 @@
-"""Bodies of other types are not downloaded, and the connections that they came on do no harm."""
+"""Bodies of other types are not downloaded, and their connections do no harm."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SITE = {
 }
 
 
-def test_bodies_of_other_types_are_not_read() -> None:
-    """Every page behind a stopped body comes, and the item of a stopped one says what the server said of it."""
+def test_bodies_of_other_types_are_not_downloaded() -> None:
+    """Every page after a stopped body is fetched, and the item of a stopped one has what the headers say."""
     with running({"site": SITE}) as roots:
         result = crawl(WEB, settings={**IMPOLITE, "DOWNLOAD_TIMEOUT": 20}, seeds=f"{roots['site']}/")
     items = {item["url"].removeprefix(roots["site"]): item for item in result.items}
@@ -34,8 +34,8 @@ def test_bodies_of_other_types_are_not_read() -> None:
     assert not [name for name in result.stats if name.startswith("frontier/failures")]
 
 
-def test_connection_is_kept_where_the_rest_is_short() -> None:
-    """A small image costs no new connection, an endless one does."""
+def test_connection_is_kept_if_the_rest_of_the_body_is_short() -> None:
+    """A small image costs no new connection, an endless one costs one."""
     links = [f"/{number}" for number in range(8)]
     small = {link: (response(b"x" * 2000, IMAGE),) for link in links}
     with running({"site": {"/": (response(page(*links)),), **small}}) as roots:
@@ -44,8 +44,8 @@ def test_connection_is_kept_where_the_rest_is_short() -> None:
     assert max(item["connection_requests"] for item in result.items) >= 8
 
 
-def test_the_server_is_not_blamed_for_connections_that_we_close() -> None:
-    """After each endless body there is a new connection, but it is not taken for the server's limit."""
+def test_connections_closed_by_us_are_not_taken_for_the_servers_limit() -> None:
+    """After each endless body there is a new connection; this is not counted as the server's limit of requests."""
     endless = {f"/{number}": (LONG, HANG) for number in range(3)}
     pages = [f"/page{number}" for number in range(30)]
     site = {"/": (response(page(*endless, *pages)),), **endless}
@@ -59,7 +59,7 @@ def test_the_server_is_not_blamed_for_connections_that_we_close() -> None:
 
 @pytest.mark.parametrize(("types", "stopped"), [("image/*,text/html", 0), ("*/*", 0), ("text/html", 1)])
 def test_types_can_be_chosen(types: str, stopped: int) -> None:
-    """Bodies of the types named are read."""
+    """Bodies of the given types are read."""
     with running({"site": {"/": (response(page("/short")),), "/short": (response(b"x" * 2000, IMAGE),)}}) as roots:
         settings = {**IMPOLITE, "LINKS_TYPES": types, "ROBOTSTXT_OBEY": False}
         result = crawl(WEB, settings=settings, seeds=f"{roots['site']}/")
@@ -68,7 +68,7 @@ def test_types_can_be_chosen(types: str, stopped: int) -> None:
     assert (result.stat("downloader/response_bytes") > 2000) == (not stopped)
 
 
-def test_what_is_no_type_stops_the_start() -> None:
-    """By the setting's name."""
+def test_invalid_type_stops_the_start() -> None:
+    """The error names the setting."""
     result = crawl(WEB, settings={"LINKS_TYPES": "html"}, seeds="http://127.0.0.1:1/")
     assert "LINKS_TYPES='html'" in result.log

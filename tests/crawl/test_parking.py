@@ -19,12 +19,12 @@ from tests.crawl.crawling import crawl, crawling
 from tests.crawl.differential import SPIDERS, run
 from tests.crawl.scripted_site import Answer, page, scripted_site
 
-#: A wait of 0.3 s between any two requests to a server: longer than connecting again takes.
+#: A wait of 0.3 s between any two requests to a server: longer than a new connection takes.
 WAITING = {"FRONTIER_POLITENESS": "request", "FRONTIER_MIN_DELAY": 0.3, "FRONTIER_MAX_DELAY": 0.3}
 
 
 def test_parked_connections_are_used_again_within_the_limit() -> None:
-    """By the servers' log: every page once, 3 sessions and 6 idle connections at most, most requests on an old one."""
+    """By the servers' log: each page once, at most 3 sessions and 6 idle connections, most on a used connection."""
     spec = WebSpec(servers=9, pages=70, seed=3, time_scale=0)
     with running_web(spec) as web:
         settings = {**WAITING, "FRONTIER_MAX_SESSIONS": 3, "FRONTIER_MAX_PARKED": 6}
@@ -41,8 +41,8 @@ def test_parked_connections_are_used_again_within_the_limit() -> None:
 
 
 @pytest.mark.parametrize(("parked", "connections"), [(0, 3), (2, 1)])
-def test_connection_is_parked_only_where_it_is_allowed(parked: int, connections: int) -> None:
-    """Three pages of one server, 0.3 s apart: a connection for each, or one for all."""
+def test_connection_is_parked_only_if_allowed(parked: int, connections: int) -> None:
+    """Three pages of one server, 0.3 s apart, take three connections or one."""
     script = {"1/0": page("/1"), "1/1": page("/2"), "1/2": page()}
     ours = run("StartUrlsSpider", script, settings={**WAITING, "FRONTIER_MAX_PARKED": parked}, start="1/0")
     assert ours.site.places() == ["1/0", "1/1", "1/2"]
@@ -51,7 +51,7 @@ def test_connection_is_parked_only_where_it_is_allowed(parked: int, connections:
 
 
 def test_server_that_closes_a_parked_connection_costs_nothing() -> None:
-    """After each answer, without a word: each page comes at the first try, nothing has failed."""
+    """It closes without notice after each answer: each page arrives at the first try, and nothing fails."""
     script = {f"1/{number}": replace(page(f"/{number + 1}"), closes=True) for number in range(3)} | {"1/3": page()}
     ours = run("StartUrlsSpider", script, settings={**WAITING, "FRONTIER_MAX_PARKED": 2}, start="1/0")
     assert ours.site.places() == ["1/0", "1/1", "1/2", "1/3"]
@@ -61,8 +61,8 @@ def test_server_that_closes_a_parked_connection_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "connections"), [(1, 2), (30, 1)])
-def test_parked_connection_is_closed_before_the_server_does_it(seconds: int, connections: int) -> None:
-    """While the only session is at another server for 1 s: where it says ``timeout=1``, 0.5 s are waited."""
+def test_parked_connection_is_closed_before_the_server_closes_it(seconds: int, connections: int) -> None:
+    """While the only session is at another server for 1 s: ``timeout=1`` means that it is closed after 0.5 s."""
     keep = {"Content-Type": "text/html", "Keep-Alive": f"timeout={seconds}"}
     script = {
         "1/0": lambda asked: Answer(f'<a href="/1">1</a><a href="{other}/slow">2</a>', headers=keep),
@@ -78,7 +78,7 @@ def test_parked_connection_is_closed_before_the_server_does_it(seconds: int, con
 
 
 def test_interrupt_closes_parked_connections(tmp_path: Path) -> None:
-    """Ctrl-C while all that is left is parked: the crawl ends cleanly."""
+    """Ctrl-C while all connections are parked: the crawl ends cleanly."""
     settings = {"FRONTIER_POLITENESS": "request", "FRONTIER_MIN_DELAY": 3, "FRONTIER_MAX_PARKED": 2}
     with scripted_site(1) as site:
         site.script = {"1/0": page("/1"), "1/1": page()}

@@ -1,4 +1,4 @@
-"""A crawl of real documentation behind a real nginx, against an independent count of what its files link to."""
+"""A crawl of real documentation behind nginx, compared with an independent count of the links in its files."""
 
 from collections import Counter
 
@@ -7,8 +7,8 @@ from testbed.real_web.counting import Kind
 from tests.crawl.crawling import IMPOLITE, crawl
 
 
-def test_crawl_fetches_every_page_that_links_lead_to_once(small_web: RealWeb) -> None:
-    """The same pages as the count of the files' links, each asked for once; broken links answer 404, nothing else."""
+def test_every_linked_page_is_fetched_once(small_web: RealWeb) -> None:
+    """Exactly the pages that the files link to, each requested once; only broken links answer 404."""
     with running_real_web(small_web.directory) as web:
         result = crawl(
             "crawlproject.spiders.web.WebSpider",

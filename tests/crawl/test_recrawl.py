@@ -1,4 +1,4 @@
-"""Pages are fetched again when they are old, with the validators they came with; judged by the log of the servers."""
+"""Old pages are fetched again with their validators; judged by the servers' log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def tagged(version: str, *links: str) -> Callable[[Asked], Answer]:
 
 
 def dated(date: str, *links: str) -> Callable[[Asked], Answer]:
-    """One that does by Last-Modified."""
+    """The same with Last-Modified."""
     return validated("Last-Modified", date, "if-modified-since", links)
 
 
@@ -54,7 +54,7 @@ def web() -> dict[str, Any]:
 
 
 def run(site: Site, folder: Path, spider: str = WEB, settings: dict[str, Any] | None = None, **arguments: str) -> Crawl:
-    """One crawl; what earlier ones asked is forgotten."""
+    """One crawl; the log of earlier requests is cleared first."""
     site.asked.clear()
     seeds = {"seeds": site.url("1/")} if spider == WEB else {"site": site.url("1/")}
     result = crawl(spider, settings=settings_for(folder, **(settings or {})), **seeds, **arguments)
@@ -66,8 +66,8 @@ def counts(result: Crawl) -> dict[str, int]:
     return {name[8:]: count for name, count in result.stats.items() if name.startswith("recrawl/")}
 
 
-def test_what_has_not_changed_costs_a_304(tmp_path: Path) -> None:
-    """Each page is asked for once, with what it came with, and yields no item; without `recrawl` nothing is."""
+def test_unchanged_page_costs_a_304(tmp_path: Path) -> None:
+    """Each page is requested once, with its validators, and yields no item; without `recrawl` none is requested."""
     with scripted_site() as site:
         site.script = web()
         first = run(site, tmp_path)
@@ -94,8 +94,8 @@ def test_what_has_not_changed_costs_a_304(tmp_path: Path) -> None:
     assert len(first.items) == 5
 
 
-def test_what_has_changed_is_fetched_and_its_new_links_followed(tmp_path: Path) -> None:
-    """Pages that are gone are forgotten, pages that fail are not, and what is asked for next are the new validators."""
+def test_changed_page_is_fetched_and_its_new_links_followed(tmp_path: Path) -> None:
+    """Records of pages that are gone are deleted, of failed pages kept; the next recrawl sends the new validators."""
     with scripted_site() as site:
         site.script = web()
         run(site, tmp_path)
@@ -117,8 +117,8 @@ def test_what_has_changed_is_fetched_and_its_new_links_followed(tmp_path: Path) 
         assert sorted(site.places()) == ["1/", "1/dated", "1/fails", "1/new", "1/plain"]
 
 
-def test_only_pages_of_that_age(tmp_path: Path) -> None:
-    """A page that was fetched a moment ago is left alone, by argument or by setting."""
+def test_only_old_pages_are_fetched_again(tmp_path: Path) -> None:
+    """A page fetched a moment ago is not, by argument or by setting."""
     with scripted_site() as site:
         site.script = web()
         run(site, tmp_path)
@@ -127,8 +127,8 @@ def test_only_pages_of_that_age(tmp_path: Path) -> None:
         assert site.asked == []
 
 
-def test_redirects_are_asked_again(tmp_path: Path) -> None:
-    """A page that redirects leads to where it redirects now; the conditions of one page are not sent to another."""
+def test_redirects_are_followed_again(tmp_path: Path) -> None:
+    """The current target is fetched; the validators of one page are not sent to another."""
     with scripted_site(servers=2) as site:
         script: dict[str, Any] = {
             "1/": tagged("home", "/moves", "/stays", "/slash"),
@@ -156,8 +156,8 @@ def test_redirects_are_asked_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("handles", ["", "304"])
-def test_ordinary_requests_are_made_again_as_they_were(tmp_path: Path, handles: str) -> None:
-    """Callback, arguments and headers; POST and `dont_filter` are the spider's own affair; a 304 it handles is its."""
+def test_requests_of_ordinary_spiders_are_repeated_unchanged(tmp_path: Path, handles: str) -> None:
+    """With callback, arguments and headers; POST, `dont_filter` and a 304 that it handles are left to the spider."""
     script: dict[str, Any] = {
         "1/": page("/one", "/two"),
         "1/one": tagged("one"),
@@ -169,7 +169,7 @@ def test_ordinary_requests_are_made_again_as_they_were(tmp_path: Path, handles: 
         first = run(site, tmp_path, f"{SPIDERS}.OrdinarySpider")
         assert sorted(site.places()) == ["1/", "1/form", "1/one", "1/two"]
         again = run(site, tmp_path, f"{SPIDERS}.OrdinarySpider", recrawl="0", handles=handles)
-        assert sorted(site.places()) == ["1/", "1/one", "1/two"]  # the start request is made in each run
+        assert sorted(site.places()) == ["1/", "1/one", "1/two"]  # the start request is sent in each run
         assert {asked.path: asked.headers.get("x-number") for asked in site.asked} == {
             "/": None,
             "/one": "0",
@@ -183,8 +183,8 @@ def test_ordinary_requests_are_made_again_as_they_were(tmp_path: Path, handles: 
     assert counts(again) == {"queued": 2, "unchanged": 1, "changed": 1}
 
 
-def test_a_page_that_the_spider_failed_on_is_fetched_whole(tmp_path: Path) -> None:
-    """Else a 304 would hide it for ever."""
+def test_page_whose_callback_failed_is_fetched_unconditionally(tmp_path: Path) -> None:
+    """Otherwise a 304 would hide it forever."""
     with scripted_site() as site:
         site.script = {"1/": tagged("home")}
         crawl(f"{SPIDERS}.FailingSpider", settings=settings_for(tmp_path), seeds=site.url("1/"), fail="1")
@@ -194,8 +194,8 @@ def test_a_page_that_the_spider_failed_on_is_fetched_whole(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("policy", ["DummyPolicy", "RFC2616Policy"])
-def test_where_the_cache_answers_nothing_is_sent(tmp_path: Path, policy: str) -> None:
-    """A page in HttpCacheMiddleware is asked for by that; one that is not there by us, and a 304 is no page to keep."""
+def test_pages_in_the_cache_are_not_requested(tmp_path: Path, policy: str) -> None:
+    """HttpCacheMiddleware answers for them; others are requested with conditions, and the cache does not keep a 304."""
     cache = {
         "HTTPCACHE_ENABLED": True,
         "HTTPCACHE_DIR": str(tmp_path / "cache"),
@@ -216,7 +216,7 @@ def test_where_the_cache_answers_nothing_is_sent(tmp_path: Path, policy: str) ->
 
 
 def make_old(folder: Path, seconds: int) -> None:
-    """Have the pages been fetched so much earlier."""
+    """Make the recorded pages so much older."""
     with DiskStore(folder / "job" / "frontier", StoreLabel("web", "quality")) as store:
         pages = DiskFetchedPages(store)
         for server, path, fetched in pages.stored():
@@ -224,8 +224,8 @@ def make_old(folder: Path, seconds: int) -> None:
         store.commit()
 
 
-def test_killed_in_a_recrawl(tmp_path: Path) -> None:
-    """What was put back and is not done is still queued, once; what is done is not asked for again."""
+def test_killed_recrawl_continues(tmp_path: Path) -> None:
+    """Unfinished pages are still queued, once; finished ones are not requested again."""
     paths = [f"/{number}" for number in range(120)]
     script: dict[str, Any] = {"1/": tagged("home", *paths), **{f"1{path}": slow(tagged(path)) for path in paths}}
     settings = settings_for(tmp_path, FRONTIER_COMMIT_INTERVAL=0.05)
@@ -268,15 +268,17 @@ def slow(answer: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
         ({"FRONTIER_BACKEND": "memory", "FRONTIER_RECRAWL_AGE": "1d"}, {}, "JOBDIR or FRONTIER_DIR must name"),
     ],
 )
-def test_wrong_settings(tmp_path: Path, settings: dict[str, Any], arguments: dict[str, str], reason: str) -> None:
+def test_wrong_settings_stop_the_start(
+    tmp_path: Path, settings: dict[str, Any], arguments: dict[str, str], reason: str
+) -> None:
     """The crawl does not start, and the log says which and why."""
     result = crawl(WEB, settings=settings_for(tmp_path, **settings), seeds="http://127.4.0.1:9/", **arguments)
     assert result.exit_code != 0
     assert reason in result.log
 
 
-def test_pages_that_show_again_what_they_showed_are_no_trap(tmp_path: Path) -> None:
-    """What the guard compares pages with outlives the first run; the last of them has a new link in the second."""
+def test_unchanged_pages_are_not_taken_for_a_trap(tmp_path: Path) -> None:
+    """The guard remembers the pages of the first run; in the second, the last of them has a new link."""
     names = [f"word{chr(97 + number)}" for number in range(26)]
 
     def story(number: int, *links: str) -> Answer:
@@ -287,7 +289,7 @@ def test_pages_that_show_again_what_they_showed_are_no_trap(tmp_path: Path) -> N
     with scripted_site() as site:
         site.script = {"1/": page("/p/1")}
         site.script |= {f"1/p/{number}": story(number, f"/p/{number + 1}") for number in range(1, 15)}
-        site.script |= {"1/p/15": story(14), "1/p/16": Answer(status=404)}  # its text is the last but one's
+        site.script |= {"1/p/15": story(14), "1/p/16": Answer(status=404)}  # the text of the page before the last
         assert len(run(site, tmp_path).items) == 16
         site.script |= {f"1/p/{number}": story(number, f"/p/{number + 1}") for number in range(16, 22)}
         site.script |= {"1/p/15": story(14, "/p/16"), "1/p/22": story(22)}

@@ -1,4 +1,4 @@
-"""What crawls leave in the repository: read back by other software, compared with what the servers sent."""
+"""The repository after crawls: read by other software, and compared with what the servers sent."""
 
 import gzip
 import json
@@ -59,7 +59,7 @@ def fetch(url: str) -> tuple[int, bytes]:
             return None
 
     try:
-        with urllib.request.build_opener(Stay).open(url, timeout=10) as answer:
+        with urllib.request.build_opener(Stay).open(url, timeout=60) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()
@@ -74,8 +74,8 @@ def run(module: str, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("compression", ["gzip", "zstd"])
-def test_everything_that_came_is_kept(tmp_path: Path, compression: str) -> None:
-    """Pages, redirects, errors and robots.txt: a record for each answer of a server, its payload what it sent."""
+def test_every_answer_is_kept_as_received(tmp_path: Path, compression: str) -> None:
+    """Pages, redirects, errors and robots.txt: a record for each answer, with the payload that the server sent."""
     spec = WebSpec(servers=8, pages=120, seed=3, time_scale=0, redirect_share=0.1, server_error_share=0.1)
     settings = settings_for(
         tmp_path,
@@ -109,8 +109,8 @@ def test_everything_that_came_is_kept(tmp_path: Path, compression: str) -> None:
     assert all(row.response_time is not None and row.server and row.depth is not None for row in found)
 
 
-def test_other_tools_read_it(tmp_path: Path) -> None:
-    """warcio finds every digest right; pywb's indexer finds the pages where our index has them."""
+def test_other_tools_read_the_files(tmp_path: Path) -> None:
+    """warcio confirms every digest; pywb's indexer finds the pages at the same offsets."""
     with running_web(WebSpec(servers=5, pages=60, seed=4, time_scale=0)) as web:
         crawl(WEB, settings=settings_for(tmp_path), seeds=",".join(web.seeds))
     (path,) = WarcFiles(tmp_path / "repository").finished()
@@ -123,7 +123,7 @@ def test_other_tools_read_it(tmp_path: Path) -> None:
 
 
 def test_requests_are_recorded_as_they_were_sent(tmp_path: Path) -> None:
-    """Every header that the server saw, and the body of a POST; over TLS, too."""
+    """Every header that the server saw, and the body of a POST; also over TLS."""
     with scripted_site(2, tls=(2,)) as site:
         site.script = {"1/": page("/a", site.url("2/b")), "1/a": page(), "2/b": page()}
         crawl("tests.crawl.repository_spiders.PostingSpider", settings=settings_for(tmp_path), seed=site.url("1/"))
@@ -147,8 +147,8 @@ def test_requests_are_recorded_as_they_were_sent(tmp_path: Path) -> None:
     assert {row.tls_time is not None for row in rows(tmp_path) if row.url.startswith("https")} == {True}
 
 
-def test_bodies_are_kept_as_received_but_for_the_transfer_coding(tmp_path: Path) -> None:
-    """Compressed ones compressed; chunks joined, and the header that says so renamed; cut ones marked."""
+def test_bodies_are_kept_as_received_except_for_the_transfer_coding(tmp_path: Path) -> None:
+    """Compressed bodies stay compressed; chunks are joined and the header renamed; truncated bodies are marked."""
     text = b"<p>" + b"hello " * 50
     packed = gzip.compress(text)
     chunks = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (packed[:20], packed[20:])) + b"0\r\n\r\n"
@@ -184,8 +184,8 @@ def test_bodies_are_kept_as_received_but_for_the_transfer_coding(tmp_path: Path)
     assert run_python(*command, "--raw", text=False).stdout == packed
 
 
-def test_what_a_cache_answers_is_not_kept(tmp_path: Path) -> None:
-    """Only what came over the network; a cache that asks whether a page has changed gets a 304, kept as a revisit."""
+def test_answers_from_a_cache_are_not_kept(tmp_path: Path) -> None:
+    """Only answers from the network; if the cache revalidates a page, the 304 is kept as a revisit."""
 
     def answer(asked: Asked) -> Answer:
         if asked.headers.get("if-none-match") == '"1"':
@@ -214,7 +214,7 @@ def test_what_a_cache_answers_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_redirects_keep_their_own_records(tmp_path: Path) -> None:
-    """Each hop one record, under its own URL; the referring page is named."""
+    """One record per hop, under its own URL, naming the referring page."""
     with scripted_site() as site:
         site.script = {"1/": page("/old"), "1/old": redirect("/new"), "1/new": page()}
         crawl("tests.crawl.repository_spiders.FollowingSpider", settings=settings_for(tmp_path), seed=site.url("1/"))
@@ -228,7 +228,7 @@ def test_redirects_keep_their_own_records(tmp_path: Path) -> None:
 
 
 def test_no_page_is_acknowledged_without_its_record(tmp_path: Path) -> None:
-    """kill -9 again and again: in the end every page is there, though those acknowledged are not fetched again."""
+    """After repeated kill -9 every page has a record, although acknowledged pages are not fetched again."""
     chance = random.Random(CRASHES)
     spec = WebSpec(servers=20, pages=max(300, 60 * CRASHES), seed=5, time_scale=0.05)
     more = {"JOBDIR": str(tmp_path / "job"), "FRONTIER_COMMIT_INTERVAL": 0.05, "FRONTIER_MAX_SESSIONS": 8}
@@ -257,8 +257,8 @@ def test_no_page_is_acknowledged_without_its_record(tmp_path: Path) -> None:
     assert not list((tmp_path / "repository").glob("*.open"))
 
 
-def test_a_full_disk_ends_the_crawl_and_no_page_is_lost(tmp_path: Path) -> None:
-    """The crawl closes with a reason; the pages without a record stay in the frontier for the next one."""
+def test_full_disk_ends_the_crawl_and_no_page_is_lost(tmp_path: Path) -> None:
+    """It ends with a reason; pages without a record stay in the frontier for the next crawl."""
     spec = WebSpec(servers=6, pages=60, seed=6, time_scale=0, page_bytes=40_000)
     settings = settings_for(tmp_path, JOBDIR=str(tmp_path / "job"), FRONTIER_MAX_SESSIONS=3)
     with running_web(spec) as web:
@@ -271,11 +271,11 @@ def test_a_full_disk_ends_the_crawl_and_no_page_is_lost(tmp_path: Path) -> None:
     assert second.stat("finish_reason") == "finished"
     assert {row.url for row in rows(tmp_path) if row.status == 200} == set(web.web.expected_urls())
     for _ in archived(tmp_path):
-        pass  # every file is whole
+        pass  # every file is complete
 
 
 def test_two_crawls_share_a_directory(tmp_path: Path) -> None:
-    """A file each, one index with the pages of both."""
+    """Each writes its own file; one index has the pages of both."""
     spec = WebSpec(servers=4, pages=40, seed=7, time_scale=0.02)
     with (
         running_web(spec) as web,
@@ -293,16 +293,16 @@ def test_two_crawls_share_a_directory(tmp_path: Path) -> None:
     assert sorted(in_files) == sorted(row.url for row in found)
 
 
-def test_a_directory_that_cannot_be_written_stops_the_start(tmp_path: Path) -> None:
-    """With its name and the reason."""
+def test_directory_that_cannot_be_written_stops_the_start(tmp_path: Path) -> None:
+    """The error has its name and the reason."""
     (tmp_path / "repository").write_text("a file")
     result = crawl(WEB, settings=settings_for(tmp_path), seeds="http://127.4.0.1:1/")
     assert result.exit_code != 0
     assert f"{tmp_path}/repository: " in result.log
 
 
-def test_it_works_with_another_download_handler(tmp_path: Path) -> None:
-    """Headers are as Scrapy has them then; payloads and addresses as ever; a proxy's password is not kept."""
+def test_repository_works_with_another_download_handler(tmp_path: Path) -> None:
+    """Headers are then as Scrapy has them; payloads and addresses as usual; a proxy's password is not kept."""
     handlers = {"http": "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler"}
     headers = {"Proxy-Authorization": "Basic c2VjcmV0", "X-Mine": "1"}
     with scripted_site() as site:

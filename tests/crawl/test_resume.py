@@ -1,4 +1,4 @@
-"""Crawls that end before they are done, by whatever, and go on later: judged by the log of the web's servers."""
+"""Crawls that are stopped or killed and continued later, judged by the servers' log."""
 
 import shutil
 import signal
@@ -20,10 +20,10 @@ from tests.crawl.scripted_site import page, scripted_site
 WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.resumable_spiders"
 
-#: How often the crash test kills the crawl; by hand, more often: scripts/crash_test.py
+#: How often the crash test kills the crawl; scripts/crash_test.py does it more often.
 CRASHES = 4
 
-#: Bytes left on the disk that fills up.
+#: Free bytes on the disk that fills up.
 ROOM = 300_000
 
 
@@ -35,8 +35,8 @@ def settings_for(folder: Path, **more: object) -> dict[str, object]:
     return {"LOG_LEVEL": "INFO", **IMPOLITE, "JOBDIR": str(folder / "job"), **more}
 
 
-def test_a_crawl_in_parts_is_the_crawl_in_one(tmp_path: Path) -> None:
-    """100 pages, then the rest: every page once, and a third run has nothing to do."""
+def test_crawl_in_parts_fetches_each_page_once(tmp_path: Path) -> None:
+    """100 pages, then the rest; a third run has nothing to do."""
     spec = WebSpec(servers=30, pages=400, seed=3, time_scale=0)
     with running_web(spec) as web:
         runs = [
@@ -50,8 +50,8 @@ def test_a_crawl_in_parts_is_the_crawl_in_one(tmp_path: Path) -> None:
     assert duplicates(web.records()).keys() <= fetched(web.records())
 
 
-def test_an_interrupted_crawl_goes_on(tmp_path: Path) -> None:
-    """SIGINT: what is under way is finished, nothing is fetched twice."""
+def test_interrupted_crawl_continues(tmp_path: Path) -> None:
+    """SIGINT: pages in progress are finished, and nothing is fetched twice."""
     spec = WebSpec(servers=20, pages=300, seed=4, time_scale=0.05)
     settings = settings_for(tmp_path, FRONTIER_MAX_SESSIONS=4)
     with running_web(spec) as web:
@@ -68,11 +68,11 @@ def test_an_interrupted_crawl_goes_on(tmp_path: Path) -> None:
 
 def wait_for_fetches(web: Any, count: int) -> None:
     while len(fetched(web.records())) < count:
-        time.sleep(0.05)  # the log is a file: nothing to wait for but its growth
+        time.sleep(0.05)  # the log is a file: only its growth can be observed
 
 
 def test_crashes_lose_no_page(tmp_path: Path) -> None:
-    """kill -9 again and again: every page is fetched, twice only what was under way or not yet committed."""
+    """Repeated kill -9: every page is fetched; twice only if it was in progress or not yet committed."""
     crashes = crash_crawl(crash_spec(pages=max(400, PAGES_PER_KILL * CRASHES), seed=5), CRASHES, tmp_path)
     assert crashes.kills
     assert "finished" in crashes.log
@@ -80,8 +80,8 @@ def test_crashes_lose_no_page(tmp_path: Path) -> None:
     assert crashes.unexplained() == []
 
 
-def test_two_crawls_at_once(tmp_path: Path) -> None:
-    """The second is refused, says why, and fails; the first goes on."""
+def test_second_crawl_of_a_directory_in_use_is_refused(tmp_path: Path) -> None:
+    """It says why and fails; the first crawl continues."""
     spec = WebSpec(servers=10, pages=200, seed=6, time_scale=0.05)
     settings = settings_for(tmp_path, FRONTIER_MAX_SESSIONS=2)
     with running_web(spec) as web, crawling(WEB, tmp_path, settings=settings, seeds=",".join(web.seeds)) as process:
@@ -93,8 +93,8 @@ def test_two_crawls_at_once(tmp_path: Path) -> None:
     assert len(fetched(web.records())) == 200
 
 
-def test_another_spiders_directory_is_refused(tmp_path: Path) -> None:
-    """It is not emptied, nor mixed."""
+def test_directory_of_another_spider_is_refused(tmp_path: Path) -> None:
+    """Its contents are neither deleted nor mixed."""
     spec = WebSpec(servers=2, pages=4, seed=6, time_scale=0)
     with running_web(spec) as web:
         crawl(WEB, settings=settings_for(tmp_path), seeds=web.seeds[0])
@@ -104,7 +104,7 @@ def test_another_spiders_directory_is_refused(tmp_path: Path) -> None:
 
 
 def test_full_disk_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
-    """The crawl closes with a reason; with room again it goes on from the last commit."""
+    """It ends with a reason; when there is space again it continues from the last commit."""
     spec = WebSpec(servers=10, pages=1500, seed=7, time_scale=0, links_per_page=40)
     settings = settings_for(tmp_path, FRONTIER_COMMIT_INTERVAL=0.05, FRONTIER_MAX_SESSIONS=4)
     with running_web(spec) as web:
@@ -135,8 +135,8 @@ def small_disk(folder: Path, size: int) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_disk_without_room_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
-    """A real one: the log names the directory, the process ends by itself; with room again every page is fetched."""
+def test_disk_without_space_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
+    """A real one: the log names the directory, the process ends; when there is space again every page is fetched."""
     spec = WebSpec(servers=10, pages=600, seed=7, time_scale=0, links_per_page=40)
     with running_web(spec) as web, small_disk(tmp_path / "disk", 32 << 20) as disk:
         settings = settings_for(disk, FRONTIER_COMMIT_INTERVAL=0.05, FRONTIER_MAX_SESSIONS=4)
@@ -161,7 +161,7 @@ def test_a_disk_without_room_ends_the_crawl_and_loses_nothing(tmp_path: Path) ->
 
 
 def test_earlier_items_are_not_overwritten(tmp_path: Path) -> None:
-    """-O with a job that was begun earlier: one line, no request; with -o, or before the job is begun, it may."""
+    """-O with a job started earlier is refused in one line, without a request; -o, or -O with a new job, may start."""
     out = tmp_path / "pages.jsonl"
     out.write_text("of something else\n")
     feeds = {
@@ -192,8 +192,8 @@ def test_earlier_items_are_not_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stop", ["", "1"])
-def test_ordinary_requests_come_back_as_they_were(tmp_path: Path, stop: str) -> None:
-    """Callback, errback, meta, keyword arguments, headers and order; what cannot be stored is made again."""
+def test_requests_are_restored_unchanged(tmp_path: Path, stop: str) -> None:
+    """Callback, errback, meta, keyword arguments, headers and order; pages of unstored requests are fetched again."""
     places = {f"1/{number}": page() for number in range(6)}
     script = {"1/": page(*(f"/{number}" for number in (*range(6), "missing"))), "1/object": page(), **places}
     with scripted_site() as site:
@@ -209,7 +209,7 @@ def test_ordinary_requests_come_back_as_they_were(tmp_path: Path, stop: str) -> 
 
 
 @pytest.mark.parametrize("addon", [True, False])
-def test_items_and_dates_come_back(tmp_path: Path, addon: bool) -> None:
+def test_items_and_dates_are_restored(tmp_path: Path, addon: bool) -> None:
     """Items, dataclasses, attrs classes, dates in ``cb_kwargs``: all requests are resumed, as under plain Scrapy."""
     with scripted_site() as site:
         site.script = {"1/": page(*(f"/{n}" for n in range(10))), **{f"1/{n}": page() for n in range(10)}}
@@ -240,8 +240,8 @@ def test_items_and_dates_come_back(tmp_path: Path, addon: bool) -> None:
 
 
 @pytest.mark.parametrize("stop", ["1/", "/second1", "-/first0"])
-def test_what_cannot_be_stored_is_not_lost(tmp_path: Path, stop: str) -> None:
-    """The page that such requests come from is fetched again, whether the crawl was stopped or killed."""
+def test_requests_that_cannot_be_stored_are_not_lost(tmp_path: Path, stop: str) -> None:
+    """The page that yielded them is fetched again, whether the crawl was stopped or killed."""
     killed = stop.startswith("-")
     last = [*(f"/{name}{number}" for name in ("second", "third") for number in range(3)), "/plain", "/link0", "/link1"]
     with scripted_site() as site:

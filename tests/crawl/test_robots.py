@@ -1,4 +1,4 @@
-"""robots.txt in real crawls, by RFC 9309: what cannot be had forbids all until it can, by the servers' own log."""
+"""robots.txt by RFC 9309 in real crawls, judged by the servers' log: an unreachable file disallows everything."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FINE = page(title="fine")
 ROBOTS = {**QUICK, "ROBOTSTXT_OBEY": True}
 ALL = Answer("User-agent: *\nDisallow: /private\n")
 
-#: What a server answers for its robots.txt before it gives the rules, once or twice.
+#: The first one or two answers of a server for its robots.txt, before the rules.
 OUTAGES: dict[int, list[Answer]] = {
     1: [Answer(status=503), Answer(status=503)],
     2: [Answer(status=500), Answer("User-agent: *\nAllow: /\n", status=502)],
@@ -45,21 +45,21 @@ def pages(*servers: int) -> dict[str, Answer]:
 
 
 def asked_for_rules(run: Run, server: int) -> int:
-    """How often a server's robots.txt was asked for."""
+    """How often a server's robots.txt was requested."""
     return sum(one.path == "/robots.txt" for one in run.site.of(server))
 
 
 @pytest.fixture(scope="module")
 def outages() -> Run:
-    """A crawl of servers whose robots.txt cannot be had at first."""
+    """A crawl of servers whose robots.txt is unavailable at first."""
     settings = {**ROBOTS, "DOWNLOAD_TIMEOUT": 0.5, "FRONTIER_MIN_BACKOFF": 0.1, "FRONTIER_MAX_BACKOFF": 2}
     rules = {f"{server}/robots.txt": [*first, ALL] for server, first in OUTAGES.items()}
     return run(SPIDER, rules | pages(*OUTAGES), servers=len(OUTAGES), settings=settings, start=places(*OUTAGES))
 
 
 @pytest.mark.parametrize("server", OUTAGES)
-def test_no_page_is_fetched_before_robots_txt_can_be_had(outages: Run, server: int) -> None:
-    """Errors of the server, 429, broken and slow answers: first the rules, then all pages that they allow."""
+def test_no_page_is_fetched_before_robots_txt_is_available(outages: Run, server: int) -> None:
+    """After server errors, 429, broken and slow answers: first the rules, then all pages that they allow."""
     paths = [one.path for one in outages.site.of(server)]
     tries = len(OUTAGES[server]) + 1
     assert paths[:tries] == ["/robots.txt"] * tries
@@ -74,13 +74,13 @@ def test_server_rests_longer_each_time(outages: Run, server: int) -> None:
     assert gaps[1] >= 0.2
 
 
-def test_retry_after_is_kept(outages: Run) -> None:
-    """The server's own wish, for its robots.txt, too."""
+def test_retry_after_of_robots_txt_is_obeyed(outages: Run) -> None:
+    """As for pages."""
     assert outages.site.gaps(3)[0] >= 1.0
 
 
 def test_outages_are_counted(outages: Run) -> None:
-    """In Scrapy's stats and in ours; no page is lost, and nothing is an error."""
+    """In Scrapy's stats and in ours; no page is lost, and no error is logged."""
     assert outages.reason == "finished"
     assert not outages.has_errors()
     assert len(outages.items()) == 2 * len(OUTAGES)
@@ -105,10 +105,10 @@ def statuses(site: Site) -> dict[str, Any]:
             "2/private/rules": ALL,
             "3/robots.txt": Answer(status=404),
             "4/robots.txt": Answer(ALL.body, status=403),
-            "5/robots.txt": redirect(site.url("6/over")),  # and back, on and on
+            "5/robots.txt": redirect(site.url("6/over")),  # and back, endlessly
             "6/over": redirect(site.url("5/robots.txt")),
             "5/hop": ALL,
-            "6/robots.txt": Answer(ALL.body, status=302),  # to nowhere
+            "6/robots.txt": Answer(ALL.body, status=302),  # without a target
             "7/robots.txt": Answer(f"<html>\n{ALL.body}", headers={"Content-Type": "text/html"}),
             "8/robots.txt": Answer(status=410),
             "9/robots.txt": Answer("User-agent: *\nDisallow: /private\n" + "Disallow: /x\n" * 400_000),
@@ -124,28 +124,28 @@ def answered() -> Run:
 
 
 @pytest.mark.parametrize(("server", "forbids"), [(1, True), (2, True), (7, True), (9, True), (3, False), (4, False)])
-def test_rules_hold_at_the_end_of_redirects_and_4xx_have_none(answered: Run, server: int, forbids: bool) -> None:
-    """Five hops across servers, HTML, 5 MB; for the server that was asked first, and not for those on the way."""
+def test_rules_after_redirects_hold_and_4xx_allows_everything(answered: Run, server: int, forbids: bool) -> None:
+    """Five hops across servers, HTML, 5 MB; the rules are for the first server, not for those between."""
     fetched = answered.asked(server)
     assert fetched[f"{server}/a"] == fetched[f"{server}/b"] == 1
     assert fetched[f"{server}/private/c"] == (0 if forbids else 1)
 
 
 @pytest.mark.parametrize("server", [5, 6, 8])
-def test_redirects_without_an_end_have_no_rules(answered: Run, server: int) -> None:
-    """Too many of them, one to nowhere, and a file that is gone for good."""
+def test_redirects_without_a_target_allow_everything(answered: Run, server: int) -> None:
+    """Too many redirects, one without a target, and a file that is gone (410)."""
     assert answered.asked(server)[f"{server}/private/c"] == 1
 
 
-def test_servers_on_the_way_are_asked_one_request_at_a_time(answered: Run) -> None:
-    """A redirected robots.txt is a request like any other to the server that it leads to."""
+def test_servers_of_redirects_get_one_request_at_a_time(answered: Run) -> None:
+    """A redirected robots.txt counts as a request to the server of its target."""
     assert max(answered.site.most_at_once(server) for server in range(1, 10)) == 1
     assert answered.reason == "finished"
     assert answered.stat("robotstxt/truncated") == 1
     assert answered.stat("robotstxt/unreachable") == 0
 
 
-def test_server_is_given_up_in_the_end() -> None:
+def test_server_is_given_up_after_too_many_failures() -> None:
     """After ROBOTSTXT_MAX_FAILURES; its pages are counted, and their errbacks called."""
     settings = {**ROBOTS, "ROBOTSTXT_MAX_FAILURES": 3}
     with scripted_site(1) as site:
@@ -159,7 +159,7 @@ def test_server_is_given_up_in_the_end() -> None:
 
 
 def test_copy_is_used_for_all_pages() -> None:
-    """Asked for once per server, http and https apart."""
+    """It is requested once per server; http and https are two servers."""
     script = {"/robots.txt": ALL, **pages(1, 2)}
     with scripted_site(2, tls=(2,)) as site:
         site.script = script
@@ -167,8 +167,8 @@ def test_copy_is_used_for_all_pages() -> None:
     assert [asked_for_rules(ours, server) for server in (1, 2)] == [1, 1]
 
 
-def test_copy_found_by_a_redirect_is_the_other_servers_too() -> None:
-    """As http leads to https: one request for both, and its sitemaps and delay are those of the second as well."""
+def test_copy_found_by_a_redirect_is_used_for_both_servers() -> None:
+    """As from http to https: one request for both; its sitemaps and delay also apply to the second."""
     with scripted_site(2) as site:
         delayed = Answer("User-agent: *\nDisallow: /private\nCrawl-delay: 0.3\n")
         site.script = {"1/robots.txt": redirect(site.url("2/robots.txt")), "2/robots.txt": delayed}
@@ -179,8 +179,8 @@ def test_copy_found_by_a_redirect_is_the_other_servers_too() -> None:
     assert ours.stat("robotstxt/forbidden") == 1
 
 
-def test_old_copy_is_used_no_more() -> None:
-    """After ROBOTSTXT_CACHE_TIME the new rules hold, and the old Crawl-delay no longer does."""
+def test_expired_copy_is_replaced() -> None:
+    """After ROBOTSTXT_CACHE_TIME the new rules hold, and the old Crawl-delay ends."""
     delayed = Answer("User-agent: *\nCrawl-delay: 1\n")
     script = {"/robots.txt": [delayed, Answer("User-agent: *\nDisallow: /9\n")], **{f"/{n}": FINE for n in range(10)}}
     start = ",".join(f"1/{number}" for number in range(10))
@@ -192,7 +192,7 @@ def test_old_copy_is_used_no_more() -> None:
 
 @pytest.mark.parametrize(("size", "again"), [(1, True), (100, False)])
 def test_number_of_copies_is_bounded(size: int, again: bool) -> None:
-    """The copy used last goes first, and is asked for again when it is needed: pages of two servers in turn."""
+    """The least recently used copy is evicted, and fetched again when needed: pages of two servers in turn."""
     settings = {**ROBOTS, "ROBOTSTXT_CACHE_SIZE": size, "FRONTIER_MAX_SESSIONS": 1, "FRONTIER_MAX_BATCH": 1}
     settings |= {"FRONTIER_POLICY": "breadth-first", "FRONTIER_DELAY_FACTOR": 1, "FRONTIER_MAX_DELAY": 0.1}
     ours = run(SPIDER, {"/robots.txt": ALL, **pages(1, 2)}, servers=2, settings=settings, start=places(1, 2))
@@ -201,8 +201,8 @@ def test_number_of_copies_is_bounded(size: int, again: bool) -> None:
 
 
 @pytest.mark.parametrize("status", [200, 503])
-def test_media_pipeline(tmp_path: Path, status: int) -> None:
-    """Five files at once of a server: one robots.txt, and no file where it cannot be had."""
+def test_media_pipeline_fetches_robots_txt_once(tmp_path: Path, status: int) -> None:
+    """Five files of a server at once: one robots.txt, and no file if it is unavailable."""
     settings = {**ROBOTS, "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1}, "FILES_STORE": str(tmp_path)}
     script = {"1/": FINE, "2/robots.txt": Answer(ALL.body, status, delay=0.3)}
     script |= {f"2/{number}": Answer("x") for number in range(5)}
@@ -218,8 +218,8 @@ def test_media_pipeline(tmp_path: Path, status: int) -> None:
     assert ours.reason == "finished"
 
 
-def test_pages_wait_for_the_next_run(tmp_path: Path) -> None:
-    """A crawl that ends while robots.txt cannot be had has lost nothing: with JOBDIR the next one fetches all."""
+def test_pages_wait_in_jobdir_for_the_next_run(tmp_path: Path) -> None:
+    """A crawl that ends while robots.txt is unavailable has lost nothing: with JOBDIR the next one fetches all."""
     settings = {**ROBOTS, "JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_TIMEOUT": 1, "FRONTIER_MAX_BACKOFF": 0.5}
     with scripted_site(1) as site:
         site.script = {"/robots.txt": Answer(status=503), **pages(1)}
@@ -230,11 +230,11 @@ def test_pages_wait_for_the_next_run(tmp_path: Path) -> None:
     assert first.reason == "closespider_timeout"
     assert first.stat("frontier/urls") == 3
     assert second.stat("frontier/resumed") == 3
-    assert set(second.site.places()) == {"1/a", "1/b"}  # once more by the spider's start, which filters nothing
+    assert set(second.site.places()) == {"1/a", "1/b"}  # repeated by the spider's start, which filters nothing
 
 
-def test_scrapys_own_scheduler() -> None:
-    """There is no frontier to wait in: the page fails, counted, and the crawl ends."""
+def test_page_fails_under_scrapys_own_scheduler() -> None:
+    """There is no frontier in which it could wait: the failure is counted, and the crawl ends."""
     settings = {**ROBOTS, "SCHEDULER": "scrapy.core.scheduler.Scheduler"}
     script = {"1/robots.txt": Answer(status=503), "2/robots.txt": ALL, **pages(1, 2)}
     ours = run(SPIDER, script, servers=2, settings=settings, start=places(1, 2))
@@ -243,7 +243,7 @@ def test_scrapys_own_scheduler() -> None:
     assert ours.reason == "finished"
 
 
-def test_robots_txt_comes_by_the_proxy_that_the_page_goes_through() -> None:
+def test_robots_txt_is_fetched_through_the_proxy_of_the_page() -> None:
     """Names need not resolve here."""
     hosts = [f"http://host{number}.example.com" for number in range(20)]
     script = {f"{host}/robots.txt": ALL for host in hosts} | {f"{host}/0": Answer(host) for host in hosts}
@@ -254,8 +254,8 @@ def test_robots_txt_comes_by_the_proxy_that_the_page_goes_through() -> None:
     assert ours.stat("dns/lookups") == 0
 
 
-def test_server_that_is_not_to_be_contacted_is_not_tried_again_and_again() -> None:
-    """Its robots.txt is refused before it is asked for, like its pages, all of which fail."""
+def test_refused_server_is_not_tried_repeatedly() -> None:
+    """Its robots.txt is refused before any request, and so are its pages: all fail."""
     links = [f"http://127.9.0.{number}/{path}" for number in range(40) for path in "ab"]
     with scripted_site(1) as site:
         site.script = {"/robots.txt": ALL, "1/": page(*links)}
@@ -266,8 +266,8 @@ def test_server_that_is_not_to_be_contacted_is_not_tried_again_and_again() -> No
     assert len(links) <= ours.stat("guard/refused/loopback") <= len(links) + 40
 
 
-def test_pages_that_robots_txt_is_not_asked_for() -> None:
-    """Pages with ``dont_obey_robotstxt``: each once, and no robots.txt."""
+def test_pages_with_dont_obey_robotstxt_need_no_robots_txt() -> None:
+    """Each page is fetched once, and no robots.txt."""
     script = {f"/{number}": FINE for number in range(2)}
     with scripted_site(20) as site:
         site.script = script
@@ -278,8 +278,8 @@ def test_pages_that_robots_txt_is_not_asked_for() -> None:
 
 
 @pytest.mark.parametrize("limit", [2, 3])
-def test_sitemaps_have_the_depth_of_their_servers_pages(limit: int) -> None:
-    """As if the page had come first: what the pages listed link to is one deeper, and DEPTH_LIMIT holds for that."""
+def test_sitemaps_have_the_depth_of_the_servers_first_page(limit: int) -> None:
+    """Links of the listed pages are one deeper, and DEPTH_LIMIT applies to them."""
     servers = range(2, 10)
     with scripted_site(9) as site:
         script = {"1/": page(site.url("1/a")), "1/a": page(*(site.url(f"{server}/") for server in servers))}
@@ -297,8 +297,40 @@ def test_sitemaps_have_the_depth_of_their_servers_pages(limit: int) -> None:
     assert sum(asked[f"{server}/deeper"] for server in servers) == (len(servers) if limit == 3 else 0)
 
 
-def test_hostile_robots_txt_holds_nothing_up() -> None:
-    """Each costs less than 0.25 s of CPU at a time, and what it says of us holds: /private is not fetched."""
+#: A page -> its head, the header X-Robots-Tag, and whether its link is followed; the crawler is named ExampleBot.
+FOLLOWED = {
+    "all": ("<meta name=robots content=nofollow>", "", False),
+    "own": ("<meta name=ExampleBot content='noindex, nofollow'>", "", False),
+    "other": ("<meta name=OtherBot content=nofollow>", "", True),
+    "noindex": ("<meta name=examplebot content=noindex>", "", True),
+    "header": ("", "noindex, none", False),
+    "own_header": ("", "ExampleBot: none", False),
+    "other_header": ("", "OtherBot: none", True),
+    "preview": ("", "max-image-preview: none", True),
+}
+
+
+@pytest.mark.parametrize("name", ["USER_AGENT", "ROBOTSTXT_USER_AGENT"])
+def test_links_are_not_followed_from_pages_that_forbid_it(name: str) -> None:
+    """To all robots, or to this one by name; also if another component has parsed the page first."""
+    script = {
+        f"1/{place}": Answer(
+            f"{head}<a href=/{place}/next>next</a>", headers={"Content-Type": "text/html", "X-Robots-Tag": tag}
+        )
+        for place, (head, tag, _) in FOLLOWED.items()
+    }
+    with scripted_site() as site:
+        site.script = script
+        seeds = ",".join(f"{site.origins[0]}/{place}" for place in FOLLOWED)
+        settings = {**QUICK, "USER_AGENT": "OtherBot/1.0", name: "Mozilla/5.0 (compatible; ExampleBot/2.1)"}
+        crawled = run_on(site, "crawlproject.spiders.web.WebSpider", settings=settings, seeds=seeds)
+    followed = {place for place in FOLLOWED if crawled.asked()[f"1/{place}/next"]}
+    assert followed == {place for place, (*_, is_followed) in FOLLOWED.items() if is_followed}
+    assert crawled.stat("web/nofollow_pages") == len(FOLLOWED) - len(followed)
+
+
+def test_hostile_robots_txt_does_not_block_the_event_loop() -> None:
+    """No step takes 0.25 s of CPU, and the rules for us hold: /private is not fetched."""
     ours = b"User-agent: *\nDisallow: /private\n"
     sites = {name: {"/robots.txt": (response(body + b"\n" + ours),)} for name, body in HOSTILE.items()}
     with running(sites) as roots:

@@ -30,8 +30,8 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
     return {"DUPEFILTER_CLASS": DUPEFILTER, "JOBDIR": str(folder / "job"), "CONCURRENT_REQUESTS": 2, **more}
 
 
-def test_without_jobdir_each_page_once() -> None:
-    """Whatever spelling its links have; the rest is counted as Scrapy does."""
+def test_each_page_is_fetched_once_without_jobdir() -> None:
+    """In whatever spelling it is linked; duplicates are counted as by Scrapy."""
     done = run("StartUrlsSpider", linked(), settings={"DUPEFILTER_CLASS": DUPEFILTER}, addon=False)
     assert sorted(_paths(done.site.places())) == sorted(PLACES)
     assert done.stat("seen/urls") == PAGES
@@ -40,8 +40,8 @@ def test_without_jobdir_each_page_once() -> None:
 
 
 @pytest.mark.parametrize("kind", ["exact", "bloom"])
-def test_stopped_and_resumed_each_page_once(tmp_path: Path, kind: str) -> None:
-    """Three runs on one JOBDIR: the start URL in each, as Scrapy's start() wants it, every other page in one."""
+def test_each_page_is_fetched_once_over_three_runs(tmp_path: Path, kind: str) -> None:
+    """With one JOBDIR: the start URL in each run, as Scrapy's start() does not filter it; other pages in one run."""
     with scripted_site() as site:
         site.script = linked()
         for stop in (8, 8, 0):

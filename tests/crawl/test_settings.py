@@ -1,4 +1,4 @@
-"""Settings in a whole crawl: parsed once, whoever asks for them."""
+"""Settings in a whole crawl are parsed once, however many components read them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.crawl.scripted_site import page, scripted_site
 
 
 def test_settings_are_parsed_once_per_crawl(tmp_path: Path) -> None:
-    """With everything switched on; also where spider and add-on change settings on the way."""
+    """With all features on; also if spider and add-on change settings at the start."""
     deny, scores = tmp_path / "deny.txt", tmp_path / "scores.tsv"
     with scripted_site(1) as site:
         deny.write_text("denied.example\n")

@@ -1,4 +1,4 @@
-"""A real crawl with sitemaps: named by robots.txt, an index, gzipped, broken."""
+"""A real crawl with sitemaps: named by robots.txt or an index, compressed, broken."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def done(request: pytest.FixtureRequest) -> Iterator[Run]:
 
 
 def test_pages_of_sitemaps_are_fetched_once(done: Run) -> None:
-    """Those that robots.txt allows, of the sitemap's server; each sitemap once, as well."""
+    """Those on the sitemap's server that robots.txt allows; each sitemap is also fetched once."""
     pages = {"1/": 1, **{f"1/hidden{n}": 1 for n in range(4)}}
     assert done.asked() == {**pages, "1/index.xml": 1, "1/good.xml.gz": 1, "1/bad.xml": 1, "1/gone.xml": 1}
     assert sorted(item["url"] for item in done.items()) == sorted(pages)
@@ -58,7 +58,7 @@ def test_pages_of_sitemaps_are_fetched_once(done: Run) -> None:
 
 
 def test_sitemaps_are_counted(done: Run) -> None:
-    """What was fetched, listed and broken; they are no pages, nor links to other servers."""
+    """Fetched, listed and broken ones; they count neither as pages nor as links to other servers."""
     assert done.stat("frontier/sitemaps/found") == 4
     assert done.stat("frontier/sitemaps/fetched") == 3
     assert done.stat("frontier/sitemaps/malformed") == 1
@@ -67,19 +67,19 @@ def test_sitemaps_are_counted(done: Run) -> None:
     assert done.stat("web/pages") == 5
 
 
-def test_broken_sitemaps_cost_a_line(done: Run) -> None:
+def test_broken_sitemaps_cause_no_error(done: Run) -> None:
     """No error, no traceback."""
     assert done.crawl.log.count("Sitemap ignored") == 1
     assert not done.has_errors()
 
 
 def test_pages_of_sitemaps_are_one_link_from_the_seeds(done: Run) -> None:
-    """As the server's first page is a seed."""
+    """Since the server's first page is a seed."""
     assert {item["depth"] for item in done.items() if "hidden" in item["url"]} == {1}
 
 
-def test_sitemaps_are_left_alone_by_default() -> None:
-    """Only where they are asked for."""
+def test_sitemaps_are_ignored_by_default() -> None:
+    """They are fetched only with LINKS_SITEMAPS."""
     done = crawl(LINKS_SITEMAPS=False)
     assert done.site.places() == ["1/"]
     assert done.stat("frontier/sitemaps/found") == 0

@@ -1,4 +1,4 @@
-"""Links that end like files: what the server answers decides."""
+"""Links with file extensions: the server's answers decide whether they are followed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def site() -> dict[str, tuple[bytes, ...]]:
 
 
 def test_pages_that_end_like_files_are_read_and_files_are_not() -> None:
-    """Every page and what only it links to is fetched, and three of the images; no connection is the worse for it."""
+    """All pages and the pages linked only from them are fetched, and three of the images; no connection is lost."""
     with running({"site": site()}) as roots:
         result = crawl(WEB, settings={**IMPOLITE, "ROBOTSTXT_OBEY": False}, seeds=f"{roots['site']}/")
     paths = {item["url"].removeprefix(roots["site"]) for item in result.items}
@@ -39,8 +39,8 @@ def test_pages_that_end_like_files_are_read_and_files_are_not() -> None:
     assert result.stat("frontier/urls") == 0
 
 
-def test_nothing_is_asked_where_the_setting_says_so() -> None:
-    """LINKS_SKIP_AFTER=0: by the name alone."""
+def test_files_are_skipped_by_name_if_set() -> None:
+    """LINKS_SKIP_AFTER=0: the extension alone decides."""
     with running({"site": site()}) as roots:
         settings = {**IMPOLITE, "ROBOTSTXT_OBEY": False, "LINKS_SKIP_AFTER": 0}
         result = crawl(WEB, settings=settings, seeds=f"{roots['site']}/")
@@ -48,8 +48,8 @@ def test_nothing_is_asked_where_the_setting_says_so() -> None:
     assert result.stat("frontier/links/skipped/extension") == len(IMAGES) + len(PAGES)
 
 
-def test_what_was_learned_survives_a_restart(tmp_path: Path) -> None:
-    """The second run asks for no image, and drops what waited; every page is fetched, once."""
+def test_learned_file_types_survive_a_restart(tmp_path: Path) -> None:
+    """The second run requests no image and drops the queued ones; every page is fetched once."""
     settings = {**IMPOLITE, "ROBOTSTXT_OBEY": False, "JOBDIR": str(tmp_path / "job")}
     with running({"site": site()}) as roots:
         runs = [crawl(WEB, settings=settings, seeds=f"{roots['site']}/", **more) for more in ({"max_pages": "40"}, {})]
@@ -58,8 +58,8 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path) -> None:
     assert sum(run.stat("frontier/links/dropped/extension") for run in runs) == 37
 
 
-def test_requests_of_a_spider_are_not_dropped() -> None:
-    """Not even those that are read by type: what the server answered to links says nothing about them."""
+def test_requests_of_a_spider_are_never_dropped() -> None:
+    """Whatever the server answered to links with the same extension."""
     urls = [f"/images/{number}.jpg" for number in range(9)]
     with running({"site": dict.fromkeys(urls, IMAGE)}) as roots:
         given = [roots["site"] + url for url in urls]
@@ -81,8 +81,8 @@ FILES_OF = {
 }
 
 
-def test_pages_and_files_below_one_first_directory_are_told_apart() -> None:
-    """Files are linked first, and most: no page that has a name like theirs is taken for one."""
+def test_pages_and_files_in_one_directory_are_distinguished() -> None:
+    """Files are linked first and most often: no page with such an extension is taken for a file."""
     files = [files.format(number) for files in FILES_OF for number in range(20)]
     pages = [pages.format(number) for pages in FILES_OF.values() for number in range(5)]
     web = {"/": (response(page(*files, "/list")),), "/list": (response(page(*pages)),), **dict.fromkeys(files, IMAGE)}

@@ -1,4 +1,4 @@
-"""Whole crawls of generated sites: every page with new text is fetched, traps cost little, over restarts as well."""
+"""Crawls of generated sites: every page with new text is fetched, and traps cost little, also over restarts."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def seeds(served: dict[str, Served]) -> str:
 
 
 def test_every_page_with_new_text_is_fetched_and_traps_cost_little() -> None:
-    """Of real sites with traps among them; the crawl ends by itself."""
+    """On real sites that contain traps; the crawl finishes."""
     names = ["nodes", "comic", "tables", "gaps", "wiki"]
     names += ["shop", "parameters", "events", "deeper", "past the end", "sharing", "logins", "downloads"]
     with serving(*names) as served:
@@ -100,8 +100,8 @@ def test_every_page_with_new_text_is_fetched_and_traps_cost_little() -> None:
     assert result.stat("guard/demoted") > 0
 
 
-def test_without_records_of_duplicates_the_guard_reads_texts_itself() -> None:
-    """Nothing is lost, and calendars end."""
+def test_guard_works_without_the_duplicates_middleware() -> None:
+    """It extracts the texts itself: no page is lost, and calendars end."""
     with serving("comic", "gaps", "months", "past the end") as served:
         result = crawl_of(served, DUPLICATES_EXACT=False, DUPLICATES_NEAR=False)
     assert result.stat("duplicates/pages") == 0
@@ -109,8 +109,8 @@ def test_without_records_of_duplicates_the_guard_reads_texts_itself() -> None:
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_what_pages_showed_is_known_after_a_restart(tmp_path: Path, is_killed: bool) -> None:
-    """Stopped or killed in the middle: no page with new text is lost, and traps cost what they do in one go."""
+def test_guard_remembers_pages_after_a_restart(tmp_path: Path, is_killed: bool) -> None:
+    """Stopped or killed in the middle: no page with new text is lost, and traps cost as much as in one run."""
     settings = {**IMPOLITE, "JOBDIR": str(tmp_path / "job"), "FRONTIER_COMMIT_INTERVAL": 0.2, "LOG_LEVEL": "ERROR"}
     with serving("gaps", "past the end", "events") as served:
         for site in served.values():

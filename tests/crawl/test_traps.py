@@ -1,4 +1,4 @@
-"""Whole crawls of a web with traps, judged by the log of its servers."""
+"""Crawls of a web with traps, judged by the servers' log."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 WEB = "crawlproject.spiders.web.WebSpider"
 
 
-def test_two_requests_in_a_hundred_go_into_traps() -> None:
-    """At most, with traps on a tenth of the servers; every real page is fetched, and the crawl ends by itself."""
+def test_at_most_two_percent_of_requests_go_into_traps() -> None:
+    """With traps on a tenth of the servers; every real page is fetched, and the crawl finishes."""
     share = 0.1 / 3
     spec = WebSpec(*(40, 1500), seed=2, time_scale=0, calendar_share=share, session_share=share, repeat_share=share)
     with running_web(spec) as web:
@@ -30,8 +30,8 @@ def test_two_requests_in_a_hundred_go_into_traps() -> None:
     assert result.stat("finish_reason") == "finished"
 
 
-def test_ids_under_any_name_and_calendars_by_parameters() -> None:
-    """Each server has a trap that no rule on URLs knows: some ten requests for each at most, and no page is lost."""
+def test_visit_ids_and_calendars_of_any_form_end() -> None:
+    """Each server has a trap that no rule on URLs covers: it costs about ten requests, and no page is lost."""
     spec = WebSpec(8, 240, seed=3, time_scale=0, visit_share=0.5, diary_share=0.5)
     with running_web(spec) as web:
         result = crawl(WEB, settings=IMPOLITE, seeds=",".join(web.seeds))
@@ -53,8 +53,8 @@ def calendar_site() -> dict[str, tuple[bytes, ...]]:
     return site
 
 
-def test_the_guard_can_be_switched_off_and_servers_released() -> None:
-    """Then the calendar is fetched to its end."""
+def test_guard_can_be_switched_off_and_servers_released() -> None:
+    """The calendar is then fetched to its end."""
     with running({"site": calendar_site()}) as roots:
         seeds = f"{roots['site']}/"
         host = roots["site"].partition("://")[2].partition(":")[0]
@@ -67,8 +67,8 @@ def test_the_guard_can_be_switched_off_and_servers_released() -> None:
     assert guarded.stat("finish_reason") == "finished"
 
 
-def test_a_trap_is_remembered_over_a_restart(tmp_path: Path) -> None:
-    """A crawl in two parts goes no further in than one."""
+def test_trap_is_remembered_after_a_restart(tmp_path: Path) -> None:
+    """A crawl in two parts goes no deeper into it than one run."""
     settings = {**IMPOLITE, "JOBDIR": str(tmp_path / "job")}
     with running({"site": calendar_site()}) as roots:
         seeds = f"{roots['site']}/"

@@ -1,4 +1,4 @@
-"""What a page's links mean to the frontier."""
+"""How the links of a page enter the frontier."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def links(*hrefs: str, page: str = PAGE, **kwargs: Any) -> Links:
     return Links(HtmlResponse(page, request=Request(page, meta=meta)), hrefs, **kwargs)
 
 
-def test_new_links_are_worth_what_is_known_of_them() -> None:
-    """1, and 1 for this page's link, or 2 where it leads to another server; depth is one more."""
+def test_new_links_get_their_estimated_quality() -> None:
+    """1, plus 1 for this page's link, or 2 if it leads to another server; the depth is one more than the page's."""
     found = intake().find(links("/near", "http://b.example/far"))
     assert [(e.url, e.quality, e.depth) for e in found.entries] == [
         ("http://a.example/near", 2.0, 3),
@@ -47,8 +47,8 @@ def test_new_links_are_worth_what_is_known_of_them() -> None:
     assert (found.raised, found.found_on) == ([], "http://a.example")
 
 
-def test_links_met_before_are_raised_once_per_page() -> None:
-    """However often the page has them, and not those that are new on it, nor the page itself."""
+def test_known_links_are_raised_once_per_page() -> None:
+    """However often the page has them; not the links that are new, and not the page itself."""
     sut = intake()
     sut.find(links("/old", page="http://a.example/other"))
     found = sut.find(links("/old", "/new", "/old#part", "/new", PAGE))
@@ -56,16 +56,16 @@ def test_links_met_before_are_raised_once_per_page() -> None:
     assert found.raised == [("http://a.example/old", 1.0)]
 
 
-def test_a_page_shares_its_worth_among_different_links() -> None:
-    """Three, the repeated one and the page itself not counted twice: .15 + .85·6/3."""
+def test_page_divides_its_worth_among_distinct_links() -> None:
+    """There are three: repeated links count once, the page itself does not: .15 + .85·6/3."""
     found = intake("partial-pagerank").find(links("/1", "/2", "/3", "/1#x", PAGE, page_quality=6.0))
     assert {e.url[-1]: e.quality for e in found.entries if e.url != PAGE} == pytest.approx(
         {"1": 1.85, "2": 1.85, "3": 1.85}
     )
 
 
-def test_quality_given_with_the_links_wins() -> None:
-    """The spider knows better; nothing is raised then."""
+def test_quality_given_by_the_spider_wins() -> None:
+    """Then no link is raised."""
     sut = intake()
     sut.find(links("/old"))
     found = sut.find(links("/old", "/new", quality=0.25))
@@ -74,7 +74,7 @@ def test_quality_given_with_the_links_wins() -> None:
 
 
 def test_seeds_have_no_source() -> None:
-    """They are worth what the estimator says of depth 0."""
+    """Their quality is the estimate for depth 0."""
     found = intake("opic").find(Links(None, ["http://a.example/"]))
     assert [(e.quality, e.depth) for e in found.entries] == [(1.0, 0)]
     assert found.found_on is None
@@ -82,7 +82,7 @@ def test_seeds_have_no_source() -> None:
 
 @pytest.mark.parametrize("name", ["links.tsv", "links.tsv.gz"])
 def test_links_are_recorded(tmp_path: Path, name: str) -> None:
-    """A line for each page with its different canonical links; a second crawl appends."""
+    """One line per page with its distinct canonical links; a second crawl appends."""
     for page in ("http://a.example/1", "http://a.example/2"):
         sut = intake(LINKS_FILE=name, JOBDIR=str(tmp_path))
         sut.find(links("/x", "HTTP://B.example:80/y", "/x#z", "mailto:a@b", page, page=page))
@@ -96,13 +96,13 @@ def test_links_are_recorded(tmp_path: Path, name: str) -> None:
 
 
 def test_links_file_that_cannot_be_written_is_refused_at_start(tmp_path: Path) -> None:
-    """By the setting's name."""
+    """The error names the setting."""
     with pytest.raises(ValueError, match=r"^LINKS_FILE="):
         intake(LINKS_FILE=str(tmp_path / "no" / "links.tsv"))
 
 
-def test_full_disk_costs_the_record_only() -> None:
-    """/dev/full takes nothing: one stat, and the crawl goes on."""
+def test_full_disk_ends_only_the_link_record() -> None:
+    """/dev/full accepts nothing: one stat, and the crawl continues."""
     sut = intake(LINKS_FILE="/dev/full")
     for number in range(1000):
         assert len(sut.find(links(f"/{number}-{'x' * 100}")).entries) == 1
@@ -110,8 +110,8 @@ def test_full_disk_costs_the_record_only() -> None:
     assert sut._stats.get_value("frontier/links/record_failed") == 1
 
 
-def test_a_seed_that_ends_like_a_file_is_judged_by_no_pattern() -> None:
-    """As any seed; such links are."""
+def test_patterns_do_not_apply_to_seeds() -> None:
+    """Not even if it ends like a file; links are filtered."""
     crawler = get_crawler()
     patterns = LinkFilter(include=UrlPatterns(["/docs/"]))
     seen = SeenDupeFilter.from_crawler(crawler)

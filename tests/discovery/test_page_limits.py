@@ -1,4 +1,4 @@
-"""At most so many pages of a server and of a domain, also over restarts."""
+"""Limits on the pages of a server and of a domain, also over restarts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def dropped(frontier: Frontier) -> list[str]:
     return sorted(entry.url for entry in frontier.take_dropped())
 
 
-def test_full_server_gets_no_more() -> None:
-    """What waits is dropped, what comes refused; other servers go on."""
+def test_full_server_gets_no_more_requests() -> None:
+    """Queued requests are dropped, new ones refused; other servers continue."""
     frontier = frontier_of(f"{A}/1", f"{A}/2", f"{C}/1")
     limits = PageLimits(frontier, 2, 0)
     limits.fetched(A)
@@ -45,7 +45,7 @@ def test_full_server_gets_no_more() -> None:
 
 
 def test_full_domain_fills_all_its_servers() -> None:
-    """Those met, however they were, and those to come."""
+    """Known servers in any state, and those found later."""
     frontier = frontier_of(f"{A}/1")
     limits = PageLimits(frontier, 0, 2)
     assert not limits.refuses(f"{B}/1")
@@ -60,7 +60,7 @@ def test_full_domain_fills_all_its_servers() -> None:
 
 
 def test_servers_of_a_full_domain_stay_unknown() -> None:
-    """Its pages may link to any number of them; a request for one is dropped all the same."""
+    """Its pages may link to any number of them; a request to one is dropped as well."""
     frontier = frontier_of(f"{A}/1")
     limits = PageLimits(frontier, 0, 1)
     limits.fetched(A)
@@ -71,8 +71,8 @@ def test_servers_of_a_full_domain_stay_unknown() -> None:
     assert dropped(frontier) == [f"{A}/1", f"{B}/1"]
 
 
-def test_no_limit_counts_nothing() -> None:
-    """And costs nothing."""
+def test_pages_are_not_counted_without_a_limit() -> None:
+    """No memory is used either."""
     frontier = frontier_of(f"{A}/1")
     limits = PageLimits(frontier, 0, 0)
     limits.fetched(A)
@@ -81,8 +81,8 @@ def test_no_limit_counts_nothing() -> None:
 
 
 @pytest.mark.parametrize("per_domain", [False, True])
-def test_count_survives_a_restart_and_what_waited_is_kept(tmp_path: Path, per_domain: bool) -> None:
-    """A second run with the same limit fetches none of it, a third with a higher one does."""
+def test_count_and_waiting_urls_survive_a_restart(tmp_path: Path, per_domain: bool) -> None:
+    """A second run with the same limit fetches none of them, a third with a higher limit does."""
 
     def run(limit: int) -> tuple[Frontier, PageLimits, DiskStore]:
         store = DiskStore(tmp_path, StoreLabel("web", "quality"))
@@ -99,7 +99,7 @@ def test_count_survives_a_restart_and_what_waited_is_kept(tmp_path: Path, per_do
     frontier, limits, store = run(2)
     assert len(frontier) == 2
     limits.fetched(A)
-    assert dropped(frontier) == [f"{A}/1", f"{A}/2"]  # and nobody acknowledges them
+    assert dropped(frontier) == [f"{A}/1", f"{A}/2"]  # they are not acknowledged
     store.commit()
     store.close()
     frontier, limits, store = run(2)
@@ -114,8 +114,8 @@ def test_count_survives_a_restart_and_what_waited_is_kept(tmp_path: Path, per_do
     store.close()
 
 
-def test_what_a_full_server_is_given_or_back_is_kept_for_a_higher_limit(tmp_path: Path) -> None:
-    """Requests that a spider makes when it is full already, and one that was handed out and not sent."""
+def test_requests_to_a_full_server_are_kept_for_a_higher_limit(tmp_path: Path) -> None:
+    """Those that a spider yields after the server was full, and one that was handed out but not sent."""
 
     def run(limit: int) -> tuple[Frontier, DiskStore]:
         store = DiskStore(tmp_path, StoreLabel("web", "quality"))
@@ -144,8 +144,8 @@ def test_what_a_full_server_is_given_or_back_is_kept_for_a_higher_limit(tmp_path
     store.close()
 
 
-def test_deny_file(tmp_path: Path) -> None:
-    """A host or domain per line; what is neither is named."""
+def test_deny_file_is_read_and_checked(tmp_path: Path) -> None:
+    """A host or domain per line; the error names an invalid line."""
     path = tmp_path / "deny.txt"
     path.write_text("\ufeff# not these\nexample.org  # asked us\n\nb.example:8080\n", encoding="utf-8")
     options = LimitOptions.from_settings(Settings({"FRONTIER_DENY_FILE": str(path)}))
@@ -157,6 +157,6 @@ def test_deny_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["FRONTIER_MAX_PAGES", "FRONTIER_MAX_BYTES", "FRONTIER_MAX_PAGES_PER_SERVER"])
 def test_wrong_limit_is_refused(name: str) -> None:
-    """With its value."""
+    """The error has its value."""
     with pytest.raises(ValueError, match=f"{name}='-1': must be a whole number >= 0"):
         LimitOptions.from_settings(Settings({name: "-1"}))

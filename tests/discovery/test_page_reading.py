@@ -1,4 +1,4 @@
-"""A page is parsed once, whoever reads it."""
+"""A page is parsed once for all readers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ URL = "http://127.0.0.1/"
     ("settings", "is_taken"),
     [
         ({}, True),
-        ({"DUPLICATES_NEAR": False}, True),  # the guard of traps looks at it
+        ({"DUPLICATES_NEAR": False}, True),  # the trap guard needs the text
         ({"GUARD_ENABLED": False}, True),
         ({"DUPLICATES_NEAR": False, "GUARD_ENABLED": False}, False),
     ],
 )
-def test_text_is_taken_with_the_links_where_somebody_looks_at_it(settings: dict[str, bool], is_taken: bool) -> None:
+def test_text_is_extracted_in_the_first_parse_if_needed(settings: dict[str, bool], is_taken: bool) -> None:
     crawler = Crawler(WebSpider, settings)
     crawler.stats = MemoryStatsCollector(crawler)
     spider = WebSpider.from_crawler(crawler, seeds=URL)

@@ -1,4 +1,4 @@
-"""Sitemaps as they are written, also by real sites, and as they are broken."""
+"""Reads sitemaps, also those of real sites and broken ones."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def published(name: str) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lambda body: b"\xef\xbb\xbf\n " + body])
-def test_pages_of_a_sitemap(pack: object) -> None:
-    """Plain, gzipped, after a byte order mark and white space; entities and blanks around addresses are undone."""
+def test_pages_of_a_sitemap_are_listed(pack: object) -> None:
+    """Plain or compressed, after a byte order mark and white space; entities are decoded, URLs stripped."""
     body = pack(urlset("http://a.example/1?a=1&amp;b=2", "\n http://a.example/2 \n"))
     assert read(body) == ("sitemap", ["http://a.example/1?a=1&b=2", "http://a.example/2"])
 
@@ -40,7 +40,7 @@ def test_pages_of_a_sitemap(pack: object) -> None:
 @pytest.mark.parametrize("mark", ["", "\ufeff", "\ufeff \n"])
 @pytest.mark.parametrize("declared", ["UTF-16", "UTF-8", "utf-16le"])
 def test_utf_16_is_read(encoding: str, mark: str, declared: str) -> None:
-    """With and without a byte order mark, whatever the declaration says; text files as well."""
+    """With or without a byte order mark, whatever the declaration says; also text files."""
     text = urlset("http://a.example/caf\u00e9").decode().replace("UTF-8", declared)
     assert read((mark + text).encode(encoding)) == ("sitemap", ["http://a.example/caf\u00e9"])
     assert read(f"{mark}http://a.example/1\nhttp://a.example/2".encode(encoding))[1] == [
@@ -49,14 +49,14 @@ def test_utf_16_is_read(encoding: str, mark: str, declared: str) -> None:
     ]
 
 
-def test_sitemaps_of_an_index() -> None:
-    """They are sitemaps, not pages."""
+def test_sitemaps_of_an_index_are_listed() -> None:
+    """As sitemaps, not as pages."""
     body = f"<sitemapindex {NAMESPACE}><sitemap><loc>{SITEMAP}.gz</loc></sitemap></sitemapindex>".encode()
     assert read(body) == ("sitemap index", [f"{SITEMAP}.gz"])
 
 
-def test_text_is_a_sitemap_too() -> None:
-    """A URL in every line."""
+def test_text_file_may_be_a_sitemap() -> None:
+    """With a URL per line."""
     assert read(b"http://a.example/1\r\n\r\nhttps://a.example/2\n")[1] == ["http://a.example/1", "https://a.example/2"]
 
 
@@ -64,21 +64,21 @@ def test_text_is_a_sitemap_too() -> None:
     "body",
     [b"", b"not found", b"<", b"<html><body>404</body></html>", b"<rss></rss>", b"http://a.example/\nhello", b"\0\1"],
 )
-def test_anything_else_is_malformed(body: bytes) -> None:
-    """ValueError says why."""
+def test_other_content_is_malformed(body: bytes) -> None:
+    """ValueError gives the reason."""
     with pytest.raises(ValueError, match=r"neither|invalid XML"):
         read(body)
 
 
-def test_sitemap_that_ends_early_counts_as_far_as_it_goes() -> None:
-    """Cut in the middle of its last entry, packed or not."""
+def test_truncated_sitemap_is_read_up_to_its_end() -> None:
+    """Truncated within its last entry, compressed or not."""
     whole = urlset(*(f"http://a.example/{number}" for number in range(9)))
     assert len(read(whole[:-45])[1]) in (7, 8)
     assert len(read(gzip.compress(whole)[:-9])[1]) >= 8
 
 
-def test_bombs_and_endless_lists_are_cut() -> None:
-    """By unpacked size, and by the protocol's number of URLs."""
+def test_decompression_bombs_and_endless_lists_are_cut() -> None:
+    """At a maximum decompressed size, and at the protocol's number of URLs."""
     bomb = gzip.compress(urlset("http://a.example/" + "a" * 100_000))
     with pytest.raises(ValueError, match="1000"):
         read_sitemap(Response(SITEMAP, body=bomb), 1000)
@@ -88,14 +88,14 @@ def test_bombs_and_endless_lists_are_cut() -> None:
 
 
 def test_entities_are_not_expanded() -> None:
-    """Neither files nor laughs."""
+    """Neither external files nor nested ones ("billion laughs")."""
     body = b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]><urlset><url><loc>&e;</loc></url></urlset>'
     assert read(body) == ("sitemap", [])
 
 
 @pytest.mark.parametrize("body", [b"<rss/>", b"\x1f\x8b\x08 broken", b"\x1f\x8b\x08"])
-def test_malformed_sitemap_costs_a_stat_and_a_line(body: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    """And brings nothing, which the frontier is told."""
+def test_malformed_sitemap_is_counted_and_logged(body: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """The frontier learns that it listed nothing."""
     crawler = get_crawler()
     links = asyncio.run(sitemap_links(Response(SITEMAP, body=body), crawler, print))
     assert (list(links.hrefs), links.kind) == ([], "sitemap")
@@ -120,12 +120,12 @@ def test_malformed_sitemap_costs_a_stat_and_a_line(body: bytes, caplog: pytest.L
         ("extension/sitemap-videos.xml", "sitemap", 3),
     ],
 )
-def test_published_vectors(name: str, kind: str, count: int) -> None:
-    """Of crawler-commons; namespaces that are wrong are forgiven, extensions ignored."""
+def test_published_sitemaps_are_read(name: str, kind: str, count: int) -> None:
+    """Those of crawler-commons; wrong namespaces are accepted, extensions ignored."""
     assert (published(name)[0], len(published(name)[1])) == (kind, count)
 
 
-def test_feeds_are_no_sitemaps() -> None:
-    """They list what is new, not what there is."""
+def test_feeds_are_not_sitemaps() -> None:
+    """They list new pages, not all pages."""
     with pytest.raises(ValueError, match="'feed'"):
         published("atom.xml")

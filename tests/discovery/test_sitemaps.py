@@ -41,7 +41,7 @@ def from_sitemap(*hrefs: str, **kwargs: Any) -> Links:
 
 
 def test_robots_txt_names_sitemaps() -> None:
-    """Also relative ones, each once; .gz is no reason to skip; depth is that of the server's first page."""
+    """Relative ones as well, each once; .gz is not skipped; the depth is that of the server's first page."""
     robots = b"User-agent: *\nSitemap: /1.xml.gz\nsitemap: http://a.example/2.xml\nSitemap: /1.xml.gz"
     parser = CappedRobotParser.from_crawler(get_crawler(), robots)
     entries = intake().of_robots(parser.sitemaps, PAGE)
@@ -49,8 +49,8 @@ def test_robots_txt_names_sitemaps() -> None:
     assert entries[0].payload.__name__ == "parse_sitemap"
 
 
-def test_bad_line_costs_itself_only() -> None:
-    """Whatever stands in a ``Sitemap`` line or an index, the others count."""
+def test_bad_line_costs_no_other_line() -> None:
+    """Whatever a ``Sitemap`` line or an index contains, the other lines are read."""
     bad = ["http://[", "http://a b/", "http://%FF/", "http://[::1%25eth0]/s.xml", "//", "x" * 1_000_000, "\0", "\ud800"]
     sut = intake()
     assert [entry.url for entry in sut.of_robots([*bad, "/1.xml"], PAGE)][-1] == "http://a.example/1.xml"
@@ -60,42 +60,42 @@ def test_bad_line_costs_itself_only() -> None:
     assert own.hrefs == ["http://a.example/3"]
 
 
-def test_endless_list_is_cut() -> None:
-    """What stands behind so many is counted, and costs nothing."""
+def test_list_of_sitemaps_is_bounded() -> None:
+    """Further ones are counted, and cost nothing."""
     sut = intake()
     assert len(sut.of_robots([f"/{n}.xml" for n in range(20_000)], PAGE)) == sitemap_intake.MAX_PER_SERVER
     assert sut.stats.get_value("frontier/sitemaps/skipped") == 20_000 - sitemap_intake.MAX_PER_SERVER
 
 
-def test_what_sitemaps_list_is_at_least_one_link_from_the_seeds() -> None:
-    """Or estimators would take it for seeds."""
+def test_urls_in_sitemaps_have_at_least_depth_one() -> None:
+    """Otherwise estimators would take them for seeds."""
     assert intake().of_robots(["/1.xml"], Request("http://a.example/"))[0].depth == 1
 
 
 @pytest.mark.parametrize(("spider", "wanted"), [(SitemapReading, False), (Spider, True)])
-def test_sitemaps_are_asked_for_only_where_wanted(spider: type[Spider], wanted: bool) -> None:
-    """By the setting and by the spider."""
+def test_sitemaps_are_fetched_only_if_enabled(spider: type[Spider], wanted: bool) -> None:
+    """By the setting and the spider."""
     spider = type("Named", (spider,), {"name": "named"})
     assert intake(spider, wanted=wanted).of_robots(["/1.xml"], PAGE) == []
 
 
-def test_sitemaps_elsewhere_are_skipped() -> None:
-    """Other servers', those of other schemes, domains that are not allowed."""
+def test_sitemaps_of_other_servers_are_skipped() -> None:
+    """Also those of other schemes, and of domains that are not allowed."""
     sut = intake(allowed=frozenset({"b.example"}))
     assert sut.of_robots(["http://b.example/s.xml", "ftp://a.example/s.xml", "/s.xml"], PAGE) == []
     assert sut.stats.get_value("frontier/sitemaps/skipped") == 3
 
 
-def test_server_has_only_so_many_sitemaps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An index may name another one without end."""
+def test_number_of_sitemaps_per_server_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index may name another index, endlessly."""
     monkeypatch.setattr(sitemap_intake, "MAX_PER_SERVER", 2)
     sut = intake()
     found = [sut.of_index(from_sitemap(f"http://a.example/{n}.xml", kind="sitemap index")) for n in range(4)]
     assert [len(entries) for entries in found] == [1, 1, 0, 0]
 
 
-def test_sitemap_speaks_for_its_own_server_only() -> None:
-    """Scheme, host and port; the others are counted."""
+def test_sitemap_lists_urls_of_its_own_server_only() -> None:
+    """The same scheme, host and port; other URLs are counted."""
     sut = intake()
     listed = ("http://A.example/1", "https://a.example/2", "http://b.example/3", "http://a.example:80/4", "/5", "x:")
     assert sut.own(from_sitemap(*listed)).hrefs == ["http://a.example/1", "http://a.example/4"]

@@ -1,4 +1,4 @@
-"""Links that end like files: what is learned of one server for others, and what is remembered."""
+"""Links with file extensions: what one server teaches about others, and what is remembered."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def answered(files: SkippedFiles, url: str, media: str = "image/png") -> None:
     files.learn(Response(url, headers={"Content-Type": media}, request=Request(url)))
 
 
-def test_three_servers_must_agree_not_three_directories_of_one() -> None:
-    """Then one answer is enough, until any server has a page of that extension."""
+def test_file_type_is_learned_from_three_servers_not_from_three_directories() -> None:
+    """Then one answer is enough, until any server has a page with this extension."""
     frontier = Frontier(BestPrefix(), Politeness())
     keys = [f"http://{name}.example" for name in "abcde"]
     frontier.push([Entry(f"{key}/") for key in keys])
@@ -40,14 +40,14 @@ def test_three_servers_must_agree_not_three_directories_of_one() -> None:
         for number in range(3):
             answered(files, f"{key}/i/{number}.png")
     assert files.is_skipped(f"{keys[3]}/i/2.png")
-    assert files_over(frontier).is_skipped(f"{keys[3]}/i/2.png")  # after a restart, too
+    assert files_over(frontier).is_skipped(f"{keys[3]}/i/2.png")  # also after a restart
     answered(files, f"{keys[4]}/wiki/a.png", "text/html")
     assert not files.is_skipped(f"{keys[3]}/i/2.png")
     assert files.is_skipped(f"{keys[0]}/x/9.png")
 
 
-def test_links_asked_to_learn_from_are_counted_for_a_bounded_number_of_directories() -> None:
-    """A server may make up any number of them."""
+def test_number_of_directories_learned_from_is_bounded() -> None:
+    """A server may invent any number of them."""
     frontier = Frontier(BestPrefix(), Politeness())
     files = files_over(frontier, LINKS_SKIP_AFTER=1)
     assert [files.factor(f"http://a.example/d/{number}.png") for number in range(2)] == [PROBED, WAITING]

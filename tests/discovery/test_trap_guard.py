@@ -1,4 +1,4 @@
-"""The guard over frontiers: what it makes of stores of earlier versions, and of pages judged in steps."""
+"""The trap guard with stores of earlier versions, and with pages judged in steps."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def guard_over(frontier: Frontier) -> tuple[TrapGuard, Any]:
     return guard, crawler.stats
 
 
-def test_a_server_that_came_last_for_a_reason_that_is_gone_does_not_any_more() -> None:
+def test_server_ranked_last_for_a_removed_reason_is_released() -> None:
     """\"slower\" stands in stores of an earlier version."""
     frontier = Frontier(BestPrefix(), Politeness())
     reasons = {"http://slow.example": "slower", "http://copy.example": "copies", "http://refused.example": "refused"}
@@ -47,8 +47,8 @@ def test_a_server_that_came_last_for_a_reason_that_is_gone_does_not_any_more() -
     assert [server.demoted_because for server in frontier.servers] == ["", "copies", "refused"]
 
 
-def test_a_pattern_is_dropped_once_though_its_page_is_judged_in_steps() -> None:
-    """Each drop goes through the server's whole queue."""
+def test_pattern_is_dropped_once_if_its_page_is_judged_in_steps() -> None:
+    """Each drop reads the server's whole queue."""
     frontier = Frontier(BestPrefix(), Politeness())
     frontier.push([Entry(f"{SITE}/p/{number}") for number in range(3)])
     guard, stats = guard_over(frontier)
@@ -60,8 +60,8 @@ def test_a_pattern_is_dropped_once_though_its_page_is_judged_in_steps() -> None:
     assert stats.get_value("guard/patterns") == 1
 
 
-def test_pages_that_are_fetched_again_stay_when_their_pattern_is_dropped(tmp_path: Path) -> None:
-    """They were read by an earlier run: a recrawl that dropped them would forget them."""
+def test_pages_to_refetch_stay_if_their_pattern_is_dropped(tmp_path: Path) -> None:
+    """An earlier run read them: a recrawl that dropped them would lose their records."""
     asyncio.run(_drop_a_pattern_of_pages_fetched_before(tmp_path))
 
 

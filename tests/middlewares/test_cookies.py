@@ -1,4 +1,4 @@
-"""Cookies that Python's module cannot read."""
+"""Cookies that Python's module does not accept."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ def sent(*lines: str) -> tuple[bytes | None, int]:
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("line", UNREADABLE, ids=["max-age", "expires", "length"])
-def test_cookie_that_cannot_be_read_costs_itself_alone(line: str) -> None:
-    """By Python's module it costs all cookies of the answer, and a traceback."""
+def test_invalid_cookie_costs_no_other_cookie(line: str) -> None:
+    """With Python's module it costs all cookies of the answer and a traceback."""
     cookies, _ = sent("a=1", line, "b=2")
     assert cookies is not None
     assert {b"a=1", b"b=2"} <= set(cookies.split(b"; "))
 
 
 @pytest.mark.filterwarnings("error")
-def test_huge_age_is_a_long_one() -> None:
-    """As for browsers."""
+def test_huge_age_is_accepted() -> None:
+    """As in browsers."""
     assert sent("a=1; Max-Age=" + "9" * 4_000) == (b"a=1", 0)
 
 
-def test_cookies_of_an_answer_are_bounded() -> None:
-    """Those beyond are counted."""
+def test_number_of_cookies_per_answer_is_bounded() -> None:
+    """Cookies beyond the limit are counted."""
     cookies, skipped = sent(*(f"c{number}=x" for number in range(MAX_COOKIES + 9)))
     assert cookies is not None
     assert (cookies.count(b"="), skipped) == (MAX_COOKIES, 9)

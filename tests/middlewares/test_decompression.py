@@ -1,4 +1,4 @@
-"""Bodies are decompressed off the event loop; what cannot be is counted, and leaves nothing behind."""
+"""Bodies are decompressed off the event loop; a failure is counted and leaves no memory in use."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ SIZE = 200 * LARGE
 
 
 @pytest.mark.parametrize(("layers", "encodings"), [(2, "gzip, gzip"), (1, "gzip")])
-def test_a_bomb_leaves_nothing_of_what_was_unpacked(layers: int, encodings: str) -> None:
-    """The error that says so has no frames of the decompressor, which hold up to the whole limit."""
+def test_decompression_bomb_leaves_no_memory_in_use(layers: int, encodings: str) -> None:
+    """The error has no frames of the decompressor, which would hold up to the whole limit."""
     crawler = get_crawler(settings_dict={"DOWNLOAD_MAXSIZE": SIZE // 2})
     assert crawler.stats is not None
     middleware = OffLoopCompressionMiddleware.from_crawler(crawler)
-    body = gzip.compress(bytes(SIZE), 9 if layers > 1 else 0)  # one layer is undone off the loop where it is large
+    # a single layer is decompressed off the loop if it is large
+    body = gzip.compress(bytes(SIZE), 9 if layers > 1 else 0)
     for _ in range(layers - 1):
         body = gzip.compress(body)
     request = Request("http://a.example/")

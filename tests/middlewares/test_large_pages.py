@@ -1,4 +1,4 @@
-"""Large pages are parsed off the event loop, once, with all that anybody will ask for."""
+"""Large pages are parsed once, off the event loop, with everything that any component needs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from crawlproject.requests.meta import BY_TYPE
 @pytest.mark.parametrize(
     "settings", [{}, {"DUPLICATES_NEAR": False}, {"DUPLICATES_NEAR": False, "GUARD_ENABLED": False}]
 )
-def test_a_large_page_is_parsed_once_off_the_loop(
+def test_large_page_is_parsed_once_off_the_loop(
     monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], status: int
 ) -> None:
     """With its text where duplicates or the guard of traps want it; whatever status the spider is given."""
@@ -56,8 +56,8 @@ def large_page(body: bytes) -> tuple[Request, HtmlResponse]:
     return request, HtmlResponse(request.url, 200, headers, body, request=request)
 
 
-def test_a_large_page_counts_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its body, its text and the text taken of it, until the response is released; while it is decoded, two more."""
+def test_large_page_counts_the_memory_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its body, its text and the extracted text, until the response is released; two more while it is decoded."""
     crawler = get_crawler()
     budget = crawl_budget(crawler)
     middleware = LargePageMiddleware.from_crawler(crawler)
@@ -87,14 +87,14 @@ def test_a_large_page_counts_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> N
     assert totals == [size, 3 * size, size + parts[0], size + sum(parts)]
     assert budget.total == totals[-1]
     del answer, taken
-    _thread().submit(int).result()  # what it did last, it no longer holds
+    _thread().submit(int).result()  # releases what its last task held
     gc.collect()
     assert budget.total == 0
     budget.close()
 
 
-def test_a_page_that_cannot_be_read_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Decoding failed: the share is given back."""
+def test_share_of_an_unreadable_page_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decoding failed."""
 
     def fail(response: HtmlResponse) -> bool:
         raise MemoryError
@@ -116,9 +116,7 @@ def test_a_page_that_cannot_be_read_counts_no_more(monkeypatch: pytest.MonkeyPat
         ("MAX_UNDECODED", "", 2 * LARGE),
     ],
 )
-def test_a_text_beyond_the_bounds_is_cut(
-    monkeypatch: pytest.MonkeyPatch, limit: str, body: str, characters: int
-) -> None:
+def test_text_beyond_the_bounds_is_cut(monkeypatch: pytest.MonkeyPatch, limit: str, body: str, characters: int) -> None:
     """Between two pieces, each of 64 kB; once counted.  Below the bound nothing is."""
     data = body.encode() or b"\xff" * 3 * LARGE
     for bound, is_cut in ((2 * LARGE, True), (4 * LARGE, False)):

@@ -1,4 +1,4 @@
-"""Which rules hold: RFC 9309, the cases that crawlers publish, and what real servers write."""
+"""Rules of robots.txt: RFC 9309, test cases published by other crawlers, and files of real servers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rules(*lines: str) -> str:
 
 MINE = "User-agent: foobot"
 
-#: Section of the RFC -> robots.txt, path, whether foobot may.
+#: Section of the RFC -> robots.txt, path, whether foobot may fetch it.
 RFC: dict[str, tuple[str, str, bool]] = {
     "2.2.1 agents are compared without case": ("uSeR-aGeNt: FOOBOT\nDisallow: /", "/", False),
     "2.2.1 groups of one agent are one": (
@@ -89,7 +89,7 @@ RFC: dict[str, tuple[str, str, bool]] = {
 
 
 @pytest.mark.parametrize("case", RFC)
-def test_rfc_9309(case: str) -> None:
+def test_rules_are_those_of_rfc_9309(case: str) -> None:
     """Section by section."""
     robots_txt, path, expected = RFC[case]
     assert allowed(robots_txt, path) is expected
@@ -97,7 +97,7 @@ def test_rfc_9309(case: str) -> None:
 
 GROUP = "User-agent: {}\nDisallow: /"
 
-#: Line of an agent -> whether it names us, crawlproject.
+#: User-agent line -> whether it names crawlproject.
 NAMES = {
     "crawlproject": True,
     "CrawlProject": True,
@@ -117,8 +117,8 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_agents_are_named_by_their_product_token(name: str) -> None:
-    """The whole of it, whatever its case is, with or without a version."""
+def test_agents_are_matched_by_their_product_token(name: str) -> None:
+    """The whole token, ignoring case, with or without a version."""
     assert allowed(GROUP.format(name), "/", "crawlproject") is not NAMES[name]
     assert allowed(GROUP.format(name), "/", "crawlproject/0.1") is not NAMES[name]
 
@@ -130,8 +130,8 @@ BROWSER_LIKE = "Mozilla/5.0 (compatible; FooBot/2.1; +http://example.com/bot) li
     ("names", "holds"),
     [("foobot", True), ("mozilla", True), ("2.1", False), ("5.0", False), ("example.com", False), ("foo", False)],
 )
-def test_every_word_of_a_user_agent_is_looked_for(names: str, holds: bool) -> None:
-    """Versions and addresses are no names; of several that are found the longest holds."""
+def test_every_product_of_a_user_agent_is_matched(names: str, holds: bool) -> None:
+    """Not versions and addresses; of several matches the longest counts."""
     assert allowed(GROUP.format(names), "/", BROWSER_LIKE) is not holds
     robots_txt = f"{GROUP.format(names)}\nUser-agent: compatible\nAllow: /"
     assert allowed(robots_txt, "/", BROWSER_LIKE)
@@ -155,8 +155,8 @@ GROUPS = {
 
 
 @pytest.mark.parametrize("case", GROUPS)
-def test_groups(case: str) -> None:
-    """Only an agent behind a rule begins another group."""
+def test_lines_are_grouped_by_agent(case: str) -> None:
+    """Only an agent after a rule starts another group."""
     robots_txt, expected = GROUPS[case]
     assert (allowed(robots_txt, "/a"), allowed(robots_txt, "/b")) == expected
 
@@ -197,27 +197,27 @@ ODD_RULES = [
 
 
 @pytest.mark.parametrize(("rule", "path", "expected"), ODD_RULES)
-def test_odd_rules(rule: bytes, path: str, expected: bool) -> None:
-    """Absolute URLs hold for their host; escapes are compared as bytes."""
+def test_urls_and_escapes_in_rules_are_read(rule: bytes, path: str, expected: bool) -> None:
+    """Absolute URLs apply to their host; escapes are compared as bytes."""
     assert allowed(b"User-agent: *\n" + rule, path) is expected
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
-def test_encodings(encoding: str) -> None:
-    """UTF-8 with and without a mark, UTF-16 with one."""
+def test_file_is_read_in_utf_8_and_utf_16(encoding: str) -> None:
+    """UTF-8 with or without a byte order mark, UTF-16 with one."""
     mark = "\ufeff" if encoding[-2:] in ("le", "be") else ""
     body = (mark + rules("Disallow: /caf\u00e9")).encode(encoding)
     assert not allowed(body, "/caf%C3%A9")
     assert allowed(body, "/tea")
 
 
-def test_latin1_costs_its_own_line_only() -> None:
+def test_latin1_line_costs_no_other_line() -> None:
     """Bytes that are not UTF-8 match themselves, escaped."""
     assert not allowed(b"User-agent: *\nDisallow: /caf\xe9\nDisallow: /b", "/b")
 
 
-def test_what_is_too_long_is_read_up_to_the_limit() -> None:
-    """RFC 9309 2.5: the rules within the first 500 KiB hold."""
+def test_too_long_file_is_read_up_to_the_limit() -> None:
+    """RFC 9309 §2.5: the rules in the first 500 KiB apply."""
     line = "Disallow: /private/\n"
     crawler = get_crawler()
     body = ("User-agent: *\nDisallow: /a\n" + line * (MAX_ROBOTS_TXT // len(line)) + "Disallow: /b\n").encode()
@@ -274,7 +274,7 @@ PUBLISHED = [
     ("extensions-group-merging", "yourbot", "/private/", False),
 ]
 
-#: The same of files that real sites wrote, which are not part of the project.
+#: The same for files of real sites, which are not part of the project.
 OF_SITES = [
     ("many-user-agents", "wget", "/", False),
     ("many-user-agents", "mysuperlongbotnamethatmatchesnothing", "/", True),
@@ -288,15 +288,15 @@ OF_SITES = [
 
 
 @pytest.mark.parametrize("case", PUBLISHED, ids=str)
-def test_published_cases(case: tuple[str, str, str, bool]) -> None:
-    """crawler-commons' files."""
+def test_published_cases_are_met(case: tuple[str, str, str, bool]) -> None:
+    """Files of crawler-commons."""
     file, agent, path, expected = case
     assert allowed(published(file), path, agent) is expected
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("file", "agent", "path", "expected"), OF_SITES)
-def test_published_cases_of_sites(file: str, agent: str, path: str, expected: bool) -> None:
+def test_published_cases_of_sites_are_met(file: str, agent: str, path: str, expected: bool) -> None:
     """The same."""
     assert allowed(published(file), path, agent) is expected
 
@@ -312,14 +312,14 @@ def test_published_cases_of_sites(file: str, agent: str, path: str, expected: bo
         pytest.param("twitter.com-robots", "foobot", None, marks=pytest.mark.long),
     ],
 )
-def test_published_crawl_delays(file: str, agent: str, seconds: float | None) -> None:
-    """The group's own."""
+def test_published_crawl_delays_are_read(file: str, agent: str, seconds: float | None) -> None:
+    """Those of the crawler's group."""
     assert parse(published(file)).crawl_delay(agent) == seconds
 
 
 @pytest.mark.long
-def test_real_files() -> None:
-    """Of 2,163 real servers none raises or takes long, whatever it is that they call robots.txt."""
+def test_real_files_cause_no_error_and_take_little_time() -> None:
+    """2,163 files of real servers, whatever they contain."""
     zstandard = pytest.importorskip("zstandard")
     packed = real("vectors/robots/real-robots.tar.zst").read_bytes()
     count, slowest = 0, 0.0
@@ -343,7 +343,7 @@ def bad_pattern(number: int) -> bytes:
     return b"*" + b"a" * (number % 45 + 60) + b"b" + b"a" * (number // 45 + 60)
 
 
-#: Files whose cost would be that of other crawlers' groups, of their lines, or of their patterns.
+#: Files that are expensive by the groups of other crawlers, by their lines, or by their patterns.
 HOSTILE = {
     "agents by rules": b"".join(b"User-agent: agent%d\n" % n for n in range(1000))
     + b"".join(b"Disallow: /%x\n" % n for n in range(4000)),
@@ -365,8 +365,8 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("case", HOSTILE)
-def test_hostile_files_cost_little(case: str) -> None:
-    """Each step less than 0.25 s of CPU, and the whole 10 MB, whatever its 500 KiB say."""
+def test_hostile_files_take_little_time(case: str) -> None:
+    """Each step takes less than 0.25 s of CPU, and all together 10 MB, whatever the 500 KiB contain."""
     tracemalloc.start()
     parser = parse(HOSTILE[case])
     parser.allowed("http://example.com/", "crawlproject")
@@ -385,11 +385,11 @@ def test_hostile_files_cost_little(case: str) -> None:
         return steps[step]
 
     for step in range(3):
-        assert cpu_seconds(partial(asked_in_turn, step)) < 0.25  # 0.10 s at most here
+        assert cpu_seconds(partial(asked_in_turn, step)) < 0.25  # at most 0.10 s on an idle machine
 
 
-def test_wildcards_beyond_the_limit_forbid_more() -> None:
-    """What stands before their first star is forbidden; what they would allow is not allowed."""
+def test_wildcards_beyond_the_limit_disallow_more() -> None:
+    """The prefix before the first star is disallowed; allowing patterns beyond the limit are ignored."""
     crawler = get_crawler()
     lines = (f"Disallow: /x*{n}" for n in range(MAX_WILDCARDS))
     body = rules("Disallow: /c", *lines, "Disallow: /a*b", "Allow: /c*d").encode()
@@ -402,7 +402,7 @@ def test_wildcards_beyond_the_limit_forbid_more() -> None:
 
 
 def test_memory_of_agents_is_bounded() -> None:
-    """Requests may each have a User-Agent of their own: all get their verdict."""
+    """Requests may have different User-Agents: each gets its verdict."""
     parser = parse("User-agent: bot7\nDisallow: /\nUser-agent: *\nAllow: /")
     verdicts = [parser.allowed("http://example.com/", f"bot{n}") for n in (*range(20), 7)]
     assert [n for n, verdict in enumerate(verdicts) if not verdict] == [7, 20]

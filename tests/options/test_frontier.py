@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from scrapy.settings import Settings
 
-from crawlproject.frontier import BestPrefix, CapacityBased, Politeness
+from crawlproject.frontier import BestPrefix, CapacityBased, Entry, Politeness
 from crawlproject.frontier.quality import DepthQuality, ScoredQuality
 from crawlproject.options.frontier import FrontierOptions
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DEFAULTS = FrontierOptions.defaults()
 NUMBERS = [name for name, value in DEFAULTS.items() if isinstance(value, float)]
@@ -32,6 +29,27 @@ def test_without_settings_the_defaults_hold() -> None:
     assert options.policy is BestPrefix
     assert options.politeness == Politeness()
     assert (options.group, options.max_sessions, options.max_batch) == ("server", 64, 100)
+
+
+@pytest.mark.parametrize("group", ["server", "domain"])
+def test_new_frontier_has_the_settings(group: str) -> None:
+    """Policy, politeness, groups, and whether copies count."""
+    settings = {"FRONTIER_POLICY": "capacity", "FRONTIER_MIN_DELAY": 7, "FRONTIER_COPIES_PENALTY": False}
+    options = FrontierOptions.from_settings(Settings(settings | {"FRONTIER_POLITENESS_GROUP": group}))
+    frontier = options.new_frontier()
+    frontier.push([Entry("http://a.example.org/"), Entry("http://b.example.org/")])
+    one, other = frontier.servers
+    assert isinstance(frontier.policy, CapacityBased)
+    assert frontier.politeness is options.politeness
+    assert not frontier.servers.penalizes_copies
+    assert (one.group is not None and one.group is other.group) is (group == "domain")
+
+
+def test_memory_backend_has_no_directory() -> None:
+    """Not even with JOBDIR, in which other components keep their files."""
+    settings = {"JOBDIR": "job", "FRONTIER_BACKEND": "memory"}
+    assert FrontierOptions.from_settings(Settings(settings)).directory is None
+    assert FrontierOptions.from_settings(Settings({"JOBDIR": "job"})).directory == Path("job", "frontier")
 
 
 def test_settings_are_read_as_text_too() -> None:

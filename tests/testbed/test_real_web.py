@@ -85,7 +85,7 @@ class Reply(NamedTuple):
 def get(url: str) -> Reply:
     """Fetch a URL without following redirects."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=10)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=60)
     try:
         connection.request("GET", parts.path + (f"?{parts.query}" if parts.query else ""))
         response = connection.getresponse()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlproject.urls import extract, resolve
-from crawlproject.urls.extract import MAX_PICTURES, SEPARATOR
+from crawlproject.urls.extract import MAX_PICTURES, MAX_ROBOTS, SEPARATOR
 from crawlproject.urls.parse_budget import affordable_parts
 
 from .conftest import PROPERTY
@@ -56,6 +56,8 @@ ROBOTS = {  # nofollow, noindex
     "<meta name=robots content='index;follow'><meta name=robots content=noindex>": (False, True),
     "<meta name=robots content=all><meta name=other content=none>": (False, False),
     "<meta name=testbot content=nofollow>": (True, False),
+    "<meta name=TestBot content=noindex><meta name=robots content=nofollow>": (True, True),
+    "<meta name=robots content=nofollow><meta name=robots content=all>": (True, False),
     "<meta name=robots><meta name content=none><meta content=none>": (False, False),
 }
 
@@ -95,8 +97,9 @@ def test_base_url_is_that_of_the_document(html, base):
 @pytest.mark.parametrize(("html", "expected"), ROBOTS.items())
 def test_robots_are_obeyed(html, expected):
     """A directive in any meta element for robots, or for this one by name, applies."""
-    page = extract(html, URL, robot_names=["TestBot"])
-    assert (page.nofollow, page.noindex) == expected
+    page = extract(html, URL)
+    names = ["testbot"]
+    assert (page.forbids("nofollow", names), page.forbids("noindex", names)) == expected
 
 
 @pytest.mark.parametrize(("html", "title"), TITLES.items())
@@ -114,7 +117,16 @@ def test_canonical_link_is_absolute(html, canonical):
 def test_links_of_a_nofollow_page_are_left_to_the_caller():
     """The page's nofollow is a flag; a link with nofollow is omitted and counted."""
     page = extract("<meta name=robots content=nofollow><a href=a><a href=b rel=nofollow>", URL)
-    assert (page.hrefs, page.nofollow, page.nofollow_count) == (["a"], True, 1)
+    assert (page.hrefs, page.forbids("nofollow"), page.nofollow_count) == (["a"], True, 1)
+
+
+def test_robots_of_a_page_are_bounded():
+    """Too many names, or too long ones, are ignored; never those of all robots."""
+    others = "".join(f"<meta name=bot{number} content=none>" for number in range(2 * MAX_ROBOTS))
+    page = extract(f"<meta name={'x' * 101} content=none>{others}<meta name=robots content=nofollow>", URL)
+    assert page.forbids("nofollow")
+    assert page.forbids("noindex", ["bot0"])
+    assert len(page.robots) == MAX_ROBOTS + 1
 
 
 def test_parts_of_a_large_page_are_read_as_one():
@@ -130,7 +142,7 @@ def test_parts_of_a_large_page_are_read_as_one():
     page = extract(html, URL, with_text=True)
     assert page.hrefs == [f"l{number}" for number in range(40_000)]
     assert (page.title, page.base, page.canonical) == ("first", resolve("/b/", URL), resolve("/b/own", URL))
-    assert (page.nofollow, page.noindex, page.cut) == (True, True, 0)
+    assert (page.forbids("nofollow"), page.forbids("noindex"), page.cut) == (True, True, 0)
     words = [word for number in range(40_000) for word in ("cell", "link", str(number))]
     assert page.text.replace(SEPARATOR, " ").split() == [*words, "last", "again", "end"]
     assert page.pictures.split()[:2] == ["p0.png", "p1.png"]

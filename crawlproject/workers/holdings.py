@@ -1,0 +1,41 @@
+"""What the modules of a worker share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from crawlproject.workers.control import Control
+    from crawlproject.workers.crawl import Crawl
+    from crawlproject.workers.local import LocalCopy
+    from crawlproject.workers.outbox import Outbox
+    from crawlproject.workers.part import Part
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    """Times in seconds."""
+
+    #: Id of the crawl.
+    crawl: str
+    partitions: int
+    #: Seconds between two ticks.
+    interval: float
+    lease: float
+    #: How long a connection of a worker that disappeared may last.
+    download_timeout: float
+    #: Wait for more start URLs instead of ending.
+    keep_running: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """Redis, the local copy, and the partitions that this worker owns, by number."""
+
+    control: Control
+    local: LocalCopy
+    outbox: Outbox
+    crawl: Crawl
+    options: WorkerOptions
+    parts: dict[int, Part] = field(default_factory=dict)

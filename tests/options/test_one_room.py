@@ -1,0 +1,107 @@
+"""A parsed setting is read in one room besides the options; others ask what that room has built from it."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import crawlproject
+from crawlproject.options.all_settings import FAMILIES
+
+PACKAGE = Path(crawlproject.__file__).parent
+
+FIELDS = {family.__name__: {field.name for field in fields(family)} for family in FAMILIES}
+
+#: Fields read in two rooms, and why.
+TWO_ROOMS = {
+    "FrontierOptions.backend": "backends open it; middlewares, built earlier, switch themselves off without a store",
+    "FrontierOptions.directory": "backends keep the store there; the middleware for duplicates adds its file",
+    "FrontierOptions.max_parked": "the frontier parks sessions; downloads also keep this limit under another scheduler",
+    "FrontierOptions.max_sessions": "as max_parked",
+    "FrontierOptions.quality": "the scheduler values links by it; the disk backend indexes URLs if it can rise",
+    "LimitOptions.denied": "refused as links in discovery, and as requests from elsewhere in a middleware",
+    "LimitOptions.max_pages": "the middleware ends the crawl; the spider yields no items of pages beyond the limit",
+    "LinkOptions.canonicalizer": "the dupefilter owns it; ``scrapy parse`` has none",
+    "DuplicateOptions.near": "the middleware compares texts; page_reading tells the first parse to extract them",
+    "RepositorySettings.directory": "the middleware writes there; ``scrapy repository`` reads without a crawl",
+}
+
+
+class Readers(ast.NodeVisitor):
+    """Finds reads of options in one module: of ``Family.of(...)``, and of names and attributes that hold one."""
+
+    def __init__(self, tree: ast.AST) -> None:
+        self._families: dict[str, str] = {}  # expression -> family
+        self.found: set[str] = set()
+        nodes = list(ast.walk(tree))
+        for node in nodes * 2:  # the second time follows ``self._options = options``
+            for target, family in self._bound(node):
+                if family:
+                    self._families[target] = family
+        for node in nodes:
+            family = self._family(node.value) if isinstance(node, ast.Attribute) else None
+            if family and isinstance(node, ast.Attribute) and node.attr in FIELDS[family]:
+                self.found.add(f"{family}.{node.attr}")
+
+    def _bound(self, node: ast.AST) -> Iterator[tuple[str, str | None]]:
+        """Expressions that ``node`` gives a value, with the family of the value."""
+        if isinstance(node, ast.arg):
+            yield node.arg, _annotated(node.annotation)
+        elif isinstance(node, ast.AnnAssign):
+            yield ast.unparse(node.target), _annotated(node.annotation)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                pairs = [(target, node.value)]
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = list(zip(target.elts, node.value.elts, strict=False))
+                yield from ((ast.unparse(name), self._family(value)) for name, value in pairs)
+
+    def _family(self, node: ast.expr) -> str | None:
+        """The family of options that an expression is known to be."""
+        if not isinstance(node, ast.Call):
+            return self._families.get(ast.unparse(node)) if isinstance(node, ast.Name | ast.Attribute) else None
+        maker = node.func
+        if isinstance(maker, ast.Attribute) and maker.attr in ("of", "from_settings", "read"):
+            return name if (name := ast.unparse(maker.value)) in FIELDS else None
+        if ast.unparse(maker) == "replace" and node.args:
+            return self._family(node.args[0])
+        return None
+
+
+def _annotated(annotation: ast.expr | None) -> str | None:
+    """The family in an annotation such as ``SeenOptions | None``."""
+    names = ast.unparse(annotation).strip("'\"").split(" | ") if annotation else []
+    return next((name for name in names if name in FIELDS), None)
+
+
+def rooms() -> dict[str, set[str]]:
+    """Field -> the rooms (folders and modules at the top) that read it."""
+    found = defaultdict(set)
+    for path in PACKAGE.rglob("*.py"):
+        room = path.relative_to(PACKAGE).parts[0]
+        if room != "options":
+            for field in Readers(ast.parse(path.read_text(encoding="utf-8"))).found:
+                found[field].add(room)
+    return found
+
+
+def test_setting_enters_one_room() -> None:
+    entered = {field: found for field, found in rooms().items() if len(found) > 1}
+    assert entered.keys() - TWO_ROOMS.keys() == set(), entered
+    assert {field: found for field, found in entered.items() if len(found) > 2} == {}
+    assert TWO_ROOMS.keys() - entered.keys() == set(), "entered one room: no longer an exception"
+
+
+def test_readers_are_found() -> None:
+    """Most fields are read outside the options; the rest by a method of their family."""
+    fields_of_all = {f"{family}.{field}" for family, names in FIELDS.items() for field in names}
+    assert len(rooms()) > 0.8 * len(fields_of_all)
+    source = """
+def one(crawler, options: SeenOptions, other: "LinkOptions | None"):
+    frontier, links = FrontierOptions.of(crawler), other
+    self._kept = replace(options, kind="exact")
+    return self._kept.kind, links.types, links.absent, frontier.policy, LimitOptions.of(crawler).denied, other.include
+"""
+    expected = {"SeenOptions.kind", "LinkOptions.types", "FrontierOptions.policy", "LimitOptions.denied"}
+    assert Readers(ast.parse(source)).found == expected | {"LinkOptions.include"}
