@@ -63,6 +63,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._frontier = frontier
         self._dispatcher = dispatcher
         self._alarm = EngineAlarm(crawler)
+        self._has_failed = False  # a request that could not be sent to another worker
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
         self._backend = open_backend(crawler, options, frontier, self._seen)
@@ -195,7 +196,9 @@ class FrontierScheduler(CrawlFrontierScheduler):
 
     def _fail_unserializable(self, request: Request) -> None:
         self._stats.inc_value("frontier/unserializable/lost")
-        logger.warning("Not sent to the worker that crawls its server, because it cannot be serialized: %s", request)
+        if not self._has_failed:
+            self._has_failed = True
+            logger.warning("Requests to servers of other workers fail, as they cannot be serialized: first %s", request)
         request.meta[GIVEN_UP] = UNSERIALIZABLE
         entry = self._backend.not_queued(Entry(request.url, payload=request), request)
         self.crawl.unsent.append((request, entry))
