@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
-    from crawlproject.frontier.server import Server
     from crawlproject.options.frontier import FrontierOptions
     from crawlproject.requests.unstored import PageUnderWay
 
@@ -99,7 +98,7 @@ class RedisBackend(StoringBackend):
         )
         control = Control(connector.client(), keys, self._redis.timeout)
         self._worker = Worker(Holdings(control, self._local, outbox, self, worker_options))
-        self._worker.move_start_urls = StartUrls(crawler, self._worker, self._redis).move
+        self._worker.move_start_urls = StartUrls(crawler, control.commands, self._worker.confirmed, self._redis).move
         logger.info("Worker %s of the crawl %r in %s", control.id, keys.name, connector.name)
 
     def _join(self, connector: RedisConnector, keys: Keys, fields: dict[str, str]) -> str:
@@ -218,17 +217,18 @@ class RedisBackend(StoringBackend):
                 self._crawler.signals.send_catch_log(session_abandoned, server_key=key)
         self.close_connections()
 
-    def came(self, servers: Sequence[Server], *, closed_at: Mapping[str, float]) -> None:
+    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float]) -> None:
         """See ``Crawl``."""
-        self.servers_came([server.key for server in servers])
-        for server in servers:
-            if server.ready_at < (at := closed_at.get(server.key, 0.0)):
+        self.servers_came(keys)
+        for key, at in closed_at.items():
+            server = self._frontier.servers[key]
+            if server.ready_at < at:
                 server.ready_at = at
                 self._frontier.servers.move(server)
 
-    def served(self) -> Sequence[Server]:
+    def served(self) -> Sequence[str]:
         """See ``Crawl``."""
-        return self._crawl.dispatcher.served()
+        return [server.key for server in self._crawl.dispatcher.served()]
 
     def info(self) -> dict[str, Any]:
         """See ``Crawl``."""

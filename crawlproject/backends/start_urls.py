@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
 
@@ -24,12 +25,16 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlproject.options.redis import RedisOptions
-    from crawlproject.workers.worker import Worker
 
 logger = logging.getLogger(__name__)
 
 #: Bytes of one start URL with all that belongs to it, at most.
 MAX_BYTES = 1 << 20
+
+#: Sends commands to Redis; returns the answers.
+Commands = Callable[[Sequence[tuple[Any, ...]]], Awaitable[list[Any]]]
+#: Partition -> number of cuts that Redis has confirmed; None: another worker owns the partition.
+Confirmed = Callable[[int], int | None]
 
 #: Type of the key -> commands that count, read, and remove an element.
 _COMMANDS = {
@@ -47,12 +52,13 @@ class StartUrls:
     Stats: ``workers/start_urls``, ``workers/start_urls/bad``.
     """
 
-    def __init__(self, crawler: Crawler, worker: Worker, options: RedisOptions) -> None:
+    def __init__(self, crawler: Crawler, commands: Commands, confirmed: Confirmed, options: RedisOptions) -> None:
         spider = crawler.spider
         assert spider is not None
         self._crawler = crawler
         self._spider = cast("Any", spider)
-        self._worker = worker
+        self._commands = commands
+        self._confirmed = confirmed
         self._key = getattr(spider, "redis_key", None) or options.start_urls_key_of(spider.name)
         self._reader = crc32(self._key.encode()) % options.partitions  # who owns this partition reads
         self._count, self._read, self._remove = _COMMANDS[options.start_urls_type]
@@ -66,11 +72,11 @@ class StartUrls:
 
     async def move(self) -> bool:
         """Remove those that are stored, queue the next ones; returns whether any wait in their key."""
-        commands = self._worker.control.commands
-        if not self._worker.owns(self._reader):
+        commands, cuts = self._commands, self._confirmed(self._reader)
+        if cuts is None:
             self._pending = []  # the next owner reads them again
             return bool((await commands([(self._count, self._key)]))[0])
-        if self._pending and self._worker.cuts >= self._pending_cut:
+        if self._pending and cuts >= self._pending_cut:
             middle = (1,) if self._remove == "LREM" else ()
             await commands([(self._remove, self._key, *middle, element) for element in self._pending])
             self._pending = []
@@ -78,7 +84,7 @@ class StartUrls:
             found = (await commands([(self._read, self._key, *self._range)]))[0]
             await self._queue(found)
             self._pending = list(found)
-            self._pending_cut = self._worker.cuts + 1
+            self._pending_cut = cuts + 1
         return bool(self._pending)
 
     async def _queue(self, elements: Iterable[bytes]) -> None:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from crawlproject.workers.control import Control
-    from crawlproject.workers.crawl import Crawl
-    from crawlproject.workers.local import LocalCopy
     from crawlproject.workers.outbox import Outbox
     from crawlproject.workers.part import Part
+    from crawlproject.workers.ports import Copy, Crawl
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Holdings:
     """Redis, the local copy, and the partitions that this worker owns, by number."""
 
     control: Control
-    local: LocalCopy
+    local: Copy
     outbox: Outbox
     crawl: Crawl
     options: WorkerOptions

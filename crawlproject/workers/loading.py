@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from crawlproject.workers.control import Control, Record
-    from crawlproject.workers.local import LocalCopy
     from crawlproject.workers.part import Part
+    from crawlproject.workers.ports import Copy
 
 
-async def read_partition(control: Control, local: LocalCopy, part: Part, record: Record) -> None:
+async def read_partition(control: Control, local: Copy, part: Part, record: Record) -> None:
     """Fill the local copy with the snapshot and the journal of ``part``; its servers are not in the frontier yet.
 
     About 5 µs a row, in steps of some milliseconds.  Raises what a call to Redis raises, BlobError for damaged data,

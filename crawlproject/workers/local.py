@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from crawlproject.frontier.frontier import Frontier
-    from crawlproject.frontier.server import Server
     from crawlproject.seen.seen_set import SeenUrls
     from crawlproject.storage.directory import StoreLabel
     from crawlproject.workers.blobs import Tables
@@ -124,9 +123,10 @@ class LocalCopy:
                 found.setdefault(partition, {}).setdefault(table, {})[key] = value
         return found
 
-    def numbers(self, servers: Iterable[Server]) -> dict[int, list[int]]:
-        """Partition -> numbers of those of ``servers`` that belong to it, in order."""
+    def numbers(self, keys: Iterable[str]) -> dict[int, list[int]]:
+        """Partition -> numbers of those of the servers ``keys`` that belong to it, in order."""
         found: dict[int, list[int]] = {}
+        servers = (server for key in keys if (server := self.frontier.server(key)) is not None)
         for number in self._servers.numbers(servers):
             found.setdefault(self._partitions.of_number(number), []).append(number)
         return found
@@ -144,8 +144,8 @@ class LocalCopy:
             elif table in TABLES:
                 self._store.load({table: rows})
 
-    def restore(self, partition: int, extra: Mapping[str, Any]) -> Iterator[list[Server]]:
-        """Put the servers written by ``write`` into the frontier; yields those of each step, 100 at most.
+    def restore(self, partition: int, extra: Mapping[str, Any]) -> Iterator[list[str]]:
+        """Put the servers written by ``write`` into the frontier; yields the keys of those of each step, 100 at most.
 
         ``extra``: what the last commit of the partition says.  Raises StoreError or ValueError for damaged data.
         """
@@ -158,7 +158,8 @@ class LocalCopy:
         for key, _ in self._store.scan("servers", *number_range(first, end)):
             last = max(last, int.from_bytes(key, "big"))
         self._rows[partition] = rows
-        yield from self._servers.load_range(first, end, self._clock())
+        for servers in self._servers.load_range(first, end, self._clock()):
+            yield [server.key for server in servers]
         for name in self._strangers.pop(partition, ()):
             server = self.frontier.server(name)
             if server is not None and self._servers.number(name) is None and server.session is None:
@@ -178,10 +179,10 @@ class LocalCopy:
         if self.seen_set is not None:
             self.seen_set.dropped()
 
-    def servers_of(self, partition: int) -> list[Server]:
-        """The servers of ``partition``. O(servers)."""
+    def keys_of(self, partition: int) -> list[str]:
+        """Keys of the servers of ``partition``. O(servers)."""
         first, end = self._partitions.first_number(partition), self._partitions.end_number(partition)
-        return list(self._servers.servers_in(first, end))
+        return [server.key for server in self._servers.servers_in(first, end)]
 
     def scan(self, partition: int) -> Iterator[tuple[str, bytes, bytes]]:
         """Table, key and value of all rows of ``partition``, as they are committed when this is called."""
@@ -214,12 +215,3 @@ class LocalCopy:
         else:
             raise ValueError(f"partition {partition} has no room for more servers")
         return number
-
-
-def merged(older: Tables | None, newer: Tables | None) -> Tables:
-    """Two successive changes of a partition as one."""
-    found: dict[str, dict[bytes, bytes | None]] = {}
-    for tables in (older or {}, newer or {}):
-        for table, rows in tables.items():
-            found.setdefault(table, {}).update(rows)
-    return found

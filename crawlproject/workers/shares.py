@@ -21,10 +21,9 @@ from crawlproject.workers.times import boot_time
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from crawlproject.frontier.server import Server
     from crawlproject.workers.control import Beat, Record
     from crawlproject.workers.holdings import Holdings
-    from crawlproject.workers.writer import Writer
+    from crawlproject.workers.ports import Journal
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +34,7 @@ MAX_TAKEN = 64
 class Shares:
     """``beat``: makes a beat now."""
 
-    def __init__(self, holdings: Holdings, writer: Writer, beat: Callable[[], Awaitable[Beat]]) -> None:
+    def __init__(self, holdings: Holdings, writer: Journal, beat: Callable[[], Awaitable[Beat]]) -> None:
         self._control = holdings.control
         self._local = holdings.local
         self._outbox = holdings.outbox
@@ -106,8 +105,8 @@ class Shares:
                 self._loading.add(task)
                 task.add_done_callback(self._loading.discard)
             else:
-                for servers in self._local.restore(number, {}):
-                    self._came(servers, record, 0.0)
+                for keys in self._local.restore(number, {}):
+                    self._came(keys, record, 0.0)
                 self._is_loaded(part)
 
     async def _closed_at(self, former: Record, beat: Beat) -> float:
@@ -126,10 +125,10 @@ class Shares:
                 except AWAY as error:
                     logger.debug("Partition %d cannot be loaded now: %s", part.number, error)
                     await asyncio.sleep(self._lease / 10)
-            for servers in self._local.restore(part.number, record.extra):
+            for keys in self._local.restore(part.number, record.extra):
                 if self._parts.get(part.number) is not part:  # lost meanwhile
                     return
-                self._came(servers, record, closed_at)
+                self._came(keys, record, closed_at)
                 await asyncio.sleep(0)
         except (ValueError, KeyError, StoreError) as error:
             logger.critical("Partition %d cannot be read, the crawl ends: %s", part.number, error)
@@ -138,12 +137,11 @@ class Shares:
         if self._parts.get(part.number) is part:
             self._is_loaded(part)
 
-    def _came(self, servers: list[Server], record: Record, closed_at: float) -> None:
-        """Rest those ``servers`` whose connections the former owner may still have open."""
+    def _came(self, keys: list[str], record: Record, closed_at: float) -> None:
+        """Rest those of the servers ``keys`` whose connections the former owner may still have open."""
         opened = set(record.open) if closed_at else set()
         until = self._local.on_frontier_clock(closed_at)
-        numbers = {server.key: self._local.number(server.key) for server in servers}
-        self._crawl.came(servers, closed_at={key: until for key, number in numbers.items() if number in opened})
+        self._crawl.came(keys, closed_at={key: until for key in keys if self._local.number(key) in opened})
 
     def _is_loaded(self, part: Part) -> None:
         part.state = PartState.OWN
@@ -157,11 +155,7 @@ class Shares:
         leaving = [part for part in self._parts.values() if part.state is PartState.LEAVING]
         if not leaving:
             return
-        closed = [
-            part
-            for part in leaving
-            if self._crawl.release([server.key for server in self._local.servers_of(part.number)])
-        ]
+        closed = [part for part in leaving if self._crawl.release(self._local.keys_of(part.number))]
         busy = self._writer.busy_partitions()
         ready = [part for part in closed if part.number not in busy and not part.applied]
         await self._control.release({part.number: part.epoch for part in ready})

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crawlproject.workers.control import Control
-    from crawlproject.workers.local import LocalCopy
     from crawlproject.workers.part import Part
+    from crawlproject.workers.ports import Copy
 
 #: Rows of a blob: 3 ms to encode.
 ROWS = 1_000
@@ -22,7 +22,7 @@ SEEN_KEYS = 4_000
 BLOBS = 8
 
 
-async def write_snapshot(control: Control, local: LocalCopy, part: Part) -> bool:
+async def write_snapshot(control: Control, local: Copy, part: Part) -> bool:
     """Write all that is committed locally, and drop the journal up to there; False if the partition is another's.
 
     In steps: commits may follow meanwhile.  Raises what a call to Redis raises; then the old snapshot stays in use.

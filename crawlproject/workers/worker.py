@@ -81,15 +81,10 @@ class Worker:
         if part is not None:
             part.unwanted += 1
 
-    def owns(self, partition: int) -> bool:
-        """Whether this worker crawls ``partition``."""
+    def confirmed(self, partition: int) -> int | None:
+        """Number of cuts that Redis has confirmed; None if another worker crawls ``partition``."""
         part = self.parts.get(partition)
-        return part is not None and part.state is PartState.OWN
-
-    @property
-    def cuts(self) -> int:
-        """Cuts that Redis has confirmed."""
-        return self._writer.cuts
+        return None if part is None or part.state is not PartState.OWN else self._writer.cuts
 
     def summary(self) -> dict[str, int]:
         """Counts for the stats, by name."""

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from crawlproject.workers.blobs import encode_journal
 from crawlproject.workers.control import Commit
-from crawlproject.workers.local import merged
 from crawlproject.workers.part import KEPT, PartState
 from crawlproject.workers.snapshots import write_snapshot
 from crawlproject.workers.times import boot_time
@@ -144,7 +143,7 @@ class Writer:
         """Commit locally; keep the changes for the next cut. O(changes)."""
         for number, tables in self._local.commit().items():
             if number in self._parts:  # else it was dropped
-                self._changes[number] = merged(self._changes.get(number), tables)
+                self._changes[number] = _merged(self._changes.get(number), tables)
 
     def busy_partitions(self) -> set[int]:
         """Partitions with changes, or with pages that are in progress or not acknowledged. O(pages in progress)."""
@@ -166,11 +165,11 @@ class Writer:
         """Another worker owns ``part``: drop it, and send it what Redis does not have yet."""
         logger.warning("Partition %d was taken over by another worker", part.number)
         self.lost += 1
-        self._crawl.abandon([server.key for server in self._local.servers_of(part.number)])
+        self._crawl.abandon(self._local.keys_of(part.number))
         self.collect()
         tables = self._changes.pop(part.number, None)
         if self._cut is not None:
-            tables = merged(self._cut.tables.pop(part.number, None), tables)
+            tables = _merged(self._cut.tables.pop(part.number, None), tables)
             self._cut.commits.pop(part.number, None)
             self._done += self._cut.done  # some of their links wait in the outbox from now on
             self._cut.done = []
@@ -238,3 +237,12 @@ class Writer:
             await self._snapshot(part)
         else:
             self.lose(part)
+
+
+def _merged(older: Tables | None, newer: Tables | None) -> Tables:
+    """Two successive changes of a partition as one."""
+    found: dict[str, dict[bytes, bytes | None]] = {}
+    for tables in (older or {}, newer or {}):
+        for table, rows in tables.items():
+            found.setdefault(table, {}).update(rows)
+    return found

@@ -1,0 +1,132 @@
+"""What the modules of a worker ask of the process that it runs in, of the local copy, and of each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from crawlproject.frontier.entry import Entry
+    from crawlproject.workers.blobs import Tables
+    from crawlproject.workers.part import Part
+
+
+class Crawl(Protocol):
+    """Implemented by the backend."""
+
+    def finished(self) -> list[Entry]:
+        """Entries of pages that are done since the last call; their links are in the frontier or the outbox."""
+
+    def acknowledge(self, entry: Entry) -> None:
+        """Delete an entry from the frontier's store."""
+
+    def urls_in_progress(self) -> Iterable[str]:
+        """URLs of requests handed out and not done."""
+
+    def receive(self, entries: Sequence[Entry]) -> Iterator[None]:
+        """Queue URLs that other workers found, in steps of at most 0.1 s."""
+
+    def release(self, keys: Sequence[str]) -> bool:
+        """Let the servers ``keys`` get no further request; returns whether none has a connection any more."""
+
+    def abandon(self, keys: Sequence[str]) -> None:
+        """Close the connections to the servers ``keys`` at once."""
+
+    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float]) -> None:
+        """Note the servers ``keys`` of a taken partition; ``closed_at``: when their old owner's connections are gone.
+
+        On the frontier's clock.
+        """
+
+    def served(self) -> Sequence[str]:
+        """Keys of the servers in session."""
+
+    def info(self) -> dict[str, Any]:
+        """Counts for people, and ``busy``: whether something is kept in memory only."""
+
+    def is_closing(self) -> bool:
+        """Whether the crawl of this process ends."""
+
+    def wake(self) -> None:
+        """Requests may have become possible, or impossible."""
+
+    def fail(self, reason: str) -> None:
+        """End the crawl of this process: it cannot go on."""
+
+
+class Copy(Protocol):
+    """The local copy of the owned partitions; implemented in ``local``."""
+
+    def follow_clock(self, redis_time: float) -> None:
+        """Store times on Redis's clock, which shows ``redis_time`` now."""
+
+    def on_frontier_clock(self, redis_time: float) -> float:
+        """A time of Redis's clock on the frontier's."""
+
+    def partition_of_url(self, url: str) -> int:
+        """The partition of a URL's server."""
+
+    def number(self, key: str) -> int | None:
+        """The number of a server by its key."""
+
+    def numbers(self, keys: Iterable[str]) -> dict[int, list[int]]:
+        """Partition -> numbers of those servers that belong to it, in order."""
+
+    def keys_of(self, partition: int) -> list[str]:
+        """Keys of the servers of ``partition``."""
+
+    def rows(self, partition: int) -> int:
+        """URLs of ``partition`` stored, as of the last ``commit``."""
+
+    def server_count(self, partition: int) -> int:
+        """Servers of ``partition``."""
+
+    def arrivals(self) -> dict[str, int]:
+        """Highest and lowest arrival number so far, for the next owner of a partition."""
+
+    def state(self) -> bytes:
+        """What was learned from all servers."""
+
+    def learn(self, state: bytes) -> None:
+        """Begin with what other workers learned. Raises ValueError for anything but the result of ``state``."""
+
+    def commit(self) -> dict[int, Tables]:
+        """Write all changes to the scratch store; returns them by partition. O(changes)."""
+
+    def entries(self, tables: Tables) -> Iterator[Entry]:
+        """The URLs that ``tables``, changes of a partition, add to it."""
+
+    def scan(self, partition: int) -> Iterator[tuple[str, bytes, bytes]]:
+        """Table, key and value of all rows of ``partition``, as they are committed when this is called."""
+
+    def write(self, tables: Mapping[str, Iterable[tuple[bytes, bytes | None]]]) -> None:
+        """Write rows of a partition that is being loaded. O(rows)."""
+
+    def restore(self, partition: int, extra: Mapping[str, Any]) -> Iterator[list[str]]:
+        """Put the servers written by ``write`` into the frontier; yields the keys of those of each step."""
+
+    def close_partition(self, partition: int) -> None:
+        """Number no further server of ``partition``; ``unload`` follows."""
+
+    def unload(self, partition: int) -> Iterator[None]:
+        """Drop a partition whose servers are held and have no session, in steps of some milliseconds."""
+
+
+class Journal(Protocol):
+    """The changes that Redis does not have yet; implemented in ``writer``."""
+
+    #: Partitions of which the local copy still has rows: they cannot be taken again yet.
+    dropped: dict[int, None]
+
+    def busy_partitions(self) -> set[int]:
+        """Partitions with changes, or with pages that are in progress or not acknowledged. O(pages in progress)."""
+
+    def lose(self, part: Part) -> None:
+        """Another worker owns ``part``: drop it, and send it what Redis does not have yet."""
+
+    def drop(self, part: Part) -> None:
+        """Forget ``part``, which has no connection open; ``unload`` then removes its rows. O(1)."""
+
+    async def unload(self) -> None:
+        """Remove dropped partitions from the frontier and the local store, in steps."""
