@@ -65,9 +65,11 @@ async def crawling(*servers: Slow) -> AsyncIterator[tuple[ConnectionPool, list[s
 
 async def fetch(pool: ConnectionPool, key: str) -> bytes:
     """A page of a server with a session."""
-    async with pool.use(key, keep=True) as connection:
-        async with connection.client.get(f"{key}/", trace_request_ctx=Timing()) as answer:
-            return await answer.read()
+    async with (
+        pool.use(key, keep=True) as connection,
+        connection.client.get(f"{key}/", trace_request_ctx=Timing()) as answer,
+    ):
+        return await answer.read()
 
 
 @pytest.mark.parametrize("size", [0, 20, len(response(b"page")) - 2])
