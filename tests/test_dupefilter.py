@@ -86,6 +86,19 @@ def test_store_has_the_two_level_keys() -> None:
     assert store.keys[2] >> 64 == url_key(A) >> 64
 
 
+def test_a_store_may_choose_the_servers_part() -> None:
+    """Of links and of requests that are no plain GET."""
+    store = ListStore()
+    seen = dupefilter()
+    seen.use_store(store, lambda url: 7 << 64)
+    seen.open()
+    seen.urls_are_new([A, B])
+    seen.request_seen(FormRequest(A, formdata={"q": "x"}))
+    assert seen.key_of(A) == store.keys[0]
+    assert [key >> 64 for key in store.keys] == [7, 7, 7]
+    assert len(set(store.keys)) == 3
+
+
 def test_store_cannot_be_changed_in_use() -> None:
     """What had been met would be forgotten."""
     seen = dupefilter()

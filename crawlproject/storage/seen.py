@@ -71,7 +71,7 @@ class DiskSeenStore:
         new = [code for code, is_stored in zip(codes, self._are_stored(codes), strict=True) if not is_stored]
         self._fresh.difference_update(new)
         self._store.load({TABLE: ((code, b"") for code in new)})
-        self._count += len(new)
+        self._set_count(self._count + len(new))
 
     def drop(self, first: int, end: int) -> Iterator[None]:
         """Remove the keys ``first`` to ``end`` - 1, uncommitted ones, too. A generator of steps of some 10 ms.
@@ -87,7 +87,7 @@ class DiskSeenStore:
             count += step
             yield
         self._store.drop([(TABLE, start, stop)])
-        self._count -= count
+        self._set_count(self._count - count)
 
     def __len__(self) -> int:
         return self._count + len(self._fresh)
@@ -110,6 +110,10 @@ class DiskSeenStore:
         """See ``Part``."""
         self._count += len(self._fresh)
         self._fresh.clear()
+
+    def _set_count(self, count: int) -> None:
+        self._count = count
+        self._store.load({"state": [(b"seen", count.to_bytes(8, "big"))]})
 
     def _are_stored(self, codes: list[bytes]) -> list[bool]:
         return [value is not None for value in self._rocks.get_many(TABLE, codes)]

@@ -195,3 +195,37 @@ def test_full_disk_is_an_error_and_what_was_committed_stays(path: Path) -> None:
     with DiskStore(path, LABEL) as store:
         stored = list(DiskUrlRows(store).rows(7))
     assert committed <= len(stored) <= committed + 1
+
+
+def test_a_scratch_store_leaves_nothing(tmp_path: Path) -> None:
+    """Nor does it sync; while it is open it works like any other, and has one writer."""
+    path = tmp_path / "scratch"
+    with DiskStore.scratch(path, LABEL) as store:
+        seen = DiskSeenStore(store)
+        assert seen.add_new(KEYS) == [True] * 10
+        assert store.commit()
+        assert seen.add_new([*KEYS, 11]) == [False] * 10 + [True]
+        with pytest.raises(StoreError, match="in use by pid"):
+            DiskStore(path, LABEL)
+    assert not path.exists()
+
+
+def test_a_scratch_store_spares_what_is_not_its_own(tmp_path: Path, path: Path) -> None:
+    """A store, and other files in its directory."""
+    with pytest.raises(StoreError, match="contains a store"):
+        DiskStore.scratch(path, LABEL)
+    assert seen_in(path) == KEYS[:3]
+    other = tmp_path / "scratch" / "notes.txt"
+    other.parent.mkdir()
+    other.write_text("mine")
+    DiskStore.scratch(other.parent, LABEL).close()
+    assert [file.name for file in other.parent.iterdir()] == [other.name]
+
+
+def test_what_is_loaded_is_committed_at_once(path: Path) -> None:
+    """More rows than one batch takes; a reader finds them."""
+    with DiskStore(path, LABEL) as store:
+        store.load({"urls": ((b"%05d" % number, b"row") for number in range(2500)), "lengths": [(b"n", b"1")]})
+    with DiskStore.read_only(path) as store:
+        assert len(list(store.rocks.rows("urls", b""))) == 2500
+        assert store.rocks.get("lengths", b"n") == b"1"

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crawlproject.frontier import (
@@ -236,7 +236,22 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+#: URLs pushed after a move come after those of the other worker, though it had numbered fewer.
+FEWER = [("push", 0, 1.0, 30), ("move", 0, False), ("push", 0, 1.0, 3), ("fetch", 1, "give back")]
+#: URLs pushed before a move are found after it.
+FOUND = [("push", 0, 0.5, 3), ("move", 0, False), ("rise", 0, 2), ("move", 0, True), ("rise", 0, 1)]
+#: Two servers of one worker have URLs with the same sort key, one committed, one not.
+EQUAL = [
+    *[("push", 0, 0.5, 2), ("push", 1, 0.5, 2), ("move", 0, False), ("fetch", 1, "wait"), ("rise", 1, 0)],
+    *[("rise", 0, 0), ("commit", 1), ("rise", 0, 1), ("fetch", 1, "acknowledge"), ("fetch", 1, "acknowledge")],
+]
+
+
+@settings(max_examples=25, deadline=None)
+@example(policy=BestPrefix, steps=FEWER)
+@example(policy=BreadthFirst, steps=FEWER)
+@example(policy=BestPrefix, steps=FOUND)
+@example(policy=BestPrefix, steps=EQUAL)
 @given(policy=st.sampled_from([BestPrefix, BreadthFirst]), steps=STEPS)
 def test_partitions_move_between_workers(policy: type[Policy], steps: list[tuple]) -> None:
     """Each server's URLs stay in order, over moves and lost partitions, and a partition has what was committed."""

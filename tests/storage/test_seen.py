@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from crawlproject.storage import DiskSeenStore, DiskStore, StoreLabel
 
 LABEL = StoreLabel("web", "quality")
+STEPS = ["add_new", "add", "contains", "commit", "load", "drop", "reopen"]
 KEYS = st.lists(st.integers(0, 20) | st.integers((1 << 96) - 20, (1 << 96) - 1), max_size=8)
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["add_new", "add", "contains", "commit", "reopen"]), KEYS), max_size=20))
+@given(st.lists(st.tuples(st.sampled_from(STEPS), KEYS), max_size=20))
 def test_seen_set_behaves_like_a_set(steps: list[tuple[str, list[int]]]) -> None:
     """Also over commits and restarts, its length included."""
     with TemporaryDirectory() as folder:
@@ -36,6 +37,16 @@ def test_seen_set_behaves_like_a_set(steps: list[tuple[str, list[int]]]) -> None
             elif name == "commit":
                 store.commit()
                 committed = set(model)
+            elif name == "load":
+                seen.load(keys)
+                model |= set(keys)
+                committed |= set(keys)
+            elif name == "drop":
+                first, end = (min(keys), max(keys) + 1) if keys else (0, 1 << 96)
+                for _ in seen.drop(first, end):
+                    pass
+                model = {key for key in model if not first <= key < end}
+                committed = {key for key in committed if not first <= key < end}
             else:
                 store.close()
                 store = DiskStore(Path(folder), LABEL)
