@@ -22,7 +22,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import CrawlFrontier, frontier_of
 from crawlproject.engine import end_crawl, is_closing, is_starting
 from crawlproject.frontier.quality import LinkQuality
-from crawlproject.options.redis import RedisOptions
+from crawlproject.options.redis import RedisOptions, common_settings
 from crawlproject.signals import session_abandoned
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
@@ -50,8 +50,6 @@ logger = logging.getLogger(__name__)
 
 #: Version of all that is stored in Redis.
 FORMAT = "1"
-#: Settings that all workers of a crawl must have in common: they decide who owns a URL, and which URLs are equal.
-COMMON = ("FRONTIER_PARTITIONS", "FRONTIER_LEASE", "FRONTIER_POLITENESS_GROUP", "URL_DROP_PARAMETERS")
 
 
 class RedisBackend(StoringBackend):
@@ -118,9 +116,8 @@ class RedisBackend(StoringBackend):
 
     def _fields(self, options: FrontierOptions) -> dict[str, str]:
         """What all workers of a crawl must have in common."""
-        spider, settings = self._crawler.spider, self._crawler.settings
+        spider = self._crawler.spider
         assert spider is not None
-        own = {"FRONTIER_PARTITIONS": self._redis.partitions, "FRONTIER_LEASE": self._redis.lease}
         return {
             "format": FORMAT,
             "crawl": uuid4().hex,
@@ -130,7 +127,7 @@ class RedisBackend(StoringBackend):
             "suffixes": tldextract.__version__,
             "created": str(round(time.time())),
             "state": "running",
-            "settings": json.dumps({name: repr(own.get(name, settings.get(name))) for name in COMMON}),
+            "settings": json.dumps(common_settings(self._crawler)),
         }
 
     # for the scheduler
