@@ -374,8 +374,9 @@ def test_second_and_third_ctrl_c(tmp_path: Path) -> None:
     ]
 
 
-def test_workers_are_forced_to_end_where_redis_is_lost(tmp_path: Path) -> None:
+def test_workers_are_forced_to_end_where_redis_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``watch`` returns False: no planned stop without a server."""
+    monkeypatch.setattr("crawlproject.commands.worker_processes.FORCE_TIME", 0.0)
     is_well, told = run_workers(worker(tmp_path, "sleep 600"), watch=lambda pids: False)
     assert not is_well
     assert told == []

@@ -1,0 +1,161 @@
+"""docs/workers.md and docs/from-scrapy-redis.md, command by command."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import scrapy_redis
+from redis import Redis
+from scrapy.cmdline import ScrapyArgumentParser
+from scrapy.settings import Settings
+
+from crawlproject.commands import crawl, workers
+from crawlproject.commands.private_redis import PrivateRedis, find_server
+from crawlproject.commands.worker_processes import Signals
+from testbed.web import WebSpec, running_web
+
+ROOT = Path(__file__).resolve().parents[1]
+WORKERS = (ROOT / "docs" / "workers.md").read_text(encoding="utf-8")
+MOVING = (ROOT / "docs" / "from-scrapy-redis.md").read_text(encoding="utf-8")
+URL = "redis://localhost:6379/0"
+WEB = WebSpec(servers=4, pages=40, time_scale=0)
+#: Cookies of unknown domains make tldextract fetch its list from the network.
+ON_LOOPBACK = "-s ALLOWED_NETWORKS=127.0.0.0/8 -s FRONTIER_MIN_DELAY=0 -s COOKIES_ENABLED=False"
+HAS_BACKEND = importlib.util.find_spec("crawlproject.backends.redis") is not None
+needs_backend = pytest.mark.skipif(not HAS_BACKEND, reason="no backend over Redis")
+
+
+def commands(page: str) -> list[str]:
+    """What a reader types, in order."""
+    blocks = re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    return [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+
+
+def settings_of_scrapy_redis() -> set[str]:
+    """Names that its code asks the settings for."""
+    assert scrapy_redis.__file__
+    sources = "".join(path.read_text(encoding="utf-8") for path in Path(scrapy_redis.__file__).parent.glob("*.py"))
+    assert "SETTINGS_PARAMS_MAP" in sources
+    return {name for name in re.findall(r'"([A-Z]+(?:_[A-Z]+)+)"', sources) if name != "CONCURRENT_REQUESTS"}
+
+
+def test_every_setting_of_scrapy_redis_is_in_the_table() -> None:
+    """With what becomes of it."""
+    names = settings_of_scrapy_redis()
+    assert {"REDIS_URL", "SCHEDULER_PERSIST", "REDIS_START_URLS_AS_ZSET", "MAX_IDLE_TIME_BEFORE_CLOSE"} <= names
+    table = MOVING.split("## Setting by setting")[1].split("\n## ")[0]
+    assert {name for name in names if f"`{name}`" not in table} == set()
+
+
+@pytest.mark.parametrize("line", [line for line in commands(WORKERS + MOVING) if line.startswith("scrapy ")])
+def test_scrapy_understands_every_command(line: str) -> None:
+    """Options exist; the spider stands where it belongs."""
+    _, name, *arguments = shlex.split(line)
+    command = {"crawl": crawl.Command, "workers": workers.Command}[name]()
+    command.settings = Settings()
+    parser = ScrapyArgumentParser(conflict_handler="resolve")
+    command.add_options(parser)
+    options, rest = parser.parse_known_args(arguments)
+    assert rest in (["web"], ["books"])
+    command.process_options(rest, options)
+
+
+@pytest.fixture
+def server() -> Iterator[PrivateRedis]:
+    """The reader's Redis."""
+    with Signals() as signals, PrivateRedis(None, signals, print, ()) as server:
+        yield server
+
+
+@pytest.fixture
+def project(tmp_path: Path, server: PrivateRedis) -> Path:
+    """The reader's project with the settings and the spider of the page, and the pipeline of scrapy-redis."""
+    project = tmp_path / "mine"
+    environment = {name: value for name, value in os.environ.items() if name != "SCRAPY_SETTINGS_MODULE"}
+    subprocess.run(
+        [sys.executable, "-m", "scrapy", "startproject", "mine", str(project)],
+        check=True, env=environment, capture_output=True,
+    )  # fmt: skip
+    settings, spider = re.findall(r"^```python\n(.*?)^```", MOVING, re.MULTILINE | re.DOTALL)
+    settings = settings.replace(URL, server.url)
+    if not HAS_BACKEND:
+        settings = settings.replace('"redis"\n', '"memory"\n')
+    pipeline = 'ITEM_PIPELINES = {"scrapy_redis.pipelines.RedisPipeline": 300}\nDOWNLOAD_DELAY = 0\n'
+    with (project / "mine" / "settings.py").open("a", encoding="utf-8") as file:
+        file.write(f"\n{settings}{pipeline}")
+    spider = spider.replace("max_idle_time = 10", "max_idle_time = 1")
+    (project / "mine" / "spiders" / "books.py").write_text(spider, encoding="utf-8")
+    return project
+
+
+def type_in(line: str, cwd: Path, server: PrivateRedis) -> str:
+    """Run a line of a page in a shell; its Redis is ``server``."""
+    typed = re.sub(rf"redis-cli -u {re.escape(URL)}", f"redis-cli -s {server.url.removeprefix('unix://')}", line)
+    typed = typed.replace("redis://redis.example.org:6379/0", server.url)
+    cli = shutil.which("redis-cli") or str(Path(find_server()).with_name("redis-cli"))
+    path = f"{Path(sys.executable).parent}:{Path(cli).parent}:{os.environ['PATH']}"
+    environment = {name: value for name, value in os.environ.items() if name != "SCRAPY_SETTINGS_MODULE"}
+    done = subprocess.run(
+        ["bash", "-ec", typed],
+        cwd=cwd, env=environment | {"PATH": path, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_a_spider_of_scrapy_redis_runs_unchanged(project: Path, server: PrivateRedis) -> None:
+    """Start URLs, spider and item pipeline of scrapy-redis, on the frontier."""
+    _, push, run, *_ = commands(MOVING)
+    with running_web(WEB) as web:
+        type_in(push.replace("https://example.org/", web.seeds[0]), project, server)
+        log = type_in(f"{run} {ON_LOOPBACK}", project, server)
+        expected = set(web.web.expected_urls())
+    pages = [json.loads(line)["url"] for line in (project / "books.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert set(pages) == expected
+    assert len(pages) - len(expected) in (0, 1), "scrapy-redis does not filter start URLs"
+    assert "crawlproject.scheduler.FrontierScheduler" in log
+    client = Redis.from_url(server.url)
+    items = client.lrange("books:items", 0, -1)
+    assert client.llen("books:start_urls") == 0
+    client.close()
+    assert sorted(json.loads(item)["url"] for item in items) == sorted(pages)  # type: ignore[union-attr]
+
+
+def test_a_crawl_is_deleted_without_others(server: PrivateRedis, tmp_path: Path) -> None:
+    """The last two commands: all keys of the crawl, those of its partitions among them."""
+    client = Redis.from_url(server.url)
+    others = {b"{booksellers}:meta", b"{booksellers:7}:m", b"books:start_urls", b"books:items"}
+    for key in ("{books}:meta", "{books}:info", "{books:7}:m", "{books:255}:s:1", *(key.decode() for key in others)):
+        client.set(key, "1")
+    for line in commands(MOVING)[-2:]:
+        type_in(line, tmp_path, server)
+    left = set(client.keys("*"))  # type: ignore[arg-type]
+    client.close()
+    assert left == others
+
+
+@needs_backend
+def test_workers_of_the_page_share_a_crawl(tmp_path: Path, server: PrivateRedis) -> None:
+    """One machine, then many: every page once in the files of the workers."""
+    shutil.copy(ROOT / "scrapy.cfg", tmp_path)
+    on_one, _, on_many = commands(WORKERS)
+    for number, lines in enumerate(([on_one.replace("-n 4", "-n 2")], [f"({on_many}) & {on_many}; wait $!"])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        shutil.copy(ROOT / "scrapy.cfg", folder)
+        with running_web(WEB) as web:
+            (folder / "seeds.txt").write_text("\n".join(web.seeds))
+            for line in lines:
+                type_in(re.sub(r"seeds=seeds\.txt", rf"\g<0> {ON_LOOPBACK}", line), folder, server)
+            pages = [json.loads(line) for path in folder.glob("pages*.jsonl") for line in path.read_text().splitlines()]
+            assert sorted(page["url"] for page in pages) == sorted(web.web.expected_urls())
