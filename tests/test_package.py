@@ -33,10 +33,11 @@ HEAVY = (
     "isal",
     "scrapy_redis",
     "redis",
-    "msgpack",
     "pyarrow",
 )
-OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "simulate")
+OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "simulate", "workers")
+#: Modules that a command consists of, besides the one of its name; they import nothing heavy.
+COMMAND_PARTS = ("private_redis", "spider_names", "worker_options", "worker_processes", "worker_view")
 #: Scrapy's, replaced.
 REPLACED_COMMANDS = ("parse", "settings")
 #: Of a plain install without pip and setuptools.
@@ -133,7 +134,6 @@ def test_commands_and_template_are_there_in_any_project(project: Path) -> None:
     for folder in (project, project.parent, ROOT):  # in another project, in none, in this one
         shown = commands_shown(folder)
         assert [shown.count(name) for name in OWN_COMMANDS] == [1] * len(OWN_COMMANDS), shown
-    assert ["workers" in commands_shown(folder) for folder in (project, project.parent)] == [True, False]
     assert "no frontier" in run(*scrapy, "frontier", str(project), cwd=project, code=1).stderr
     assert "--sessions" in run(*scrapy, "simulate", "--help", cwd=project).stdout
     assert re.search(r"^  site$", run(*scrapy, "genspider", "--list", cwd=project).stdout, re.MULTILINE)
@@ -217,7 +217,13 @@ def test_a_setting_says_which_extra_it_needs(tmp_path: Path) -> None:
 def test_only_what_belongs_to_an_extra_imports_it() -> None:
     """A crawl with settings that no test without the extras has runs all the same."""
     package = ROOT / "crawlproject"
-    files = ("content/shingles.py", "backends/redis.py", "commands/private_redis.py", "commands/workers.py")
+    files = (
+        "content/shingles.py",
+        "backends/redis.py",
+        "commands/private_redis.py",
+        "commands/workers.py",
+        "commands/worker_view.py",
+    )
     folders = ("simulation", "repository", "workers")
     optional = {package / name for name in files} | {path for name in folders for path in package.glob(f"{name}/*.py")}
     for path in sorted({*package.rglob("*.py")} - optional):
@@ -227,11 +233,12 @@ def test_only_what_belongs_to_an_extra_imports_it() -> None:
 def test_commands_import_little() -> None:
     """Scrapy imports them for any command in any project of the environment."""
     commands = [f"crawlproject.commands.{name}" for name in (*OWN_COMMANDS, *REPLACED_COMMANDS)]
+    parts = [f"crawlproject.commands.{name}" for name in COMMAND_PARTS]
     shown = "print(*sorted(name for name in sys.modules if name.startswith('crawlproject.')))"
     program = f"import sys, {', '.join(commands)}\n{shown}"
     imported = run(sys.executable, "-c", program).stdout.split()
     assert imported == sorted(
-        ["crawlproject.commands", *commands, "crawlproject.options", "crawlproject.options.extras"]
+        ["crawlproject.commands", *commands, *parts, "crawlproject.options", "crawlproject.options.extras"]
     )
 
 
