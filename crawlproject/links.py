@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -32,10 +33,28 @@ class Links:
     base: str | None = None
     #: Method of the spider that parses these pages; None: its ``parse``.
     callback: Callable[..., Any] | None = None
-    #: Quality of all these pages, instead of the result of ``FRONTIER_QUALITY``.
-    quality: float | None = None
+    #: Quality of all these pages, or of each of them in the order of ``hrefs``, instead of the result of
+    #: ``FRONTIER_QUALITY``; finite and >= 0.
+    quality: float | Sequence[float] | None = None
     #: Only URLs of its own server are taken from a sitemap or a sitemap index.
     kind: Kind = "page"
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a wrong ``quality``. O(1), or O(links) if each has its own."""
+        given = self.quality
+        if given is None:
+            return
+        several = hasattr(given, "__len__")
+        values = tuple(map(float, given)) if several else (float(given),)  # type: ignore[arg-type]
+        if not all(0.0 <= value < inf for value in values):
+            raise ValueError(f"quality={given!r:.100}: must be finite and >= 0")
+        if several and (len(values) != len(self.hrefs) or self.kind != "page"):
+            raise ValueError(f"quality of {len(values)} links for {len(self.hrefs)} of a {self.kind}")
+        self.quality = values if several else values[0]
+
+    def without_links(self) -> Links:
+        """The same page, as if it had no link."""
+        return replace(self, hrefs=(), quality=None)
 
 
 def sitemap_callback(spider: object) -> Callable[..., Any] | None:

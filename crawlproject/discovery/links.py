@@ -143,8 +143,9 @@ class LinkIntake:
             counts["seen"] += len(wanted) - len(new)
             raised = dict(zip(wanted, source.gains(wanted), strict=True))
             gains = [raised.pop(url) for url in new]
-            entries = self._entries(links, depth, payload, new, gains)
-            sent = self._entries(links, depth, payload, foreign, source.gains(foreign)) if foreign else []
+            given = _given(links, urls[some], start)
+            entries = self._entries(depth, payload, new, gains, given)
+            sent = self._entries(depth, payload, foreign, source.gains(foreign), given) if foreign else []
             if file_like and self.files is not None:
                 factor = self.files.factor
                 entries = [e._replace(quality=e.quality * factor(e.url)) if e.url in file_like else e for e in entries]
@@ -170,13 +171,14 @@ class LinkIntake:
         counts["seen"] += len(foreign) - len(unsent)
         return list(compress(wanted, own)), unsent
 
-    def _entries(self, links: Links, depth: int, payload: Any, urls: list[str], gains: list[float]) -> list[Entry]:
-        """Entries for new ``urls``, to whose quality the page with the ``links`` adds ``gains``."""
-        worth, quality = self._quality.quality, links.quality
-        return [
-            Entry(url, worth(url, depth) + gain if quality is None else quality, 0, depth, payload)
-            for url, gain in zip(urls, gains, strict=True)
-        ]
+    def _entries(
+        self, depth: int, payload: Any, urls: list[str], gains: list[float], given: Callable[[str], float] | None
+    ) -> list[Entry]:
+        """Entries for new ``urls``, to whose quality their page adds ``gains``; ``given``: their quality, if set."""
+        if given is not None:
+            return [Entry(url, given(url), 0, depth, payload) for url in urls]
+        worth = self._quality.quality
+        return [Entry(url, worth(url, depth) + gain, 0, depth, payload) for url, gain in zip(urls, gains, strict=True)]
 
     def _wanted(
         self,
@@ -235,6 +237,23 @@ class LinkIntake:
         return _Source(
             server_key(page), *link_gains(self._quality, links.response.meta.get(QUALITY, 1.0), len(distinct))
         )
+
+
+def _given(links: Links, urls: Sequence[str | None], start: int) -> Callable[[str], float] | None:
+    """URL -> the quality that the spider gives it; ``urls`` are those of the ``links`` from ``start`` on.
+
+    Of several links to one page the best counts.
+    """
+    given = links.quality
+    if given is None:
+        return None
+    if isinstance(given, float | int):
+        return lambda _: given
+    best: dict[str, float] = {}
+    for url, quality in zip(urls, given[start : start + len(urls)], strict=True):
+        if url is not None and quality >= best.get(url, 0.0):
+            best[url] = quality
+    return best.__getitem__
 
 
 def is_read(response: Response) -> bool:

@@ -64,6 +64,29 @@ def test_page_divides_its_worth_among_distinct_links() -> None:
     )
 
 
+def test_each_link_can_have_its_own_quality() -> None:
+    """Of several links to one page the best counts; links that are not followed have none."""
+    hrefs = ("/a", "mailto:x@example.org", "/b", "/a#top")
+    found = intake().find(links(*hrefs, quality=[1.0, 9.0, 0.5, 3.0]))
+    assert [(e.url[-1], e.quality) for e in found.entries] == [("a", 3.0), ("b", 0.5)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_each_link_keeps_its_quality_in_steps(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr("crawlproject.discovery.links.STEP", size)
+    found = intake().find(links("/a", "/b", "/c", "/d", quality=[4.0, 3.0, 2.0, 1.0]))
+    assert [e.quality for e in found.entries] == [4.0, 3.0, 2.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("quality", "kind"),
+    [(-1.0, "page"), (float("nan"), "page"), (float("inf"), "page"), ([1.0], "page"), ([1.0, 2.0], "sitemap")],
+)
+def test_wrong_quality_is_refused(quality: Any, kind: Any) -> None:
+    with pytest.raises(ValueError, match="quality"):
+        links("/a", "/b", quality=quality, kind=kind)
+
+
 def test_quality_given_by_the_spider_wins() -> None:
     """Then no link is raised."""
     sut = intake()
