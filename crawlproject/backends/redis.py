@@ -193,6 +193,10 @@ class RedisBackend(StoringBackend):
         unsent = [] if crawl is None else [entry.url for _, entry in crawl.unsent]
         return [*unsent, *(page.entry.url for page in self._handed_out.values())]
 
+    def urls_waiting(self) -> Iterable[str]:
+        """See ``Crawl``."""
+        return self._pages.waiting()
+
     def release(self, keys: Sequence[str]) -> bool:
         """See ``Crawl``."""
         crawl = self._crawl
@@ -213,6 +217,13 @@ class RedisBackend(StoringBackend):
                 crawl.dispatcher.abandon(session, CLOCK())
                 self._crawler.signals.send_catch_log(session_abandoned, server_key=key)
         self.close_connections()
+
+    def disconnect(self) -> None:
+        """See ``Crawl``."""
+        dispatcher = self._crawl.dispatcher
+        dispatcher.close_all(CLOCK())
+        for session in dispatcher.take_closed():
+            self._crawler.signals.send_catch_log(session_abandoned, server_key=session.server.key)
 
     def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float]) -> None:
         """See ``Crawl``."""

@@ -32,6 +32,11 @@ class Lease:
         """End of the lease; -inf before the first confirmed beat."""
         return self._confirmed + self._length
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether any beat was confirmed."""
+        return self._confirmed > -inf
+
     def beat_sent(self, at: float) -> None:
         """A beat is about to be sent; call before it is."""
         self._sent = max(self._sent, at)
