@@ -142,7 +142,10 @@ class RedisBackend(StoringBackend):
 
     def goes_on(self) -> bool:
         """See ``Backend``."""
-        return self._worker.goes_on()
+        goes_on = self._worker.goes_on()
+        if not goes_on:  # so that no spider takes the crawl for failed because others fetched its pages
+            self._stats.set_value("workers/pages", self._worker.summary()["pages"])
+        return goes_on
 
     def close(self) -> Awaitable[None] | None:
         """Send all changes, give the partitions back, leave."""

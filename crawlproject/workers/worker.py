@@ -290,7 +290,8 @@ class Worker:
             logger.warning("%d partitions were taken over by other workers", self._writer.lost - self._lost)
             self._lost = self._writer.lost
         await self._receive()
-        await self._shares.step(self._beat)
+        if boot_time() - self._beat.at < BREAK * self._options.lease:  # else it says nothing about the other workers
+            await self._shares.step(self._beat)
         has_start_urls = await self.move_start_urls()
         if has_start_urls and self._has_ended:
             self._has_ended = False
