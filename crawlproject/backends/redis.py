@@ -85,7 +85,7 @@ class RedisBackend(StoringBackend):
         self._seen_store = self._local.seen
         seen.use_store(self._local.seen, partitions.server_part)
         self._local.seen_set = seen.seen
-        outbox = self.exchange = Outbox(partitions)
+        outbox = self.exchange = self._outbox = Outbox(partitions)
         worker_options = WorkerOptions(
             crawl=crawl,
             partitions=self._redis.partitions,
@@ -183,12 +183,30 @@ class RedisBackend(StoringBackend):
     def finished(self) -> list[Entry]:
         """See ``Crawl``."""
         self._find_done()
+        self._lose_foreign()
         done, self._done_entries = self._done_entries, []
         return done
 
     def acknowledge(self, entry: Entry) -> None:
         """See ``Crawl``."""
-        self._frontier.acknowledge(entry)
+        super()._acknowledge(entry)
+
+    def _lose_foreign(self) -> None:
+        """Forget requests in memory to servers that another worker crawls now: they cannot be sent to it.
+
+        The pages that yielded them wait no longer.  O(requests in memory).
+        """
+        if not self._in_memory:
+            return
+        crawl = frontier_of(self._crawler)
+        unsent = [] if crawl is None else [entry.payload for _, entry in crawl.unsent]
+        under_way = {*map(id, unsent), *(id(page.entry.payload) for page in self._handed_out.values())}
+        queued = [each for each in self._in_memory.items() if id(each[0]) not in under_way]
+        for payload, url in queued:
+            if self._local.partitions_of([url]) and not self._outbox.is_own(url):
+                self._stats.inc_value("frontier/unserializable/lost")
+                self._settle(payload)
+                self._pages.dropped(payload)
 
     def urls_in_progress(self) -> Iterable[str]:
         """See ``Crawl``."""

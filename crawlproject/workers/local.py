@@ -7,6 +7,7 @@ with the partition, or with the process.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.entry import Entry, url_of
@@ -74,6 +75,14 @@ class LocalCopy:
     def partition_of_url(self, url: str) -> int:
         """The partition of a URL's server."""
         return self._partitions.of_url(url)
+
+    def partitions_of(self, urls: Iterable[str]) -> set[int]:
+        """The partitions of the servers of ``urls``; URLs without one have none."""
+        found = set()
+        for url in urls:
+            with suppress(ValueError):
+                found.add(self._partitions.of_url(url))
+        return found
 
     def number(self, key: str) -> int | None:
         """The number of a server by its key."""

@@ -73,6 +73,9 @@ class Copy(Protocol):
     def partition_of_url(self, url: str) -> int:
         """The partition of a URL's server."""
 
+    def partitions_of(self, urls: Iterable[str]) -> set[int]:
+        """The partitions of the servers of ``urls``; URLs without one have none."""
+
     def number(self, key: str) -> int | None:
         """The number of a server by its key."""
 

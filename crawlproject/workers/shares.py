@@ -50,6 +50,8 @@ class Shares:
         self._checked_at = boot_time()
         self._loading: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(LOADED_AT_ONCE)
+        self._loaded_since = 0.0
+        self._loaded = 0
         self.taken = self.released = self.snapshots = 0
         #: Whether partitions go from one live worker to another: then look again soon.
         self.is_moving = False
@@ -113,13 +115,22 @@ class Shares:
             part = self._parts[number] = Part(number, record.epoch, record.seq, record.gen)
             self.taken += 1
             if record.seq or record.gen:
+                self._loaded_since = self._loaded_since or boot_time()
                 part.loading = asyncio.get_running_loop().create_task(self._load(part, record, beat.now))
                 self._loading.add(part.loading)
-                part.loading.add_done_callback(self._loading.discard)
+                part.loading.add_done_callback(self._load_ended)
             else:
                 for keys in self._local.restore(number, {}):
                     self._came(keys, record, 0.0)
                 self._is_loaded(part)
+
+    def _load_ended(self, task: asyncio.Task[None]) -> None:
+        self._loading.discard(task)
+        self._loaded += 1
+        if not self._loading:
+            seconds = boot_time() - self._loaded_since
+            logger.info("%d partitions of other workers, or of an earlier run, loaded in %.1f s", self._loaded, seconds)
+            self._loaded, self._loaded_since = 0, 0.0
 
     def _is_free(self, record: Record, beat: Beat) -> bool:
         """Whether no other worker can own the partition, even if Redis has lost its last seconds."""
@@ -200,8 +211,8 @@ class Shares:
         if not leaving:
             return
         closed = [part for part in leaving if self._crawl.release(self._local.keys_of(part.number))]
-        under_way = set(map(self._local.partition_of_url, self._crawl.urls_in_progress()))
-        waiting = set(map(self._local.partition_of_url, self._crawl.urls_waiting()))
+        under_way = self._local.partitions_of(self._crawl.urls_in_progress())
+        waiting = self._local.partitions_of(self._crawl.urls_waiting())
         patient = boot_time() - self._lease  # requests in memory may wait for servers that leave as well
         under_way |= {part.number for part in closed if part.number in waiting and part.leaving_at > patient}
         closed = [part for part in closed if part.number not in under_way]

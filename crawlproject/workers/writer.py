@@ -159,7 +159,7 @@ class Writer:
             done += self._cut.done
         self.collect()
         applied = {part.number for part in self._parts.values() if part.applied}
-        return {*(self._local.partition_of_url(entry.url) for entry in done), *self._changes, *applied}
+        return self._local.partitions_of(entry.url for entry in done) | self._changes.keys() | applied
 
     def _remember(self, messages: Iterable[tuple[int, bytes]], now: float) -> None:
         self._sent.extend((now, message) for message in messages)
