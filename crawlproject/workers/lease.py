@@ -50,6 +50,10 @@ class Lease:
             raise ValueError(f"beat of {sent_at}: the last one was sent at {self._sent}")
         self._confirmed = max(self._confirmed, sent_at)
 
+    def lost(self) -> None:
+        """Others own what this worker owned: there is no lease until the next beat is confirmed."""
+        self._confirmed = -inf
+
     def may_start(self, now: float) -> bool:
         """Whether a request may start."""
         return now < self.until - self._margin

@@ -52,6 +52,7 @@ class Shares:
         self._slots = asyncio.Semaphore(LOADED_AT_ONCE)
         self._loaded_since = 0.0
         self._loaded = 0
+        self._is_leaving = False
         self.taken = self.released = self.snapshots = 0
         #: Whether partitions go from one live worker to another: then look again soon.
         self.is_moving = False
@@ -60,8 +61,12 @@ class Shares:
         """Take and give back what the last ``beat`` says. Raises what a call to Redis raises."""
         await self._bury_dead(beat)
         wanted: set[int] = set()
-        if not self._crawl.is_closing() and self._control.id in beat.workers:
-            owners = assign(self._count, beat.workers)
+        if self._crawl.is_closing() and not self._is_leaving:
+            self._is_leaving = True
+            beat = await self._beat()  # so that the others want its partitions
+        workers = {worker for worker in beat.workers if not beat.infos.get(worker, {}).get("leaving")}
+        if not self._is_leaving and self._control.id in workers:
+            owners = assign(self._count, workers)
             wanted = {number for number, owner in enumerate(owners) if owner == self._control.id}
         for part in self._parts.values():
             if part.number not in wanted and part.state is PartState.OWN:
@@ -210,7 +215,11 @@ class Shares:
         leaving = [part for part in self._parts.values() if part.state is PartState.LEAVING]
         if not leaving:
             return
-        closed = [part for part in leaving if self._crawl.release(self._local.keys_of(part.number))]
+        closed = []
+        for part in leaving:
+            if self._crawl.release(self._local.keys_of(part.number)):
+                closed.append(part)
+            await asyncio.sleep(0)
         under_way = self._local.partitions_of(self._crawl.urls_in_progress())
         waiting = self._local.partitions_of(self._crawl.urls_waiting())
         patient = boot_time() - self._lease  # requests in memory may wait for servers that leave as well

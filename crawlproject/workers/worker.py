@@ -64,6 +64,7 @@ class Worker:
         self._has_ended = False
         self._is_away = False
         self._is_gone = False
+        self._is_beginning = False
         self._must_replay = False
         self._run_id = ""  # of Redis at the first beat
         self._lost = 0
@@ -121,7 +122,7 @@ class Worker:
             await self._shares.step(await self._beat_once())
         except AWAY as error:
             self._redis_is_away(error)
-        except _GoneError:
+        except (_GoneError, _BuriedError):
             pass
         beat_interval = min(1.0, self._options.interval)
         loops = self._repeat(self._tick, self._tick_interval), self._repeat(self._beat_once, lambda: beat_interval)
@@ -166,7 +167,7 @@ class Worker:
         except AWAY as error:
             self._redis_is_away(error)
             return False
-        except _GoneError:
+        except (_GoneError, _BuriedError):
             return True
         self._shares.released += len(self.parts)
         return True
@@ -181,6 +182,8 @@ class Worker:
                 await step()
             except AWAY as error:
                 self._redis_is_away(error)
+            except _BuriedError:
+                pass
             except _GoneError:
                 self._crawl.fail("redis_lost")
             except StoreError as error:
@@ -216,6 +219,8 @@ class Worker:
     # the beat
 
     async def _beat_once(self) -> Beat:
+        if self._is_beginning:
+            raise _BuriedError
         sent_at = boot_time()
         self._lease.beat_sent(sent_at)
         beat = replace(await self.control.beat(self._options.lease, self._info()), at=sent_at)
@@ -225,8 +230,8 @@ class Worker:
             self._is_gone = True
             raise _GoneError
         if beat.status == "dead":
-            self._begin_again()
-            return self._beat
+            await self._begin_again()
+            raise _BuriedError
         if self._beat.run_id not in ("", beat.run_id):
             logger.warning("Redis was started again: the changes of the last seconds are sent again")
             self._must_replay = True
@@ -261,6 +266,7 @@ class Worker:
             "lag": round(boot_time() - self._writer.confirmed_at, 1),
             "busy": self._is_busy(info),
             "run": self._run_id,
+            "leaving": self._crawl.is_closing(),
             "sent": self._outbox.total,
             "received": self._counts["received"],
         }
@@ -269,12 +275,17 @@ class Worker:
         """Whether this worker has work, of which Redis may not know yet."""
         return bool(info.get("busy")) or not self._writer.is_clean or any(map(self._writer.stored, self.parts.values()))
 
-    def _begin_again(self) -> None:
+    async def _begin_again(self) -> None:
         """Others took this worker for dead: it comes back under another name, without partitions."""
         logger.warning("Other workers took over: this one did not reach Redis for longer than its lease")
+        self._is_beginning = True
+        self._lease.lost()
+        self.control.id = new_id()
+        self._crawl.disconnect()
         for part in list(self.parts.values()):
             self._writer.lose(part)
-        self.control.id = new_id()
+            await asyncio.sleep(0)
+        self._is_beginning = False
 
     # the tick
 
@@ -379,6 +390,10 @@ class Worker:
     def _ended(self) -> None:
         self._has_ended = True
         self._crawl.wake()
+
+
+class _BuriedError(Exception):
+    """Other workers took this one for dead."""
 
 
 class _GoneError(Exception):
