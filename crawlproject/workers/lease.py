@@ -32,6 +32,11 @@ class Lease:
         """End of the lease; -inf before the first confirmed beat."""
         return self._confirmed + self._length
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether any beat was confirmed."""
+        return self._confirmed > -inf
+
     def beat_sent(self, at: float) -> None:
         """A beat is about to be sent; call before it is."""
         self._sent = max(self._sent, at)
@@ -44,6 +49,10 @@ class Lease:
         if sent_at > self._sent:
             raise ValueError(f"beat of {sent_at}: the last one was sent at {self._sent}")
         self._confirmed = max(self._confirmed, sent_at)
+
+    def lost(self) -> None:
+        """Others own what this worker owned: there is no lease until the next beat is confirmed."""
+        self._confirmed = -inf
 
     def may_start(self, now: float) -> bool:
         """Whether a request may start."""
