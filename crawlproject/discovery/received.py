@@ -6,6 +6,7 @@ import logging
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.learning.new_share import NewShare
 from crawlproject.frontier.queues.sort_key import MAX_PRIORITY
 from crawlproject.urls import server_key
 
@@ -27,31 +28,6 @@ RECEIVED_STEP = 500
 
 #: Larger depths are refused.
 MAX_DEPTH = (1 << 31) - 1
-
-#: Weight of the past in the share of new URLs, per link received.
-DECAY = 0.999
-
-
-class NewShare:
-    """Share of new URLs among the links that workers send each other: 1 at first, then learned from those received.
-
-    A worker does not learn which of the links that it sent are new. All workers crawl the same web, so the share among
-    the links that it receives is an estimate.
-    """
-
-    def __init__(self) -> None:
-        self._new = self._links = 1.0
-
-    @property
-    def value(self) -> float:
-        """From 0 to 1."""
-        return self._new / self._links
-
-    def learn(self, links: int, new: int) -> None:
-        """Learn that ``new`` of the ``links`` received were new. O(1)."""
-        kept = DECAY**links
-        self._new = self._new * kept + new
-        self._links = self._links * kept + links
 
 
 class ReceivedEntries:

@@ -3,10 +3,13 @@
 Discrete events.  A connection takes the time to open it, its requests one after another, and the time to close it; slot
 and server are busy throughout.  ``crawlproject.frontier`` makes all decisions; this module only has the web's answers
 and the clock.
+
+Several workers each have a frontier of their own for their own servers, and send each other the links that they find.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from heapq import heappop, heappush
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,8 +19,10 @@ import numpy as np
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
+from crawlproject.frontier.learning.new_share import NewShare
 from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.quality import link_gains
+from crawlproject.simulation.exchange import Exchange
 from crawlproject.simulation.record import Crawl, CrawlOptions
 
 if TYPE_CHECKING:
@@ -35,9 +40,19 @@ UNKNOWN, QUEUED, TAKEN = range(3)
 def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions | None = None) -> Crawl:
     """Crawl ``web`` from its seeds until nothing is left to fetch.
 
-    The same arguments always give the same crawl.  About 60 us of CPU per page.
+    The same arguments always give the same crawl.  About 60 us of CPU per page.  Several workers share ``policy`` and
+    ``quality``, which must not depend on the order of calls.  Raises ValueError for more workers than sessions.
     """
     return _Run(web, policy, quality, options or CrawlOptions()).run()
+
+
+def _share_of(worker: int, options: CrawlOptions) -> CrawlOptions:
+    """The worker's options: its share of the sessions, which differs by at most one from that of others."""
+
+    def share(total: int) -> int:
+        return total // options.workers + (worker < total % options.workers)
+
+    return replace(options, sessions=share(options.sessions), parked=share(options.parked))
 
 
 class SlotDispatcher(Dispatcher):
@@ -109,99 +124,155 @@ class _Asked(NamedTuple):
     end: Callable[[Start, float], None]
 
 
+class _World:
+    """What all workers share: the web's answers, what was fetched, and the exchange of links.
+
+    Lists, because numpy is slow at access to single elements.  A sitemap has the number web.pages + its server; it
+    differs from a page only in how its response is processed.
+    """
+
+    def __init__(self, web: SimulatedWeb, options: CrawlOptions) -> None:
+        has_sitemap = len(web.sitemap_time) > 0
+        self.web = web
+        self.server: list[int] = [*web.server.tolist(), *(range(web.servers) if has_sitemap else ())]
+        self.targets: list[int] = web.targets.tolist()
+        self.indptr: list[int] = web.indptr.tolist()
+        self.page_time: list[float] = [*web.page_time.tolist(), *web.sitemap_time.tolist()]
+        self.limit: list[int] = web.keep_alive_limit.tolist()
+        self.first_extra: list[float] = web.first_extra.tolist() or [0.0] * web.servers
+        self.robots_time: list[float] = web.robots_time.tolist()
+        self.robots_due = [bool(self.robots_time)] * web.servers
+        self.dead: list[bool] = web.dead.tolist()
+        self.server_of_key = {key: server for server, key in enumerate(web.keys)}
+        self.state = bytearray(len(self.server))
+        self.met = bytearray(web.servers)
+        self.connections = [0] * web.servers
+        self.log: list[tuple[int, float, float]] = []
+        self.failures = 0
+        workers = options.workers
+        owners = options.owners(web.keys, workers) if workers > 1 else [0] * web.servers
+        self.exchange = Exchange(owners, self.server, workers, options.exchange_interval)
+
+
 class _Run:
     """One crawl, from start to end."""
 
     def __init__(self, web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions) -> None:
-        self._web = web
+        count = options.workers
+        if not 1 <= count <= options.sessions:
+            raise ValueError(f"{count} workers for {options.sessions} sessions: each needs at least one")
+        self._world = _World(web, options)
+        self._sessions = options.sessions
+        self._workers = [
+            _Worker(number, self._world, policy, quality, _share_of(number, options)) for number in range(count)
+        ]
+
+    def run(self) -> Crawl:
+        """Advance time from event to event."""
+        workers, exchange = self._workers, self._world.exchange
+        for worker in workers:
+            worker.begin()
+        times = [worker.step(0.0) for worker in workers]
+        while (now := min(due := list(map(min, times, exchange.due)))) < inf:
+            number = due.index(now)
+            times[number] = workers[number].step(now)
+        return self._result()
+
+    def _result(self) -> Crawl:
+        log = self._world.log
+        pages, started, ended = zip(*log, strict=True) if log else ((), (), ())
+        busy = sum(worker.dispatcher.busy for worker in self._workers)
+        return Crawl(
+            web=self._world.web,
+            pages=np.array(pages, dtype=np.int64),
+            started=np.array(started, dtype=np.float64),
+            ended=np.array(ended, dtype=np.float64),
+            connections=sum(worker.dispatcher.opened for worker in self._workers),
+            failures=self._world.failures,
+            busy_share=min(1.0, busy / (ended[-1] * self._sessions)) if ended else 0.0,
+            sent=self._world.exchange.sent,
+            busiest_share=max(worker.fetched for worker in self._workers) / max(1, len(log)),
+        )
+
+
+class _Worker:
+    """One worker's frontier, sessions and clock; all servers are its own if it is the only one."""
+
+    def __init__(
+        self,
+        number: int,
+        world: _World,
+        policy: Policy,
+        quality: Quality,
+        options: CrawlOptions,
+    ) -> None:
+        self._number = number
+        self._world = world
+        self._web = world.web
+        self._urls = world.web.urls
+        self._exchange = world.exchange
         self._quality = quality
         self._options = options
         self._frontier = Frontier(policy, options.politeness, max_batch=options.max_batch)
-        self._dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger)
-        self._dispatcher.max_parked = options.parked
-        # Lists, because numpy is slow at access to single elements.
-        # A sitemap has the number web.pages + its server; it differs from a page only in how its response is processed.
-        has_sitemap = len(web.sitemap_time) > 0
-        self._server: list[int] = [*web.server.tolist(), *(range(web.servers) if has_sitemap else ())]
-        self._targets: list[int] = web.targets.tolist()
-        self._indptr: list[int] = web.indptr.tolist()
-        self._page_time: list[float] = [*web.page_time.tolist(), *web.sitemap_time.tolist()]
-        self._limit: list[int] = web.keep_alive_limit.tolist()
-        self._first_extra: list[float] = web.first_extra.tolist() or [0.0] * web.servers
-        self._robots_time: list[float] = web.robots_time.tolist()
-        self._robots_due = [bool(self._robots_time)] * web.servers
-        self._dead: list[bool] = web.dead.tolist()
-        self._urls = web.urls
-        self._server_of_key = {key: server for server, key in enumerate(web.keys)}
-        self._state = bytearray(len(self._server))
-        self._met = bytearray(web.servers)
-        self._connections = [0] * web.servers
+        self.dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger)
+        self.dispatcher.max_parked = options.parked
+        self._new_share = NewShare()
         self._events: list[tuple[float, int, Callable[[Start, float], None], Start]] = []
         self._asked: dict[Session, _Asked] = {}
         self._free_at = 0.0  # end of the processing of all responses received so far
         self._serial = 0
-        self._log: list[tuple[int, float, float]] = []
-        self._failures = 0
+        self.fetched = 0  # pages
 
-    def run(self) -> Crawl:
-        """Advance time from event to event."""
-        dispatcher, events = self._dispatcher, self._events
-        self._discover(self._web.seeds.tolist(), depth=0)
-        now = 0.0
-        while now < inf:
-            dispatcher.free_slots(now)
-            while now <= self._options.until and (start := dispatcher.next(now)) is not None:
-                self._start(start, now)
-            times = [events[0][0] if events else None, dispatcher.wake_at(), dispatcher.first_free()]
-            now = min((time for time in times if time is not None and time > now), default=inf)
-            while events and events[0][0] <= now:
-                _, _, happen, start = heappop(events)
-                happen(start, now)
-        return self._result()
+    def begin(self) -> None:
+        """Queue the seeds on own servers."""
+        seeds = self._web.seeds.tolist()
+        self._discover([page for page in seeds if self._exchange.owner(page) == self._number], 0, 0.0)
 
-    def _result(self) -> Crawl:
-        pages, started, ended = zip(*self._log, strict=True) if self._log else ((), (), ())
-        return Crawl(
-            web=self._web,
-            pages=np.array(pages, dtype=np.int64),
-            started=np.array(started, dtype=np.float64),
-            ended=np.array(ended, dtype=np.float64),
-            connections=self._dispatcher.opened,
-            failures=self._failures,
-            busy_share=min(1.0, self._dispatcher.busy / (ended[-1] * self._options.sessions)) if ended else 0.0,
-        )
+    def step(self, now: float) -> float:
+        """Process what is due by ``now`` and start what may start then; returns the time of the next event."""
+        events, dispatcher = self._events, self.dispatcher
+        while events and events[0][0] <= now:
+            _, _, happen, start = heappop(events)
+            happen(start, now)
+        if self._exchange.due[self._number] <= now:
+            self._receive(self._exchange.turn(self._number, now))
+        dispatcher.free_slots(now)
+        while now <= self._options.until and (start_now := dispatcher.next(now)) is not None:
+            self._start(start_now, now)
+        times = [events[0][0] if events else None, dispatcher.wake_at(), dispatcher.first_free()]
+        return min((time for time in times if time is not None and time > now), default=inf)
 
     def _start(self, start: Start, now: float) -> None:
         """Send a request and schedule its end."""
         page = start.entry.payload
-        server = self._server[page]
-        self._state[page] = TAKEN
+        server = self._world.server[page]
+        self._world.state[page] = TAKEN
         if start.session.requests == 1:
-            self._dispatcher.opens(start.session, now)
-        if self._dead[server]:
+            self.dispatcher.opens(start.session, now)
+        if self._world.dead[server]:
             self._at(now + self._options.timeout, self._fail, start)
-        elif self._robots_due[server]:
-            self._robots_due[server] = False
-            self._ask(start, now, self._robots_time[server], self._robots_end)
+        elif self._world.robots_due[server]:
+            self._world.robots_due[server] = False
+            self._ask(start, now, self._world.robots_time[server], self._robots_end)
         else:
-            self._ask(start, now, self._page_time[page], self._page_end)
+            self._ask(start, now, self._world.page_time[page], self._page_end)
 
     def _ask(self, start: Start, now: float, time: float, end: Callable[[Start, float], None]) -> None:
         """Send a request that takes ``time``, longer if it is the first on its connection."""
         session = start.session
-        server = self._server[start.entry.payload]
+        server = self._world.server[start.entry.payload]
         connect_time = None
         if not session.carried:
-            draw = min(self._connections[server], int(self._web.page_counts[server]) - 1)
-            self._connections[server] += 1
+            draw = min(self._world.connections[server], int(self._web.page_counts[server]) - 1)
+            self._world.connections[server] += 1
             connect_time = float(self._web.connect_draws[self._web.first[server] + draw])
-            time += self._first_extra[server]
+            time += self._world.first_extra[server]
         due = now + (connect_time or 0.0) + time
         self._asked[session] = _Asked(connect_time, time, due, end)
         self._at(due, self._arrive, start)
 
     def _close_time(self, session: Session) -> float:
-        return float(self._web.connect_time[self._server_of_key[session.server.key]])
+        return float(self._web.connect_time[self._world.server_of_key[session.server.key]])
 
     def _at(self, time: float, happen: Callable[[Start, float], None], start: Start) -> None:
         self._serial += 1
@@ -211,7 +282,8 @@ class _Run:
         """Receive a response; the crawler processes earlier responses first."""
         asked = self._asked[start.session]
         if asked.end == self._page_end and start.entry.payload < self._web.pages:
-            self._log.append((start.entry.payload, now - asked.time, now))
+            self._world.log.append((start.entry.payload, now - asked.time, now))
+            self.fetched += 1
         if self._options.cpu_time:
             self._free_at = max(self._free_at, now) + self._options.cpu_time
             self._at(self._free_at, asked.end, start)
@@ -222,7 +294,7 @@ class _Run:
         """Let the frontier learn from a received response."""
         session = start.session
         asked = self._asked.pop(session)
-        limit = self._limit[self._server[start.entry.payload]]
+        limit = self._world.limit[self._world.server[start.entry.payload]]
         requests = session.carried + 1
         self._frontier.record(
             Measurement(
@@ -242,11 +314,11 @@ class _Run:
         """Process a robots.txt and request the page, on the next connection if the server closed this one."""
         self._record(start, now)
         if start.session.ending or now < start.session.ready_at:
-            self._state[start.entry.payload] = QUEUED
-            self._dispatcher.give_back(start)
-            self._dispatcher.ended(start.session)
+            self._world.state[start.entry.payload] = QUEUED
+            self.dispatcher.give_back(start)
+            self.dispatcher.ended(start.session)
         else:
-            self._ask(start, now, self._page_time[start.entry.payload], self._page_end)
+            self._ask(start, now, self._world.page_time[start.entry.payload], self._page_end)
 
     def _page_end(self, start: Start, now: float) -> None:
         """Process a page."""
@@ -255,15 +327,15 @@ class _Run:
             self._at(now + self._options.parse_delay, self._parse, start)
         else:
             self._parse(start, now)
-        self._dispatcher.ended(start.session)
+        self.dispatcher.ended(start.session)
 
     def _fail(self, start: Start, now: float) -> None:
         """Process a timeout."""
-        self._failures += 1
+        self._world.failures += 1
         timeout = self._options.timeout
         self._frontier.record(Measurement(start.session.server.key, now, failed=True, fetch_time=timeout))
         self._frontier.take_dropped()
-        self._dispatcher.ended(start.session)
+        self.dispatcher.ended(start.session)
 
     def _parse(self, start: Start, now: float) -> None:
         """Discover the links of a page."""
@@ -271,41 +343,66 @@ class _Run:
         if entry.payload >= self._web.pages:
             self._discover_listed(entry)
             return
-        first, end = self._indptr[entry.payload : entry.payload + 2]
-        self._discover(self._targets[first:end], entry.depth + 1, entry)
+        first, end = self._world.indptr[entry.payload : entry.payload + 2]
+        self._discover(self._world.targets[first:end], entry.depth + 1, now, entry)
 
-    def _discover(self, links: Sequence[int], depth: int, page: Entry | None = None) -> None:
-        """Queue the new URLs among the ``links`` of ``page``, and raise the quality of those that are queued."""
-        state, servers, urls, quality = self._state, self._server, self._urls, self._quality.quality
+    def _discover(self, links: Sequence[int], depth: int, now: float, page: Entry | None = None) -> None:
+        """Queue the new URLs among the ``links`` of ``page``, and raise the quality of those that are queued.
+
+        Links to servers of other workers are sent instead.
+        """
+        state, servers, urls, quality = self._world.state, self._world.server, self._urls, self._quality.quality
         source = None if page is None else servers[page.payload]
         internal, external = (0.0, 0.0) if page is None else link_gains(self._quality, page.quality, len(links))
-        entries, raised = [], []
+        exchange, number = self._exchange, self._number
+        entries, raised, sent = [], [], []
         for link in links:
             gain = internal if servers[link] == source else external
-            if state[link] == UNKNOWN:
+            if exchange.owner(link) != number:
+                if exchange.is_unsent(number, link):
+                    sent.append(Entry(urls[link], quality(urls[link], depth) + gain, 0, depth, link))
+            elif state[link] == UNKNOWN:
                 state[link] = QUEUED
                 entries.append(Entry(urls[link], quality(urls[link], depth) + gain, 0, depth, link))
             elif gain and state[link] == QUEUED:
                 raised.append((urls[link], gain))
-        self._frontier.push(entries, None if source is None else self._web.keys[source])
+        found_on = None if source is None else self._web.keys[source]
+        self._frontier.push(entries, found_on, elsewhere=len(sent) * self._new_share.value)
         self._frontier.raise_quality(raised)
+        exchange.send(number, sent, now)
         for entry in entries:
             self._meet(servers[entry.payload], depth)
+
+    def _receive(self, links: Sequence[Entry]) -> None:
+        """Queue the new URLs among ``links`` of other workers, and raise the quality of those that are queued."""
+        state, base = self._world.state, self._quality.quality
+        entries, raised = [], []
+        for entry in links:
+            if state[entry.payload] == UNKNOWN:
+                state[entry.payload] = QUEUED
+                entries.append(entry)
+            elif state[entry.payload] == QUEUED and (gain := entry.quality - base(entry.url, entry.depth)) > 0:
+                raised.append((entry.url, gain))
+        self._new_share.learn(len(links), len(entries))
+        self._frontier.push(entries)
+        self._frontier.raise_quality(raised)
+        for entry in entries:
+            self._meet(self._world.server[entry.payload], entry.depth)
 
     def _meet(self, server: int, depth: int) -> None:
         """Queue the sitemap of ``server``, if it has one, when its first URL is discovered."""
         times = self._web.sitemap_time
-        if self._met[server]:
+        if self._world.met[server]:
             return
-        self._met[server] = True
+        self._world.met[server] = True
         if len(times) and times[server]:
             url = f"{self._web.keys[server]}/#sitemap"  # not a page's URL: canonical URLs have no fragment
             self._frontier.push_sitemap(Entry(url, depth=max(1, depth), payload=self._web.pages + server))
 
     def _discover_listed(self, sitemap: Entry) -> None:
         """Queue the new URLs that ``sitemap`` lists."""
-        web, state, urls, worth = self._web, self._state, self._urls, self._quality.quality
-        server, depth = self._server[sitemap.payload], sitemap.depth
+        web, state, urls, worth = self._web, self._world.state, self._urls, self._quality.quality
+        server, depth = self._world.server[sitemap.payload], sitemap.depth
         listed = np.flatnonzero((web.server == server) & web.collectable).tolist()
         new = [page for page in listed if state[page] == UNKNOWN]
         for page in new:

@@ -96,11 +96,23 @@ class Outcome:
     failures: int
     #: Share of all slots' time that connections were open.
     busy_share: float
+    #: Links that workers sent each other, for each page.
+    sent: float
+    #: Share of the pages that the worker with the most pages fetched.
+    busiest_share: float
 
     @classmethod
     def of(cls, crawl: Crawl) -> Outcome:
         """The outcome of ``crawl``."""
-        return cls(Curve.of(crawl), crawl.full_time, crawl.connections, crawl.failures, crawl.busy_share)
+        return cls(
+            curve=Curve.of(crawl),
+            full_time=crawl.full_time,
+            connections=crawl.connections,
+            failures=crawl.failures,
+            busy_share=crawl.busy_share,
+            sent=crawl.sent / max(1, len(crawl.pages)),
+            busiest_share=crawl.busiest_share,
+        )
 
 
 @dataclass(frozen=True)
@@ -141,6 +153,8 @@ class Score:
     connections: int
     failures: int
     busy_share: float
+    sent: float
+    busiest_share: float
 
     @classmethod
     def of(cls, outcome: Outcome, reference: Reference) -> Score:
@@ -164,4 +178,6 @@ class Score:
             connections=outcome.connections,
             failures=outcome.failures,
             busy_share=outcome.busy_share,
+            sent=outcome.sent,
+            busiest_share=outcome.busiest_share,
         )

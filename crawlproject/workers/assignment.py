@@ -13,6 +13,8 @@ from hashlib import shake_128
 from struct import unpack
 from typing import TYPE_CHECKING
 
+from crawlproject.workers.partitions import Partitions
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
@@ -28,6 +30,18 @@ def assign(partitions: int, workers: Collection[str]) -> list[str]:
     if not workers:
         raise ValueError("no workers")
     return list(_assign(partitions, tuple(sorted(set(workers)))))
+
+
+def owners_of_servers(keys: Sequence[str], workers: int, partitions: int = 256) -> list[int]:
+    """Which of so many workers owns each server, for simulated crawls. O(keys + partitions * workers).
+
+    Raises ValueError for more workers than partitions, or an invalid number of partitions.
+    """
+    if workers > partitions:
+        raise ValueError(f"{workers} workers for {partitions} partitions: each needs at least one")
+    names = [f"{worker:04}" for worker in range(workers)]
+    owners, of = assign(partitions, names), Partitions(partitions).of
+    return [int(owners[of(key)]) for key in keys]
 
 
 @lru_cache(maxsize=8)

@@ -9,7 +9,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse
 
-from crawlproject.discovery.received import RECEIVED_STEP, NewShare
+from crawlproject.discovery.received import RECEIVED_STEP
 from crawlproject.discovery.skipped_files import PROBED, WAITING
 from crawlproject.frontier import Entry
 from crawlproject.frontier.guard.judge import DEMOTED
@@ -155,16 +155,3 @@ def test_pages_are_worth_the_new_urls_that_are_sent() -> None:
 
     assert bonus(1.0) == pytest.approx(9.0)
     assert bonus(0.25) == pytest.approx(3.0)
-
-
-def test_the_share_of_new_urls_is_learned() -> None:
-    """1 before anything is known; what is old counts less."""
-    share = NewShare()
-    assert share.value == 1.0
-    share.learn(9, 4)
-    assert share.value == pytest.approx(0.5, abs=0.01)
-    for _ in range(100):
-        share.learn(100, 10)
-    assert share.value == pytest.approx(0.1, abs=0.01)
-    share.learn(0, 0)
-    assert 0 < share.value < 1
