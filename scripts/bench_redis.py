@@ -30,14 +30,13 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import redis
-import redis.asyncio
 from scrapy import Request, Spider
 from scrapy.settings import Settings
 
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measurement
 from crawlproject.storage import StoreLabel
+from crawlproject.workers.connection import RedisAddress, RedisConnector
 from crawlproject.workers.control import Control, Record, join
 from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
@@ -86,7 +85,8 @@ class BenchCrawl:
         self.seen.open()
         self.dispatcher = Dispatcher(self.frontier, max_sessions=SESSIONS, linger=0.0)
         self.outbox = Outbox(self.partitions)
-        self.control = Control(redis.asyncio.Redis.from_url(server.url), KEYS, timeout=60.0)
+        client = RedisConnector(RedisAddress(server.url, timeout=60.0)).client()
+        self.control = Control(client, KEYS, timeout=60.0)
         options = WorkerOptions(CRAWL, partitions, 1.0, 600.0, 60.0, keep_running=False)
         self.worker = Worker(Holdings(self.control, self.local, self.outbox, self, options))
         self.done: list[Entry] = []

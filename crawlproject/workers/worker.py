@@ -24,7 +24,9 @@ from crawlproject.workers.writer import Writer
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
+    from crawlproject.frontier.entry import Entry
     from crawlproject.workers.holdings import Holdings
+    from crawlproject.workers.part import Part
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +36,10 @@ MAX_OUTBOX = 50_000
 MAX_LAG = 0.8
 #: Seconds between two copies of what was learned from all servers.
 LEARNED_EVERY = 10.0
-#: Messages applied in one tick, at most: then the next cut.
-MAX_MESSAGES = 200
+#: URLs received in one tick, about: then the next cut.
+MAX_RECEIVED = 20_000
+#: URLs received in one step of the event loop, about: a message may add 500 to them.
+RECEIVED_AT_ONCE = 250
 
 
 class Worker:
@@ -226,6 +230,7 @@ class Worker:
         if self._must_replay:
             await self._writer.replay()
             self._must_replay = False
+        self.control.read_along(self._inboxes())
         await self._writer.send()
         await self._receive()
         await self._shares.step(self._beat)
@@ -237,32 +242,50 @@ class Worker:
         if not has_start_urls:
             await self._look_for_end()
 
+    def _inboxes(self) -> dict[int, bytes]:
+        """Partition -> id of the last message read, for those whose messages may be applied."""
+        return {part.number: part.last for part in self.parts.values() if part.state is PartState.OWN}
+
     async def _receive(self) -> None:
         """Apply messages of own partitions; they are deleted with the commit of what they changed."""
-        last = {part.number: part.last for part in self.parts.values() if part.state is PartState.OWN}
-        applied = 0
-        for number, messages in (await self.control.messages(last)).items():
-            for name, blob in messages:
-                part = self.parts.get(number)
-                if part is None or part.state is not PartState.OWN or applied >= MAX_MESSAGES:
+        inboxes = await self.control.messages(self._inboxes())
+        found = [(number, *message) for number, messages in inboxes.items() for message in messages]
+        names: list[tuple[Part, bytes]] = []
+        entries: list[Entry] = []
+        received = 0
+        for number, name, blob in found:
+            if len(entries) >= RECEIVED_AT_ONCE:
+                received += len(entries)
+                self._apply(names, entries)
+                names, entries = [], []
+                await asyncio.sleep(0)  # here a partition may be lost
+                if received >= MAX_RECEIVED:
                     break
-                await self._apply(blob)
-                part.last = name
-                part.applied.append(name)
-                applied += 1
-        if applied:
+            part = self.parts.get(number)
+            if part is not None and part.state is PartState.OWN:
+                entries += self._decoded(blob)
+                names.append((part, name))
+        self._apply(names, entries)
+        if found:
             self._crawl.wake()
 
-    async def _apply(self, blob: bytes) -> None:
+    def _apply(self, names: list[tuple[Part, bytes]], entries: list[Entry]) -> None:
+        """Queue the ``entries`` of the messages ``names``."""
+        for _ in self._crawl.receive(entries):
+            pass
+        self._counts["received"] += len(entries)
+        for part, name in names:
+            part.last = name
+            part.applied.append(name)
+
+    def _decoded(self, blob: bytes) -> list[Entry]:
         try:
             entries, bad = decode_message(blob)
         except BlobError as error:
             logger.error("A message of another worker cannot be read: %s", error)
             entries, bad = [], 1
-        for _ in self._crawl.receive(entries):
-            await asyncio.sleep(0)
-        self._counts["received"] += len(entries)
         self._counts["received/bad"] += bad
+        return entries
 
     async def _keep_learned(self) -> None:
         if boot_time() > self._learned_at + LEARNED_EVERY:
