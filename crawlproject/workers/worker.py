@@ -66,6 +66,8 @@ class Worker:
         self._stop = asyncio.Event()
         #: Moves start URLs into the crawl; whether there are any.
         self.move_start_urls: Callable[[], Awaitable[bool]] = _none
+        #: The worker that owns this partition moves them.
+        self.start_urls_partition = 0
 
     # for the backend
 
@@ -234,7 +236,7 @@ class Worker:
         await self._writer.send()
         await self._receive()
         await self._shares.step(self._beat)
-        has_start_urls = await self.move_start_urls()
+        has_start_urls = self._needs_start_urls() and await self.move_start_urls()
         if has_start_urls and self._has_ended:
             self._has_ended = False
             await self.control.set_state(self._options.crawl, "running")
@@ -286,6 +288,10 @@ class Worker:
             entries, bad = [], 1
         self._counts["received/bad"] += bad
         return entries
+
+    def _needs_start_urls(self) -> bool:
+        """Whether this worker moves start URLs, or has to know whether there are any: has the crawl ended?"""
+        return self.start_urls_partition in self.parts or self._has_ended or self._is_idle()
 
     async def _keep_learned(self) -> None:
         if boot_time() > self._learned_at + LEARNED_EVERY:
