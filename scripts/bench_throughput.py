@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """CPU per page of the web spider and of stock Scrapy, measured in turns on the same fast web on loopback.
 
-    scripts/bench_throughput.py [--pages 1000] [--rounds 3] [--cases stock,web]
+    scripts/bench_throughput.py [--pages 1000] [--rounds 3] [--cases stock,web] [--servers 20] [--page-bytes 19000]
 
-Pages of 19 kB with 40 links, on 20 servers that answer at once.  CPU seconds (user + system) of the crawling process
+Pages of 19 kB with 40 links, on servers that answer at once.  CPU seconds (user + system) of the crawling process
 from the opening to the closing of the spider, so that start-up does not count; the best of the rounds.
 
 The last columns show the highest mean lag of the event loop in a second, and the monitor's lowest limit on sessions.
@@ -12,11 +12,15 @@ stock      Scrapy without changes: its scheduler, LinkExtractor, a Request per l
 ordinary   the same spider with only the add-on switched on
 web        this project's spider: selectolax, links in bulk
 no-near    the same without near-duplicates (pages of nothing but text are their worst case)
+disk       web with a JOBDIR
+redis      web as the only worker of a crawl over Redis; the CPU time of Redis is not included
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +30,7 @@ from scrapy import Spider
 from scrapy.linkextractors import LinkExtractor
 
 from testbed.bench import ADDON, QUIET, WEB, WEB_SPIDER, Stats, best_of, command_line, crawl, fast_web
+from testbed.redis_server import RunningRedis
 from testbed.web import running_web
 
 STOCK = "scripts.bench_throughput.StockSpider"
@@ -34,6 +39,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "ordinary": (STOCK, QUIET | ADDON),
     "web": (WEB_SPIDER, WEB),
     "no-near": (WEB_SPIDER, WEB | {"DUPLICATES_NEAR": False}),
+    "disk": (WEB_SPIDER, WEB),
+    "redis": (WEB_SPIDER, WEB | {"FRONTIER_BACKEND": "redis"}),
 }
 
 
@@ -54,14 +61,27 @@ class StockSpider(Spider):
             yield response.follow(link)
 
 
+def measure_case(case: str, seeds: str) -> Stats:
+    """The stats of one crawl, with whatever its backend needs."""
+    spider, settings = CASES[case]
+    with tempfile.TemporaryDirectory() as folder:
+        if case == "disk":
+            return crawl(settings | {"JOBDIR": folder}, spider, seeds=seeds)
+        if case != "redis":
+            return crawl(settings, spider, seeds=seeds)
+        with RunningRedis(aof=True) as redis:
+            stats = crawl(settings | {"REDIS_URL": redis.url}, spider, seeds=seeds)
+            return stats | {"bench/redis": redis.cpu_time()}
+
+
 def main() -> None:
     """Print a row per case."""
-    args = command_line(__doc__, pages=1000, rounds=3, cases=",".join(CASES)).parse_args()
-    with running_web(fast_web(args.pages)) as web:
+    defaults = {"pages": 1000, "rounds": 3, "cases": "stock,ordinary,web,no-near", "servers": 20, "page_bytes": 19_000}
+    args = command_line(__doc__, **defaults).parse_args()
+    with running_web(replace(fast_web(args.pages, args.page_bytes), servers=args.servers)) as web:
 
         def measure(case: str) -> Stats:
-            spider, settings = CASES[case]
-            return crawl(settings, spider, seeds=",".join(web.seeds))
+            return measure_case(case, ",".join(web.seeds))
 
         best = best_of(args.cases.split(","), measure, args.rounds)
     costs = {case: stats["bench/cpu"] / stats["item_scraped_count"] for case, stats in best.items()}

@@ -96,7 +96,8 @@ class RedisBackend(StoringBackend):
         )
         control = Control(connector.client(), keys, self._redis.timeout)
         self._worker = Worker(Holdings(control, self._local, outbox, self, worker_options))
-        self._worker.move_start_urls = StartUrls(crawler, control.commands, self._worker.confirmed, self._redis).move
+        start_urls = StartUrls(crawler, control.commands, self._worker.confirmed, self._redis)
+        self._worker.move_start_urls, self._worker.start_urls_partition = start_urls.move, start_urls.partition
         logger.info("Worker %s of the crawl %r in %s", control.id, keys.name, connector.name)
 
     def _join(self, connector: RedisConnector, keys: Keys, fields: dict[str, str]) -> str:

@@ -60,7 +60,8 @@ class StartUrls:
         self._commands = commands
         self._confirmed = confirmed
         self._key = getattr(spider, "redis_key", None) or options.start_urls_key_of(spider.name)
-        self._reader = crc32(self._key.encode()) % options.partitions  # who owns this partition reads
+        #: The worker that owns this partition reads.
+        self.partition = crc32(self._key.encode()) % options.partitions
         self._count, self._read, self._remove = _COMMANDS[options.start_urls_type]
         size = options.start_urls_batch
         self._range = (size,) if options.start_urls_type == "set" else (0, size - 1)
@@ -72,7 +73,7 @@ class StartUrls:
 
     async def move(self) -> bool:
         """Remove those that are stored, queue the next ones; returns whether any wait in their key."""
-        commands, cuts = self._commands, self._confirmed(self._reader)
+        commands, cuts = self._commands, self._confirmed(self.partition)
         if cuts is None:
             self._pending = []  # the next owner reads them again
             return bool((await commands([(self._count, self._key)]))[0])

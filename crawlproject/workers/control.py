@@ -15,6 +15,7 @@ from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING, Any
 
+from redis.asyncio.cluster import RedisCluster
 from redis.exceptions import NoScriptError, RedisError
 
 from crawlproject.workers.scripts import ALL, BEAT, BEGIN, COMMIT, JOIN, RELEASE, REMOVE, STATE, SWITCH, TAKE, digest
@@ -29,8 +30,12 @@ AWAY = (RedisError, OSError, TimeoutError)
 
 #: Elements of a list fetched by one call.
 ELEMENTS = 16
-#: Messages of an inbox read at once.
+#: Messages of an inbox read at once, and of all inboxes, about.
 MESSAGES = 64
+ALL_MESSAGES = 1024
+
+#: Partition -> ids and contents of messages.
+Inboxes = dict[int, list[tuple[bytes, bytes]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +135,9 @@ class Control:
         self._keys = keys
         self._timeout = timeout
         self.id = new_id()
+        self._is_cluster = isinstance(redis, RedisCluster)
+        self._wanted: dict[int, bytes] = {}  # inboxes to be read by the next ``send``
+        self._read: Inboxes | None = None  # what it found
         #: Round trips so far.
         self.calls = 0
 
@@ -235,20 +243,50 @@ class Control:
             )
             for each in commits
         ]
-        answers = await self._run(commands, scripts)
-        return [(each[0].decode(), each[1] if len(each) > 1 else 0) for each in answers[len(commands) :]]
+        wanted, self._wanted = self._wanted, {}
+        answers = await self._run(commands, scripts, self._reads(wanted))
+        ends = len(commands), len(commands) + len(scripts)
+        if wanted:
+            self._read = self._found(wanted, answers[ends[1] :])
+        return [(each[0].decode(), each[1] if len(each) > 1 else 0) for each in answers[slice(*ends)]]
 
-    async def messages(self, last: Mapping[int, bytes]) -> dict[int, list[tuple[bytes, bytes]]]:
-        """Ids and contents of the messages after the id ``last`` in each inbox, ``MESSAGES`` at most of each."""
-        commands = [
-            ("XRANGE", self._keys.i(partition), b"(" + after if after else "-", "+", "COUNT", MESSAGES)
-            for partition, after in last.items()
-        ]
-        found = {}
-        for partition, answer in zip(last, await self.commands(commands), strict=True):
-            if answer:
-                found[partition] = [(row[0], _field(row[1], b"b")) for row in answer]
-        return found
+    def read_along(self, last: Mapping[int, bytes]) -> None:
+        """Let the next ``send`` also read what the next ``messages`` will ask for: one round trip less."""
+        self._wanted, self._read = dict(last), None
+
+    async def messages(self, last: Mapping[int, bytes]) -> Inboxes:
+        """Ids and contents of the messages after the id ``last`` in each inbox.
+
+        ``MESSAGES`` at most of each, and of the inboxes together not many more than ``ALL_MESSAGES``.
+        """
+        found, self._read, self._wanted = self._read, None, {}
+        if found is None:
+            found = self._found(last, await self.commands(self._reads(last)))
+        return {partition: messages for partition, messages in found.items() if partition in last}
+
+    def _reads(self, last: Mapping[int, bytes]) -> list[tuple[Any, ...]]:
+        """Commands that read the inboxes."""
+        if not last:
+            return []
+        count = max(1, min(MESSAGES, ALL_MESSAGES // len(last)))
+        keys = [self._keys.i(partition) for partition in last]
+        if self._is_cluster:  # one command may not read the keys of several nodes
+            pairs = zip(keys, last.values(), strict=True)
+            return [("XRANGE", key, b"(" + after if after else "-", "+", "COUNT", count) for key, after in pairs]
+        return [("XREAD", "COUNT", count, "STREAMS", *keys, *(after or b"0" for after in last.values()))]
+
+    def _found(self, last: Mapping[int, bytes], answers: Sequence[Any]) -> Inboxes:
+        """What the answers to ``_reads`` contain."""
+        if self._is_cluster:
+            rows = dict(zip(last, answers, strict=True))
+        else:
+            partitions = {self._keys.i(partition).encode(): partition for partition in last}
+            rows = {partitions[key]: messages for key, messages in (answers[0] if answers else None) or ()}
+        return {
+            partition: [(name, _field(fields, b"b")) for name, fields in messages]
+            for partition, messages in rows.items()
+            if messages
+        }
 
     async def elements(self, key: str, start: int) -> list[bytes]:
         """``ELEMENTS`` elements of a list from ``start`` on, fewer at its end."""
@@ -309,24 +347,30 @@ class Control:
         return [*answers[len(commands) :], *answers[: len(commands)]]
 
     async def _run(
-        self, commands: Sequence[tuple[Any, ...]], scripts: Sequence[tuple[str, list[str], Sequence[Any]]]
+        self,
+        commands: Sequence[tuple[Any, ...]],
+        scripts: Sequence[tuple[str, list[str], Sequence[Any]]],
+        last: Sequence[tuple[Any, ...]] = (),
     ) -> list[Any]:
-        """Send all in one pipeline, the scripts last; raises the first error after all answers have arrived."""
-        if not commands and not scripts:
+        """Send all in one pipeline in this order; raises the first error after all answers have arrived."""
+        if not commands and not scripts and not last:
             return []
         async with asyncio.timeout(self._timeout):
-            answers = await self._pipeline(commands, scripts)
+            answers = await self._pipeline(commands, scripts, last)
             if any(isinstance(answer, NoScriptError) for answer in answers):  # a new server, or SCRIPT FLUSH
                 for script in ALL:
                     await self._redis.script_load(script)
-                answers = await self._pipeline(commands, scripts)
+                answers = await self._pipeline(commands, scripts, last)
         for answer in answers:
             if isinstance(answer, Exception):
                 raise answer
         return answers
 
     async def _pipeline(
-        self, commands: Sequence[tuple[Any, ...]], scripts: Sequence[tuple[str, list[str], Sequence[Any]]]
+        self,
+        commands: Sequence[tuple[Any, ...]],
+        scripts: Sequence[tuple[str, list[str], Sequence[Any]]],
+        last: Sequence[tuple[Any, ...]],
     ) -> list[Any]:
         self.calls += 1
         pipeline = self._redis.pipeline(transaction=False)
@@ -334,6 +378,8 @@ class Control:
             pipeline.execute_command(*command)
         for script, keys, arguments in scripts:
             pipeline.execute_command("EVALSHA", digest(script), len(keys), *keys, *arguments)
+        for command in last:
+            pipeline.execute_command(*command)
         answers: list[Any] = await pipeline.execute(raise_on_error=False)
         return answers
 

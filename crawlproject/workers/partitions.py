@@ -7,7 +7,6 @@ as they are.  So every table sorted by one of them has one range of keys per par
 
 from __future__ import annotations
 
-from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -43,15 +42,18 @@ class Partitions:
             raise ValueError(f"{count} partitions: must be a power of two up to {MAX_PARTITIONS}")
         self.count = count
         self._shift = _NUMBER_BITS - (count.bit_length() - 1)
-        self._place = lru_cache(maxsize=CACHED_SERVERS)(self._find_place)
+        self._places: dict[str, _Place] = {}  # by what precedes the path
 
     def of(self, server_key: str) -> int:
-        """The partition of a canonical server key. 10 µs, 0.2 µs if cached."""
-        return self._place(server_key).partition
+        """The partition of a canonical server key. 10 µs, 0.1 µs if cached."""
+        place = self._places.get(server_key)
+        return (self._place(server_key) if place is None else place)[0]
 
     def of_url(self, url: str) -> int:
-        """The partition of a URL's server; a URL without a server has that of "". 0.4 µs if its server is cached."""
-        return self._place_of(url).partition
+        """The partition of a URL's server; a URL without a server has that of "". 0.2 µs if its server is cached."""
+        end = url.find("/", 8)  # before the path; -1: there is none, and what precedes it is not in the cache
+        place = self._places.get(url[:end]) if end > 0 else None
+        return (self._place_of(url) if place is None else place)[0]
 
     def first_number(self, partition: int) -> int:
         """The smallest server number of ``partition``."""
@@ -75,11 +77,23 @@ class Partitions:
 
     def server_part(self, url: str) -> int:
         """The part of a seen key that ``url`` shares with all URLs of its server: 32 bits, shifted by 64."""
-        return self._place_of(url).server_part
+        end = url.find("/", 8)
+        place = self._places.get(url[:end]) if end > 0 else None
+        return (self._place_of(url) if place is None else place)[1]
 
     def url_key(self, url: str) -> int:
         """The seen key of a canonical URL. O(length): 2 µs."""
         return self.server_part(url) | fingerprint.url_fingerprint(url)
+
+    def _place(self, prefix: str) -> _Place:
+        """The place of a URL's prefix, which is cached from now on."""
+        place = self._places.get(prefix)
+        if place is None:
+            place = self._find_place(prefix)
+            if len(self._places) >= CACHED_SERVERS:
+                self._places.clear()
+            self._places[prefix] = place
+        return place
 
     def _place_of(self, url: str) -> _Place:
         if url.startswith(_HTTP):

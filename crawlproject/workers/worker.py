@@ -26,7 +26,9 @@ from crawlproject.workers.writer import Writer
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
+    from crawlproject.frontier.entry import Entry
     from crawlproject.workers.holdings import Holdings
+    from crawlproject.workers.part import Part
 
 logger = logging.getLogger(__name__)
 
@@ -36,14 +38,16 @@ MAX_OUTBOX = 50_000
 MAX_LAG = 0.8
 #: Seconds between two copies of what was learned from all servers.
 LEARNED_EVERY = 10.0
-#: Messages applied in one tick, at most: then the next cut.
-MAX_MESSAGES = 200
 #: Ticks are so many times as frequent while partitions go from one worker to another.
 HASTE = 4
 #: Seconds without a confirmed beat, as a share of the lease, after which others may have missed beats as well.
 BREAK = 0.5
 #: Seconds after the start in which a worker declares nobody dead: others may be about to reach Redis again.
 SETTLING = 3.0
+#: URLs received in one tick, about: then the next cut.
+MAX_RECEIVED = 20_000
+#: URLs received in one step of the event loop, about: a message may add 500 to them.
+RECEIVED_AT_ONCE = 250
 
 
 class Worker:
@@ -74,6 +78,8 @@ class Worker:
         self._stop = asyncio.Event()
         #: Moves start URLs into the crawl; whether there are any.
         self.move_start_urls: Callable[[], Awaitable[bool]] = _none
+        #: The worker that owns this partition moves them.
+        self.start_urls_partition = 0
 
     # for the backend
 
@@ -294,6 +300,7 @@ class Worker:
             raise _GoneError
         await self._replay()
         could_start = self.may_start()
+        self.control.read_along(self._inboxes())
         await self._writer.send()
         if not could_start:
             self._crawl.wake()
@@ -303,7 +310,7 @@ class Worker:
         await self._receive()
         if boot_time() - self._beat.at < BREAK * self._options.lease:  # else it says nothing about the other workers
             await self._shares.step(self._beat)
-        has_start_urls = await self.move_start_urls()
+        has_start_urls = self._needs_start_urls() and await self.move_start_urls()
         if has_start_urls and self._has_ended:
             self._has_ended = False
             await self.control.set_state(self._options.crawl, "running")
@@ -320,41 +327,61 @@ class Worker:
                 self._must_replay = True
                 raise
 
+    def _inboxes(self) -> dict[int, bytes]:
+        """Partition -> id of the last message read, for those whose messages may be applied."""
+        return {part.number: part.last for part in self.parts.values() if part.state is PartState.OWN}
+
     async def _receive(self) -> None:
         """Apply messages of own partitions; they are deleted with the commit of what they changed."""
-        last = {part.number: part.last for part in self.parts.values() if part.state is PartState.OWN}
-        applied = 0
-        for number, messages in (await self.control.messages(last)).items():
-            for name, blob in messages:
-                part = self.parts.get(number)
-                if part is None or part.state is not PartState.OWN or applied >= MAX_MESSAGES:
+        inboxes = await self.control.messages(self._inboxes())
+        found = [(number, *message) for number, messages in inboxes.items() for message in messages]
+        names: list[tuple[Part, bytes]] = []
+        entries: list[Entry] = []
+        received = 0
+        for number, name, blob in found:
+            if len(entries) >= RECEIVED_AT_ONCE:
+                received += len(entries)
+                self._apply(names, entries)
+                names, entries = [], []
+                await asyncio.sleep(0)  # here a partition may be lost
+                if received >= MAX_RECEIVED:
                     break
-                self._apply(number, blob)
-                part.last = name
-                part.applied.append(name)
-                applied += 1
-                await asyncio.sleep(0)
-        if applied:
+            part = self.parts.get(number)
+            if part is not None and part.state is PartState.OWN:
+                entries += self._decoded(number, blob)
+                names.append((part, name))
+        self._apply(names, entries)
+        if found:
             self._crawl.wake()
 
-    def _apply(self, partition: int, blob: bytes) -> None:
-        """At once: the partition is not lost meanwhile. 10 µs an entry."""
+    def _apply(self, names: list[tuple[Part, bytes]], entries: list[Entry]) -> None:
+        """Queue the ``entries`` of the messages ``names``."""
+        for _ in self._crawl.receive(entries):
+            pass
+        self._counts["received"] += len(entries)
+        for part, name in names:
+            part.last = name
+            part.applied.append(name)
+
+    def _decoded(self, partition: int, blob: bytes) -> list[Entry]:
         try:
             entries, bad = decode_message(blob)
         except BlobError as error:
             logger.error("A message of another worker cannot be read: %s", error)
             entries, bad = [], 1
         own = [entry for entry in entries if self._belongs(entry.url, partition)]
-        for _ in self._crawl.receive(own):
-            pass
-        self._counts["received"] += len(own)
         self._counts["received/bad"] += bad + len(entries) - len(own)
+        return own
 
     def _belongs(self, url: str, partition: int) -> bool:
         try:
             return self._local.partition_of_url(url) == partition
         except ValueError:
             return False
+
+    def _needs_start_urls(self) -> bool:
+        """Whether this worker moves start URLs, or has to know whether there are any: has the crawl ended?"""
+        return self.start_urls_partition in self.parts or self._has_ended or self._is_idle()
 
     async def _keep_learned(self) -> None:
         if boot_time() > self._learned_at + LEARNED_EVERY:

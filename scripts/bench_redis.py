@@ -1,0 +1,570 @@
+#!/usr/bin/env python3
+"""What a crawl by many workers costs its processes and Redis, without downloads; and scrapy-redis on the same URLs.
+
+    scripts/bench_redis.py [--pages 20000] [--workers 4] [--rate 100] [--rounds 3] [--partitions 256]
+    scripts/bench_redis.py --pages 0 --urls 1000000,10000000 [--most 1000000]
+    scripts/bench_redis.py --pages 0 --load 100000
+
+Costs: pages of 60 links (12 new, 48 old; three of four on the page's own server) go through the queue, the seen-set,
+the journal and the inboxes of ``--workers`` workers in this process, with a tick after each ``--rate`` pages a worker.
+scrapy-redis gets the same links (its scheduler's queue and dupefilter), disk the same through the ``disk`` backend's
+store; all in turns.  CPU seconds (user and system) are of this process and of Redis (append-only file), each.
+
+Sizes (``--urls``): bytes of Redis for that many queued and seen URLs, 50 of each server and each of a quality of its
+own, after snapshots of all partitions; what writing and loading them costs (CPU; the longest step of the event loop
+too).  For more than ``--most`` URLs, only so many of the 256 partitions are filled as hold these.
+
+Load (``--load``): the same for one partition with that many URLs, on one server, and on servers with 100 URLs each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+import tempfile
+import time
+from itertools import compress
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from scrapy import Request, Spider
+from scrapy.settings import Settings
+
+from crawlproject.dupefilter import SeenDupeFilter
+from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measurement
+from crawlproject.storage import StoreLabel
+from crawlproject.workers.connection import RedisAddress, RedisConnector
+from crawlproject.workers.control import Control, Record, join
+from crawlproject.workers.holdings import Holdings, WorkerOptions
+from crawlproject.workers.keys import Keys
+from crawlproject.workers.loading import read_partition
+from crawlproject.workers.local import LocalCopy
+from crawlproject.workers.outbox import Outbox
+from crawlproject.workers.part import Part
+from crawlproject.workers.partitions import Partitions
+from crawlproject.workers.snapshots import write_snapshot
+from crawlproject.workers.worker import Worker
+from scripts.bench_disk import NEW_LINKS, NO_WAIT, OLD_LINKS, POPULAR, DiskCrawl, fake_crawler, link, show
+from testbed.bench import command_line
+from testbed.redis_server import RunningRedis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Self
+
+KEYS = Keys("bench")
+PARTITIONS = 256
+URLS_PER_SERVER = 50
+WORDS = [
+    "news",
+    "sport",
+    "about",
+    "product",
+    "category",
+    "article",
+    "archive",
+    "index",
+    "forum",
+    "user",
+    "image",
+    "view",
+]
+CRAWL = "bench"
+SESSIONS = 64
+#: Pages of a session.
+STAY = 10
+DEPTH = 3
+#: URLs queued at a time to fill a frontier.
+FILLED_AT_ONCE = 5000
+
+
+def clock() -> float:
+    """Of frontier and worker."""
+    return time.monotonic()
+
+
+class BenchCrawl:
+    """One worker with everything but a downloader; implements ``workers.ports.Crawl``."""
+
+    def __init__(self, server: RunningRedis, folder: Path, partitions: int) -> None:
+        self.partitions = Partitions(partitions)
+        self.frontier = Frontier(POLICIES["prefix"](), NO_WAIT)
+        label = StoreLabel("bench", "quality")
+        self.local = LocalCopy(self.frontier, self.partitions, folder, label, clock, indexed=True)
+        self.seen = SeenDupeFilter.from_crawler(fake_crawler())
+        self.seen.use_store(self.local.seen, self.partitions.server_part)
+        self.local.seen_set = self.seen.seen
+        self.seen.open()
+        self.dispatcher = Dispatcher(self.frontier, max_sessions=SESSIONS, linger=0.0)
+        self.outbox = Outbox(self.partitions)
+        client = RedisConnector(RedisAddress(server.url, timeout=60.0)).client()
+        self.control = Control(client, KEYS, timeout=60.0)
+        options = WorkerOptions(CRAWL, partitions, 1.0, 600.0, 60.0, keep_running=False)
+        self.worker = Worker(Holdings(self.control, self.local, self.outbox, self, options))
+        self.done: list[Entry] = []
+        self.pages = self.fetched = self.sent = 0
+
+    async def start(self) -> None:
+        """Join."""
+        await self.worker._beat_once()
+
+    async def share(self) -> None:
+        """Take this worker's share, once all have joined."""
+        await self.worker._shares.step(await self.worker._beat_once())
+
+    async def tick(self) -> None:
+        """What a worker does each second."""
+        await self.worker._beat_once()
+        await self.worker._tick()
+
+    async def close(self) -> None:
+        """Leave without ceremony."""
+        await self.control.close()
+        self.local.close()
+
+    def page(self, links: Sequence[str], chance: random.Random) -> None:
+        """The links of a page."""
+        self.pages += 1
+        is_own = self.outbox.is_own
+        own, foreign = list[str](), list[str]()
+        for url in links:
+            (own if is_own(url) else foreign).append(url)
+        is_unsent = self.outbox.unsent(foreign)
+        unsent = [url for url, is_one in zip(foreign, is_unsent, strict=True) if is_one]
+        self.sent += len(unsent)
+        self.outbox.send([Entry(url, chance.random(), 0, DEPTH) for url in unsent])
+        self.queue(own, chance)
+
+    def queue(self, urls: Sequence[str], chance: random.Random) -> None:
+        """Queue those of ``urls`` that are new."""
+        is_new = self.seen.urls_are_new(urls)
+        self.frontier.push([Entry(url, chance.random(), 0, DEPTH) for url in compress(urls, is_new)])
+
+    def fetch(self, count: int) -> int:
+        """Fetch ``count`` pages, if there are so many, in up to ``SESSIONS`` sessions."""
+        found = 0
+        while found < count and (started := self.dispatcher.next(now := clock())) is not None:
+            session = started.session
+            found += 1
+            self.frontier.record(Measurement(session.server.key, now, 200, connect_time=0.05, response_time=0.2))
+            self.done.append(started.entry)
+            if session.requests >= STAY:
+                self.dispatcher.end(session)
+            self.dispatcher.ended(session)
+            self.dispatcher.take_closed()
+        self.fetched += found
+        return found
+
+    # ``workers.ports.Crawl``
+
+    def finished(self) -> list[Entry]:
+        """See ``Crawl``."""
+        done, self.done = self.done, []
+        return done
+
+    def acknowledge(self, entry: Entry) -> None:
+        """See ``Crawl``."""
+        self.frontier.acknowledge(entry)
+
+    def urls_in_progress(self) -> Iterable[str]:
+        """See ``Crawl``."""
+        return ()
+
+    def receive(self, entries: Sequence[Entry]) -> Iterator[None]:
+        """See ``Crawl``."""
+        is_new = self.seen.urls_are_new([entry.url for entry in entries])
+        self.frontier.push(list(compress(entries, is_new)))
+        yield
+
+    def release(self, keys: Sequence[str]) -> bool:
+        """See ``Crawl``."""
+        return True
+
+    def abandon(self, keys: Sequence[str]) -> None:
+        """See ``Crawl``."""
+
+    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float]) -> None:
+        """See ``Crawl``."""
+
+    def served(self) -> Sequence[str]:
+        """See ``Crawl``."""
+        return [server.key for server in self.dispatcher.served()]
+
+    def info(self) -> dict[str, Any]:
+        """See ``Crawl``."""
+        return {"host": "bench", "pid": 1, "pages": self.pages, "urls": len(self.frontier), "busy": True}
+
+    def is_closing(self) -> bool:
+        """See ``Crawl``."""
+        return False
+
+    def wake(self) -> None:
+        """See ``Crawl``."""
+
+    def fail(self, reason: str) -> None:
+        """See ``Crawl``."""
+        raise RuntimeError(reason)
+
+
+class Pages:
+    """The links of one page after the other, always the same."""
+
+    def __init__(self, servers: int) -> None:
+        self._servers = servers
+        self._chance = random.Random(1)
+        self.serial = 0
+
+    def next(self, count: int) -> list[list[str]]:
+        """``count`` pages, each of 48 old and 12 new links; the last one is on the page's server."""
+        return [self._page() for _ in range(count)]
+
+    def _page(self) -> list[str]:
+        chance, servers, serial = self._chance, self._servers, max(1, self.serial)
+        old = [
+            link(chance.randrange(min(serial, POPULAR) if chance.random() < 0.75 else serial), servers)
+            for _ in range(OLD_LINKS)
+        ]
+        new = [link(self.serial + number, servers) for number in range(NEW_LINKS)]
+        self.serial += NEW_LINKS
+        return old + new
+
+
+class Cost:
+    """CPU seconds of this process and of Redis per page, of several rounds."""
+
+    def __init__(self, server: RunningRedis | None) -> None:
+        self._server = server
+        self._client: list[float] = []
+        self._redis: list[float] = []
+
+    def add(self, count: int, client: float, redis_cpu: float) -> None:
+        """A round of ``count`` pages."""
+        self._client.append(client / count * 1e6)
+        self._redis.append(redis_cpu / count * 1e6)
+
+    def redis_time(self) -> float:
+        """CPU seconds of Redis so far."""
+        return 0.0 if self._server is None else self._server.cpu_time()
+
+    @property
+    def client(self) -> float:
+        """Microseconds of this process per page."""
+        return median(self._client)
+
+    @property
+    def redis(self) -> float:
+        """Microseconds of Redis per page."""
+        return median(self._redis)
+
+
+class Ours:
+    """``workers`` workers in one process."""
+
+    name = "workers"
+
+    def __init__(self, server: RunningRedis, folder: Path, workers: int, partitions: int, rate: int) -> None:
+        self.server, self.rate = server, rate
+        with server.client() as client:
+            join(client, KEYS, {"crawl": CRAWL, "state": "running"})
+        self.crawls = [BenchCrawl(server, folder / str(number), partitions) for number in range(workers)]
+        self.chance = random.Random(2)
+        self.others = 0.0
+
+    async def start(self) -> None:
+        """All join, then take their shares."""
+        for step in (BenchCrawl.start, BenchCrawl.share):
+            for crawl in self.crawls:
+                await step(crawl)
+
+    async def run(self, pages: list[list[str]]) -> None:
+        """Each page goes to the worker of its server."""
+        since = 0
+        for links in pages:
+            owner = next((crawl for crawl in self.crawls if crawl.outbox.is_own(links[-1])), self.crawls[0])
+            owner.fetch(1)
+            owner.page(links, self.chance)
+            since += 1
+            if since >= self.rate * len(self.crawls):
+                since = 0
+                await self.tick()
+
+    async def tick(self) -> None:
+        """Of all workers."""
+        for crawl in self.crawls:
+            await crawl.tick()
+
+    async def close(self) -> None:
+        """End."""
+        for crawl in self.crawls:
+            await crawl.close()
+
+
+class Disk:
+    """The store of the ``disk`` backend, one process."""
+
+    name = "disk"
+
+    def __init__(self, folder: Path, rate: int) -> None:
+        self.crawl = DiskCrawl(folder, 1)
+        self.crawl.dispatcher.max_sessions = SESSIONS
+        self.chance = random.Random(2)
+        self.rate = rate
+
+    async def run(self, pages: list[list[str]]) -> None:
+        """Commit as often as a worker."""
+        crawl, done = self.crawl, list[Entry]()
+        for number, links in enumerate(pages, 1):
+            started = crawl.dispatcher.next(now := clock())
+            if started is not None:
+                session = started.session
+                crawl.frontier.record(Measurement(session.server.key, now, 200, connect_time=0.05, response_time=0.2))
+                done.append(started.entry)
+                if session.requests >= STAY:
+                    crawl.dispatcher.end(session)
+                crawl.dispatcher.ended(session)
+                crawl.dispatcher.take_closed()
+            is_new = crawl.seen.urls_are_new(links)
+            crawl.frontier.push([Entry(url, self.chance.random(), 0, DEPTH) for url in compress(links, is_new)])
+            if number % self.rate == 0:
+                for entry in done:
+                    crawl.frontier.acknowledge(entry)
+                done.clear()
+                crawl.store.commit()
+
+
+class ScrapyRedis:
+    """scrapy-redis's scheduler: a request for each link, one dequeued for each page."""
+
+    name = "scrapy-redis"
+
+    def __init__(self, server: RunningRedis) -> None:
+        from scrapy_redis.scheduler import Scheduler
+
+        settings = Settings({"REDIS_URL": server.url, "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter"})
+        spider = Spider("bench")
+        spider.settings = settings
+        self.scheduler = Scheduler.from_settings(settings)
+        self.scheduler.open(spider)
+        self.chance = random.Random(2)
+
+    async def run(self, pages: list[list[str]]) -> None:
+        """Enqueue the links, dequeue one."""
+        scheduler = self.scheduler
+        for links in pages:
+            scheduler.next_request()
+            for url in links:
+                scheduler.enqueue_request(Request(url, priority=self.chance.randrange(1000), meta={"depth": DEPTH}))
+
+
+async def measure(args: Any, folder: Path) -> None:
+    """All systems in turns."""
+    with RunningRedis(aof=True) as ours_redis, RunningRedis(aof=True) as their_redis:
+        ours = Ours(ours_redis, folder / "ours", args.workers, args.partitions, args.rate)
+        await ours.start()
+        one_redis = RunningRedis(aof=True)
+        with one_redis:
+            one = Ours(one_redis, folder / "one", 1, args.partitions, args.rate)
+            one.name = "one worker"
+            await one.start()
+            systems: list[tuple[Any, Cost, Pages, int]] = [
+                (ours, Cost(ours_redis), Pages(args.servers), 1),
+                (one, Cost(one_redis), Pages(args.servers), 1),
+                (Disk(folder / "disk", args.rate), Cost(None), Pages(args.servers), 1),
+                (ScrapyRedis(their_redis), Cost(their_redis), Pages(args.servers), 10),
+            ]
+            before: dict[str, dict[str, Any]] = {}
+            for number in range(args.rounds + 1):
+                for system, cost, pages, divisor in systems:
+                    if number == 1 and cost._server is not None:
+                        before[system.name] = cost._server.info("all") | {"calls": calls(system)}
+                    batch = pages.next(args.pages // divisor)
+                    then, redis_then = time.process_time(), cost.redis_time()
+                    await system.run(batch)
+                    spent = time.process_time() - then, cost.redis_time() - redis_then
+                    if number:  # the first one warms up
+                        cost.add(len(batch), *spent)
+            theirs = systems[-1][1]
+            total = theirs.client + theirs.redis
+            for system, cost, _, divisor in systems:
+                figures: dict[str, object] = {
+                    "client us/page": f"{cost.client:.0f}",
+                    "Redis us/page": f"{cost.redis:.1f}",
+                }
+                figures["times scrapy-redis"] = f"{total / (cost.client + cost.redis):.1f}"
+                if system.name in before:
+                    figures |= traffic(before[system.name], cost, system, args.rounds * (args.pages // divisor))
+                show(f"{system.name:12}", figures)
+            print("commands:", commands(before["workers"], ours_redis.info("all"), args.rounds * args.pages))
+            await one.close()
+            await ours.close()
+
+
+def calls(system: Any) -> int:
+    """Round trips of our workers so far."""
+    return sum(crawl.control.calls for crawl in system.crawls) if isinstance(system, Ours) else 0
+
+
+def traffic(before: Mapping[str, Any], cost: Cost, system: Any, pages: int) -> dict[str, object]:
+    """Per page: commands, round trips, bytes."""
+    assert cost._server is not None
+    after = cost._server.info("all") | {"calls": calls(system)}
+
+    def growth(*names: str) -> float:
+        return sum(after[name] - before[name] for name in names) / pages
+
+    figures: dict[str, object] = {"commands/page": f"{growth('total_commands_processed'):.2f}"}
+    if isinstance(system, Ours):
+        figures["round trips/page"] = f"{growth('calls'):.4f}"
+        figures["foreign URLs sent/page"] = (
+            f"{sum(crawl.sent for crawl in system.crawls) / sum(crawl.pages for crawl in system.crawls):.1f}"
+        )
+    figures["bytes in, out/page"] = f"{growth('total_net_input_bytes'):.0f}, {growth('total_net_output_bytes'):.0f}"
+    return figures
+
+
+def commands(before: Mapping[str, Any], after: Mapping[str, Any], pages: int) -> str:
+    """Calls of each command per page and microseconds of each call."""
+    found = []
+    for name, stats in after.items():
+        if name.startswith("cmdstat_") and stats["calls"]:
+            old = before.get(name, {"calls": 0, "usec": 0})
+            count = stats["calls"] - old["calls"]
+            if count / pages > 0.001:
+                found.append(f"{name[8:]} {count / pages:.3f} x {(stats['usec'] - old['usec']) / count:.1f} us")
+    return ", ".join(found)
+
+
+class LongestStep:
+    """CPU seconds of the longest step of the event loop's other tasks, while it is entered."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    async def _watch(self) -> None:
+        while True:
+            start = time.thread_time()
+            await asyncio.sleep(0)
+            self.seconds = max(self.seconds, time.thread_time() - start)
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._watch())
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._task.cancel()
+
+
+class Corpus:
+    """URLs of 68 bytes on average, of servers in the first ``parts`` partitions, in random order."""
+
+    def __init__(self, partitions: Partitions, parts: int, servers: int) -> None:
+        self._chance = chance = random.Random(1)
+        self.hosts: list[str] = []
+        while len(self.hosts) < servers:
+            host = f"http://www.{chance.choice(WORDS)}{chance.randrange(10**8):08}.example"
+            if partitions.of(host) < parts:
+                self.hosts.append(host)
+
+    def urls(self, count: int) -> list[str]:
+        """``count`` URLs, some of them twice."""
+        chance = self._chance
+        return [chance.choice(self.hosts) + self._path() for _ in range(count)]
+
+    def _path(self) -> str:
+        section, one, other = self._chance.sample(WORDS, 3)
+        return f"/{section}/{one}-{other}/{self._chance.randrange(10**6)}.html"
+
+
+async def fill(crawl: BenchCrawl, corpus: Corpus, urls: int) -> None:
+    """Queue so many URLs; servers have been measured."""
+    chance = random.Random(3)
+    for _ in range(0, urls, FILLED_AT_ONCE):
+        crawl.queue(corpus.urls(min(urls, FILLED_AT_ONCE)), chance)
+        crawl.local.commit()
+    crawl.fetch(min(2 * len(corpus.hosts), urls // 10))
+    for entry in crawl.finished():
+        crawl.acknowledge(entry)
+    crawl.local.commit()
+
+
+async def sizes(urls: int, servers: int, parts: int, folder: Path) -> None:
+    """Snapshots of ``parts`` partitions with ``urls`` URLs together, then all of them are loaded by another process."""
+    with RunningRedis() as server, server.client() as client:
+        join(client, KEYS, {"crawl": CRAWL, "state": "running"})
+        crawl, other = (BenchCrawl(server, folder / name, PARTITIONS) for name in ("one", "other"))
+        await crawl.start()
+        await crawl.share()
+        await fill(crawl, Corpus(crawl.partitions, parts, servers), urls)
+        numbers = [number for number in range(parts) if crawl.local.rows(number)]
+        rows, hosts = (sum(map(each, numbers)) for each in (crawl.local.rows, crawl.local.server_count))
+        seen = len(crawl.seen.seen)
+        before, redis_before = server.info("memory")["used_memory"], server.cpu_time()
+        figures: dict[str, object] = {"partitions": len(numbers), "queued": rows, "seen": seen, "servers": hosts}
+        start = time.process_time()
+        async with LongestStep() as longest:
+            for number in numbers:
+                assert await write_snapshot(crawl.control, crawl.local, crawl.worker.parts[number])
+        spent = time.process_time() - start
+        grown = server.info("memory")["used_memory"] - before
+        keys = [crawl.control.snapshot_keys(number, crawl.worker.parts[number].gen) for number in numbers]
+        queued_bytes, seen_bytes = (
+            sum(client.memory_usage(key, samples=0) or 0 for key in each) for each in zip(*keys, strict=True)
+        )
+        figures["bytes/queued URL (with servers)"] = f"{queued_bytes / rows:.1f}"
+        figures["bytes/seen URL"] = f"{seen_bytes / seen:.1f}"
+        figures["all bytes/URL"] = f"{grown / rows:.1f}"
+        figures["snapshot us/URL"] = f"{spent / rows * 1e6:.1f}"
+        figures["Redis us/URL"] = f"{(server.cpu_time() - redis_before) / rows * 1e6:.2f}"
+        figures["longest step s"] = f"{longest.seconds:.3f}"
+        records = await other.control.records(numbers)
+        figures |= await load(other, dict(zip(numbers, records, strict=True)), rows, hosts)
+        show("size  ", figures)
+        await crawl.close()
+        await other.close()
+
+
+async def load(crawl: BenchCrawl, records: Mapping[int, Record], rows: int, servers: int) -> dict[str, object]:
+    """What reading partitions costs, and putting their servers into the frontier."""
+    start = time.process_time()
+    async with LongestStep() as reading:
+        for number, record in records.items():
+            part = Part(number, record.epoch, record.seq, record.gen)
+            await read_partition(crawl.control, crawl.local, part, record)
+    read = time.process_time() - start
+    start = time.process_time()
+    async with LongestStep() as restoring:
+        for number, record in records.items():
+            for _ in crawl.local.restore(number, record.extra):
+                await asyncio.sleep(0)
+    restored = time.process_time() - start
+    return {
+        "load us/URL": f"{read / rows * 1e6:.1f}",
+        "longest": f"{reading.seconds:.3f}",
+        "restore us/URL": f"{restored / rows * 1e6:.1f}",
+        "us/server": f"{restored / servers * 1e6:.0f}",
+        "then longest": f"{restoring.seconds:.3f}",
+    }
+
+
+def main() -> None:
+    """Print a line per system, size and partition."""
+    defaults = {"pages": 4000, "workers": 4, "rate": 100, "rounds": 3, "partitions": PARTITIONS, "servers": 2000}
+    args = command_line(__doc__, **defaults, urls="", most=1_000_000, load=0).parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if args.pages:
+            asyncio.run(measure(args, folder))
+        for urls in map(int, filter(None, args.urls.split(","))):
+            parts = max(1, PARTITIONS * min(urls, args.most) // urls)
+            asyncio.run(sizes(urls * parts // PARTITIONS, urls // URLS_PER_SERVER * parts // PARTITIONS, parts, folder))
+        if args.load:
+            for servers in (1, args.load // 100):
+                asyncio.run(sizes(args.load, servers, 1, folder))
+
+
+if __name__ == "__main__":
+    main()
