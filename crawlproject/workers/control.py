@@ -15,7 +15,7 @@ from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING, Any
 
-from redis.exceptions import NoScriptError, RedisError
+from redis.exceptions import NoScriptError, RedisClusterException, RedisError
 
 from crawlproject.workers.scripts import ALL, BEAT, BEGIN, COMMIT, JOIN, RELEASE, REMOVE, STATE, SWITCH, TAKE, digest
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from crawlproject.workers.keys import Keys
 
 #: Errors of a call: the answer is unknown, or Redis refuses to write.
-AWAY = (RedisError, OSError, TimeoutError)
+AWAY = (RedisError, RedisClusterException, OSError, TimeoutError)
 
 #: Elements of a list fetched by one call.
 ELEMENTS = 16

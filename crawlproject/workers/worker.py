@@ -105,18 +105,24 @@ class Worker:
     async def start(self) -> None:
         """Begin with what other workers learned, take free partitions, start both loops.
 
-        Raises what a call to Redis raises.
+        If Redis cannot be reached now, the loops go on trying.
         """
+        try:
+            await self._learn()
+            await self._shares.step(await self._beat_once())
+        except AWAY as error:
+            self._redis_is_away(error)
+        interval = self._options.interval
+        for loop in (self._repeat(self._tick, interval), self._repeat(self._beat_once, min(1.0, interval))):
+            self._tasks.append(asyncio.get_running_loop().create_task(loop))
+
+    async def _learn(self) -> None:
         learned = await self.control.learned()
         if learned:
             try:
                 self._local.learn(learned)
             except (ValueError, KeyError, TypeError) as error:
                 logger.warning("What other workers learned cannot be read: %s", error)
-        await self._shares.step(await self._beat_once())
-        interval = self._options.interval
-        for loop in (self._repeat(self._tick, interval), self._repeat(self._beat_once, min(1.0, interval))):
-            self._tasks.append(asyncio.get_running_loop().create_task(loop))
 
     async def stop(self) -> None:
         """Send what is left and release all partitions; gives up when the lease is over."""
