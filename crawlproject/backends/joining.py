@@ -7,9 +7,11 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
+from crawlproject.workers.columns import VERSION
 from crawlproject.workers.commands import trial
 from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import AWAY, join
+from crawlproject.workers.scripts import STATE, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 #: Version of all that is stored in Redis.
-FORMAT = "1"
+FORMAT = str(VERSION)
 
 #: Characters of a value that a message shows.
 _SHOWN = 100
@@ -74,8 +76,15 @@ class Joining:
             )
         if found:
             self._compare(found)
-        _run(client, trial(f"{self._keys.meta}:trial"))
+        self._try(client)
         return found
+
+    def _try(self, client: Any) -> None:
+        """Use all commands and a script once, so that what the user may not do is known now."""
+        prefix = f"{self._keys.meta}:trial"
+        _run(client, trial(prefix))
+        client.script_load(STATE)
+        client.execute_command("EVALSHA", digest(STATE), 1, prefix, "", "")
 
     def _fields(self, client: Any) -> dict[str, str]:
         found = client.hgetall(self._keys.meta)

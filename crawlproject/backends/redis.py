@@ -32,6 +32,7 @@ from crawlproject.signals import session_abandoned
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
 from crawlproject.urls.server_key import suffix_list_id
+from crawlproject.workers.blobs import MAX_URL
 from crawlproject.workers.connection import RedisAddress, RedisConnector
 from crawlproject.workers.control import Control
 from crawlproject.workers.holdings import Holdings, WorkerOptions
@@ -44,6 +45,7 @@ from crawlproject.workers.worker import Worker
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping, Sequence
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
 
     from crawlproject.dupefilter import SeenDupeFilter
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: Bytes of a request sent to another worker, at most.
+MAX_SENT = 1 << 24
 #: Seconds by which clocks of two machines may differ.
 CLOCK_DIFFERENCE = 600
 
@@ -188,6 +192,11 @@ class RedisBackend(StoringBackend):
                 self._stats.set_value(f"workers/{name}", count)
             self._local.close()
             self._remove()
+
+    def pack_to_send(self, request: Request) -> bytes | None:
+        """See ``Backend``; also None if the other worker would refuse it for its size."""
+        payload = super().pack_to_send(request)
+        return payload if payload is not None and len(request.url) <= MAX_URL and len(payload) <= MAX_SENT else None
 
     def unwanted(self, entry: Entry) -> None:
         """See ``Backend``."""

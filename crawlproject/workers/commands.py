@@ -9,11 +9,8 @@ DATA = (
 )  # fmt: skip
 #: For start URLs in a list, a set, or a sorted set.
 START_URLS = ("LLEN", "LREM", "SCARD", "SRANDMEMBER", "SREM", "ZCARD", "ZREM", "ZREVRANGE")
-#: By the client when it connects; those of the second line by that of a Cluster.
-CONNECTION = (
-    "AUTH", "CLIENT SETINFO", "PING", "SELECT",
-    "CLUSTER SHARDS", "CLUSTER SLOTS", "COMMAND",
-)  # fmt: skip
+#: By the client when it connects; the last two by that of a Cluster.
+CONNECTION = ("AUTH", "PING", "SELECT", "CLUSTER SLOTS", "COMMAND")
 COMMANDS = (*DATA, *START_URLS, *CONNECTION)
 
 

@@ -9,13 +9,15 @@ from crawlproject.seen.fingerprint import url_fingerprint
 from crawlproject.workers.blobs import encode_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.workers.partitions import Partitions
 
 #: URLs of a message, at most.
 ENTRIES = 500
+#: Bytes of a message after which the next one begins.
+BYTES = 1 << 20
 #: URLs remembered as sent; 100 bytes each. They are sent again once they are forgotten: the seen-set refuses them.
 REMEMBERED = 1 << 17
 
@@ -56,9 +58,9 @@ class Outbox:
     def take(self) -> list[tuple[int, bytes]]:
         """Empty it; returns partitions and messages. O(entries)."""
         messages = [
-            (partition, encode_message(entries[start : start + ENTRIES]))
+            (partition, encode_message(some))
             for partition, entries in self._entries.items()
-            for start in range(0, len(entries), ENTRIES)
+            for some in _split(entries)
         ]
         self.total += self.length
         self._entries, self.length = {}, 0
@@ -67,3 +69,17 @@ class Outbox:
     def forget_sent(self) -> None:
         """Send all URLs again that are found from now on: Redis may have lost some."""
         self._sent.clear()
+
+
+def _split(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+    """``entries`` in messages."""
+    some: list[Entry] = []
+    size = 0
+    for entry in entries:
+        some.append(entry)
+        size += len(entry.url) + len(entry.payload or b"")
+        if len(some) == ENTRIES or size > BYTES:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from math import inf
 from typing import TYPE_CHECKING
 
 from crawlproject.storage.errors import StoreError
@@ -46,6 +47,8 @@ class Shares:
         self._writer = writer
         self._beat = beat
         self._checked_at = boot_time()
+        #: When Redis did not answer this worker for the last time (``boot_time``).
+        self.failed_at = -inf
         self._loading: set[asyncio.Task[None]] = set()
         self.taken = self.released = self.snapshots = 0
 
@@ -75,7 +78,9 @@ class Shares:
         await asyncio.gather(*self._loading, return_exceptions=True)
 
     async def _bury_dead(self, beat: Beat) -> None:
-        """Remove workers whose lease was over long ago; nobody is removed soon after Redis was started."""
+        """Remove workers whose lease was over long ago; nobody soon after Redis was started, or did not answer."""
+        if boot_time() < self.failed_at + self._lease:
+            return
         now = beat.now + boot_time() - beat.at
         for worker, until in beat.workers.items():
             is_dead = worker != self._control.id and is_buried(until, now, beat.now - beat.uptime, self._lease)

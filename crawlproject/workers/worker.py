@@ -12,7 +12,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from crawlproject.storage.errors import StoreError
 from crawlproject.workers.blobs import BlobError, decode_message
+from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import AWAY, Beat, new_id
 from crawlproject.workers.ending import EndDetector, PartitionState, Scan
 from crawlproject.workers.lease import Lease
@@ -34,6 +36,8 @@ MAX_OUTBOX = 50_000
 MAX_LAG = 0.8
 #: Seconds between two copies of what was learned from all servers.
 LEARNED_EVERY = 10.0
+#: Seconds between two log lines on a Redis that does not answer.
+LOG_EVERY = 60.0
 #: Messages applied in one tick, at most: then the next cut.
 MAX_MESSAGES = 200
 
@@ -54,7 +58,8 @@ class Worker:
         self._beat = Beat("ok")
         self._end = EndDetector()
         self._has_ended = False
-        self._is_away = False
+        self._failing: set[str] = set()  # loops whose last step Redis did not answer
+        self._logged_at = 0.0
         self._must_replay = False
         self._learned_at = 0.0
         self._counts = {"received": 0, "received/bad": 0, "redis_away": 0}
@@ -111,7 +116,7 @@ class Worker:
             await self._learn()
             await self._shares.step(await self._beat_once())
         except AWAY as error:
-            self._redis_is_away(error)
+            self._redis_is_away(error, "_tick")
         interval = self._options.interval
         for loop in (self._repeat(self._tick, interval), self._repeat(self._beat_once, min(1.0, interval))):
             self._tasks.append(asyncio.get_running_loop().create_task(loop))
@@ -149,7 +154,7 @@ class Worker:
             await self.control.release({part.number: part.epoch for part in self.parts.values()})
             await self.control.leave()
         except AWAY as error:
-            self._redis_is_away(error)
+            self._redis_is_away(error, "_leave")
             return False
         self._shares.released += len(self.parts)
         return True
@@ -159,8 +164,13 @@ class Worker:
             started = boot_time()
             try:
                 await step()
+                self._redis_answers(step.__name__)
             except AWAY as error:
-                self._redis_is_away(error)
+                self._redis_is_away(error, step.__name__)
+            except StoreError as error:
+                logger.critical("The crawl cannot be read, this worker ends: %s", error)
+                self._crawl.fail("store_failed")
+                return
             except Exception:
                 logger.exception("A step of this worker failed, it ends")
                 self._crawl.fail("worker_failed")
@@ -169,11 +179,21 @@ class Worker:
                 async with asyncio.timeout(max(interval / 10, started + interval - boot_time())):
                     await self._stop.wait()
 
-    def _redis_is_away(self, error: BaseException) -> None:
-        if not self._is_away:
-            self._is_away = True
-            self._counts["redis_away"] += 1
-            logger.warning("Redis does not answer, the crawl waits for it: %s", str(error) or type(error).__name__)
+    def _redis_is_away(self, error: BaseException, loop: str) -> None:
+        """Say so, once a minute; the crawl waits."""
+        now = boot_time()
+        self._counts["redis_away"] += not self._failing
+        if not self._failing or now > self._logged_at + LOG_EVERY:
+            self._logged_at = now
+            logger.warning("Redis does not answer, the crawl waits for it: %s", reason_of(error))
+        self._failing.add(loop)
+        self._shares.failed_at = now
+
+    def _redis_answers(self, loop: str) -> None:
+        if loop in self._failing:
+            self._failing.discard(loop)
+            if not self._failing:
+                logger.info("Redis answers again")
 
     # the beat
 
@@ -192,9 +212,6 @@ class Worker:
         if self._beat.run_id not in ("", beat.run_id):
             logger.warning("Redis was started again: the changes of the last seconds are sent again")
             self._must_replay = True
-        if self._is_away:
-            self._is_away = False
-            logger.info("Redis answers again")
         could_start = self.may_start()
         self._beat = beat
         self._lease.beat_confirmed(sent_at)
@@ -252,22 +269,30 @@ class Worker:
                 part = self.parts.get(number)
                 if part is None or part.state is not PartState.OWN or applied >= MAX_MESSAGES:
                     break
-                await self._apply(blob)
+                await self._apply(number, name, blob)
                 part.last = name
                 part.applied.append(name)
                 applied += 1
         if applied:
             self._crawl.wake()
 
-    async def _apply(self, blob: bytes) -> None:
+    async def _apply(self, partition: int, name: bytes, blob: bytes) -> None:
+        """Queue the URLs of a message; one that cannot be read is counted, and removed as if it had been."""
         try:
             entries, bad = decode_message(blob)
-        except BlobError as error:
-            logger.error("A message of another worker cannot be read: %s", error)
-            entries, bad = [], 1
-        for _ in self._crawl.receive(entries):
-            await asyncio.sleep(0)
-        self._counts["received"] += len(entries)
+            for _ in self._crawl.receive(entries):
+                await asyncio.sleep(0)
+            self._counts["received"] += len(entries)
+        except Exception as error:  # noqa: BLE001 - no message may end the crawl of one worker after the other
+            bad = 1
+            if not self._counts["received/bad"]:
+                reason = error if isinstance(error, BlobError) else repr(error)
+                logger.error(
+                    "Message %s to partition %d cannot be read (others are only counted): %.300s",
+                    name.decode("ascii", "replace"),
+                    partition,
+                    reason,
+                )
         self._counts["received/bad"] += bad
 
     async def _keep_learned(self) -> None:

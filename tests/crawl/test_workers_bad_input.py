@@ -7,17 +7,24 @@ import os
 import socketserver
 import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy import Request, Spider
 
+from crawlproject.frontier import Entry
+from crawlproject.requests.codec import RequestCodec
+from crawlproject.workers.blobs import encode_message
 from testbed.redis_server import RunningRedis
 from tests.conftest import free_port
-from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling, read_results
 from tests.crawl.scripted_site import Site, page, scripted_site
+from tests.processes import Forked
 
 SPIDER = "tests.crawl.ordinary_spiders.StartUrlsSpider"
 KEY = "{start_urls}:meta"
@@ -193,3 +200,134 @@ def test_items_of_the_same_crawl_are_not_overwritten(site: Site, redis_server: R
     assert f"-O (overwrite in FEEDS) would delete its items in {feed}" in refusal(site, redis_server.url, **feeds)
     os.utime(feed, (1e9, 1e9))
     assert work(site, redis_server.url, **feeds).stat("finish_reason") == "finished"
+
+
+# while it runs
+
+LONG = {f"1/{number}": page() for number in range(400)}
+
+
+@contextmanager
+def at_work(site: Site, server: RunningRedis, folder: Path, **settings: Any) -> Iterator[tuple[Forked, Path]]:
+    """A worker that fetches 400 pages, one after the other; the file of its log."""
+    slow = {place: replace(answer, delay=0.02) for place, answer in LONG.items()}
+    site.script = {"1/": page(*(place[1:] for place in LONG)), **slow}
+    log = folder / "log"
+    redis = {"FRONTIER_BACKEND": "redis", "REDIS_URL": server.url, "FRONTIER_PARTITIONS": 4}
+    quick = {"FRONTIER_COMMIT_INTERVAL": 0.1, "FRONTIER_LEASE": 2, "LOG_LEVEL": "INFO", "LOG_FILE": str(log)}
+    with crawling(
+        SPIDER, folder, settings={**IMPOLITE, **redis, **quick, **settings}, sites=site.origins[0]
+    ) as process:
+        until(lambda: len(site.places()) > 20, process)
+        yield process, log
+
+
+def until(condition: Callable[[], bool], process: Forked) -> None:
+    """Wait; fail if the worker ends before."""
+    while not condition():
+        assert process.poll() is None
+        time.sleep(0.02)
+
+
+def finished(process: Forked, folder: Path, site: Site) -> Crawl:
+    """The results of a worker that has fetched all pages."""
+    process.wait()
+    done = read_results(folder, process.returncode, (folder / "log").read_text())
+    assert done.stat("finish_reason") == "finished", done.log
+    assert set(site.places()) == {"1/", *LONG}
+    return done
+
+
+@pytest.mark.parametrize("trouble", ["memory", "replica", "scripts", "access"])
+def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: RunningRedis, tmp_path: Path) -> None:
+    """The crawl waits, says so once, and goes on; no page is fetched twice."""
+    with redis_server.client() as client, at_work(site, redis_server, tmp_path) as (process, log):
+        says = "Redis does not answer, the crawl waits for it: "
+        if trouble == "memory":
+            client.config_set("maxmemory", 1)
+            reason = "OOM command not allowed"
+        elif trouble == "replica":
+            client.replicaof("127.0.0.1", free_port())
+            reason = "You can't write against a read only replica"
+        elif trouble == "access":
+            client.execute_command("ACL", "SETUSER", "default", "-evalsha")
+            reason = "the user may not do this"
+        else:
+            client.script_flush()
+            reason = ""
+        if reason:
+            until(lambda: says + reason in log.read_text(), process)
+            until(lambda: bool(redis_server.info("commandstats")), process)
+            count = -1
+            while count != (count := len(site.places())):  # the lease is over: nothing is handed out
+                time.sleep(1)
+            assert count < 401
+            client.config_set("maxmemory", 0)
+            client.replicaof("NO", "ONE")
+            client.execute_command("ACL", "SETUSER", "default", "+evalsha")
+        done = finished(process, tmp_path, site)
+    assert done.log.count(says) == (1 if reason else 0)
+    assert done.stat("workers/redis_away") == (1 if reason else 0)
+    assert done.log.count("Redis answers again") == (1 if reason else 0)
+    assert len(site.places()) == 401
+    assert done.stat("workers/lost") == 0
+
+
+class Other(Spider):
+    """Has a callback that the worker's spider has not."""
+
+    name = "other"
+
+    def parse_other(self, response: Any) -> None:
+        pass
+
+
+def test_messages_that_cannot_be_read(site: Site, redis_server: RunningRedis, tmp_path: Path) -> None:
+    """Each is counted and removed; one error for all of them, and one for requests; what is good in them is used."""
+    good = encode_message([Entry(site.url("1/sent"), 1.0)])
+    spider = Other()
+    unknown = Request(site.url("1/unknown"), callback=spider.parse_other)
+    payload = RequestCodec(spider, []).encode(unknown)
+    with redis_server.client() as client, at_work(site, redis_server, tmp_path) as (process, _):
+        site.script = {**site.script, "1/sent": page()}
+        messages = [b"", b"x" * 100, bytes([good[0] + 1]) + good[1:], good[:-1], good[:20] + b"x" + good[21:]]
+        messages.append(encode_message([Entry(unknown.url, 1.0, 0, 0, payload)]))
+        messages.append(encode_message([Entry(site.url("1/x") + "x" * 70_000, 1.0)]))
+        for message in messages:
+            client.xadd("{start_urls:1}:i", {"b": message})
+        client.xadd("{start_urls:1}:i", {"other": "field"})
+        client.xadd("{start_urls:1}:i", {"b": good})
+        process.wait()
+        done = read_results(tmp_path, process.returncode, (tmp_path / "log").read_text())
+        assert done.stat("finish_reason") == "finished", done.log
+        assert client.xlen("{start_urls:1}:i") == 0
+    assert done.stat("workers/received/bad") == 7
+    assert done.stat("frontier/received/bad") == 1
+    assert done.log.count("cannot be read (others are only counted)") == 2
+    assert "1/sent" in site.places()
+
+
+@pytest.mark.parametrize("what", ["journal", "snapshot", "record"])
+def test_damaged_partition(what: str, site: Site, redis_server: RunningRedis) -> None:
+    """The worker ends with an error that names the partition's key; nothing is deleted."""
+    assert work(site, redis_server.url).stat("finish_reason") == "finished"
+    with redis_server.client() as client:
+        (journal,) = client.keys("{start_urls:*}:j")
+        name = journal.decode()[:-2]
+        if what == "journal":
+            client.lset(journal, 0, b"damaged")
+        elif what == "snapshot":
+            client.rpush(f"{name}:s:1", b"damaged")
+            client.hset(f"{name}:m", "gen", "1")
+        else:
+            client.hset(f"{name}:m", "seq", "many")
+        done = work(site, redis_server.url)
+        assert done.stat("finish_reason") == "store_failed"
+        errors = [line for line in done.log.splitlines() if " CRITICAL: " in line]
+        assert len(errors) == 1
+        assert {"journal": f"{name}:j: damaged", "snapshot": f"{name}:s:1: ", "record": f"{name}:m: "}[what] in errors[
+            0
+        ]
+        assert "Traceback" not in done.log
+        assert client.exists(journal)
+        assert all(client.hget(key, "owner") == b"" for key in client.keys("{start_urls:*}:m"))
