@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -12,22 +13,28 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+from weakref import finalize
 
-import tldextract
+from scrapy.exceptions import CloseSpider
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
+from crawlproject.backends.feeds import overwritten_feed
+from crawlproject.backends.joining import FORMAT, Joining
 from crawlproject.backends.start_urls import StartUrls
 from crawlproject.backends.storing import StoringBackend
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import CrawlFrontier, frontier_of
 from crawlproject.engine import end_crawl, is_closing, is_starting
 from crawlproject.frontier.quality import LinkQuality
-from crawlproject.options.redis import RedisOptions, common_settings
+from crawlproject.options.common import common_settings
+from crawlproject.options.redis import RedisOptions
 from crawlproject.signals import session_abandoned
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.connection import RedisAddress, RedisConnector, reason_of
-from crawlproject.workers.control import AWAY, Control, join
+from crawlproject.urls.server_key import suffix_list_id
+from crawlproject.workers.blobs import MAX_URL
+from crawlproject.workers.connection import RedisAddress, RedisConnector
+from crawlproject.workers.control import Control
 from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.local import LocalCopy
@@ -38,6 +45,7 @@ from crawlproject.workers.worker import Worker
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping, Sequence
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
 
     from crawlproject.dupefilter import SeenDupeFilter
@@ -48,8 +56,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Version of all that is stored in Redis.
-FORMAT = "1"
+#: Bytes of a request sent to another worker, at most.
+MAX_SENT = 1 << 24
+#: Seconds by which clocks of two machines may differ.
+CLOCK_DIFFERENCE = 600
 
 
 class RedisBackend(StoringBackend):
@@ -61,19 +71,29 @@ class RedisBackend(StoringBackend):
     place = "redis"
 
     def __init__(self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> None:
-        """Join the crawl. Raises StoreError if Redis or the crawl cannot be used, ValueError for settings."""
+        """Look at the crawl in Redis, and make the local copy.
+
+        Raises ValueError for settings; StoreError, or OSError, if Redis, the crawl or the disk cannot be used.  Then
+        nothing is left of it.
+        """
         super().__init__(crawler, frontier, seen)
         if not is_asyncio_reactor_installed():
             raise ValueError("FRONTIER_BACKEND='redis' needs Scrapy's default TWISTED_REACTOR (asyncio)")
         assert crawler.spider is not None
-        self._redis = RedisOptions.of(crawler)
+        self._spider = crawler.spider
+        self._redis = redis = RedisOptions.of(crawler)
+        self._options = options
         self._started = time.time()
-        keys = Keys(self._redis.key_of(crawler.spider.name))
-        connector = RedisConnector(RedisAddress(params=self._redis.connection, timeout=self._redis.timeout))
-        crawl = self._join(connector, keys, self._fields(options))
-        partitions = Partitions(self._redis.partitions)
+        self._keys = Keys(redis.key_of(crawler.spider.name))
+        self._connector = RedisConnector(RedisAddress(params=redis.connection, timeout=redis.timeout))
+        key, kind = StartUrls.key_of(crawler.spider, redis), redis.start_urls_type
+        self._joining = Joining(self._connector, self._keys, self._fields(), (key, kind))
+        self._check_feeds(self._joining.check())
+        partitions = Partitions(redis.partitions)
         self._done_entries: list[Entry] = []
+        self._worker: Worker | None = None
         self._directory = tempfile.mkdtemp(prefix="crawlproject-worker-")
+        self._remove = finalize(self, shutil.rmtree, self._directory, ignore_errors=True)  # also if the start fails
         self._local = LocalCopy(
             frontier,
             partitions,
@@ -85,64 +105,78 @@ class RedisBackend(StoringBackend):
         self._seen_store = self._local.seen
         seen.use_store(self._local.seen, partitions.server_part)
         self._local.seen_set = seen.seen
-        outbox = self.exchange = self._outbox = Outbox(partitions)
-        worker_options = WorkerOptions(
-            crawl=crawl,
-            partitions=self._redis.partitions,
-            interval=options.commit_interval,
-            lease=self._redis.lease,
-            download_timeout=crawler.settings.getfloat("DOWNLOAD_TIMEOUT"),
-            keep_running=self._redis.keep_running,
-        )
-        control = Control(connector.client(), keys, self._redis.timeout)
-        self._worker = Worker(Holdings(control, self._local, outbox, self, worker_options))
-        start_urls = StartUrls(crawler, control.commands, self._worker.confirmed, self._redis)
-        self._worker.move_start_urls, self._worker.start_urls_partition = start_urls.move, start_urls.partition
-        logger.info("Worker %s of the crawl %r in %s", control.id, keys.name, connector.name)
+        self._outbox = self.exchange = Outbox(partitions)
 
-    def _join(self, connector: RedisConnector, keys: Keys, fields: dict[str, str]) -> str:
-        """Create the crawl, or compare with the one that is there; returns its id. Raises StoreError."""
-        facts = connector.check()
-        for warning in facts.warnings:
-            logger.warning("%s: %s", connector.name, warning)
-        try:
-            with connector.sync_client() as client:
-                found = join(client, keys, fields)
-        except AWAY as error:
-            raise StoreError(connector.name, f"{keys.meta}: {reason_of(error)}") from error
-        reason = _difference(keys.name, fields, found)
-        if reason:
-            raise StoreError(connector.name, reason)
-        return found["crawl"]
-
-    def _fields(self, options: FrontierOptions) -> dict[str, str]:
+    def _fields(self) -> dict[str, str]:
         """What all workers of a crawl must have in common."""
-        spider = self._crawler.spider
-        assert spider is not None
         return {
             "format": FORMAT,
             "crawl": uuid4().hex,
-            "spider": spider.name,
+            "spider": self._spider.name,
             "order": _order(self._frontier),
-            "indexed": str(isinstance(options.quality, LinkQuality)),
-            "suffixes": tldextract.__version__,
+            "quality": "links to it" if isinstance(self._options.quality, LinkQuality) else "other features",
+            "partitions": str(self._redis.partitions),
+            "suffixes": suffix_list_id(),
             "created": str(round(time.time())),
             "state": "running",
             "settings": json.dumps(common_settings(self._crawler)),
         }
 
+    def _check_feeds(self, fields: Mapping[str, str]) -> None:
+        """Raise StoreError if a feed would overwrite items of an earlier run of this worker in the same crawl.
+
+        A file that is older than the crawl is none of its.
+        """
+        path = overwritten_feed(self._crawler)
+        created = fields.get("created", "")
+        since = int(created) - CLOCK_DIFFERENCE if created.isdecimal() else 0
+        if fields and path is not None and path.stat().st_mtime >= since:
+            raise StoreError(
+                self._connector.place,
+                f"contains an earlier part of the crawl {self._keys.name!r}, and -O (overwrite in FEEDS) would delete "
+                f"its items in {path}: append with -o, or use another file",
+            )
+
     # for the scheduler
 
     def opened(self) -> Awaitable[None] | None:
-        """See ``Backend``."""
-        return self._worker.start()
+        """Join the crawl: now something is written to Redis."""
+        return self._open()
+
+    async def _open(self) -> None:
+        try:
+            crawl = await asyncio.to_thread(self._joining.join)
+        except StoreError as error:  # since a moment ago
+            logger.critical("Cannot start: %s", error)
+            raise CloseSpider("store_failed") from error
+        self._worker = worker = self._new_worker(crawl)
+        await worker.start()
+        logger.info("Worker %s of the crawl %r in %s", worker.control.id, self._keys.name, self._connector.name)
+
+    def _new_worker(self, crawl: str) -> Worker:
+        redis = self._redis
+        worker_options = WorkerOptions(
+            crawl=crawl,
+            partitions=redis.partitions,
+            interval=self._options.commit_interval,
+            lease=redis.lease,
+            download_timeout=self._crawler.settings.getfloat("DOWNLOAD_TIMEOUT"),
+            keep_running=redis.keep_running,
+        )
+        control = Control(self._connector.client(), self._keys, redis.timeout)
+        worker = Worker(Holdings(control, self._local, self._outbox, self, worker_options))
+        start_urls = StartUrls(self._crawler, control.commands, worker.confirmed, worker.goes_on, redis)
+        worker.move_start_urls, worker.start_urls_partition = start_urls.move, start_urls.partition
+        return worker
 
     def may_start(self) -> bool:
         """See ``Backend``."""
-        return self._worker.may_start()
+        return self._worker is not None and self._worker.may_start()
 
     def goes_on(self) -> bool:
         """See ``Backend``."""
+        if self._worker is None:
+            return False
         goes_on = self._worker.goes_on()
         if not goes_on:  # so that no spider takes the crawl for failed because others fetched its pages
             self._stats.set_value("workers/pages", self._worker.summary()["pages"])
@@ -153,18 +187,25 @@ class RedisBackend(StoringBackend):
         return self._close()
 
     async def _close(self) -> None:
+        worker = self._worker
         try:
-            await self._worker.stop()
+            if worker is not None:  # else the start failed
+                await worker.stop()
         finally:
             self._report_unstored()
-            for name, count in self._worker.summary().items():
+            for name, count in ({} if worker is None else worker.summary()).items():
                 self._stats.set_value(f"workers/{name}", count)
             self._local.close()
-            shutil.rmtree(self._directory, ignore_errors=True)
+            self._remove()
+
+    def pack_to_send(self, request: Request) -> bytes | None:
+        """See ``Backend``; also None if the other worker would refuse it for its size."""
+        payload = super().pack_to_send(request)
+        return payload if payload is not None and len(request.url) <= MAX_URL and len(payload) <= MAX_SENT else None
 
     def unwanted(self, entry: Entry) -> None:
         """See ``Backend``."""
-        if entry.place is not None:
+        if entry.place is not None and self._worker is not None:
             self._worker.unwanted(entry.url)
 
     def _kept(self, page: PageUnderWay) -> None:
@@ -287,23 +328,3 @@ class RedisBackend(StoringBackend):
 
 def _order(frontier: Frontier) -> str:
     return "quality" if frontier.policy.by_quality else "arrival"
-
-
-def _difference(name: str, ours: dict[str, str], theirs: dict[str, str]) -> str:
-    """Why a worker with the fields ``ours`` cannot join the crawl ``name`` with the fields ``theirs``; "" if it can."""
-    their = {key: theirs.get(key) for key in ours}
-    if their["format"] != FORMAT:
-        return f"the crawl {name!r} has format {their['format']}, this version knows format {FORMAT}"
-    if their["spider"] != ours["spider"]:
-        return f"the crawl {name!r} belongs to the spider {their['spider']!r}: FRONTIER_REDIS_KEY must name another"
-    if their["order"] != ours["order"]:
-        return f"the URLs of the crawl {name!r} are sorted by {their['order']}, FRONTIER_POLICY needs {ours['order']}"
-    if their["indexed"] != ours["indexed"]:
-        return f"FRONTIER_QUALITY is of another kind than that of the other workers of {name!r}"
-    if their["suffixes"] != ours["suffixes"]:
-        return f"tldextract {ours['suffixes']} is installed, the other workers of {name!r} have {their['suffixes']}"
-    settings = json.loads(their["settings"] or "{}")
-    for setting, value in json.loads(ours["settings"]).items():
-        if settings.get(setting) != value:
-            return f"{setting}={value}: the other workers of {name!r} have {settings.get(setting)}"
-    return ""

@@ -9,19 +9,24 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
 
+from redis.exceptions import ResponseError
 from scrapy import FormRequest, Request
 
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import engine_of, stats_of
 from crawlproject.links import Links
+from crawlproject.urls.server_key import server_key
+from crawlproject.workers.blobs import MAX_URL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
+    from scrapy import Spider
     from scrapy.crawler import Crawler
 
     from crawlproject.options.redis import RedisOptions
@@ -30,6 +35,14 @@ logger = logging.getLogger(__name__)
 
 #: Bytes of one start URL with all that belongs to it, at most.
 MAX_BYTES = 1 << 20
+#: Bytes of one batch, about: the next one has more elements, or fewer.
+BATCH_BYTES = 1 << 20
+#: Elements of the first batch.
+FIRST_BATCH = 50
+#: Elements after which the event loop runs: some milliseconds.
+STEP = 20
+#: Unusable start URLs that are logged; others are only counted.
+MAX_LOGGED = 100
 
 #: Sends commands to Redis; returns the answers.
 Commands = Callable[[Sequence[tuple[Any, ...]]], Awaitable[list[Any]]]
@@ -48,84 +61,158 @@ class StartUrls:
     """Reads ``REDIS_START_URLS_KEY`` (a spider of scrapy-redis: its ``redis_key``) each tick.
 
     An element is a URL, or JSON as scrapy-redis takes it: ``url``, ``method``, ``meta``; the rest are fields of a form.
-    A spider with ``make_request_from_data`` makes its own requests.
+    A spider with ``make_request_from_data`` makes its own requests.  ``goes_on``: whether the crawl has not ended.
     Stats: ``workers/start_urls``, ``workers/start_urls/bad``.
     """
 
-    def __init__(self, crawler: Crawler, commands: Commands, confirmed: Confirmed, options: RedisOptions) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        commands: Commands,
+        confirmed: Confirmed,
+        goes_on: Callable[[], bool],
+        options: RedisOptions,
+    ) -> None:
         spider = crawler.spider
         assert spider is not None
         self._crawler = crawler
         self._spider = cast("Any", spider)
         self._commands = commands
         self._confirmed = confirmed
-        self._key = getattr(spider, "redis_key", None) or options.start_urls_key_of(spider.name)
+        self._goes_on = goes_on
+        self._key = self.key_of(spider, options)
         #: The worker that owns this partition reads.
         self.partition = crc32(self._key.encode()) % options.partitions
-        self._count, self._read, self._remove = _COMMANDS[options.start_urls_type]
-        size = options.start_urls_batch
-        self._range = (size,) if options.start_urls_type == "set" else (0, size - 1)
+        self._type = options.start_urls_type
+        self._count, self._read, self._remove = _COMMANDS[self._type]
+        self._most = options.start_urls_batch
+        self._size = min(FIRST_BATCH, self._most)
         self._pending: list[bytes] = []
         self._pending_cut = 0
+        self._waiting = 0
+        self._is_wrong = False
         self._stats = stats_of(crawler)
-        if hasattr(self._spider, "make_request_from_data"):  # else it would remove them before they are stored
-            self._spider.fetch_data = lambda *_: []
+        if hasattr(spider, "make_request_from_data"):
+            self._take_over()
+
+    @staticmethod
+    def key_of(spider: Spider, options: RedisOptions) -> str:
+        """The key of the start URLs of ``spider``."""
+        return getattr(spider, "redis_key", None) or options.start_urls_key_of(spider.name)
+
+    def _take_over(self) -> None:
+        """A spider of scrapy-redis asks Redis itself, and blocks: answer it from here."""
+        self._spider.fetch_data = lambda *_: []
+        self._spider.count_size = lambda *_: self._waiting
 
     async def move(self) -> bool:
-        """Remove those that are stored, queue the next ones; returns whether any wait in their key."""
-        commands, cuts = self._commands, self._confirmed(self.partition)
+        """Remove those that are stored, queue the next ones; returns whether any wait in their key.
+
+        Raises what a call to Redis raises; then call it again.
+        """
+        try:
+            has_any = await self._move()
+        except ResponseError as error:
+            if "WRONGTYPE" not in str(error):
+                raise
+            self._report_type()
+            self._waiting, self._pending = 0, []
+            return False
+        self._is_wrong = False
+        if (has_any or self._goes_on()) and hasattr(self._spider, "spider_idle_start_time"):
+            self._spider.spider_idle_start_time = int(time.time())  # scrapy-redis would count from the first idle time
+        return has_any
+
+    async def _move(self) -> bool:
+        cuts = self._confirmed(self.partition)
         if cuts is None:
             self._pending = []  # the next owner reads them again
-            return bool((await commands([(self._count, self._key)]))[0])
+            self._waiting = (await self._commands([(self._count, self._key)]))[0]
+            return bool(self._waiting)
         if self._pending and cuts >= self._pending_cut:
             middle = (1,) if self._remove == "LREM" else ()
-            await commands([(self._remove, self._key, *middle, element) for element in self._pending])
+            await self._commands([(self._remove, self._key, *middle, element) for element in self._pending])
             self._pending = []
         if not self._pending:
-            found = (await commands([(self._read, self._key, *self._range)]))[0]
+            found: list[bytes] = (await self._commands([self._read_command()]))[0]
+            self._fit(found)
             await self._queue(found)
-            self._pending = list(found)
+            self._pending = found
             self._pending_cut = cuts + 1
+        self._waiting = len(self._pending)
         return bool(self._pending)
+
+    def _read_command(self) -> tuple[Any, ...]:
+        return (self._read, self._key, *((self._size,) if self._type == "set" else (0, self._size - 1)))
+
+    def _fit(self, found: Sequence[bytes]) -> None:
+        """Choose the size of the next batch by the size of this one."""
+        if found:
+            fitting = BATCH_BYTES * len(found) // max(1, sum(map(len, found)))
+            self._size = max(1, min(self._most, fitting))
+
+    def _report_type(self) -> None:
+        if not self._is_wrong:
+            self._is_wrong = True
+            logger.error(
+                "REDIS_START_URLS_KEY=%r is not a %s: start URLs are not read (see REDIS_START_URLS_AS_SET)",
+                self._key,
+                self._type,
+            )
 
     async def _queue(self, elements: Iterable[bytes]) -> None:
         urls: list[str] = []
-        for number, element in enumerate(elements):
+        for number, element in enumerate(elements, 1):
             try:
                 for found in self._requests(element):
-                    if isinstance(found, str):
-                        urls.append(found)
-                    else:
+                    if isinstance(found, Request):
                         engine = engine_of(self._crawler)
                         assert engine is not None
                         engine.crawl(found)
+                    else:
+                        urls.append(found)
             except Exception as error:  # noqa: BLE001 - also what the spider's own method raises
-                self._stats.inc_value("workers/start_urls/bad")
-                logger.error("Start URL cannot be used: %.200r: %s", element, error)
+                self._refuse(element, error)
             else:
                 self._stats.inc_value("workers/start_urls")
-            if number % 50 == 49:
+            if number % STEP == 0:
                 await asyncio.sleep(0)
         crawl = frontier_of(self._crawler)
         if urls and crawl is not None:
             for _ in crawl.intake.push_links(Links(None, urls)):
                 await asyncio.sleep(0)
 
+    def _refuse(self, element: bytes, error: Exception) -> None:
+        self._stats.inc_value("workers/start_urls/bad")
+        count = self._stats.get_value("workers/start_urls/bad")
+        if count <= MAX_LOGGED:
+            logger.error("Start URL cannot be used: %.200r: %.200s", element[:200], str(error) or type(error).__name__)
+        if count == MAX_LOGGED:
+            logger.error("Further start URLs that cannot be used are only counted")
+
     def _requests(self, element: bytes) -> Iterator[Request | str]:
-        """The requests of an element, or a URL to queue as a seed."""
+        """The requests of an element, or a URL to queue as a seed. Raises anything for a bad one."""
         if len(element) > MAX_BYTES:
             raise ValueError(f"{len(element)} bytes, at most {MAX_BYTES} are taken")
+        made: Any = self._made(element)
+        requests: list[Request | str] = [made] if isinstance(made, Request | str) else list(made or ())
+        if not requests:
+            raise ValueError("no request was made from it")
+        for request in requests:
+            url = request.url if isinstance(request, Request) else request
+            if len(url) > MAX_URL:
+                raise ValueError(f"a URL of {len(url)} characters, at most {MAX_URL} are taken")
+            server_key(url)
+        yield from requests
+
+    def _made(self, element: bytes) -> Any:
         if hasattr(self._spider, "make_request_from_data"):
-            made = self._spider.make_request_from_data(element)
-            yield from [made] if isinstance(made, Request) else made or ()
-            return
-        text = element.decode("utf-8")
-        if not text.lstrip().startswith("{"):
-            yield text.strip()
-            return
+            return self._spider.make_request_from_data(element)
+        text = element.decode("utf-8").strip()
+        if not text.startswith("{"):
+            return text
         values = json.loads(text)
         url, method, meta = values.pop("url"), values.pop("method", "GET").upper(), values.pop("meta", {})
         if values or method != "GET" or meta:
-            yield FormRequest(url, dont_filter=True, method=method, formdata=values, meta=meta)
-        else:
-            yield url
+            return FormRequest(url, dont_filter=True, method=method, formdata=values, meta=meta)
+        return str(url)

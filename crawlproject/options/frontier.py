@@ -144,6 +144,12 @@ def _backend(reader: Reader, directory: Path | None) -> str:
     backend = reader.choice("FRONTIER_BACKEND", None, BACKENDS)
     if backend == "disk" and directory is None:
         raise ValueError("FRONTIER_BACKEND='disk': FRONTIER_DIR or JOBDIR must name a directory")
+    if backend == "redis" and directory is not None and directory.is_dir() and any(directory.iterdir()):
+        name = "FRONTIER_DIR" if reader.path("FRONTIER_DIR") else "JOBDIR"
+        path = str(reader.path(name))
+        raise ValueError(
+            f"{name}={path!r}: has the frontier of a crawl on disk; FRONTIER_BACKEND='redis' needs another"
+        )
     return backend
 
 

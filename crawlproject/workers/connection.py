@@ -116,6 +116,8 @@ class RedisConnector:
         self._check(address)
         #: Address for messages, without password.
         self.name = self._name(address)
+        #: The same with the setting.
+        self.place = _with_setting(address, self.name)
         self._open: list[Any] = []
 
     def client(self) -> AsyncClient:
@@ -165,9 +167,11 @@ class RedisConnector:
         """See ``check_server``. Blocks for a few round trips, or until the timeout."""
         try:
             with self.sync_client() as client:
-                return check_server(client, self.name)
+                return check_server(client, self.place)
         except (RedisError, RedisClusterException, OSError) as error:
-            raise StoreError(self.name, reason_of(error)) from error
+            is_timeout = isinstance(error, RedisTimeoutError | TimeoutError)
+            hint = " (if it expects no TLS, use redis://)" if is_timeout and self._options.get("ssl") else ""
+            raise StoreError(self.place, reason_of(error) + hint) from error
 
     def _check(self, address: RedisAddress) -> None:
         """Raise ValueError for what cannot be combined, or the client does not know."""
@@ -205,8 +209,9 @@ class RedisConnector:
             return safe_url(url)
         if path := self._options.get("unix_socket_path"):
             return f"unix://{path}"
-        hosts = ",".join(f"{host}:{port}" for host, port in self._nodes) or f"{address.host}:{address.port}"
-        return f"{scheme}{_CLUSTER_SCHEME}://{hosts}" if self.is_cluster else f"{scheme}://{hosts}/{address.db}"
+        options = self._options
+        hosts = ",".join(f"{host}:{port}" for host, port in self._nodes) or f"{options['host']}:{options['port']}"
+        return f"{scheme}{_CLUSTER_SCHEME}://{hosts}" if self.is_cluster else f"{scheme}://{hosts}/{options['db']}"
 
 
 def check_server(client: Any, name: str) -> ServerFacts:
@@ -317,6 +322,13 @@ def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | N
 
 def _url(address: RedisAddress) -> str:
     return str(address.url or address.params.get("url") or "")
+
+
+def _with_setting(address: RedisAddress, name: str) -> str:
+    if address.params.get("sentinels") or address.params.get("startup_nodes"):
+        return f"REDIS_PARAMS={name}"
+    has_host = not _url(address) and {"host", "port", "unix_socket_path"} & address.params.keys()
+    return f"REDIS_HOST={name}" if has_host else f"REDIS_URL={name}"
 
 
 def _is_cluster(address: RedisAddress) -> bool:

@@ -15,9 +15,10 @@ from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING, Any
 
-from redis.asyncio.cluster import RedisCluster
-from redis.exceptions import NoScriptError, RedisError
+from redis.asyncio import Redis, RedisCluster
+from redis.exceptions import NoScriptError, ReadOnlyError, RedisClusterException, RedisError
 
+from crawlproject.storage.errors import StoreError
 from crawlproject.workers.scripts import ALL, BEAT, BEGIN, COMMIT, JOIN, RELEASE, REMOVE, STATE, SWITCH, TAKE, digest
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from crawlproject.workers.keys import Keys
 
 #: Errors of a call: the answer is unknown, or Redis refuses to write.
-AWAY = (RedisError, OSError, TimeoutError)
+AWAY = (RedisError, RedisClusterException, OSError, TimeoutError)
 
 #: Elements of a list fetched by one call.
 ELEMENTS = 16
@@ -151,7 +152,10 @@ class Control:
             [keys.meta, keys.workers, keys.dead, keys.info],
             [self.id, round(lease * 1000), json.dumps(info)],
         )
-        answer, server = await self._scripts([script], ("INFO", "server"))
+        if isinstance(self._redis, RedisCluster):
+            answer, server = (await self._scripts([script]))[0], await self._info_of_all()
+        else:
+            answer, server = await self._scripts([script], ("INFO", "server"))
         status = answer[0].decode()
         if status != "ok":
             return Beat(status)
@@ -198,7 +202,13 @@ class Control:
     async def records(self, partitions: Sequence[int]) -> list[Record]:
         """The fields of ``partitions``."""
         answers = await self.commands([("HGETALL", self._keys.m(partition)) for partition in partitions])
-        return [Record.of(_fields(answer)) for answer in answers]
+        return [self._record(*pair) for pair in zip(partitions, answers, strict=True)]
+
+    def _record(self, partition: int, answer: Any) -> Record:
+        try:
+            return Record.of(_fields(answer))
+        except (ValueError, TypeError) as error:
+            raise StoreError(self._keys.m(partition), f"damaged: {error}") from error
 
     async def scan(self, partitions: Sequence[int]) -> list[tuple[Record, int]]:
         """The fields of ``partitions`` and the lengths of their inboxes."""
@@ -207,7 +217,8 @@ class Control:
         answers = await self.commands(commands)
         half = len(partitions)
         return [
-            (Record.of(_fields(fields)), length) for fields, length in zip(answers[:half], answers[half:], strict=True)
+            (self._record(partition, fields), length)
+            for partition, fields, length in zip(partitions, answers[:half], answers[half:], strict=True)
         ]
 
     async def take(self, expected: Mapping[int, Record]) -> dict[int, Record]:
@@ -218,7 +229,7 @@ class Control:
         ]
         answers = await self._scripts(scripts)
         return {
-            partition: Record.of(_fields(answer))
+            partition: self._record(partition, answer)
             for partition, answer in zip(expected, answers, strict=True)
             if answer is not None
         }
@@ -363,8 +374,21 @@ class Control:
                 answers = await self._pipeline(commands, scripts, last)
         for answer in answers:
             if isinstance(answer, Exception):
+                if isinstance(answer, ReadOnlyError) and isinstance(self._redis, Redis):
+                    await self._redis.connection_pool.disconnect(inuse_connections=False)  # its name has moved
                 raise answer
         return answers
+
+    async def _info_of_all(self) -> dict[str, Any]:
+        """What ``INFO server`` says of a Cluster: one that changes when any primary is another, or starts again."""
+        self.calls += 1
+        async with asyncio.timeout(self._timeout):
+            found = await self._redis.info("server", target_nodes=RedisCluster.PRIMARIES)
+        infos = [found] if "run_id" in found else list(found.values())
+        return {
+            "run_id": "+".join(sorted(str(info["run_id"]) for info in infos)),
+            "uptime_in_seconds": min(info["uptime_in_seconds"] for info in infos),
+        }
 
     async def _pipeline(
         self,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from crawlproject.workers.blobs import decode_journal, decode_rows, decode_seen
+from crawlproject.workers.blobs import BlobError, decode_journal, decode_rows, decode_seen
 from crawlproject.workers.control import ELEMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from crawlproject.workers.control import Control, Record
     from crawlproject.workers.part import Part
     from crawlproject.workers.ports import Copy
+
+Result = TypeVar("Result")
 
 
 async def read_partition(control: Control, local: Copy, part: Part, record: Record) -> int:
@@ -27,18 +29,26 @@ async def read_partition(control: Control, local: Copy, part: Part, record: Reco
     if record.gen:
         rows, seen = control.snapshot_keys(part.number, record.gen)
         async for blob in _elements(control, rows):
-            table, found = decode_rows(blob)
+            table, found = _read(rows, decode_rows, blob)
             local.write({table: found})
             part.snapshot += len(blob)
         async for blob in _elements(control, seen):
-            local.write({"seen": [(key, b"") for key in decode_seen(blob)]})
+            local.write({"seen": [(key, b"") for key in _read(seen, decode_seen, blob)]})
             part.snapshot += len(blob)
-    async for blob in _elements(control, control.journal_key(part.number)):
-        _, tables = decode_journal(blob)
+    journal = control.journal_key(part.number)
+    async for blob in _elements(control, journal):
+        _, tables = _read(journal, decode_journal, blob)
         local.write({table: list(rows.items()) for table, rows in tables.items()})
         part.journal += len(blob)
         commits += 1
     return commits
+
+
+def _read(key: str, decode: Callable[[bytes], Result], blob: bytes) -> Result:
+    try:
+        return decode(blob)
+    except BlobError as error:
+        raise BlobError(f"{key}: {error}") from error
 
 
 async def _elements(control: Control, key: str) -> AsyncIterator[bytes]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.blobs import BlobError, decode_message
+from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import AWAY, Beat, new_id
 from crawlproject.workers.ending import EndDetector, PartitionState, Scan
 from crawlproject.workers.lease import Lease
@@ -48,6 +49,8 @@ SETTLING = 3.0
 MAX_RECEIVED = 20_000
 #: URLs received in one step of the event loop, about: a message may add 500 to them.
 RECEIVED_AT_ONCE = 250
+#: Seconds between two log lines on a Redis that does not answer.
+LOG_EVERY = 60.0
 
 
 class Worker:
@@ -66,9 +69,10 @@ class Worker:
         self._beat = Beat("ok")
         self._end = EndDetector()
         self._has_ended = False
-        self._is_away = False
         self._is_gone = False
         self._is_beginning = False
+        self._failing: set[str] = set()  # loops whose last step Redis did not answer
+        self._logged_at = 0.0
         self._must_replay = False
         self._run_id = ""  # of Redis at the first beat
         self._lost = 0
@@ -127,7 +131,7 @@ class Worker:
             await self._learn()
             await self._shares.step(await self._beat_once())
         except AWAY as error:
-            self._redis_is_away(error)
+            self._redis_is_away(error, "_tick")
         except (_GoneError, _BuriedError):
             pass
         beat_interval = min(1.0, self._options.interval)
@@ -171,7 +175,7 @@ class Worker:
             await self.control.release({part.number: part.epoch for part in self.parts.values()})
             await self.control.leave()
         except AWAY as error:
-            self._redis_is_away(error)
+            self._redis_is_away(error, "_leave")
             return False
         except (_GoneError, _BuriedError):
             return True
@@ -186,8 +190,9 @@ class Worker:
             started = boot_time()
             try:
                 await step()
+                self._redis_answers(step.__name__)
             except AWAY as error:
-                self._redis_is_away(error)
+                self._redis_is_away(error, step.__name__)
             except _BuriedError:
                 pass
             except _GoneError:
@@ -216,11 +221,20 @@ class Worker:
                 self._crawl.disconnect()
             await asyncio.sleep(min(1.0, self._options.interval))
 
-    def _redis_is_away(self, error: BaseException) -> None:
-        if not self._is_away:
-            self._is_away = True
-            self._counts["redis_away"] += 1
-            logger.warning("Redis does not answer, the crawl waits for it: %s", str(error) or type(error).__name__)
+    def _redis_is_away(self, error: BaseException, loop: str) -> None:
+        """Say so, once a minute; the crawl waits."""
+        now = boot_time()
+        self._counts["redis_away"] += not self._failing
+        if not self._failing or now > self._logged_at + LOG_EVERY:
+            self._logged_at = now
+            logger.warning("Redis does not answer, the crawl waits for it: %s", reason_of(error))
+        self._failing.add(loop)
+
+    def _redis_answers(self, loop: str) -> None:
+        if loop in self._failing:
+            self._failing.discard(loop)
+            if not self._failing:
+                logger.info("Redis answers again")
 
     # the beat
 
@@ -241,9 +255,6 @@ class Worker:
         if self._beat.run_id not in ("", beat.run_id):
             logger.warning("Redis was started again: the changes of the last seconds are sent again")
             self._must_replay = True
-        if self._is_away:
-            self._is_away = False
-            logger.info("Redis answers again")
         could_start = self.may_start()
         self._run_id = self._run_id or beat.run_id
         self._beat = replace(beat, since=self._reached_since(sent_at))
@@ -367,7 +378,8 @@ class Worker:
         try:
             entries, bad = decode_message(blob)
         except BlobError as error:
-            logger.error("A message of another worker cannot be read: %s", error)
+            if not self._counts["received/bad"]:
+                logger.error("A message to partition %d cannot be read (more are only counted): %s", partition, error)
             entries, bad = [], 1
         own = [entry for entry in entries if self._belongs(entry.url, partition)]
         self._counts["received/bad"] += bad + len(entries) - len(own)

@@ -41,8 +41,8 @@ def refusal(address: RedisAddress) -> str:
         connector.check()
     message = str(caught.value)
     assert "\n" not in message
-    assert message.startswith(f"{connector.name}: ")
-    return message.removeprefix(f"{connector.name}: ")
+    assert message.startswith(f"{connector.place}: ")
+    return message.removeprefix(f"{connector.place}: ")
 
 
 def test_unix_socket(shared_server: Server) -> None:

@@ -1,0 +1,26 @@
+"""What all workers of a crawl must agree on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.redis import RedisOptions
+from crawlproject.options.values import Reader
+from crawlproject.urls import DEFAULT_DROP_PARAMS
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+
+def common_settings(crawler: Crawler) -> dict[str, str]:
+    """What all workers of a crawl must agree on: who owns a URL, and which URLs are equal. Setting -> its value."""
+    options = RedisOptions.of(crawler)
+    dropped = Reader(crawler.settings).strings("URL_DROP_PARAMETERS", unset=DEFAULT_DROP_PARAMS)
+    values = {
+        "FRONTIER_PARTITIONS": options.partitions,
+        "FRONTIER_LEASE": options.lease,
+        "FRONTIER_POLITENESS_GROUP": FrontierOptions.of(crawler).group,
+        "URL_DROP_PARAMETERS": sorted(set(dropped)),
+    }
+    return {name: repr(value) for name, value in values.items()}

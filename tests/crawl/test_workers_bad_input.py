@@ -1,0 +1,333 @@
+"""A worker that cannot start says why in one line, and leaves nothing behind; what goes wrong later is waited out."""
+
+from __future__ import annotations
+
+import json
+import os
+import socketserver
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy import Request, Spider
+
+from crawlproject.frontier import Entry
+from crawlproject.requests.codec import RequestCodec
+from crawlproject.workers.blobs import encode_message
+from testbed.redis_server import RunningRedis
+from tests.conftest import free_port
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling, read_results
+from tests.crawl.scripted_site import Site, page, scripted_site
+from tests.processes import Forked
+
+SPIDER = "tests.crawl.ordinary_spiders.StartUrlsSpider"
+KEY = "{start_urls}:meta"
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with scripted_site(1) as site:
+        site.script = {"1/": page("/a", "/b"), "1/a": page(), "1/b": page()}
+        yield site
+
+
+def work(site: Site, url: str | None, **settings: Any) -> Crawl:
+    """One worker, to its end."""
+    redis = {"FRONTIER_BACKEND": "redis", "REDIS_URL": url, "FRONTIER_PARTITIONS": 4, "FRONTIER_COMMIT_INTERVAL": 0.1}
+    return crawl(SPIDER, settings={**IMPOLITE, "LOG_LEVEL": "INFO", **redis, **settings}, sites=site.origins[0])
+
+
+def refusal(site: Site, url: str | None, **settings: Any) -> str:
+    """The only error of a worker that cannot start; it has requested nothing and has left no scratch directory."""
+    with tempfile.TemporaryDirectory() as scratch:
+        before, os.environ["TMPDIR"] = os.environ.get("TMPDIR"), scratch
+        try:
+            result = work(site, url, **settings)
+        finally:
+            del os.environ["TMPDIR"]
+            if before is not None:
+                os.environ["TMPDIR"] = before
+        assert [path.name for path in Path(scratch).iterdir() if path.name.startswith("crawlproject")] == []
+    assert result.exit_code == 1
+    assert "Traceback" not in result.log
+    assert site.asked == []
+    errors = [line for line in result.log.splitlines() if " ERROR: " in line or " CRITICAL: " in line]
+    assert len(errors) == 1, result.log
+    return errors[0].partition("Cannot start: ")[2]
+
+
+class Tale(socketserver.StreamRequestHandler):
+    """Answers INFO as its server says, everything else with OK."""
+
+    def handle(self) -> None:
+        while line := self.rfile.readline():
+            words = [self.rfile.readline() and self.rfile.readline().strip() for _ in range(int(line[1:]))]
+            info: bytes = self.server.info  # type: ignore[attr-defined]
+            self.wfile.write(b"$%d\r\n%b\r\n" % (len(info), info) if words[0].upper() == b"INFO" else b"+OK\r\n")
+
+
+@contextmanager
+def pretending(**info: str) -> Iterator[str]:
+    """The URL of a server that says of itself what ``info`` says."""
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Tale) as server:
+        server.daemon_threads = True
+        server.info = "".join(f"{name}:{value}\r\n" for name, value in info.items()).encode()  # type: ignore[attr-defined]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"redis://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def test_servers_that_cannot_be_used(site: Site) -> None:
+    """Each names the setting that says where Redis is."""
+    assert refusal(site, "http://a").startswith("REDIS_URL='http://a': must be redis://")
+    port = free_port()
+    assert refusal(site, f"redis://127.0.0.1:{port}").startswith(
+        f"REDIS_URL=redis://127.0.0.1:{port}: cannot be reached: "
+    )
+    named = refusal(site, None, REDIS_HOST="127.0.0.1", REDIS_PORT=port)
+    assert named.startswith(f"REDIS_HOST=redis://127.0.0.1:{port}/0: cannot be reached: ")
+    with pretending(redis_version="6.0.16", role="master") as url:
+        assert refusal(site, url) == f"REDIS_URL={url}: Redis 6.0.16 is too old: 6.2 or newer is needed"
+    with pretending(redis_version="7.0.0", role="slave", master_host="one", master_port="1") as url:
+        assert "is a replica, which cannot be written to: give the address of the primary, one:1" in refusal(site, url)
+    with pretending(redis_version="7.0.0", maxmemory_policy="allkeys-lru", maxmemory="99") as url:
+        assert "maxmemory-policy allkeys-lru would delete parts of the crawl" in refusal(site, url)
+
+
+def test_passwords_and_tls(site: Site) -> None:
+    with RunningRedis(password="right") as server:
+        url = server.url.replace(":right@", ":wrong@")
+        refused = refusal(site, url)
+        assert "wrong or missing user name or password: " in refused
+        assert "wrong@" not in refused
+        plain = server.url.replace("redis://:right@", "rediss://")
+        refused = refusal(site, plain, FRONTIER_REDIS_TIMEOUT=0.5)  # a server without TLS waits for more
+        assert refused.startswith(f"REDIS_URL={plain}: no answer in time: ")
+        assert refused.endswith("(if it expects no TLS, use redis://)")
+
+
+def test_keys_of_others(site: Site, redis_server: RunningRedis) -> None:
+    """Neither read as a crawl nor changed."""
+    with redis_server.client() as client:
+        client.set("{a}:meta", "x")
+        client.set("{b}:workers", "x")
+        client.hset("{c}:meta", "x", "1")
+        client.xadd("{d:3}:i", {"b": "x"})
+        client.set("{e:3}:m", "x")
+        client.set("start_urls:start_urls", "x")
+        before = {key: client.dump(key) for key in client.keys("*")}
+        for name, reason in {
+            "a": "the key {a}:meta is a string: name another in FRONTIER_REDIS_KEY",
+            "b": "the key {b}:workers is a string: name another in FRONTIER_REDIS_KEY",
+            "c": "REDIS_START_URLS_KEY='start_urls:start_urls': is a string, not a list",
+        }.items():
+            assert reason in refusal(site, redis_server.url, FRONTIER_REDIS_KEY=name)
+        for name, reason in {
+            "c": "the key {c}:meta is not of a crawl: name another in FRONTIER_REDIS_KEY",
+            "d": "the key {d:3}:i is left of an earlier crawl: delete it, or name another in FRONTIER_REDIS_KEY",
+            "e": "{e:3}:m",
+        }.items():
+            settings = {"FRONTIER_REDIS_KEY": name, "REDIS_START_URLS_KEY": "other"}
+            assert reason in refusal(site, redis_server.url, **settings)
+        assert {key: client.dump(key) for key in client.keys("*")} == before
+
+
+DIFFERENT = {
+    "FRONTIER_PARTITIONS=8: the crawl 'start_urls' has 4": {"FRONTIER_PARTITIONS": 8},
+    "FRONTIER_LEASE=9.0: the crawl 'start_urls' has 15.0": {"FRONTIER_LEASE": 9},
+    "FRONTIER_POLITENESS_GROUP='domain': the crawl 'start_urls' has 'server'": {"FRONTIER_POLITENESS_GROUP": "domain"},
+    "URL_DROP_PARAMETERS=['a']: the crawl 'start_urls' has [": {"URL_DROP_PARAMETERS": "a"},
+    "FRONTIER_POLICY: sorts URLs by arrival, the crawl 'start_urls' by quality": {"FRONTIER_POLICY": "breadth-first"},
+    "FRONTIER_QUALITY: rates URLs by other features": {"FRONTIER_QUALITY": "depth"},
+}
+CHANGED = {
+    "the crawl 'start_urls' has format 2, this version knows format 1: use the version of": {"format": "2"},
+    "the crawl 'start_urls' belongs to the spider 'other', not to 'start_urls': name": {"spider": "other"},
+    "the package tldextract has another list of public suffixes than that of": {"suffixes": "0"},
+    "the key {start_urls}:meta is damaged: its settings cannot be read": {"settings": "["},
+    "the key {start_urls}:meta is not of a crawl": {"crawl": ""},
+}
+
+
+def test_what_workers_must_agree_on(site: Site, redis_server: RunningRedis) -> None:
+    """Each is named; defaults and other spellings of the same are no difference; a crawl that ended stays so."""
+    assert work(site, redis_server.url).stat("finish_reason") == "finished"
+    site.asked.clear()
+    with redis_server.client() as client:
+        before = client.hgetall(KEY)
+        assert before[b"state"] == b"ended"
+        for reason, settings in DIFFERENT.items():
+            assert reason in refusal(site, redis_server.url, **settings)
+        for reason, fields in CHANGED.items():
+            client.hset(KEY, mapping=fields)
+            assert reason in refusal(site, redis_server.url)
+            client.hset(KEY, mapping={name: before[name.encode()] for name in fields})
+        assert client.hgetall(KEY) == before
+    same = {"FRONTIER_POLITENESS_GROUP": "server", "FRONTIER_LEASE": "15"}
+    assert work(site, redis_server.url, **same).stat("finish_reason") == "finished"
+
+
+def test_settings_for_other_backends(site: Site, redis_server: RunningRedis, tmp_path: Path) -> None:
+    with redis_server.client() as client:
+        assert refusal(site, redis_server.url, FRONTIER_RECRAWL_AGE="1d").startswith("recrawl (FRONTIER_RECRAWL_AGE)")
+        disk = {"FRONTIER_BACKEND": "disk", "JOBDIR": str(tmp_path)}
+        assert work(site, None, **disk).stat("finish_reason") == "finished"
+        site.asked.clear()
+        refused = work(site, redis_server.url, JOBDIR=str(tmp_path))
+        assert refused.exit_code == 1
+        assert f"JOBDIR={str(tmp_path)!r}: has the frontier of a crawl on disk" in refused.log
+        assert site.asked == []
+        assert client.keys() == []
+    (tmp_path / "other").mkdir()
+    assert work(site, redis_server.url, JOBDIR=str(tmp_path / "other")).stat("finish_reason") == "finished"
+
+
+def test_items_of_the_same_crawl_are_not_overwritten(site: Site, redis_server: RunningRedis, tmp_path: Path) -> None:
+    """Those of another crawl are, as without Redis."""
+    feed = tmp_path / "pages.jsonl"
+    feed.write_text(json.dumps({"url": "of another crawl"}))
+    os.utime(feed, (1e9, 1e9))
+    feeds = {"FEEDS": {str(feed): {"format": "jsonlines", "overwrite": True}}}
+    assert work(site, redis_server.url, **feeds).stat("finish_reason") == "finished"
+    assert len(feed.read_text().splitlines()) == 3
+    site.asked.clear()
+    assert f"-O (overwrite in FEEDS) would delete its items in {feed}" in refusal(site, redis_server.url, **feeds)
+    os.utime(feed, (1e9, 1e9))
+    assert work(site, redis_server.url, **feeds).stat("finish_reason") == "finished"
+
+
+# while it runs
+
+LONG = {f"1/{number}": page() for number in range(400)}
+
+
+@contextmanager
+def at_work(site: Site, server: RunningRedis, folder: Path, **settings: Any) -> Iterator[tuple[Forked, Path]]:
+    """A worker that fetches 400 pages, one after the other; the file of its log."""
+    slow = {place: replace(answer, delay=0.02) for place, answer in LONG.items()}
+    site.script = {"1/": page(*(place[1:] for place in LONG)), **slow}
+    log = folder / "log"
+    redis = {"FRONTIER_BACKEND": "redis", "REDIS_URL": server.url, "FRONTIER_PARTITIONS": 4}
+    quick = {"FRONTIER_COMMIT_INTERVAL": 0.1, "FRONTIER_LEASE": 2, "LOG_LEVEL": "INFO", "LOG_FILE": str(log)}
+    with crawling(
+        SPIDER, folder, settings={**IMPOLITE, **redis, **quick, **settings}, sites=site.origins[0]
+    ) as process:
+        until(lambda: len(site.places()) > 20, process)
+        yield process, log
+
+
+def until(condition: Callable[[], bool], process: Forked) -> None:
+    """Wait; fail if the worker ends before."""
+    while not condition():
+        assert process.poll() is None
+        time.sleep(0.02)
+
+
+def finished(process: Forked, folder: Path, site: Site) -> Crawl:
+    """The results of a worker that has fetched all pages."""
+    process.wait()
+    done = read_results(folder, process.returncode, (folder / "log").read_text())
+    assert done.stat("finish_reason") == "finished", done.log
+    assert set(site.places()) == {"1/", *LONG}
+    return done
+
+
+@pytest.mark.parametrize("trouble", ["memory", "replica", "scripts", "access"])
+def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: RunningRedis, tmp_path: Path) -> None:
+    """The crawl waits, says so once, and goes on; no page is fetched twice."""
+    with redis_server.client() as client, at_work(site, redis_server, tmp_path) as (process, log):
+        says = "Redis does not answer, the crawl waits for it: "
+        if trouble == "memory":
+            client.config_set("maxmemory", 1)
+            reason = "OOM command not allowed"
+        elif trouble == "replica":
+            client.replicaof("127.0.0.1", free_port())
+            reason = "You can't write against a read only replica"
+        elif trouble == "access":
+            client.execute_command("ACL", "SETUSER", "default", "-evalsha")
+            reason = "the user may not do this"
+        else:
+            client.script_flush()
+            reason = ""
+        if reason:
+            until(lambda: says + reason in log.read_text(), process)
+            until(lambda: bool(redis_server.info("commandstats")), process)
+            count = -1
+            while count != (count := len(site.places())):  # the lease is over: nothing is handed out
+                time.sleep(1)
+            assert count < 401
+            client.config_set("maxmemory", 0)
+            client.replicaof("NO", "ONE")
+            client.execute_command("ACL", "SETUSER", "default", "+evalsha")
+        done = finished(process, tmp_path, site)
+    assert done.log.count(says) == (1 if reason else 0)
+    assert done.stat("workers/redis_away") == (1 if reason else 0)
+    assert done.log.count("Redis answers again") == (1 if reason else 0)
+    assert len(site.places()) == 401
+    assert done.stat("workers/lost") == 0
+
+
+class Other(Spider):
+    """Has a callback that the worker's spider has not."""
+
+    name = "other"
+
+    def parse_other(self, response: Any) -> None:
+        pass
+
+
+def test_messages_that_cannot_be_read(site: Site, redis_server: RunningRedis, tmp_path: Path) -> None:
+    """Each is counted and removed; one error for all of them, and one for requests; what is good in them is used."""
+    good = encode_message([Entry(site.url("1/sent"), 1.0)])
+    spider = Other()
+    unknown = Request(site.url("1/unknown"), callback=spider.parse_other)
+    payload = RequestCodec(spider, []).encode(unknown)
+    with redis_server.client() as client, at_work(site, redis_server, tmp_path) as (process, _):
+        site.script = {**site.script, "1/sent": page()}
+        messages = [b"", b"x" * 100, bytes([good[0] + 1]) + good[1:], good[:-1], good[:20] + b"x" + good[21:]]
+        messages.append(encode_message([Entry(unknown.url, 1.0, 0, 0, payload)]))
+        messages.append(encode_message([Entry(site.url("1/x") + "x" * 70_000, 1.0)]))
+        for message in messages:
+            client.xadd("{start_urls:1}:i", {"b": message})
+        client.xadd("{start_urls:1}:i", {"other": "field"})
+        client.xadd("{start_urls:1}:i", {"b": good})
+        process.wait()
+        done = read_results(tmp_path, process.returncode, (tmp_path / "log").read_text())
+        assert done.stat("finish_reason") == "finished", done.log
+        assert client.xlen("{start_urls:1}:i") == 0
+    assert done.stat("workers/received/bad") == 7
+    assert done.stat("frontier/received/bad") == 1
+    assert done.log.count("cannot be read (others are only counted)") == 2
+    assert "1/sent" in site.places()
+
+
+@pytest.mark.parametrize("what", ["journal", "snapshot", "record"])
+def test_damaged_partition(what: str, site: Site, redis_server: RunningRedis) -> None:
+    """The worker ends with an error that names the partition's key; nothing is deleted."""
+    assert work(site, redis_server.url).stat("finish_reason") == "finished"
+    with redis_server.client() as client:
+        (journal,) = client.keys("{start_urls:*}:j")
+        name = journal.decode()[:-2]
+        if what == "journal":
+            client.lset(journal, 0, b"damaged")
+        elif what == "snapshot":
+            client.rpush(f"{name}:s:1", b"damaged")
+            client.hset(f"{name}:m", "gen", "1")
+        else:
+            client.hset(f"{name}:m", "seq", "many")
+        done = work(site, redis_server.url)
+        assert done.stat("finish_reason") == "store_failed"
+        errors = [line for line in done.log.splitlines() if " CRITICAL: " in line]
+        assert len(errors) == 1
+        assert {"journal": f"{name}:j: damaged", "snapshot": f"{name}:s:1: ", "record": f"{name}:m: "}[what] in errors[
+            0
+        ]
+        assert "Traceback" not in done.log
+        assert client.exists(journal)
+        assert all(client.hget(key, "owner") == b"" for key in client.keys("{start_urls:*}:m"))

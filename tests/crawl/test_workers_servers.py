@@ -1,0 +1,129 @@
+"""Crawls over every kind of Redis: Sentinel, a Cluster, a user who may do no more than what is listed."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from crawlproject.workers.commands import COMMANDS, access_rules
+from testbed.redis_server import RunningRedis
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+from tests.crawl.scripted_site import Site, page, scripted_site
+from tests.workers.conftest import Server, running
+
+SPIDER = "tests.crawl.start_urls_spiders.PushedSpider"
+KEY = "pushed:start_urls"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "workers.md"
+QUICK = {**IMPOLITE, "FRONTIER_BACKEND": "redis", "FRONTIER_COMMIT_INTERVAL": 0.1, "FRONTIER_PARTITIONS": 16}
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with scripted_site(2) as site:
+        site.script = {
+            "1/": page("/a", site.url("2/c")),
+            "1/a": page("/b"),
+            "1/b": page(),
+            "2/c": page(),
+        }
+        yield site
+
+
+def work(site: Site, client: Any, **settings: Any) -> Crawl:
+    """One worker, whose only start URL is in Redis; returns when it has ended by itself."""
+    client.lpush(KEY, site.url("1/"))
+    done = crawl(SPIDER, settings={**QUICK, "LOG_LEVEL": "INFO", **settings})
+    assert (done.stat("finish_reason"), done.stat("log_count/ERROR")) == ("finished", 0), done.log
+    assert sorted(site.places()) == ["1/", "1/a", "1/b", "2/c"]
+    assert done.stat("workers/redis_away") == 0, done.log
+    assert client.llen(KEY) == 0
+    return done
+
+
+def test_sentinel(site: Site, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(running(tcp=True))
+        config = tmp_path / "sentinel.conf"
+        config.write_text(f"sentinel monitor first 127.0.0.1 {server.port} 1\n")
+        sentinel = stack.enter_context(running(str(config), "--sentinel", tcp=True))
+        params = {"sentinels": [("127.0.0.1", sentinel.port)], "service_name": "first"}
+        with redis.Redis(port=server.port) as client:
+            work(site, client, REDIS_PARAMS=params)
+
+
+@contextmanager
+def cluster(count: int = 3) -> Iterator[list[Server]]:
+    """Nodes that have become one."""
+    with ExitStack() as stack:
+        options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "60000")
+        nodes = [stack.enter_context(running(*options, tcp=True)) for _ in range(count)]
+        clients = [stack.enter_context(redis.Redis(port=node.port, protocol=2)) for node in nodes]
+        bounds = [16384 * number // count for number in range(count + 1)]
+        for client, first, end in zip(clients, bounds, bounds[1:], strict=False):
+            client.execute_command("CLUSTER", "ADDSLOTS", *range(first, end))
+            client.execute_command("CLUSTER", "MEET", "127.0.0.1", nodes[0].port)
+        state = b"cluster_state:ok", f"cluster_known_nodes:{count}".encode()
+        for client in clients:
+            while not all(part in client.execute_command("CLUSTER", "INFO", NEVER_DECODE=True) for part in state):
+                time.sleep(0.01)
+        yield nodes
+
+
+def test_cluster(site: Site) -> None:
+    """Partitions lie on all nodes; scripts are loaded on all."""
+    with cluster() as nodes:
+        with redis.RedisCluster(port=nodes[0].port, host="127.0.0.1") as client:
+            work(site, client, REDIS_URL=f"redis+cluster://127.0.0.1:{nodes[0].port}")
+        for node in nodes:
+            with redis.Redis(port=node.port) as client:
+                assert client.keys("{pushed:*}:m")
+
+
+@pytest.mark.long
+def test_cluster_by_the_settings_of_scrapy_redis(site: Site) -> None:
+    with cluster() as nodes:
+        params = {"redis_cls": "redis.RedisCluster", "startup_nodes": [f"127.0.0.1:{node.port}" for node in nodes]}
+        with redis.RedisCluster(port=nodes[0].port, host="127.0.0.1") as client:
+            work(site, client, REDIS_PARAMS=params)
+
+
+def used(server: RunningRedis) -> set[str]:
+    """The commands that the server has been asked for, as in an access list."""
+    return {name.removeprefix("cmdstat_").replace("|", " ").upper() for name in server.info("commandstats")}
+
+
+def test_user_who_may_do_no_more_than_what_is_listed(site: Site, redis_server: RunningRedis) -> None:
+    """Commands and keys; the line in the documentation is this one."""
+    rules = access_rules("pushed", KEY)
+    shown = re.search(r"^ACL SETUSER crawl on >PASSWORD (.*)$", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert shown is not None
+    assert shown[1] == access_rules("web", "web:start_urls")
+    with redis_server.client() as client:
+        client.execute_command("ACL", "SETUSER", "crawl", "on", ">secret", *rules.split())
+        client.config_resetstat()
+        work(site, client, REDIS_URL=redis_server.url.replace("redis://", "redis://crawl:secret@"))
+        refused = [(entry["reason"], entry["object"]) for entry in client.acl_log()]
+        assert [entry for entry in refused if "setinfo" not in str(entry)] == []  # the client tells its name
+    assert used(redis_server) - {"CONFIG RESETSTAT", "LPUSH", "ACL LOG", "CLIENT SETINFO", "HELLO"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", ["info", "xadd", "evalsha"])
+def test_user_who_may_do_less(site: Site, redis_server: RunningRedis, command: str) -> None:
+    """Said at the start, in one line with the command, whenever it would be needed."""
+    with redis_server.client() as client:
+        rules = access_rules("pushed", KEY)
+        client.execute_command("ACL", "SETUSER", "crawl", "on", ">secret", *rules.split(), f"-{command}")
+        url = redis_server.url.replace("redis://", "redis://crawl:secret@")
+        done = crawl(SPIDER, settings={**QUICK, "REDIS_URL": url})
+        assert done.exit_code == 1
+        line = done.log.splitlines()[-1]
+        assert "Cannot start: REDIS_URL=redis://crawl@" in line
+        assert f"'{command}' command" in line
+        assert client.keys("*") == []
