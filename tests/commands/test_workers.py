@@ -275,7 +275,7 @@ def test_usage_errors(
     ("options", "told"),
     [
         ("-s REDIS_URL=redis://:secret@127.0.0.1:1/0", "127.0.0.1:1"),
-        ("-s REDIS_URL=nonsense", "Redis URL must specify one of the following schemes"),
+        ("-s REDIS_URL=nonsense", "must be redis://, rediss://, unix:// or redis+cluster://"),
         ("-s REDIS_URL={url} -o -:jsonl", "-o -: several processes cannot write items to standard output; name a file"),
     ],
 )
