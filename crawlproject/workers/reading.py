@@ -148,11 +148,11 @@ class _Reader:
     async def _begin(self, control: Control) -> StoredCrawl:
         keys = self._keys
         commands = (("TIME",), *(("HGETALL", key) for key in (keys.meta, keys.workers, keys.info)))
-        (seconds, _), *hashes = await control.commands(commands)
+        (seconds, micros), *hashes = await control.commands(commands)
         meta, leases, infos = (dict(_texts(found)) for found in hashes)
         if "crawl" not in meta:
             raise StoreError(self._connector.name, f"there is no crawl {keys.name!r}: name it by --key")
-        now = float(seconds)
+        now = int(seconds) + int(micros) / 1e6
         workers = [
             WorkerState(name, int(until) / 1000 - now, _info(infos.get(name, ""))) for name, until in leases.items()
         ]
