@@ -33,14 +33,13 @@ HEAVY = (
     "isal",
     "scrapy_redis",
     "redis",
-    "msgpack",
     "pyarrow",
 )
 OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "simulate", "workers")
-#: Scrapy's, replaced.
-REPLACED_COMMANDS = ("parse", "settings")
 #: Modules of commands that import redis when they run.
 REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
+#: Scrapy's, replaced.
+REPLACED_COMMANDS = ("parse", "settings")
 #: Of a plain install without pip and setuptools.
 MAX_MEGABYTES = 150
 SMALL = WebSpec(servers=4, pages=40, time_scale=0)

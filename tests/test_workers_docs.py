@@ -21,8 +21,8 @@ from scrapy.settings import Settings
 
 from crawlproject.commands import crawl, workers
 from crawlproject.commands.private_redis import PrivateRedis, find_server
-from crawlproject.commands.worker_processes import Signals
 from testbed.web import WebSpec, running_web
+from tests.commands.private_server import private_server
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKERS = (ROOT / "docs" / "workers.md").read_text(encoding="utf-8")
@@ -73,7 +73,7 @@ def test_scrapy_understands_every_command(line: str) -> None:
 @pytest.fixture
 def server() -> Iterator[PrivateRedis]:
     """The reader's Redis."""
-    with Signals() as signals, PrivateRedis(None, signals, print, ()) as server:
+    with private_server() as server:
         yield server
 
 

@@ -48,6 +48,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: Stats that are states of one process, or already sums.
+NOT_SUMMED = (
+    "monitor/",
+    "memusage/",
+    "workers/",
+    "frontier/sessions/max_open",
+    "frontier/servers",
+    "frontier/urls",
+    "seen/urls",
+)
+
 #: Version of all that is stored in Redis.
 FORMAT = "1"
 
@@ -153,8 +164,8 @@ class RedisBackend(StoringBackend):
             await self._worker.stop()
         finally:
             self._report_unstored()
-            for name, count in self._worker.summary().items():
-                self._stats.set_value(f"workers/{name}", count)
+            self.report(self._worker.summary())
+            self.report({f"total/{name}": _rounded(count) for name, count in self._worker.totals.items()})
             self._local.close()
             shutil.rmtree(self._directory, ignore_errors=True)
 
@@ -243,6 +254,15 @@ class RedisBackend(StoringBackend):
             "busy": bool(is_starting(self._crawler) or self._orphans or unsent),
         }
 
+    def report(self, counts: Mapping[str, float]) -> None:
+        """See ``Crawl``."""
+        for name, count in counts.items():
+            self._stats.set_value(f"workers/{name}", count)
+
+    def stats(self) -> Mapping[str, float]:
+        """See ``Crawl``."""
+        return summable(self._stats.get_stats())
+
     def is_closing(self) -> bool:
         """See ``Crawl``."""
         return is_closing(self._crawler)
@@ -250,6 +270,19 @@ class RedisBackend(StoringBackend):
     def fail(self, reason: str) -> None:
         """See ``Crawl``."""
         end_crawl(self._crawler, reason)
+
+
+def _rounded(number: float) -> float:
+    return int(number) if number.is_integer() else round(number, 3)
+
+
+def summable(stats: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers among ``stats`` whose sum over several processes says something."""
+    return {
+        name: value
+        for name, value in stats.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and not name.startswith(NOT_SUMMED)
+    }
 
 
 def _order(frontier: Frontier) -> str:

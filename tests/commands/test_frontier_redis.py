@@ -89,7 +89,7 @@ def test_a_running_crawl(running_report: tuple[dict[str, Any], Workers]) -> None
     assert {share["owner"] for share in found["shares"]} == ids
     assert [share["partition"] for share in found["shares"]] == list(range(256))
     assert found["urls_queued"] > 0
-    assert found["urls_seen"] > found["urls_queued"]
+    assert found["urls_seen"] >= found["urls_queued"]
     assert found["servers"] <= SPEC.servers
     assert {server["owner"] for server in found["top_servers"]} <= ids
 

@@ -32,6 +32,7 @@ from crawlproject.commands.worker_view import Progress, WorkerView, counted, rea
 from crawlproject.options.workers import WorkerSettings
 from testbed.web import WebSpec, running_web
 from tests.commands import worker_project
+from tests.commands.private_server import private_server
 from tests.processes import Forked, run_python, running
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -157,7 +158,7 @@ def test_a_killed_worker_is_replaced_and_ctrl_c_stops_all(
     assert {item["pid"] for item in items} == last  # that of the killed one was in its buffer
     assert {path.name for path in (tmp_path / "job").iterdir()} >= {"redis", "worker-1", "worker-1.json"}
     assert [*short_path.iterdir()] == []
-    with Signals() as signals, PrivateRedis(tmp_path / "job" / "redis", signals, print, ()) as server:
+    with private_server(tmp_path / "job" / "redis") as server:
         client = Redis.from_url(server.url)
         assert len(client.hgetall("{waiting}:info")) == 3  # type: ignore[arg-type]
         client.close()
@@ -173,7 +174,7 @@ def test_nothing_outlives_a_command_that_is_killed(start: Callable[..., Command]
     command.process.kill()
     psutil.wait_procs(processes, timeout=PATIENCE)
     assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes)
-    with Signals() as signals, PrivateRedis(tmp_path / "job" / "redis", signals, print, ()) as again:
+    with private_server(tmp_path / "job" / "redis") as again:
         client = Redis.from_url(again.url)
         assert len(client.hgetall("{waiting}:info")) == 2  # type: ignore[arg-type]
         client.close()
@@ -215,7 +216,7 @@ def test_a_worker_that_cannot_start_is_not_started_again(tmp_path: Path, short_p
 
 def test_workers_share_the_redis_of_the_settings(tmp_path: Path, short_path: Path) -> None:
     """No server of its own; standard input is seeds for all."""
-    with Signals() as signals, PrivateRedis(None, signals, print, ()) as server:
+    with private_server() as server:
         line = ["-m", "scrapy", "workers", "-n", "1", "waiting", "-a", "ends=1", "-a", "seeds=-"]
         line += ["-s", f"REDIS_URL={server.url}", "--logfile", "crawl.log"]
         done = run_python(*line, cwd=tmp_path, env=environment(short_path), input="http://a.example/\n")
@@ -223,7 +224,7 @@ def test_workers_share_the_redis_of_the_settings(tmp_path: Path, short_path: Pat
         info = read_info(client.hgetall("{waiting}:info"))  # type: ignore[arg-type]
         client.close()
     assert done.returncode == 0, done.stderr
-    assert "1 worker of spider waiting over the Redis of the settings; logs: crawl-1.log" in done.stderr
+    assert f"1 worker of spider waiting over {server.url}; logs: crawl-1.log" in done.stderr
     assert [figures["pages"] for figures in info.values()] == [worker_project.PAGES]
     assert "Spider closed (finished)" in (tmp_path / "crawl-1.log").read_text()
 
@@ -275,7 +276,7 @@ def test_usage_errors(
     ("options", "told"),
     [
         ("-s REDIS_URL=redis://:secret@127.0.0.1:1/0", "127.0.0.1:1"),
-        ("-s REDIS_URL=nonsense", "must be redis://, rediss://, unix:// or redis+cluster://"),
+        ("-s REDIS_URL=nonsense", "REDIS_URL='nonsense': must be redis://, rediss://, unix://"),
         ("-s REDIS_URL={url} -o -:jsonl", "-o -: several processes cannot write items to standard output; name a file"),
     ],
 )
@@ -284,7 +285,7 @@ def test_errors_at_the_start(
 ) -> None:
     """One line without the password, exit code 1, nothing started."""
     monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "tests.commands.worker_project")
-    with Signals() as signals, PrivateRedis(None, signals, print, ()) as server:
+    with private_server() as server:
         line = ["scrapy", "workers", "waiting", *options.format(url=server.url).split()]
         with pytest.raises(SystemExit) as stopped:
             execute(line, Settings(project()))
@@ -436,7 +437,7 @@ def test_settings_of_the_private_server(tmp_path: Path, monkeypatch: pytest.Monk
     folder = tmp_path / ("x" * MAX_SOCKET_PATH)
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
-    with Signals() as signals, PrivateRedis(tmp_path / "a b" / "redis", signals, print, ()) as server:
+    with private_server(tmp_path / "a b" / "redis") as server:
         client = Redis.from_url(server.url)
         config = client.config_get("*")
         told = {name: config[name] for name in ("port", "appendonly", "appendfsync", "save", "maxmemory-policy")}  # type: ignore[index]
@@ -478,7 +479,7 @@ def test_a_server_that_does_not_start_says_why(tmp_path: Path, monkeypatch: pyte
 
 def test_without_jobdir_a_dead_server_ends_the_crawl() -> None:
     """Its data is gone."""
-    with Signals() as signals, PrivateRedis(None, signals, print, ()) as server:
+    with private_server() as server:
         server.check()
         client = Redis.from_url(server.url)
         process = psutil.Process(client.info("server")["process_id"])  # type: ignore[index]
