@@ -1,5 +1,6 @@
 """The docs name every setting and every stat, and nothing that is not there."""
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,17 @@ def test_every_stat_is_documented() -> None:
     assert len(names) > 10
     for name in names:
         assert f"`{name}`" in STATS or f"`…/{name.rsplit('/', 1)[1]}`" in STATS, name
+
+
+def test_every_stat_of_a_worker_is_documented() -> None:
+    """The keys of what ``Worker.summary`` returns."""
+    worker = ast.parse((ROOT / "crawlproject" / "workers" / "worker.py").read_text(encoding="utf-8"))
+    functions = {node.name: node for node in ast.walk(worker) if isinstance(node, ast.FunctionDef)}
+    dicts = [*ast.walk(functions["summary"]), *ast.walk(functions["__init__"])]
+    keys = [key for node in dicts if isinstance(node, ast.Dict) for key in node.keys]
+    names = {f"workers/{key.value}" for key in keys if isinstance(key, ast.Constant)}
+    assert {"workers/partitions", "workers/lag", "workers/lost", "workers/received/bad"} <= names
+    assert {name for name in names if f"`{name}`" not in STATS} == set()
 
 
 def test_links_between_the_docs_lead_somewhere() -> None:

@@ -38,6 +38,8 @@ HEAVY = (
 OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "simulate", "workers")
 #: Modules that a command consists of, besides the one of its name; they import nothing heavy.
 COMMAND_PARTS = ("private_redis", "spider_names", "worker_options", "worker_processes", "worker_view")
+#: Modules of commands that import redis when they run.
+REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
 #: Scrapy's, replaced.
 REPLACED_COMMANDS = ("parse", "settings")
 #: Of a plain install without pip and setuptools.
@@ -134,6 +136,7 @@ def test_commands_and_template_are_there_in_any_project(project: Path) -> None:
     for folder in (project, project.parent, ROOT):  # in another project, in none, in this one
         shown = commands_shown(folder)
         assert [shown.count(name) for name in OWN_COMMANDS] == [1] * len(OWN_COMMANDS), shown
+    assert "no spider 'web'; known spiders: none" in run(*scrapy, "workers", "web", cwd=project.parent, code=2).stderr
     assert "no frontier" in run(*scrapy, "frontier", str(project), cwd=project, code=1).stderr
     assert "--sessions" in run(*scrapy, "simulate", "--help", cwd=project).stdout
     assert re.search(r"^  site$", run(*scrapy, "genspider", "--list", cwd=project).stdout, re.MULTILINE)
@@ -217,13 +220,7 @@ def test_a_setting_says_which_extra_it_needs(tmp_path: Path) -> None:
 def test_only_what_belongs_to_an_extra_imports_it() -> None:
     """A crawl with settings that no test without the extras has runs all the same."""
     package = ROOT / "crawlproject"
-    files = (
-        "content/shingles.py",
-        "backends/redis.py",
-        "commands/private_redis.py",
-        "commands/workers.py",
-        "commands/worker_view.py",
-    )
+    files = ("content/shingles.py", "backends/redis.py", *(f"commands/{name}.py" for name in REDIS_COMMANDS))
     folders = ("simulation", "repository", "workers")
     optional = {package / name for name in files} | {path for name in folders for path in package.glob(f"{name}/*.py")}
     for path in sorted({*package.rglob("*.py")} - optional):

@@ -60,6 +60,16 @@ logger = logging.getLogger(__name__)
 MAX_SENT = 1 << 24
 #: Seconds by which clocks of two machines may differ.
 CLOCK_DIFFERENCE = 600
+#: Stats that are states of one process, or already sums.
+NOT_SUMMED = (
+    "monitor/",
+    "memusage/",
+    "workers/",
+    "frontier/sessions/max_open",
+    "frontier/servers",
+    "frontier/urls",
+    "seen/urls",
+)
 
 
 class RedisBackend(StoringBackend):
@@ -193,8 +203,9 @@ class RedisBackend(StoringBackend):
                 await worker.stop()
         finally:
             self._report_unstored()
-            for name, count in ({} if worker is None else worker.summary()).items():
-                self._stats.set_value(f"workers/{name}", count)
+            if worker is not None:
+                self.report(worker.summary())
+                self.report({f"total/{name}": _rounded(count) for name, count in worker.totals.items()})
             self._local.close()
             self._remove()
 
@@ -317,6 +328,15 @@ class RedisBackend(StoringBackend):
             "busy": bool(is_starting(self._crawler) or self._orphans or unsent),
         }
 
+    def report(self, counts: Mapping[str, float]) -> None:
+        """See ``Crawl``."""
+        for name, count in counts.items():
+            self._stats.set_value(f"workers/{name}", count)
+
+    def stats(self) -> Mapping[str, float]:
+        """See ``Crawl``."""
+        return summable(self._stats.get_stats())
+
     def is_closing(self) -> bool:
         """See ``Crawl``."""
         return is_closing(self._crawler)
@@ -324,6 +344,19 @@ class RedisBackend(StoringBackend):
     def fail(self, reason: str) -> None:
         """See ``Crawl``."""
         end_crawl(self._crawler, reason)
+
+
+def _rounded(number: float) -> float:
+    return int(number) if number.is_integer() else round(number, 3)
+
+
+def summable(stats: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers among ``stats`` whose sum over several processes says something."""
+    return {
+        name: value
+        for name, value in stats.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and not name.startswith(NOT_SUMMED)
+    }
 
 
 def _order(frontier: Frontier) -> str:

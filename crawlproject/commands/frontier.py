@@ -1,4 +1,7 @@
-"""``scrapy frontier JOBDIR``: shows a crawl's queues, and why servers rank as they do; also while the crawl runs."""
+"""``scrapy frontier JOBDIR``: shows a crawl's queues, and why servers rank as they do; also while the crawl runs.
+
+``scrapy frontier redis://HOST:6379/0``: the same of a crawl by many workers, and the workers.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ from scrapy.exceptions import UsageError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from scrapy.settings import BaseSettings
+
     from crawlproject.commands.frontier_report import FrontierReport
+    from crawlproject.options.frontier import FrontierOptions
 
 #: Columns of the table of servers: key, title, format.
 COLUMNS = (
@@ -43,7 +49,7 @@ class Command(ScrapyCommand):
 
     def syntax(self) -> str:
         """Arguments of ``scrapy frontier``."""
-        return "[options] <JOBDIR>"
+        return "[options] <JOBDIR or URL of Redis>"
 
     def short_desc(self) -> str:
         """One line for the list of commands."""
@@ -55,12 +61,17 @@ class Command(ScrapyCommand):
             "Show the last committed state of the frontier in a JOBDIR (or FRONTIER_DIR): numbers of URLs and servers "
             "by state, and the best servers with each term of their rank. Times in seconds. The crawl may be running. "
             "--state given-up and --state resting also show the reason, the number of consecutive failures, and the "
-            "last error."
+            "last error. "
+            "Of a crawl by many workers, give the URL of its Redis, as in REDIS_URL, and its --key: adds the workers "
+            "(lag: seconds since Redis confirmed its last changes; lease: seconds until others may take over), "
+            "partitions without a live owner, messages that wait in inboxes, and who owns a server. "
+            "Nothing is written to Redis."
         )
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Adds this command's options to Scrapy's."""
         super().add_options(parser)
+        parser.add_argument("--key", help="the crawl in Redis (default: FRONTIER_REDIS_KEY, or web)")
         parser.add_argument("--server", metavar="HOST", help="only this server: host, or scheme://host[:port]")
         parser.add_argument("--state", choices=STATES, help="only servers in this state, with the reason")
         parser.add_argument("--urls", action="store_true", help="also show the queued URLs of these servers")
@@ -69,33 +80,59 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Print the report; raises UsageError without JOBDIR; exit code 1 if it has no readable frontier."""
-        from crawlproject.commands.frontier_report import FrontierReport
         from crawlproject.options.frontier import FrontierOptions
         from crawlproject.options.presets import apply_preset
         from crawlproject.storage.errors import StoreError
 
         if len(args) != 1:
-            raise UsageError("expected exactly one directory: the crawl's JOBDIR or FRONTIER_DIR")
+            raise UsageError("expected exactly one directory, the crawl's JOBDIR or FRONTIER_DIR, or the URL of Redis")
         if opts.limit < 1:
             raise UsageError(f"--limit={opts.limit}: must be 1 or more")
+        if opts.key and not _is_url(args[0]):
+            raise UsageError(f"--key={opts.key!r:.200}: names a crawl in Redis, and {args[0]!r} is a directory")
         assert self.settings is not None
         try:
             apply_preset(self.settings)
-            report = FrontierReport(_directory(Path(args[0])), FrontierOptions.from_settings(self.settings))
+            options = FrontierOptions.from_settings(self.settings)
+            if _is_url(args[0]):
+                answer = _in_redis(args[0], opts, self.settings, options)
+            else:
+                answer = _on_disk(Path(args[0]), opts, options)
         except ValueError as error:
             raise UsageError(str(error), print_help=False) from error
         except StoreError as error:
             sys.stderr.write(f"{error}\n")
             self.exitcode = 1
             return
-        try:
-            answer = _answer(report, opts)
-        finally:
-            report.close()
         if opts.server and not answer["top_servers"]:
-            sys.stderr.write(f"{args[0]}: no URL of {opts.server!r} is known\n")
+            place = f"the crawl in {args[0].partition('://')[0]}" if _is_url(args[0]) else args[0]
+            sys.stderr.write(f"{place}: no URL of {opts.server!r} is known\n")
             self.exitcode = 1
         sys.stdout.write(json.dumps(answer, indent=1) + "\n" if opts.json else _text(answer))
+
+
+def _is_url(name: str) -> bool:
+    return "://" in name
+
+
+def _on_disk(path: Path, opts: Namespace, options: FrontierOptions) -> dict[str, Any]:
+    from crawlproject.commands.frontier_report import FrontierReport, frontier_on_disk
+
+    with frontier_on_disk(_directory(path), options) as stored:
+        report = FrontierReport(stored)
+        return {**report.counts(), "top_servers": _servers(report, opts)}
+
+
+def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: FrontierOptions) -> dict[str, Any]:
+    from crawlproject.commands import crawl_report
+    from crawlproject.commands.frontier_report import FrontierReport
+
+    with crawl_report.crawl_in_redis(url, opts.key, settings, options) as (stored, crawl):
+        report = FrontierReport(stored)
+        servers = [{**server, **crawl_report.place(crawl, server["server"])} for server in _servers(report, opts)]
+        answer = {**crawl_report.crawl_counts(crawl), **report.counts(), "workers": crawl_report.workers(crawl)}
+        shares = {"shares": crawl_report.partitions(crawl)} if opts.json else {}
+        return {**answer, **shares, "top_servers": servers}
 
 
 def _directory(path: Path) -> Path:
@@ -104,21 +141,26 @@ def _directory(path: Path) -> Path:
     return inner if inner.is_dir() else path
 
 
-def _answer(report: FrontierReport, opts: Namespace) -> dict[str, Any]:
+def _servers(report: FrontierReport, opts: Namespace) -> list[dict[str, Any]]:
     servers = report.servers(opts.server, opts.state)[: opts.limit]
     if opts.urls:
         servers = [{**server, "queue": report.top_urls(server["server"], opts.limit)} for server in servers]
-    return {**report.counts(), "top_servers": servers}
+    return servers
 
 
 def _text(answer: dict[str, Any]) -> str:
-    lines = [f"{name.replace('_', ' '):17} {value}" for name, value in answer.items() if name != "top_servers"]
+    from crawlproject.commands.crawl_report import workers_table
+
+    lines = [f"{name.replace('_', ' '):17} {value}" for name, value in answer.items() if not isinstance(value, list)]
+    lines += workers_table(answer.get("workers", []))
     if answer["top_servers"]:
         lines += ["", " ".join(_title(form, title) for _, title, form in COLUMNS)]
     for server in answer["top_servers"]:
         note = _note(server)
         note += f" (guarded: {server['guarded']})" if server["guarded"] else ""
         note += f" (traps: {', '.join(server['traps'])})" if server["traps"] else ""
+        if "partition" in server:
+            note += f" (partition {server['partition']}: {server['owner'] or 'no owner'})"
         lines.append(" ".join(form.format(server[key]) for key, _, form in COLUMNS) + note)
         lines += [f"{url['quality']:>12.4g}  {url['url']}" for url in server.get("queue", ())]
     return "\n".join(lines) + "\n"

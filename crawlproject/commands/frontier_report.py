@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
@@ -20,34 +22,52 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.queues.stored_queue import StoredUrlQueue
     from crawlproject.frontier.server import Server
     from crawlproject.options.frontier import FrontierOptions
+    from crawlproject.storage.directory import StoreLabel
+    from crawlproject.storage.urls import DiskUrlRows
+
+
+@dataclass(frozen=True)
+class StoredFrontier:
+    """A frontier as it is stored; its clock is the wall clock."""
+
+    frontier: Frontier
+    rows: DiskUrlRows
+    label: StoreLabel
+    urls_seen: int
+    #: Seconds.
+    now: float
+
+
+@contextmanager
+def frontier_on_disk(path: Path, options: FrontierOptions) -> Iterator[StoredFrontier]:
+    """The last committed state of the store in ``path``; the crawl may be running.
+
+    O(servers), about 200 µs each, because the best URLs of each are read.  Raises StoreError if there is no frontier,
+    or if it is damaged.
+    """
+    store = DiskStore.read_only(path)
+    try:
+        now, frontier = time.time(), options.new_frontier()
+        servers = DiskFrontierStore(store, clock_offset=0.0)
+        servers.load(frontier, now, frontier.politeness.longest_wait)
+        yield StoredFrontier(frontier, servers.rows, store.label, len(DiskSeenStore(store)), now)
+    finally:
+        store.close()
 
 
 class FrontierReport:
-    """The last committed state of a stored frontier; the crawl may be running.
+    """What can be told of a stored frontier."""
 
-    Opening is O(servers), about 200 µs each, because the best URLs of each are read.  Raises StoreError if there is no
-    frontier, or if it is damaged.
-    """
-
-    def __init__(self, path: Path, options: FrontierOptions) -> None:
-        self._store = DiskStore.read_only(path)
-        self._now = time.time()
-        self._frontier = options.new_frontier()
-        servers = DiskFrontierStore(self._store, clock_offset=0.0)  # so the frontier's clock is the wall clock
-        try:
-            servers.load(self._frontier, self._now, self._frontier.politeness.longest_wait)
-        except BaseException:
-            self._store.close()
-            raise
-        self._rows = servers.rows
-        self._seen = len(DiskSeenStore(self._store))
-
-    def close(self) -> None:
-        """Release the store."""
-        self._store.close()
+    def __init__(self, stored: StoredFrontier) -> None:
+        self._frontier = stored.frontier
+        self._rows = stored.rows
+        self._label = stored.label
+        self._seen = stored.urls_seen
+        self._now = stored.now
 
     def counts(self) -> dict[str, Any]:
         """URLs and servers by state.
@@ -56,7 +76,7 @@ class FrontierReport:
         """
         counts = self._frontier.counts()
         return {
-            "spider": self._store.label.spider,
+            "spider": self._label.spider,
             "urls_seen": self._seen,
             "urls_queued": counts["urls"],
             "servers": counts["servers"],
@@ -85,7 +105,7 @@ class FrontierReport:
         server = self._frontier.server(key)
         if server is None:
             return
-        by_quality = self._store.label.order == "quality"
+        by_quality = self._label.order == "quality"
         for sort_key, data in self._rows.rows(cast("StoredUrlQueue", server.urls).number):
             quality, priority, _ = decode_sort_key(sort_key, by_quality=by_quality)
             row = decode_row(data)

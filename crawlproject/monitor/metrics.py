@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+#: Beginning of a stat -> that of the gauge with its value.
+PREFIXES = {"monitor/": "crawlproject_", "workers/": "crawlproject_worker_"}
+
+
 class StatsMetrics(Collector):
     """Scrapy's stats as gauges, read at each scrape. O(stats).
 
-    ``monitor/servers/ready`` becomes ``crawlproject_servers_ready``; every other numeric stat becomes a ``scrapy_stat``
-    with its name as a label.
+    ``monitor/servers/ready`` becomes ``crawlproject_servers_ready``, ``workers/lag`` ``crawlproject_worker_lag``; every
+    other numeric stat becomes a ``scrapy_stat`` with its name as a label.
     """
 
     def __init__(self, stats: StatsCollector) -> None:
@@ -36,9 +40,10 @@ class StatsMetrics(Collector):
         for name, value in sorted(dict(self._stats.get_stats()).items()):
             if isinstance(value, bool) or not isinstance(value, int | float):
                 continue
-            if name.startswith("monitor/"):
-                metric = name.removeprefix("monitor/").replace("/", "_")
-                yield GaugeMetricFamily(f"crawlproject_{metric}", f"The stat {name}", value)
+            prefix, slash, rest = name.partition("/")
+            gauges = PREFIXES.get(prefix + slash)
+            if gauges and not rest.startswith("total/"):  # the sums of all workers' stats
+                yield GaugeMetricFamily(gauges + rest.replace("/", "_"), f"The stat {name}", value)
             else:
                 others.add_metric([name], value)
         yield others

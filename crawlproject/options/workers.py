@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from crawlproject.options.redis import RedisOptions
 from crawlproject.options.values import Options
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class WorkerSettings(Options):
     #: 0: none.
     metrics_port: int
     has_redis: bool
+    redis: RedisOptions
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
@@ -47,6 +49,7 @@ class WorkerSettings(Options):
             written={name: path for name, path in written.items() if path},
             metrics_port=reader.count("METRICS_PORT", 0),
             has_redis=any(reader.value(name) for name in _SERVER) or not _SERVER_PARAMS.isdisjoint(params),
+            redis=RedisOptions.read(reader),
         )
 
     def own_path(self, path: Path) -> bool:

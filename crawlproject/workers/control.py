@@ -1,7 +1,8 @@
 """The calls to Redis: the crawl and its workers, partitions and their journals, inboxes.
 
 One call is one round trip, however many partitions it is about (in a cluster, one to each node).  Each raises one of
-``AWAY``; then it may have been carried out or not, and is repeated: all of them may be.
+``AWAY``; then it may have been carried out or not, and is repeated: all of them
+may be, except ``add_stats``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,20 @@ from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import NoScriptError, ReadOnlyError, RedisClusterException, RedisError
 
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.scripts import ALL, BEAT, BEGIN, COMMIT, JOIN, RELEASE, REMOVE, STATE, SWITCH, TAKE, digest
+from crawlproject.workers.scripts import (
+    ALL,
+    BEAT,
+    BEGIN,
+    COMMIT,
+    JOIN,
+    RELEASE,
+    REMOVE,
+    STATE,
+    SUM,
+    SWITCH,
+    TAKE,
+    digest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -183,6 +197,16 @@ class Control:
     async def leave(self) -> None:
         """Remove this worker, which has released its partitions."""
         await self._remove(self.id, "")
+
+    async def add_stats(self, stats: Mapping[str, float]) -> dict[str, float]:
+        """After ``leave``: add ``stats`` to those of workers that left before; returns the sums after the last one.
+
+        Not to be repeated.
+        """
+        keys = self._keys
+        pairs = [text for name, number in stats.items() for text in (name, repr(number))]
+        answer = (await self._scripts([(SUM, [keys.workers, keys.stats], pairs)]))[0]
+        return {name: float(number) for name, number in _texts(answer).items()}
 
     async def set_state(self, crawl: str, state: str) -> None:
         """Say that the crawl is ``running`` or has ``ended``."""

@@ -45,6 +45,11 @@ class Keys:
         """Hash: id of a worker -> JSON for people: host, pid, counts."""
         return f"{{{self.name}}}:info"
 
+    @property
+    def stats(self) -> str:
+        """Hash: sums of the stats of the workers that left."""
+        return f"{{{self.name}}}:stats"
+
     def m(self, partition: int) -> str:
         """Hash of a partition: owner, epoch, seq, and what else its scripts compare."""
         return f"{{{self.name}:{partition}}}:m"

@@ -51,6 +51,12 @@ class Crawl(Protocol):
     def info(self) -> dict[str, Any]:
         """Counts for people, and ``busy``: whether something is kept in memory only."""
 
+    def report(self, counts: Mapping[str, float]) -> None:
+        """Note counts of this worker by name, about once a second."""
+
+    def stats(self) -> Mapping[str, float]:
+        """Numeric stats of this process that can be summed over all workers. O(stats)."""
+
     def is_closing(self) -> bool:
         """Whether the crawl of this process ends."""
 

@@ -55,6 +55,14 @@ return 1
 """
 )
 
+#: KEYS: workers, stats.  ARGV: stat, number, ...  Add the stats of a worker that has left to those of others before it.
+#: Returns the sums if it was the last one.
+SUM = """
+for i = 1, #ARGV, 2 do redis.call('HINCRBYFLOAT', KEYS[2], ARGV[i], ARGV[i + 1]) end
+if #redis.call('HGETALL', KEYS[1]) > 0 then return {} end
+return redis.call('HGETALL', KEYS[2])
+"""
+
 #: KEYS: meta.  ARGV: crawl, state.  Set the state of the crawl; returns 0 if it is another crawl.
 STATE = """
 if redis.call('HGET', KEYS[1], 'crawl') ~= ARGV[1] then return 0 end
@@ -124,7 +132,7 @@ return {'ok'}
 """
 )
 
-ALL = (JOIN, BEAT, REMOVE, STATE, TAKE, RELEASE, COMMIT, BEGIN, SWITCH)
+ALL = (JOIN, BEAT, REMOVE, SUM, STATE, TAKE, RELEASE, COMMIT, BEGIN, SWITCH)
 
 
 def digest(script: str) -> str:

@@ -80,6 +80,8 @@ class Worker:
         self._counts = {"received": 0, "received/bad": 0, "redis_away": 0}
         self._tasks: list[asyncio.Task[None]] = []
         self._stop = asyncio.Event()
+        #: Sums of the stats of all workers that left, if this one was the last.
+        self.totals: dict[str, float] = {}
         #: Moves start URLs into the crawl; whether there are any.
         self.move_start_urls: Callable[[], Awaitable[bool]] = _none
         #: The worker that owns this partition moves them.
@@ -108,7 +110,7 @@ class Worker:
         part = self.parts.get(partition)
         return None if part is None or part.state is not PartState.OWN else self._writer.cuts
 
-    def summary(self) -> dict[str, int]:
+    def summary(self) -> dict[str, float]:
         """Counts for the stats, by name."""
         pages = self._beat.pages + sum(_number(info.get("pages")) for info in self._beat.infos.values())
         return self._counts | {
@@ -121,6 +123,8 @@ class Worker:
             "calls": self.control.calls,
             "cuts": self._writer.cuts,
             "pages": pages,
+            "partitions": len(self.parts),
+            "lag": round(boot_time() - self._writer.confirmed_at, 1),
         }
 
     # life
@@ -159,6 +163,8 @@ class Worker:
                 logger.error("Redis did not answer: other workers take over when the lease of this one is over")
                 break
             await asyncio.sleep(min(0.1, self._options.lease / 10))
+        with suppress(*AWAY):
+            self.totals = await self.control.add_stats(self._crawl.stats())
         with suppress(*AWAY):
             await self.control.close()
 
@@ -262,6 +268,7 @@ class Worker:
         self._local.follow_clock(beat.now)
         if not could_start:
             self._crawl.wake()
+        self._crawl.report(self.summary())
         if beat.state == "ended" and not self._has_ended and not self._options.keep_running:
             if self._is_idle():
                 self._ended()

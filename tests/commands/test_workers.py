@@ -224,7 +224,7 @@ def test_workers_share_the_redis_of_the_settings(tmp_path: Path, short_path: Pat
         info = read_info(client.hgetall("{waiting}:info"))  # type: ignore[arg-type]
         client.close()
     assert done.returncode == 0, done.stderr
-    assert "1 worker of spider waiting over the Redis of the settings; logs: crawl-1.log" in done.stderr
+    assert f"1 worker of spider waiting over {server.url}; logs: crawl-1.log" in done.stderr
     assert [figures["pages"] for figures in info.values()] == [worker_project.PAGES]
     assert "Spider closed (finished)" in (tmp_path / "crawl-1.log").read_text()
 
@@ -276,7 +276,7 @@ def test_usage_errors(
     ("options", "told"),
     [
         ("-s REDIS_URL=redis://:secret@127.0.0.1:1/0", "127.0.0.1:1"),
-        ("-s REDIS_URL=nonsense", "Redis URL must specify one of the following schemes"),
+        ("-s REDIS_URL=nonsense", "REDIS_URL='nonsense': must be redis://, rediss://, unix://"),
         ("-s REDIS_URL={url} -o -:jsonl", "-o -: several processes cannot write items to standard output; name a file"),
     ],
 )

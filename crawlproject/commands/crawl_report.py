@@ -1,0 +1,135 @@
+"""What ``scrapy frontier redis://...`` tells of a crawl by many workers, besides its frontier."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from crawlproject.commands.frontier_report import StoredFrontier
+from crawlproject.options.redis import RedisOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.settings import BaseSettings
+
+    from crawlproject.options.frontier import FrontierOptions
+    from crawlproject.workers.reading import StoredCrawl, WorkerState
+
+#: Figures that a worker tells of itself, and the type of each.
+FIGURES = (
+    ("host", str),
+    ("pid", int),
+    ("pages", int),
+    ("urls", int),
+    ("servers", int),
+    ("partitions", int),
+    ("sessions", int),
+    ("sent", int),
+    ("received", int),
+    ("lag", float),
+)
+
+#: Columns of the table of workers: key, format.
+COLUMNS = (
+    ("host", "{:>15}"),
+    ("pid", "{:>8}"),
+    ("since", "{:>25}"),
+    ("pages", "{:>9}"),
+    ("partitions", "{:>10}"),
+    ("sessions", "{:>8}"),
+    ("lag", "{:>6}"),
+    ("lease", "{:>6}"),
+    ("worker", "{}"),
+)
+
+
+@contextmanager
+def crawl_in_redis(
+    url: str, key: str | None, settings: BaseSettings, options: FrontierOptions
+) -> Iterator[tuple[StoredFrontier, StoredCrawl]]:
+    """The crawl ``key`` (None: FRONTIER_REDIS_KEY, or ``web``) in the Redis at ``url``; see ``stored_crawl``.
+
+    Other parameters of the client are those of the settings.  Raises StoreError, ValueError for a wrong URL or key.
+    """
+    from crawlproject.options.extras import command_needs_extra
+
+    with command_needs_extra("frontier", "redis"):
+        from crawlproject.workers.connection import RedisAddress, RedisConnector
+        from crawlproject.workers.keys import Keys
+        from crawlproject.workers.reading import stored_crawl
+
+    redis = RedisOptions.from_settings(settings)
+    connector = RedisConnector(RedisAddress(params={**redis.connection, "url": url}, timeout=redis.timeout))
+    keys = Keys(key or redis.key_of("web"))
+    with stored_crawl(connector, keys, redis.timeout, options.new_frontier) as crawl:
+        yield StoredFrontier(crawl.frontier, crawl.copy.url_rows, crawl.label, crawl.copy.keys_seen, crawl.now), crawl
+
+
+def crawl_counts(crawl: StoredCrawl) -> dict[str, Any]:
+    """State of the crawl and of its partitions. O(partitions)."""
+    inboxes = [inbox for _, inbox in crawl.records.values()]
+    live = {worker.id for worker in crawl.workers if worker.lease > 0}
+    return {
+        "crawl": crawl.meta.get("state", ""),
+        "pages": crawl.pages,
+        "workers_alive": len(live),
+        "partitions": len(crawl.records),
+        "without_owner": sum(record.owner not in live for record, _ in crawl.records.values()),
+        "inbox_messages": sum(inboxes),
+        "longest_inbox": max(inboxes, default=0),
+    }
+
+
+def workers(crawl: StoredCrawl) -> list[dict[str, Any]]:
+    """One for each worker, those with most pages first; of what is no number or text, nothing."""
+    return sorted(map(_worker, crawl.workers), key=lambda worker: (-(worker["pages"] or 0), worker["worker"]))
+
+
+def partitions(crawl: StoredCrawl) -> list[dict[str, Any]]:
+    """One for each partition: owner, URLs queued or in progress, servers, messages in the inbox."""
+    return [
+        {
+            "partition": number,
+            "owner": record.owner,
+            "epoch": record.epoch,
+            "urls": record.stored,
+            "servers": record.servers,
+            "inbox": inbox,
+        }
+        for number, (record, inbox) in crawl.records.items()
+    ]
+
+
+def place(crawl: StoredCrawl, server: str) -> dict[str, Any]:
+    """Partition and owner of a server."""
+    partition, owner = crawl.owner_of(server)
+    return {"partition": partition, "owner": owner}
+
+
+def workers_table(found: list[dict[str, Any]]) -> list[str]:
+    """Lines for people."""
+    if not found:
+        return []
+    title = " ".join(form.format(key) for key, form in COLUMNS)
+    rows = (" ".join(form.format(_shown(worker[key])) for key, form in COLUMNS) for worker in found)
+    return ["", title, *rows]
+
+
+def _worker(worker: WorkerState) -> dict[str, Any]:
+    told = {key: _checked(worker.info.get(key), kind) for key, kind in FIGURES}
+    started = _checked(worker.info.get("started"), float)
+    since = None if started is None else datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds")
+    return {"worker": worker.id, **told, "since": since, "lease": round(worker.lease, 1)}
+
+
+def _checked(value: Any, kind: type) -> Any:
+    if kind is str:
+        return value[:100] if isinstance(value, str) and value.isprintable() else None
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e11
+    return kind(value) if is_number else None
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,160 @@
+"""Runs ``scrapy workers``: Redis, the processes, what the user sees of them.
+
+Imports of ``redis`` are local: Scrapy imports all modules of the commands for every command of this project.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import sys
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import UsageError
+from scrapy.utils.misc import load_object
+
+from crawlproject.commands.private_redis import PrivateRedis, PrivateRedisError
+from crawlproject.commands.worker_options import WorkerOptions
+from crawlproject.commands.worker_processes import Signals, Workers
+from crawlproject.commands.worker_view import WorkerView, counted, summary, summed
+from crawlproject.options.workers import WorkerSettings
+from crawlproject.workers.keys import Keys
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator, Mapping
+
+    from scrapy import Spider
+    from scrapy.settings import BaseSettings
+
+_ADDON = "crawlproject.addon.FrontierAddon"
+
+#: Seconds that a look at Redis may take.
+_TIMEOUT = 1.0
+
+
+class WorkerCrawl:
+    """One crawl by ``spider``; ``opts`` and ``settings`` of the command. Raises UsageError."""
+
+    def __init__(self, spider: type[Spider], opts: Namespace, settings: BaseSettings) -> None:
+        spider.update_settings(settings)
+        self._spider = spider.name
+        self._opts = opts
+        self._settings = settings
+        try:
+            self._parsed = WorkerSettings.from_settings(settings)
+            self._keys = Keys(self._parsed.redis.key_of(spider.name))
+        except ValueError as error:
+            raise UsageError(str(error), print_help=False) from error
+        _check_settings(settings, self._parsed)
+
+    def run(self, count: int) -> bool:
+        """Run the crawl by ``count`` workers; whether all ended well.
+
+        Raises StopRequestedError if the user stops it before they have started, PrivateRedisError, StoreError or
+        ValueError with a message for the user, or what the client of Redis raises.
+        """
+        job = self._parsed.job
+        directory = job or Path(tempfile.mkdtemp(prefix="scrapy-workers-"))
+        is_well = False
+        try:
+            with ExitStack() as stack:
+                is_well = self._crawl(count, directory, stack)
+        finally:
+            if job is None and is_well:
+                shutil.rmtree(directory, ignore_errors=True)
+            elif job is None:
+                with suppress(OSError):  # not empty: the logs say why
+                    directory.rmdir()
+        return is_well
+
+    def _crawl(self, count: int, directory: Path, stack: ExitStack) -> bool:
+        """Start Redis and the workers, wait for their end; ``stack`` stops what is left."""
+        from crawlproject.workers.connection import RedisAddress, RedisConnector
+
+        job = self._parsed.job
+        locks = (stack.enter_context(_locked(job)),) if job else ()
+        signals = stack.enter_context(Signals())
+        view = WorkerView(self._keys.info, count)
+        private = None
+        if not self._parsed.has_redis:
+            private = stack.enter_context(PrivateRedis(job and job / "redis", signals, view.tell, locks))
+        connection = {"url": private.url} if private else self._parsed.redis.connection
+        connector = RedisConnector(RedisAddress(params=connection, timeout=_TIMEOUT))
+        connector.check()
+        client = stack.enter_context(connector.sync_client())
+        options = WorkerOptions(
+            self._spider,
+            _with_seed_file(self._opts.spargs, directory),
+            self._opts.set,
+            self._settings,
+            self._parsed,
+            directory,
+            redis_url=private.url if private else None,
+        )
+        workers = [options.worker(number) for number in range(1, count + 1)]
+        place = "a private redis-server" if private else connector.name
+        view.tell(f"{counted(count, 'worker')} of spider {self._spider} over {place}; logs: {workers[0].log}, ...")
+
+        def watch(pids: list[int]) -> bool:
+            try:
+                if private is not None:
+                    private.check()
+            except PrivateRedisError as error:
+                view.tell(str(error))
+                return False
+            view.watch(client, pids)
+            return True
+
+        start = time.monotonic()
+        is_well = Workers(workers, signals, view.tell, watch).run()
+        sums = summed(stats for worker in workers if (stats := worker.stats()) is not None)
+        view.tell(summary(sums, count, time.monotonic() - start))
+        deaths = sum(worker.deaths for worker in workers)
+        if deaths:
+            view.tell(f"{counted(deaths, 'death')} of workers: what these had counted is missing in the sums")
+        if not is_well and job is None:
+            view.tell(f"logs are kept in {workers[0].log.parent}")
+        return is_well
+
+
+def _check_settings(settings: BaseSettings, parsed: WorkerSettings) -> None:
+    """Raise UsageError if workers with these settings would not share one crawl."""
+    bases = {base for addon in settings.getdict("ADDONS") for base in load_object(addon).__mro__}
+    if _ADDON not in {f"{base.__module__}.{base.__qualname__}" for base in bases}:
+        raise UsageError(f"ADDONS: workers share nothing without {_ADDON}", print_help=False)
+    if parsed.backend not in (None, "redis"):
+        raise UsageError(
+            f"FRONTIER_BACKEND={parsed.backend!r}: workers share a crawl only with 'redis'", print_help=False
+        )
+    if parsed.job and (parsed.job / "frontier").exists():
+        raise UsageError(
+            f"JOBDIR={str(parsed.job)!r}: holds a crawl of one process (scrapy crawl); name another directory",
+            print_help=False,
+        )
+
+
+def _with_seed_file(arguments: Mapping[str, str], directory: Path) -> Mapping[str, str]:
+    """Spider arguments; ``seeds=-`` becomes a file of what standard input has, because only one process can read it."""
+    if arguments.get("seeds") != "-":
+        return arguments
+    path = directory / "seeds.txt"
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return {**arguments, "seeds": str(path)}
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[int]:
+    """A lock on a JOBDIR as long as this process, or its Redis server, lives: a file descriptor. Raises ValueError."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "workers.lock").open("a+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(f"JOBDIR={str(directory)!r}: in use by another scrapy workers") from None
+        yield file.fileno()

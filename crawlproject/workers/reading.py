@@ -1,0 +1,212 @@
+"""Reads a crawl for people, without being a worker of it: nothing is written to Redis, not even a sign of life."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.errors import StoreError
+from crawlproject.workers.connection import reason_of
+from crawlproject.workers.control import AWAY, Control
+from crawlproject.workers.loading import read_partition
+from crawlproject.workers.local import LocalCopy
+from crawlproject.workers.part import Part
+from crawlproject.workers.partitions import Partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from crawlproject.frontier.frontier import Frontier
+    from crawlproject.storage.urls import DiskUrlRows
+    from crawlproject.workers.connection import RedisConnector
+    from crawlproject.workers.control import Record
+    from crawlproject.workers.keys import Keys
+
+#: Partitions whose fields are read by one call.
+PARTITIONS_AT_ONCE = 256
+#: Times that a partition is read whose owner replaces the snapshot meanwhile.
+TRIES = 10
+
+
+class ReadCopy(LocalCopy):
+    """A local copy that only counts the seen keys."""
+
+    keys_seen = 0
+
+    @property
+    def url_rows(self) -> DiskUrlRows:
+        """The queued URLs."""
+        return self._servers.rows
+
+    def write(self, tables: Mapping[str, Iterable[tuple[bytes, bytes | None]]]) -> None:
+        """See ``LocalCopy``."""
+        self.keys_seen += sum(1 for _ in tables.get("seen", ()))
+        super().write({table: rows for table, rows in tables.items() if table != "seen"})
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerState:
+    """A worker that is not buried."""
+
+    id: str
+    #: Seconds until its lease ends; negative: since it has ended.
+    lease: float
+    #: What it says of itself: host, pid, started, pages, ...
+    info: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class StoredCrawl:
+    """A crawl as Redis holds it; each partition as of a moment of its own."""
+
+    frontier: Frontier
+    copy: ReadCopy
+    label: StoreLabel
+    #: Redis's clock when the reading began, seconds.
+    now: float
+    #: Fields of the crawl.
+    meta: Mapping[str, str]
+    workers: list[WorkerState]
+    #: Partition -> its fields, and the messages in its inbox.
+    records: dict[int, tuple[Record, int]] = field(default_factory=dict)
+
+    @property
+    def pages(self) -> int:
+        """Pages that all workers have fetched; of those killed, up to their last sign of life."""
+        return _number(self.meta.get("pages")) + sum(_number(worker.info.get("pages")) for worker in self.workers)
+
+    def owner_of(self, server: str) -> tuple[int, str]:
+        """The partition of the server with this key, and its owner's id; "": nobody."""
+        partition = self.copy.partition_of_url(server)
+        return partition, self.records[partition][0].owner
+
+
+@contextmanager
+def stored_crawl(
+    connector: RedisConnector, keys: Keys, timeout: float, new_frontier: Callable[[], Frontier]
+) -> Iterator[StoredCrawl]:
+    """Read the crawl ``keys`` into a temporary directory, which the end of the block deletes; it may be running.
+
+    ``timeout``: seconds of a call.  About 5 µs for each URL and 200 µs for each server, and the memory of one blob and
+    of the servers.  Raises StoreError if Redis cannot be asked, or if the crawl is missing or damaged.
+    """
+    folder = tempfile.mkdtemp(prefix="crawlproject-frontier-")
+    copies: list[ReadCopy] = []
+    try:
+        reader = _Reader(connector, keys, timeout, new_frontier, Path(folder) / "store", copies)
+        try:
+            crawl = asyncio.run(reader.read())
+        except AWAY as error:
+            raise StoreError(connector.name, reason_of(error)) from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(connector.name, f"the crawl {keys.name!r} cannot be read: {error}") from error
+        yield crawl
+    finally:
+        for copy in copies:
+            copy.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Reader:
+    def __init__(  # noqa: PLR0913
+        self,
+        connector: RedisConnector,
+        keys: Keys,
+        timeout: float,
+        new_frontier: Callable[[], Frontier],
+        path: Path,
+        copies: list[ReadCopy],
+    ) -> None:
+        self._connector = connector
+        self._keys = keys
+        self._timeout = timeout
+        self._new_frontier = new_frontier
+        self._path = path
+        self._copies = copies
+
+    async def read(self) -> StoredCrawl:
+        """Raises what a call to Redis raises, StoreError, ValueError for damaged data."""
+        try:
+            control = Control(self._connector.client(), self._keys, self._timeout)
+            crawl = await self._begin(control)
+            count = _partitions(crawl.meta)
+            for first in range(0, count, PARTITIONS_AT_ONCE):
+                numbers = range(first, min(count, first + PARTITIONS_AT_ONCE))
+                for number, (record, inbox) in zip(numbers, await control.scan(numbers), strict=True):
+                    crawl.records[number] = await self._read_partition(control, crawl.copy, number, record), inbox
+        finally:
+            await self._connector.close()
+        return crawl
+
+    async def _begin(self, control: Control) -> StoredCrawl:
+        keys = self._keys
+        commands = (("TIME",), *(("HGETALL", key) for key in (keys.meta, keys.workers, keys.info)))
+        (seconds, micros), *hashes = await control.commands(commands)
+        meta, leases, infos = (dict(_texts(found)) for found in hashes)
+        if "crawl" not in meta:
+            raise StoreError(self._connector.name, f"there is no crawl {keys.name!r}: name it by --key")
+        now = int(seconds) + int(micros) / 1e6
+        workers = [
+            WorkerState(name, int(until) / 1000 - now, _info(infos.get(name, ""))) for name, until in leases.items()
+        ]
+        frontier, label = self._new_frontier(), StoreLabel(meta.get("spider", ""), meta.get("order", "quality"))
+        copy = ReadCopy(frontier, Partitions(_partitions(meta)), self._path, label, lambda: now, indexed=False)
+        self._copies.append(copy)
+        copy.follow_clock(now)  # so the frontier's clock is Redis's
+        learned = await control.learned()
+        if learned:
+            copy.learn(learned)
+        return StoredCrawl(frontier, copy, label, now, meta, workers)
+
+    async def _read_partition(self, control: Control, copy: ReadCopy, number: int, record: Record) -> Record:
+        """Fill ``copy`` with a partition; returns the fields that were valid all the time."""
+        for _ in range(TRIES):
+            seen = copy.keys_seen
+            try:
+                await read_partition(control, copy, Part(number, record.epoch, record.seq, record.gen), record)
+                failure = None
+            except ValueError as error:  # of a snapshot that is being deleted?
+                failure = error
+            now = (await control.records([number]))[0]
+            if now.gen == record.gen:
+                if failure is not None:
+                    raise failure
+                for _ in copy.restore(number, record.extra):
+                    pass
+                return now
+            copy.keys_seen, record = seen, now
+            for _ in copy.unload(number):
+                pass
+        raise StoreError(self._connector.name, f"partition {number} changes too fast, try again")
+
+
+def _partitions(meta: Mapping[str, str]) -> int:
+    return int(json.loads(meta["settings"])["FRONTIER_PARTITIONS"])
+
+
+def _texts(answer: Any) -> Iterator[tuple[str, str]]:
+    fields = answer.items() if isinstance(answer, dict) else zip(answer[::2], answer[1::2], strict=True)
+    for key, value in fields:
+        yield key.decode("utf-8", "replace"), value.decode("utf-8", "replace")
+
+
+def _info(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _number(value: object) -> int:
+    try:
+        return int(str(value or 0))
+    except ValueError:
+        return 0

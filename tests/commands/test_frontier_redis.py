@@ -1,0 +1,169 @@
+"""``scrapy frontier redis://...``: a real crawl by two workers, while it runs and after it was stopped."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed.redis_server import RunningRedis
+from testbed.web import RunningWeb, WebSpec, running_web
+from tests.crawl.workers import Workers, redis_settings, workers
+from tests.processes import run_python
+
+SPEC = WebSpec(servers=12, pages=400, seed=4, time_scale=0.3)
+#: A user who may write nothing.
+READER = "user reader on >secret ~* resetchannels -@all +@read +@connection +time"
+
+
+def scrapy(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return run_python("-m", "scrapy", "frontier", *arguments)
+
+
+def report(url: str, *arguments: str) -> dict[str, Any]:
+    done = scrapy(url, "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def redis_of_all(redis_program: Path) -> Iterator[RunningRedis]:
+    with RunningRedis(program=redis_program, config=[READER]) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[RunningWeb]:
+    with running_web(SPEC) as web:
+        yield web
+
+
+@pytest.fixture(scope="module")
+def url(redis_of_all: RunningRedis) -> str:
+    """Of a user who may only read."""
+    return redis_of_all.url.replace("redis://", "redis://reader:secret@")
+
+
+@pytest.fixture(scope="module")
+def running_report(
+    redis_of_all: RunningRedis, web: RunningWeb, url: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[dict[str, Any], Workers]]:
+    """What was told while two workers crawled; then they were stopped."""
+    folder = tmp_path_factory.mktemp("workers")
+    settings = redis_settings(redis_of_all.url, FRONTIER_MAX_SESSIONS=4, FRONTIER_MIN_DELAY=0.2, FRONTIER_LEASE=600)
+
+    def shares() -> list[int]:
+        return sorted(json.loads(info)["partitions"] for info in client.hvals("{web}:info"))  # type: ignore[union-attr]
+
+    with workers(folder, web, **settings) as crew, redis_of_all.client() as client:
+        for _ in range(2):
+            crew.add()
+        crew.until(lambda: shares()[:1] > [64] and sum(shares()) == 256, "each had its share")
+        crew.wait_for_pages(40)
+        for number in crew.running():
+            crew.pause(number)
+        found = report(url)
+        for number in crew.running():
+            crew.resume(number)
+            crew.interrupt(number)
+        crew.wait_all()
+        yield found, crew
+
+
+def test_a_running_crawl(running_report: tuple[dict[str, Any], Workers]) -> None:
+    """Workers with their figures, each partition with an owner, queues; by a user who cannot write."""
+    found, crew = running_report
+    assert (found["crawl"], found["spider"], found["workers_alive"]) == ("running", "web", 2)
+    assert (found["partitions"], found["without_owner"]) == (256, 0)
+    assert {worker["pid"] for worker in found["workers"]} == {worker.process.pid for worker in crew.all}
+    for worker in found["workers"]:
+        assert worker["since"].startswith("20")
+        assert 0 < worker["lease"] < 601
+        assert worker["lag"] >= 0
+        assert worker["sessions"] >= 0
+    assert sum(worker["partitions"] for worker in found["workers"]) == 256
+    ids = {worker["worker"] for worker in found["workers"]}
+    assert {share["owner"] for share in found["shares"]} == ids
+    assert [share["partition"] for share in found["shares"]] == list(range(256))
+    assert found["urls_queued"] > 0
+    assert found["urls_seen"] >= found["urls_queued"]
+    assert found["servers"] <= SPEC.servers
+    assert {server["owner"] for server in found["top_servers"]} <= ids
+
+
+def test_a_stopped_crawl(running_report: tuple[dict[str, Any], Workers], url: str, web: RunningWeb) -> None:
+    """What is queued are the URLs that nobody has fetched; nobody owns them."""
+    _, crew = running_report
+    found = report(url, "--urls", "--limit", "1000")
+    assert (found["workers"], found["workers_alive"], found["without_owner"]) == ([], 0, 256)
+    assert found["inbox_messages"] == sum(share["inbox"] for share in found["shares"])
+    queued = [one["url"] for server in found["top_servers"] for one in server["queue"]]
+    assert len(queued) == found["urls_queued"] == sum(share["urls"] for share in found["shares"]) > 0
+    expected, fetched = set(web.web.expected_urls()), {item["url"] for item in crew.items()}
+    assert not fetched & set(queued)
+    assert set(queued) & expected
+    assert found["pages"] >= len(fetched)
+    for server in found["top_servers"]:
+        share = found["shares"][server["partition"]]
+        assert (share["owner"], server["owner"]) == ("", "")
+        assert share["servers"] >= 1
+        assert server["rank"] >= 0
+
+
+def test_it_prints_tables(running_report: tuple[dict[str, Any], Workers], url: str) -> None:
+    """For people; options as for a directory."""
+    shown = scrapy(url).stdout
+    assert "without owner     256\n" in shown
+    best = report(url)["top_servers"][0]
+    assert f"{best['server']} (partition {best['partition']}: no owner)" in shown
+    [line] = [line for line in scrapy(url, "--server", best["server"]).stdout.splitlines() if best["server"] in line]
+    assert line.split()[1] == str(best["urls"])
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "code", "told"),
+    [
+        ((":secret@", ":wrong@"), (), 1, "wrong or missing user name or password"),
+        (("/0", "/0"), ("--key", "books"), 1, "there is no crawl 'books': name it by --key"),
+        (("/0", "/0"), ("--key", "a{b"), 2, "must not be empty and must not contain braces"),
+        (("redis://", "http://"), (), 2, "must be redis://, rediss://, unix:// or redis+cluster://"),
+        (("/0", "/0"), ("--server", "nowhere.example"), 1, "no URL of 'nowhere.example' is known"),
+    ],
+)
+def test_errors(
+    change: tuple[str, str], arguments: tuple[str, ...], code: int, told: str, running_report: object, url: str
+) -> None:
+    """One line, without the password."""
+    done = scrapy(url.replace(*change), *arguments)
+    assert done.returncode == code, done.stderr
+    *usage, line = done.stderr.strip().splitlines()
+    assert (len(usage), told in line) == (0 if code == 1 else 3, True)
+    assert "secret" not in line
+    assert "wrong@" not in line
+
+
+def test_no_server() -> None:
+    """Nobody listens."""
+    done = scrapy("redis://:secret@127.0.0.1:1/0")
+    assert done.returncode == 1
+    assert done.stderr.startswith("redis://127.0.0.1:1/0: cannot be reached")
+    assert done.stderr.count("\n") == 1
+
+
+def test_damaged_crawl(redis_server: RunningRedis) -> None:
+    """What is no crawl, and a partition that cannot be read: one line."""
+    client = redis_server.client()
+    client.hset("{web}:meta", mapping={"crawl": "1", "order": "quality", "settings": '{"FRONTIER_PARTITIONS": "16"}'})
+    client.rpush("{web:3}:j", b"nonsense")
+    done = scrapy(redis_server.url)
+    assert done.returncode == 1
+    assert ": the crawl 'web' cannot be read: " in done.stderr
+    assert done.stderr.count("\n") == 1
+    client.set("{web}:info", "another type")
+    done = scrapy(redis_server.url)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
