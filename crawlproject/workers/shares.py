@@ -59,12 +59,12 @@ class Shares:
 
     async def step(self, beat: Beat) -> None:
         """Take and give back what the last ``beat`` says. Raises what a call to Redis raises."""
-        await self._bury_dead(beat)
+        buried = await self._bury_dead(beat)
         wanted: set[int] = set()
         if self._crawl.is_closing() and not self._is_leaving:
             self._is_leaving = True
             beat = await self._beat()  # so that the others want its partitions
-        workers = {worker for worker in beat.workers if not beat.infos.get(worker, {}).get("leaving")}
+        workers = staying(beat) - buried
         if not self._is_leaving and self._control.id in workers:
             owners = assign(self._count, workers)
             wanted = {number for number, owner in enumerate(owners) if owner == self._control.id}
@@ -88,19 +88,22 @@ class Shares:
             task.cancel()
         await asyncio.gather(*self._loading, return_exceptions=True)
 
-    async def _bury_dead(self, beat: Beat) -> None:
-        """Remove workers whose lease was over long ago.
+    async def _bury_dead(self, beat: Beat) -> set[str]:
+        """Remove workers whose lease was over long ago; returns them.
 
         Nobody is removed soon after Redis was started, or after this worker could not reach it: the others may not
         have reached it either.
         """
         if beat.at - beat.since < self._lease:
-            return
+            return set()
+        buried = set()
         now = beat.now + boot_time() - beat.at
         for worker, until in beat.workers.items():
             is_dead = worker != self._control.id and is_buried(until, now, beat.now - beat.uptime, self._lease)
             if is_dead and await self._control.bury(worker, GRACE):
                 logger.warning("The worker %s does not answer: others take over", worker)
+                buried.add(worker)
+        return buried
 
     # taking
 
@@ -112,6 +115,7 @@ class Shares:
         self.is_moving |= any(record.owner in beat.workers for record in records.values())
         full = [number for number, record in free.items() if record.seq or record.gen]
         later = set(full[MAX_TAKEN:])
+        self.is_moving |= bool(later)
         some = {number: record for number, record in free.items() if number not in later}
         taken = await self._control.take(some)
         if self._control.id != worker:
@@ -255,6 +259,11 @@ class Shares:
         self.snapshots += 1
         if not await write_snapshot(self._control, self._local, part):
             self._writer.lose(part)
+
+
+def staying(beat: Beat) -> set[str]:
+    """The workers that share the partitions: those that live and do not end."""
+    return {worker for worker in beat.workers if not beat.infos.get(worker, {}).get("leaving")}
 
 
 class _ChangedError(Exception):

@@ -19,7 +19,7 @@ from crawlproject.workers.control import AWAY, Beat, new_id
 from crawlproject.workers.ending import EndDetector, PartitionState, Scan
 from crawlproject.workers.lease import Lease
 from crawlproject.workers.part import PartState
-from crawlproject.workers.shares import Shares
+from crawlproject.workers.shares import Shares, staying
 from crawlproject.workers.times import boot_time
 from crawlproject.workers.writer import Writer
 
@@ -72,6 +72,7 @@ class Worker:
         self._counts = {"received": 0, "received/bad": 0, "redis_away": 0}
         self._tasks: list[asyncio.Task[None]] = []
         self._stop = asyncio.Event()
+        self._hurry = asyncio.Event()  # the next tick should come at once
         #: Moves start URLs into the crawl; whether there are any.
         self.move_start_urls: Callable[[], Awaitable[bool]] = _none
 
@@ -125,8 +126,9 @@ class Worker:
         except (_GoneError, _BuriedError):
             pass
         beat_interval = min(1.0, self._options.interval)
-        loops = self._repeat(self._tick, self._tick_interval), self._repeat(self._beat_once, lambda: beat_interval)
-        for loop in (*loops, self._watch()):
+        tick = self._repeat(self._tick, self._tick_interval, self._hurry)
+        beat = self._repeat(self._beat_once, lambda: beat_interval, asyncio.Event())
+        for loop in (tick, beat, self._watch()):
             self._tasks.append(asyncio.get_running_loop().create_task(loop))
 
     async def _learn(self) -> None:
@@ -175,7 +177,10 @@ class Worker:
     def _tick_interval(self) -> float:
         return self._options.interval / (HASTE if self._shares.is_moving else 1)
 
-    async def _repeat(self, step: Callable[[], Coroutine[Any, Any, object]], interval_now: Callable[[], float]) -> None:
+    async def _repeat(
+        self, step: Callable[[], Coroutine[Any, Any, object]], interval_now: Callable[[], float], event: asyncio.Event
+    ) -> None:
+        """Until cancelled: ``step``, then wait until an interval has passed since its start, or for ``event``."""
         while not self._stop.is_set():
             started = boot_time()
             try:
@@ -197,7 +202,8 @@ class Worker:
             interval = interval_now()
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(interval / 10, started + interval - boot_time())):
-                    await self._stop.wait()
+                    await event.wait()
+            event.clear()
 
     async def _watch(self) -> None:
         """Close all connections whenever the lease is over: others may take the servers from then on."""
@@ -240,6 +246,8 @@ class Worker:
             logger.info("Redis answers again")
         could_start = self.may_start()
         self._run_id = self._run_id or beat.run_id
+        if staying(beat) != staying(self._beat):
+            self._hurry.set()
         self._beat = replace(beat, since=self._reached_since(sent_at))
         self._lease.beat_confirmed(sent_at)
         self._local.follow_clock(beat.now)
