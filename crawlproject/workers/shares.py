@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.assignment import assign
 from crawlproject.workers.control import AWAY, may_run
-from crawlproject.workers.lease import GRACE, is_buried
+from crawlproject.workers.lease import GRACE, MAX_LAG, is_buried
 from crawlproject.workers.loading import read_partition
 from crawlproject.workers.part import Part, PartState
 from crawlproject.workers.snapshots import write_snapshot
@@ -29,8 +29,8 @@ logger = logging.getLogger(__name__)
 
 #: Partitions with data taken in one tick, at most.
 MAX_TAKEN = 64
-#: Partitions loaded at the same time: one step of each runs before anything else does.
-LOADED_AT_ONCE = 4
+#: Partitions loaded at the same time: one step of each, some milliseconds, runs before anything else does.
+LOADED_AT_ONCE = 16
 
 
 class Shares:
@@ -53,6 +53,7 @@ class Shares:
         self._loaded_since = 0.0
         self._loaded = 0
         self._is_leaving = False
+        self._buried: dict[str, float] = {}  # worker -> end of its lease, on Redis's clock
         self.taken = self.released = self.snapshots = 0
         #: Whether partitions go from one live worker to another: then look again soon.
         self.is_moving = False
@@ -77,8 +78,8 @@ class Shares:
         await self._give_back_unknown()
         await self._writer.unload()
         missing = sorted(wanted - self._parts.keys() - self._writer.dropped.keys())
-        self.is_moving = any(part.state is PartState.LEAVING for part in self._parts.values())
-        if missing and len(self._loading) < MAX_TAKEN:
+        self.is_moving = self._is_overdue(beat) or any(part.state is PartState.LEAVING for part in self._parts.values())
+        if missing:
             await self._take(missing)
         await self._write_snapshot()
 
@@ -104,6 +105,11 @@ class Shares:
                 logger.warning("The worker %s does not answer: others take over", worker)
                 buried.add(worker)
         return buried
+
+    def _is_overdue(self, beat: Beat) -> bool:
+        """Whether the lease of another worker is over: it will be removed soon."""
+        now = beat.now + boot_time() - beat.at
+        return any(until < now for worker, until in beat.workers.items() if worker != self._control.id)
 
     # taking
 
@@ -182,6 +188,8 @@ class Shares:
             try:
                 closed_at = await self._closed_at(record, now)
                 commits = await read_partition(self._control, self._local, part, record)
+                if commits == record.seq - record.first + 1:
+                    return closed_at
                 found = (await self._control.records([part.number]))[0]
             except AWAY as error:
                 logger.debug("Partition %d cannot be loaded now: %s", part.number, error)
@@ -189,16 +197,15 @@ class Shares:
                 continue
             if (found.owner, found.epoch, found.seq) != (record.owner, record.epoch, record.seq):
                 raise _ChangedError
-            if commits != record.seq - record.first + 1:
-                raise ValueError(f"its journal has {commits} commits instead of {record.first} to {record.seq}")
-            return closed_at
+            raise ValueError(f"its journal has {commits} commits instead of {record.first} to {record.seq}")
 
     async def _closed_at(self, record: Record, now: float) -> float:
         """When the former owner's connections are closed for sure, on Redis's clock; 0 if they are."""
         if not record.former or not may_run(record.former, self._control.id):
             return 0.0
-        until = await self._control.buried_at(record.former) or now
-        return until - self._lease + self._download_timeout
+        if record.former not in self._buried:
+            self._buried[record.former] = await self._control.buried_at(record.former) or now
+        return self._buried[record.former] - (1 - MAX_LAG) * self._lease + self._download_timeout
 
     def _came(self, keys: list[str], record: Record, closed_at: float) -> None:
         """Rest those of the servers ``keys`` whose connections the former owner may still have open."""

@@ -17,7 +17,7 @@ from crawlproject.storage.errors import StoreError
 from crawlproject.workers.blobs import BlobError, decode_message
 from crawlproject.workers.control import AWAY, Beat, new_id
 from crawlproject.workers.ending import EndDetector, PartitionState, Scan
-from crawlproject.workers.lease import Lease
+from crawlproject.workers.lease import MAX_LAG, Lease
 from crawlproject.workers.part import PartState
 from crawlproject.workers.shares import Shares, staying
 from crawlproject.workers.times import boot_time
@@ -32,8 +32,6 @@ logger = logging.getLogger(__name__)
 
 #: URLs in the outbox that stop the hand-out of requests.
 MAX_OUTBOX = 50_000
-#: Share of the lease after which nothing is handed out unless Redis has confirmed what came before.
-MAX_LAG = 0.8
 #: Seconds between two copies of what was learned from all servers.
 LEARNED_EVERY = 10.0
 #: Messages applied in one tick, at most: then the next cut.
@@ -227,9 +225,11 @@ class Worker:
     async def _beat_once(self) -> Beat:
         if self._is_beginning:
             raise _BuriedError
-        sent_at = boot_time()
+        sent_at, worker = boot_time(), self.control.id
         self._lease.beat_sent(sent_at)
         beat = replace(await self.control.beat(self._options.lease, self._info()), at=sent_at)
+        if self.control.id != worker:
+            raise _BuriedError  # as another beat has found out meanwhile
         if beat.status == "gone" or (beat.status == "ok" and beat.crawl != self._options.crawl):
             if not self._is_gone:
                 logger.critical("Redis has lost this crawl, or has another one of this name: the worker ends")
