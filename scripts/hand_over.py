@@ -47,6 +47,7 @@ class Watch:
     def __init__(self, client: redis.Redis) -> None:
         self._client = client
         self.owners = [""] * PARTITIONS
+        self.released_at = [0.0] * PARTITIONS
         self.taken_at = [0.0] * PARTITIONS
 
     def field(self, name: str) -> list[str]:
@@ -61,7 +62,8 @@ class Watch:
         owners, now = self.field("owner"), time.monotonic()
         for number, owner in enumerate(owners):
             if owner != self.owners[number]:
-                self.owners[number], self.taken_at[number] = owner, now
+                self.owners[number] = owner
+                (self.taken_at if owner else self.released_at)[number] = now
 
     def until(self, reached: Callable[[], bool]) -> None:
         """Look until ``reached()``."""
@@ -103,6 +105,8 @@ def hand_over(web: RunningWeb, seeds: Path, folder: Path, arguments: Any, *, pla
             loaded_at = time.monotonic()
             last = last_requests(crew)
             waits = [watch.taken_at[number] - max(signal_at, last.get(number, 0.0)) for number in left]
+            released = [watch.released_at[number] - signal_at for number in left]
+            print(f"released {min(released):.2f} to {max(released):.2f} s after the signal", file=sys.stderr)
             return {
                 "rows": sum(int(rows[number] or 0) for number in left),
                 "servers": sum(int(servers[number] or 0) for number in left),

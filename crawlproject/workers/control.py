@@ -323,10 +323,9 @@ class Control:
             if messages
         }
 
-    async def elements(self, key: str, start: int) -> list[bytes]:
-        """``ELEMENTS`` elements of a list from ``start`` on, fewer at its end."""
-        found: list[bytes] = (await self.commands([("LRANGE", key, start, start + ELEMENTS - 1)]))[0]
-        return found
+    async def elements(self, keys: Sequence[str], start: int) -> list[list[bytes]]:
+        """``ELEMENTS`` elements of each of these lists from ``start`` on, fewer at its end."""
+        return await self.commands([("LRANGE", key, start, start + ELEMENTS - 1) for key in keys])
 
     async def begin_snapshot(self, partition: int, epoch: int, gen: str, abandoned: str) -> bool:
         """Announce a snapshot, and delete one that was never finished; False if the partition is another's."""

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, TypeVar
 from crawlproject.workers.blobs import BlobError, decode_journal, decode_rows, decode_seen
 from crawlproject.workers.control import ELEMENTS
 
+#: Rows of a journal that are written at once: 5 ms.
+ROWS = 1_000
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from crawlproject.workers.blobs import Tables
     from crawlproject.workers.control import Control, Record
     from crawlproject.workers.part import Part
     from crawlproject.workers.ports import Copy
@@ -24,23 +28,30 @@ async def read_partition(control: Control, local: Copy, part: Part, record: Reco
     Returns the number of commits in the journal.  About 5 µs a row, in steps of some milliseconds.  Raises what a call
     to Redis raises; then call it again: the same rows are written.  Raises BlobError for damaged data, StoreError.
     """
-    commits = 0
-    part.journal = part.snapshot = 0
-    if record.gen:
-        rows, seen = control.snapshot_keys(part.number, record.gen)
-        async for blob in _elements(control, rows):
-            table, found = _read(rows, decode_rows, blob)
-            local.write({table: found})
-            part.snapshot += len(blob)
-        async for blob in _elements(control, seen):
-            local.write({"seen": [(key, b"") for key in _read(seen, decode_seen, blob)]})
-            part.snapshot += len(blob)
-    journal = control.journal_key(part.number)
-    async for blob in _elements(control, journal):
-        _, tables = _read(journal, decode_journal, blob)
-        local.write({table: list(rows.items()) for table, rows in tables.items()})
+    part.journal = part.snapshot = commits = 0
+    keys = [*control.snapshot_keys(part.number, record.gen), control.journal_key(part.number)]
+    heads = await control.elements(keys, 0)
+    rows_key, seen_key, journal_key = keys
+    rows, seen, journal = (_elements(control, key, blobs) for key, blobs in zip(keys, heads, strict=True))
+    async for blob in rows:
+        table, found = _read(rows_key, decode_rows, blob)
+        local.write({table: found})
+        part.snapshot += len(blob)
+        await asyncio.sleep(0)
+    async for blob in seen:
+        local.write({"seen": [(key, b"") for key in _read(seen_key, decode_seen, blob)]})
+        part.snapshot += len(blob)
+        await asyncio.sleep(0)
+    changes: Tables = {}
+    async for blob in journal:
+        for table, more in _read(journal_key, decode_journal, blob)[1].items():
+            changes.setdefault(table, {}).update(more)
         part.journal += len(blob)
         commits += 1
+        if sum(map(len, changes.values())) > ROWS:
+            _write(local, changes)
+            await asyncio.sleep(0)
+    _write(local, changes)
     return commits
 
 
@@ -51,14 +62,18 @@ def _read(key: str, decode: Callable[[bytes], Result], blob: bytes) -> Result:
         raise BlobError(f"{key}: {error}") from error
 
 
-async def _elements(control: Control, key: str) -> AsyncIterator[bytes]:
-    """All elements of a list; the event loop runs between two of them."""
+def _write(local: Copy, changes: Tables) -> None:
+    local.write({table: list(rows.items()) for table, rows in changes.items()})
+    changes.clear()
+
+
+async def _elements(control: Control, key: str, blobs: list[bytes]) -> AsyncIterator[bytes]:
+    """All elements of a list that begins with ``blobs``."""
     start = 0
     while True:
-        blobs = await control.elements(key, start)
         for blob in blobs:
             yield blob
-            await asyncio.sleep(0)
         if len(blobs) < ELEMENTS:
             return
         start += ELEMENTS
+        blobs = (await control.elements([key], start))[0]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.assignment import assign
 from crawlproject.workers.control import AWAY, may_run
-from crawlproject.workers.lease import GRACE, is_buried
+from crawlproject.workers.lease import GRACE, MAX_LAG, is_buried
 from crawlproject.workers.loading import read_partition
 from crawlproject.workers.part import Part, PartState
 from crawlproject.workers.snapshots import write_snapshot
@@ -29,8 +29,8 @@ logger = logging.getLogger(__name__)
 
 #: Partitions with data taken in one tick, at most.
 MAX_TAKEN = 64
-#: Partitions loaded at the same time: one step of each runs before anything else does.
-LOADED_AT_ONCE = 4
+#: Partitions loaded at the same time: one step of each, some milliseconds, runs before anything else does.
+LOADED_AT_ONCE = 16
 
 
 class Shares:
@@ -53,18 +53,19 @@ class Shares:
         self._loaded_since = 0.0
         self._loaded = 0
         self._is_leaving = False
+        self._buried: dict[str, float] = {}  # worker -> end of its lease, on Redis's clock
         self.taken = self.released = self.snapshots = 0
         #: Whether partitions go from one live worker to another: then look again soon.
         self.is_moving = False
 
     async def step(self, beat: Beat) -> None:
         """Take and give back what the last ``beat`` says. Raises what a call to Redis raises."""
-        await self._bury_dead(beat)
+        buried = await self._bury_dead(beat)
         wanted: set[int] = set()
         if self._crawl.is_closing() and not self._is_leaving:
             self._is_leaving = True
             beat = await self._beat()  # so that the others want its partitions
-        workers = {worker for worker in beat.workers if not beat.infos.get(worker, {}).get("leaving")}
+        workers = staying(beat) - buried
         if not self._is_leaving and self._control.id in workers:
             owners = assign(self._count, workers)
             wanted = {number for number, owner in enumerate(owners) if owner == self._control.id}
@@ -77,8 +78,8 @@ class Shares:
         await self._give_back_unknown()
         await self._writer.unload()
         missing = sorted(wanted - self._parts.keys() - self._writer.dropped.keys())
-        self.is_moving = any(part.state is PartState.LEAVING for part in self._parts.values())
-        if missing and len(self._loading) < MAX_TAKEN:
+        self.is_moving = self._is_overdue(beat) or any(part.state is PartState.LEAVING for part in self._parts.values())
+        if missing:
             await self._take(missing)
         await self._write_snapshot()
 
@@ -88,19 +89,27 @@ class Shares:
             task.cancel()
         await asyncio.gather(*self._loading, return_exceptions=True)
 
-    async def _bury_dead(self, beat: Beat) -> None:
-        """Remove workers whose lease was over long ago.
+    async def _bury_dead(self, beat: Beat) -> set[str]:
+        """Remove workers whose lease was over long ago; returns them.
 
         Nobody is removed soon after Redis was started, or after this worker could not reach it: the others may not
         have reached it either.
         """
         if beat.at - beat.since < self._lease:
-            return
+            return set()
+        buried = set()
         now = beat.now + boot_time() - beat.at
         for worker, until in beat.workers.items():
             is_dead = worker != self._control.id and is_buried(until, now, beat.now - beat.uptime, self._lease)
             if is_dead and await self._control.bury(worker, GRACE):
                 logger.warning("The worker %s does not answer: others take over", worker)
+                buried.add(worker)
+        return buried
+
+    def _is_overdue(self, beat: Beat) -> bool:
+        """Whether the lease of another worker is over: it will be removed soon."""
+        now = beat.now + boot_time() - beat.at
+        return any(until < now for worker, until in beat.workers.items() if worker != self._control.id)
 
     # taking
 
@@ -112,6 +121,7 @@ class Shares:
         self.is_moving |= any(record.owner in beat.workers for record in records.values())
         full = [number for number, record in free.items() if record.seq or record.gen]
         later = set(full[MAX_TAKEN:])
+        self.is_moving |= bool(later)
         some = {number: record for number, record in free.items() if number not in later}
         taken = await self._control.take(some)
         if self._control.id != worker:
@@ -178,6 +188,8 @@ class Shares:
             try:
                 closed_at = await self._closed_at(record, now)
                 commits = await read_partition(self._control, self._local, part, record)
+                if commits == record.seq - record.first + 1:
+                    return closed_at
                 found = (await self._control.records([part.number]))[0]
             except AWAY as error:
                 logger.debug("Partition %d cannot be loaded now: %s", part.number, error)
@@ -185,16 +197,15 @@ class Shares:
                 continue
             if (found.owner, found.epoch, found.seq) != (record.owner, record.epoch, record.seq):
                 raise _ChangedError
-            if commits != record.seq - record.first + 1:
-                raise ValueError(f"its journal has {commits} commits instead of {record.first} to {record.seq}")
-            return closed_at
+            raise ValueError(f"its journal has {commits} commits instead of {record.first} to {record.seq}")
 
     async def _closed_at(self, record: Record, now: float) -> float:
         """When the former owner's connections are closed for sure, on Redis's clock; 0 if they are."""
         if not record.former or not may_run(record.former, self._control.id):
             return 0.0
-        until = await self._control.buried_at(record.former) or now
-        return until - self._lease + self._download_timeout
+        if record.former not in self._buried:
+            self._buried[record.former] = await self._control.buried_at(record.former) or now
+        return self._buried[record.former] - (1 - MAX_LAG) * self._lease + self._download_timeout
 
     def _came(self, keys: list[str], record: Record, closed_at: float) -> None:
         """Rest those of the servers ``keys`` whose connections the former owner may still have open."""
@@ -255,6 +266,11 @@ class Shares:
         self.snapshots += 1
         if not await write_snapshot(self._control, self._local, part):
             self._writer.lose(part)
+
+
+def staying(beat: Beat) -> set[str]:
+    """The workers that share the partitions: those that live and do not end."""
+    return {worker for worker in beat.workers if not beat.infos.get(worker, {}).get("leaving")}
 
 
 class _ChangedError(Exception):

@@ -18,9 +18,9 @@ from crawlproject.workers.blobs import BlobError, decode_message
 from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import AWAY, Beat, new_id
 from crawlproject.workers.ending import EndDetector, PartitionState, Scan
-from crawlproject.workers.lease import Lease
+from crawlproject.workers.lease import MAX_LAG, Lease
 from crawlproject.workers.part import PartState
-from crawlproject.workers.shares import Shares
+from crawlproject.workers.shares import Shares, staying
 from crawlproject.workers.times import boot_time
 from crawlproject.workers.writer import Writer
 
@@ -35,8 +35,6 @@ logger = logging.getLogger(__name__)
 
 #: URLs in the outbox that stop the hand-out of requests.
 MAX_OUTBOX = 50_000
-#: Share of the lease after which nothing is handed out unless Redis has confirmed what came before.
-MAX_LAG = 0.8
 #: Seconds between two copies of what was learned from all servers.
 LEARNED_EVERY = 10.0
 #: Ticks are so many times as frequent while partitions go from one worker to another.
@@ -82,6 +80,7 @@ class Worker:
         self._stop = asyncio.Event()
         #: Sums of the stats of all workers that left, if this one was the last.
         self.totals: dict[str, float] = {}
+        self._hurry = asyncio.Event()  # the next tick should come at once
         #: Moves start URLs into the crawl; whether there are any.
         self.move_start_urls: Callable[[], Awaitable[bool]] = _none
         #: The worker that owns this partition moves them.
@@ -139,8 +138,9 @@ class Worker:
         except (_GoneError, _BuriedError):
             pass
         beat_interval = min(1.0, self._options.interval)
-        loops = self._repeat(self._tick, self._tick_interval), self._repeat(self._beat_once, lambda: beat_interval)
-        for loop in (*loops, self._watch()):
+        tick = self._repeat(self._tick, self._tick_interval, self._hurry)
+        beat = self._repeat(self._beat_once, lambda: beat_interval, asyncio.Event())
+        for loop in (tick, beat, self._watch()):
             self._tasks.append(asyncio.get_running_loop().create_task(loop))
 
     async def _learn(self) -> None:
@@ -191,7 +191,10 @@ class Worker:
     def _tick_interval(self) -> float:
         return self._options.interval / (HASTE if self._shares.is_moving else 1)
 
-    async def _repeat(self, step: Callable[[], Coroutine[Any, Any, object]], interval_now: Callable[[], float]) -> None:
+    async def _repeat(
+        self, step: Callable[[], Coroutine[Any, Any, object]], interval_now: Callable[[], float], event: asyncio.Event
+    ) -> None:
+        """Until cancelled: ``step``, then wait until an interval has passed since its start, or for ``event``."""
         while not self._stop.is_set():
             started = boot_time()
             try:
@@ -214,7 +217,8 @@ class Worker:
             interval = interval_now()
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(interval / 10, started + interval - boot_time())):
-                    await self._stop.wait()
+                    await event.wait()
+            event.clear()
 
     async def _watch(self) -> None:
         """Close all connections whenever the lease is over: others may take the servers from then on."""
@@ -247,9 +251,11 @@ class Worker:
     async def _beat_once(self) -> Beat:
         if self._is_beginning:
             raise _BuriedError
-        sent_at = boot_time()
+        sent_at, worker = boot_time(), self.control.id
         self._lease.beat_sent(sent_at)
         beat = replace(await self.control.beat(self._options.lease, self._info()), at=sent_at)
+        if self.control.id != worker:
+            raise _BuriedError  # as another beat has found out meanwhile
         if beat.status == "gone" or (beat.status == "ok" and beat.crawl != self._options.crawl):
             if not self._is_gone:
                 logger.critical("Redis has lost this crawl, or has another one of this name: the worker ends")
@@ -263,6 +269,8 @@ class Worker:
             self._must_replay = True
         could_start = self.may_start()
         self._run_id = self._run_id or beat.run_id
+        if staying(beat) != staying(self._beat):
+            self._hurry.set()
         self._beat = replace(beat, since=self._reached_since(sent_at))
         self._lease.beat_confirmed(sent_at)
         self._local.follow_clock(beat.now)
