@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from crawlproject.frontier import POLICIES, BestPrefix, Entry
 from crawlproject.frontier.quality import InLinks
+from crawlproject.options.all_settings import DEFAULTS
 from crawlproject.simulation import report
 from crawlproject.simulation.crawl import simulate
 from crawlproject.simulation.exchange import Exchange
@@ -19,7 +20,7 @@ from crawlproject.simulation.record import Crawl, CrawlOptions
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.web import SimulatedWeb
 from crawlproject.simulation.worth import KnownWorth
-from crawlproject.workers.assignment import assign, owners_of_servers
+from crawlproject.workers.assignment import PARTITIONS, assign, owners_of_servers
 from crawlproject.workers.partitions import Partitions
 from tests.simulation.webs import Host, Page, connections, make_web, most_at_once, webs
 
@@ -186,6 +187,7 @@ def test_servers_belong_to_the_workers_of_their_partitions() -> None:
     assert set(owners) == {0, 1, 2, 3}
     assert all(first == second for first, second in list(pairwise(owners))[::2])
     assert owners_of_servers(keys, 1) == [0] * len(keys)
+    assert DEFAULTS["FRONTIER_PARTITIONS"] == PARTITIONS == 256
     by_hand = assign(256, ["0000", "0001", "0002", "0003"])
     assert owners[:20] == [int(by_hand[Partitions(256).of(key)]) for key in keys[:20]]
     with pytest.raises(ValueError, match="5 workers for 4 partitions"):
