@@ -33,7 +33,7 @@ from crawlproject.simulation.crawl import simulate
 from crawlproject.simulation.experiment import Knowledge, estimator
 from crawlproject.simulation.metrics import Curve, Outcome, Reference, collectable_quality
 from crawlproject.simulation.record import CrawlOptions
-from crawlproject.workers.assignment import owners_of_servers
+from crawlproject.workers.assignment import PARTITIONS, owners_of_servers
 from testbed.bench import command_line
 from testbed.redis_server import RunningRedis
 from testbed.twin import twin
@@ -50,11 +50,13 @@ if TYPE_CHECKING:
 SETTINGS: dict[str, Any] = {
     "FRONTIER_BACKEND": "redis",
     "FRONTIER_KEEP_RUNNING": True,
+    "DOWNLOAD_TIMEOUT": 600,
     "FRONTIER_DELAY_FACTOR": 0,
     "FRONTIER_MIN_DELAY": 0,
     "FRONTIER_MAX_DELAY": 0,
 }
-PARTITIONS = 256
+#: Seconds that a page takes, before scaling, at most: so that no page alone decides when a crawl ends.
+LONGEST = 5.0
 #: The spider refuses to start without a seed: this one refuses connections.
 NO_SEED = "http://127.0.0.1:9/"
 #: Columns: heading -> attribute of `Row`, format.
@@ -139,7 +141,8 @@ def crawl(web: RunningWeb, workers: int, redis: RunningRedis, folder: Path, argu
 
 def measure(seed: int, workers: int, arguments: Namespace, folder: Path) -> Row:
     """One real crawl and its simulation."""
-    spec = WebSpec(arguments.servers, arguments.pages, seed, time_scale=arguments.time_scale)
+    times = {"time_scale": arguments.time_scale, "response_max": LONGEST}
+    spec = WebSpec(arguments.servers, arguments.pages, seed, **times)
     with running_web(spec) as web, RunningRedis(aof=True) as redis:
         crew = crawl(web, workers, redis, folder, arguments)
         records = crew.records()

@@ -22,10 +22,11 @@ class Exchange(Protocol):
         Raises ValueError for a URL without a server; links have one.
         """
 
-    def unsent(self, urls: Sequence[str]) -> list[bool]:
-        """For each of the foreign canonical ``urls``, whether it was not sent recently; marks all as sent.
+    def unsent(self, urls: Sequence[str], *, repeats: bool = False) -> list[int]:
+        """For each of the foreign canonical ``urls``, how many links to it to send now as one; 0: none.
 
-        A URL that is twice in ``urls`` is unsent once.  O(length) each.
+        1 if it was not sent recently; then 0, with ``repeats`` sometimes more: ``links_to_send``.  A URL that is twice
+        in ``urls`` is found twice.  O(length) each.
         """
 
     def send(self, entries: Sequence[Entry]) -> None:

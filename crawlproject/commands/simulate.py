@@ -122,7 +122,7 @@ def _experiment(opts: Namespace) -> Experiment:
     from crawlproject.frontier.politeness import PARKING_TIME, Politeness
     from crawlproject.simulation.record import CrawlOptions
     from crawlproject.simulation.trial import Experiment, Knowledge
-    from crawlproject.workers.assignment import owners_of_servers
+    from crawlproject.workers.assignment import PARTITIONS, owners_of_servers
 
     if opts.error and opts.estimate != "known":
         raise UsageError(f"--error {opts.error:g}: for --estimate known only", print_help=False)
@@ -130,6 +130,8 @@ def _experiment(opts: Namespace) -> Experiment:
         raise UsageError(f"--min-delay {opts.min_delay:g}: above --max-delay {opts.max_delay:g}", print_help=False)
     if (most := max(opts.workers)) > opts.sessions:
         raise UsageError(f"--workers {most}: more than --sessions {opts.sessions}", print_help=False)
+    if most > PARTITIONS:
+        raise UsageError(f"--workers {most}: more than {PARTITIONS} partitions", print_help=False)
     policies = _policies(opts.policy)
     webs = _webs(opts)
     return Experiment(

@@ -138,14 +138,14 @@ class LinkIntake:
             some = slice(start, start + STEP)
             reason_to_skip = self._filter if links.response is not None else self._seed_filter
             wanted, file_like = self._wanted(links.hrefs[some], urls[some], reason_to_skip, guarded, counts)
-            wanted, foreign = self._split(wanted, counts)
+            wanted, foreign = self._split(wanted, source, counts)
             new = list(compress(wanted, self._seen.urls_are_new(wanted)))
             counts["seen"] += len(wanted) - len(new)
             raised = dict(zip(wanted, source.gains(wanted), strict=True))
             gains = [raised.pop(url) for url in new]
             given = _given(links, urls[some], start)
             entries = self._entries(depth, payload, new, gains, given)
-            sent = self._entries(depth, payload, foreign, source.gains(foreign), given) if foreign else []
+            sent = self._entries(depth, payload, list(foreign), list(foreign.values()), given) if foreign else []
             if file_like and self.files is not None:
                 factor = self.files.factor
                 entries = [e._replace(quality=e.quality * factor(e.url)) if e.url in file_like else e for e in entries]
@@ -157,19 +157,22 @@ class LinkIntake:
             if self.guard is not None and guarded is not None:
                 yield from self.guard.work()
 
-    def _split(self, wanted: list[str], counts: Counter[str]) -> tuple[list[str], list[str]]:
-        """The own ones among ``wanted``, and the foreign ones to send."""
+    def _split(self, wanted: list[str], source: _Source, counts: Counter[str]) -> tuple[list[str], dict[str, float]]:
+        """The own ones among ``wanted``, and the foreign ones to send, with what their links add to their quality."""
         exchange = self.exchange
         if exchange is None:
-            return wanted, []
+            return wanted, {}
         own = [exchange.is_own(url) for url in wanted]
         if all(own):
-            return wanted, []
-        foreign = [url for url, is_own in zip(wanted, own, strict=True) if not is_own]
-        unsent = list(compress(foreign, exchange.unsent(foreign)))
-        counts["sent"] += len(unsent)
-        counts["seen"] += len(foreign) - len(unsent)
-        return list(compress(wanted, own)), unsent
+            return wanted, {}
+        own_ones = list(compress(wanted, own))
+        foreign = list(dict.fromkeys(url for url, is_own in zip(wanted, own, strict=True) if not is_own))
+        links = exchange.unsent(foreign, repeats=source.external > 0)
+        gains = source.gains(foreign)
+        sent = {url: gain * count for url, gain, count in zip(foreign, gains, links, strict=True) if count}
+        counts["sent"] += len(sent)
+        counts["seen"] += len(wanted) - len(own_ones) - len(sent)
+        return own_ones, sent
 
     def _entries(
         self, depth: int, payload: Any, urls: list[str], gains: list[float], given: Callable[[str], float] | None

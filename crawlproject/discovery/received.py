@@ -6,7 +6,7 @@ import logging
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.learning.new_share import NewShare
+from crawlproject.frontier.learning.cross_links import NewShare
 from crawlproject.frontier.queues.sort_key import MAX_PRIORITY
 from crawlproject.urls import server_key
 

@@ -19,7 +19,7 @@ import numpy as np
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
-from crawlproject.frontier.learning.new_share import NewShare
+from crawlproject.frontier.learning.cross_links import NewShare
 from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.quality import link_gains
 from crawlproject.simulation.exchange import Exchange
@@ -359,8 +359,8 @@ class _Worker:
         for link in links:
             gain = internal if servers[link] == source else external
             if exchange.owner(link) != number:
-                if exchange.is_unsent(number, link):
-                    sent.append(Entry(urls[link], quality(urls[link], depth) + gain, 0, depth, link))
+                if count := exchange.unsent(number, link, repeats=gain > 0):
+                    sent.append(Entry(urls[link], quality(urls[link], depth) + count * gain, 0, depth, link))
             elif state[link] == UNKNOWN:
                 state[link] = QUEUED
                 entries.append(Entry(urls[link], quality(urls[link], depth) + gain, 0, depth, link))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import floor, inf
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.learning.cross_links import links_to_send
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,7 +17,7 @@ class Exchange:
     """Each worker sends what it found for others, and reads what they sent to it, every ``interval`` seconds.
 
     A link waits for its sender's turn and then for its receiver's; the turns of the workers are spread evenly over the
-    interval.  No worker sends a URL twice.  ``owners``: worker of each server; ``servers``: server of each page.
+    interval.  ``owners``: worker of each server; ``servers``: server of each page.
     """
 
     def __init__(self, owners: Sequence[int], servers: Sequence[int], workers: int, interval: float) -> None:
@@ -24,7 +26,7 @@ class Exchange:
         self._interval = interval
         self._outboxes: list[list[Entry]] = [[] for _ in range(workers)]
         self._inboxes: list[list[Entry]] = [[] for _ in range(workers)]
-        self._has_sent = [bytearray(len(servers)) for _ in range(workers)]
+        self._found: list[dict[int, int]] = [{} for _ in range(workers)]  # links found to each page
         #: Time of each worker's next turn; inf if it has nothing to send or read.
         self.due = [inf] * workers
         #: Links sent so far.
@@ -34,12 +36,17 @@ class Exchange:
         """The worker of the page's server."""
         return self._owners[self._servers[page]]
 
-    def is_unsent(self, worker: int, page: int) -> bool:
-        """Whether ``worker`` has not sent the URL of ``page`` before; from now on it has."""
-        has_sent = self._has_sent[worker]
-        is_new = not has_sent[page]
-        has_sent[page] = 1
-        return is_new
+    def unsent(self, worker: int, page: int, *, repeats: bool) -> int:
+        """How many links to ``page`` the ``worker``, which has found one more, sends as one now; 0: none.
+
+        Without ``repeats`` only the first is sent.
+        """
+        found = self._found[worker]
+        count = found.get(page, 0) + 1
+        if count > 1 and not repeats:
+            return 0
+        found[page] = count
+        return links_to_send(count)
 
     def send(self, worker: int, entries: Sequence[Entry], now: float) -> None:
         """Put ``entries``, whose payloads are pages, into the outbox of ``worker``. O(entries)."""

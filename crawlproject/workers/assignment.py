@@ -18,6 +18,9 @@ from crawlproject.workers.partitions import Partitions
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+#: Partitions of a crawl unless a setting says otherwise.
+PARTITIONS = 256
+
 #: For each partition a score for each worker.
 Scores = list[tuple[int, ...]]
 
@@ -32,7 +35,7 @@ def assign(partitions: int, workers: Collection[str]) -> list[str]:
     return list(_assign(partitions, tuple(sorted(set(workers)))))
 
 
-def owners_of_servers(keys: Sequence[str], workers: int, partitions: int = 256) -> list[int]:
+def owners_of_servers(keys: Sequence[str], workers: int, partitions: int = PARTITIONS) -> list[int]:
     """Which of so many workers owns each server, for simulated crawls. O(keys + partitions * workers).
 
     Raises ValueError for more workers than partitions, or an invalid number of partitions.

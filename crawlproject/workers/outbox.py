@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from crawlproject.seen.cache import LruCache
+from crawlproject.frontier.learning.cross_links import links_to_send
 from crawlproject.seen.fingerprint import url_fingerprint
 from crawlproject.workers.blobs import MAX_URL, BlobError, encode_message
 
@@ -31,7 +32,7 @@ class Outbox:
     def __init__(self, partitions: Partitions) -> None:
         self._partitions = partitions
         self._own = bytearray(partitions.count)
-        self._sent = LruCache(REMEMBERED)
+        self._sent: OrderedDict[int, int] = OrderedDict()  # URL -> links found; the least recently found URL first
         self._entries: dict[int, list[Entry]] = {}
         #: URLs that wait.
         self.length = 0
@@ -48,10 +49,21 @@ class Outbox:
         """Whether ``url`` goes to this worker's frontier. 0.5 µs."""
         return bool(self._own[self._partitions.of_url(url)])
 
-    def unsent(self, urls: Sequence[str]) -> list[bool]:
-        """For each of the canonical ``urls``, whether it was not sent recently; from now on it was. 2 µs each."""
-        add = self._sent.add
-        return [not add(url_fingerprint(url)) for url in urls]
+    def unsent(self, urls: Sequence[str], *, repeats: bool = False) -> list[int]:
+        """See ``Exchange``. 3 µs each."""
+        return [self._to_send(url_fingerprint(url), repeats=repeats) for url in urls]
+
+    def _to_send(self, key: int, *, repeats: bool) -> int:
+        sent = self._sent
+        found = sent.get(key, 0)
+        if found and not repeats:
+            sent.move_to_end(key)
+            return 0
+        if not found and len(sent) == REMEMBERED:
+            sent.popitem(last=False)
+        sent[key] = found + 1
+        sent.move_to_end(key)
+        return links_to_send(found + 1)
 
     def send(self, entries: Iterable[Entry]) -> None:
         """Put ``entries`` into the outbox; their payloads are bytes or None."""

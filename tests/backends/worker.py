@@ -17,6 +17,7 @@ from crawlproject.backends import choice
 from crawlproject.backends.storing import StoringBackend
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import Entry, Frontier
+from crawlproject.frontier.learning.cross_links import links_to_send
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.scheduler import FrontierScheduler
 from crawlproject.urls import server_key
@@ -45,16 +46,17 @@ class ListExchange:
     def __init__(self, own: str) -> None:
         self.own = own
         self.sent: list[Entry] = []
-        self._cache: set[str] = set()
+        self._found: dict[str, int] = {}
 
     def is_own(self, url: str) -> bool:
         return self.own in server_key(url)
 
-    def unsent(self, urls: Sequence[str]) -> list[bool]:
+    def unsent(self, urls: Sequence[str], *, repeats: bool = False) -> list[int]:
         answers = []
         for url in urls:
-            answers.append(url not in self._cache)
-            self._cache.add(url)
+            found = self._found.get(url, 0)
+            answers.append(links_to_send(found + 1) if repeats or not found else 0)
+            self._found[url] = found + 1 if repeats or not found else found
         return answers
 
     def send(self, entries: Sequence[Entry]) -> None:

@@ -12,6 +12,7 @@ from scrapy.http import Response
 from crawlproject.backends import choice
 from crawlproject.backends.disk import DiskBackend
 from crawlproject.frontier import Entry
+from crawlproject.frontier.learning.cross_links import links_to_send
 from crawlproject.links import Links
 from tests.crawl.ordinary_spiders import StartUrlsSpider
 
@@ -23,16 +24,17 @@ class LoopExchange:
         self.inbox: list[Entry] = []
         self.arrived = asyncio.Event()
         self._is_receiving = False
-        self._cache: set[str] = set()
+        self._found: dict[str, int] = {}
 
     def is_own(self, url: str) -> bool:
         return self._is_receiving
 
-    def unsent(self, urls: Sequence[str]) -> list[bool]:
+    def unsent(self, urls: Sequence[str], *, repeats: bool = False) -> list[int]:
         answers = []
         for url in urls:
-            answers.append(url not in self._cache)
-            self._cache.add(url)
+            found = self._found.get(url, 0)
+            answers.append(links_to_send(found + 1) if repeats or not found else 0)
+            self._found[url] = found + 1 if repeats or not found else found
         return answers
 
     def send(self, entries: Sequence[Entry]) -> None:

@@ -59,6 +59,25 @@ def test_a_known_link_raises_the_quality_of_its_url() -> None:
     assert other.stats("frontier/received/new", "frontier/received/seen") == [0, 2]
 
 
+def test_some_repeated_links_are_sent_for_all() -> None:
+    """The third link to a URL is sent for the second as well: together they add as much as they would in one worker."""
+    one, other = Worker(), Worker(OtherWorker)
+    for number in range(4):
+        push(one, FOREIGN, FOREIGN, page=f"{OWN}{number}")
+    other.receive(*one.sent)
+    assert [entry.quality for entry in one.sent] == [1.0 + 2.0, 1.0 + 2 * 2.0]
+    assert queued(other, FOREIGN).quality == 1.0 + 3 * 2.0
+    assert one.stats("frontier/links/found", "frontier/links/sent", "frontier/links/seen") == [8, 2, 6]
+
+
+def test_repeated_links_that_add_nothing_are_not_sent() -> None:
+    """As those of a sitemap, or if the quality does not depend on links."""
+    one = Worker(FRONTIER_QUALITY="depth")
+    for number in range(4):
+        push(one, FOREIGN, page=f"{OWN}{number}")
+    assert len(one.sent) == 1
+
+
 @pytest.mark.parametrize(
     "entry",
     [

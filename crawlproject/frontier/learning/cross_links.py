@@ -1,9 +1,27 @@
-"""How many of the links that a worker sends to others are new there."""
+"""What workers send each other of the links that they find, and how many of those are new."""
 
 from __future__ import annotations
 
 #: Weight of the past in the share of new URLs, per link received.
 DECAY = 0.999
+
+#: A repeated link is sent when so many times as many links as before were found, for all of them.
+GROWTH = 3
+
+
+def links_to_send(found: int) -> int:
+    """How many links a message stands for if it is sent with the ``found``-th link to its URL; 0: none is sent.
+
+    Few links are repeated often, so a few more messages carry most of what links add to the quality of their target:
+    the 1st, 3rd, 9th, 27th ... is sent. O(log found).
+
+    >>> [links_to_send(found) for found in range(1, 10)]
+    [1, 0, 2, 0, 0, 0, 0, 0, 6]
+    """
+    power = 1
+    while power < found:
+        power *= GROWTH
+    return power - power // GROWTH if power == found else 0
 
 
 class NewShare:

@@ -1,0 +1,35 @@
+"""Which links to servers of other workers are sent."""
+
+import pytest
+
+from crawlproject.workers import outbox
+from crawlproject.workers.outbox import Outbox
+from crawlproject.workers.partitions import Partitions
+
+ONE, OTHER = "http://a.example/", "http://b.example/"
+
+
+def test_a_url_is_sent_once() -> None:
+    """However often it is found; until all is sent again."""
+    box = Outbox(Partitions(4))
+    assert box.unsent([ONE, OTHER, ONE]) == [1, 1, 0]
+    assert box.unsent([ONE]) == [0]
+    box.forget_sent()
+    assert box.unsent([ONE]) == [1]
+
+
+def test_repeated_links_are_sent_together() -> None:
+    """If they add to the quality of their URL; the others do not count."""
+    box = Outbox(Partitions(4))
+    assert [box.unsent([ONE], repeats=True)[0] for _ in range(9)] == [1, 0, 2, 0, 0, 0, 0, 0, 6]
+    assert box.unsent([OTHER]) == [1]
+    assert [box.unsent([OTHER])[0] for _ in range(5)] == [0] * 5
+    assert [box.unsent([OTHER], repeats=True)[0] for _ in range(2)] == [0, 2]
+
+
+def test_the_urls_found_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bounded number of them."""
+    monkeypatch.setattr(outbox, "REMEMBERED", 2)
+    box = Outbox(Partitions(4))
+    box.unsent([ONE, OTHER, ONE, "http://c.example/"])
+    assert box.unsent([ONE, OTHER], repeats=True) == [0, 1]
