@@ -30,4 +30,4 @@ def test_row_of_a_crawl(
     main(["--workers", "1", "--backend", "memory", "--pages", "30", "--servers", "5"])
     head, row = capsys.readouterr().out.splitlines()
     assert head.split() == " ".join(COLUMNS).split()
-    assert row.split()[:5] == ["1", "30", "0", "0", "0"]
+    assert row.split()[:6] == ["1", "30", "0", "0", "0", "0"]

@@ -184,6 +184,37 @@ def test_messages_are_read_in_order_and_deleted_with_a_commit(with_two: Any, cli
     with_two(test)
 
 
+@pytest.mark.parametrize("is_cluster", [False, True])
+def test_inboxes_are_read_in_the_round_trip_of_the_commits(with_two: Any, is_cluster: bool) -> None:
+    async def test(one: Control, other: Control) -> None:
+        one._is_cluster = is_cluster
+        await one.take({7: Record()})
+        await other.send([(7, b"first"), (9, b"elsewhere")], [])
+        calls = one.calls
+        one.read_along({7: b"", 8: b"", 9: b""})
+        assert await one.send([(7, b"second")], [commit(1, 1)]) == [("ok", 0)]
+        found = await one.messages({7: b"", 8: b""})  # 9 was lost meanwhile
+        assert {number: [blob for _, blob in messages] for number, messages in found.items()} == {
+            7: [b"first", b"second"]
+        }
+        assert one.calls == calls + 1
+        assert await one.messages({7: found[7][-1][0]}) == {}  # a call of its own
+        assert one.calls == calls + 2
+
+    with_two(test)
+
+
+def test_what_was_read_is_forgotten_with_the_next_wish(with_two: Any) -> None:
+    async def test(one: Control, other: Control) -> None:
+        one.read_along({7: b""})
+        await one.send([(7, b"first")], [])
+        one.read_along({7: b""})
+        await other.send([(7, b"second")], [])
+        assert len((await one.messages({7: b""}))[7]) == 2
+
+    with_two(test)
+
+
 def test_snapshot_replaces_the_journal_up_to_its_base(with_two: Any, client: redis.Redis) -> None:
     async def test(one: Control, other: Control) -> None:
         await one.take({7: Record()})
