@@ -55,7 +55,8 @@ def running_report(
 ) -> Iterator[tuple[dict[str, Any], Workers]]:
     """What was told while two workers crawled; then they were stopped."""
     folder = tmp_path_factory.mktemp("workers")
-    settings = redis_settings(redis_of_all.url, FRONTIER_MAX_SESSIONS=4, FRONTIER_MIN_DELAY=0.2, FRONTIER_LEASE=600)
+    delays = {"FRONTIER_MIN_DELAY": 0.2, "FRONTIER_MAX_DELAY": 0.2}
+    settings = redis_settings(redis_of_all.url, FRONTIER_MAX_SESSIONS=4, FRONTIER_LEASE=600, **delays)
 
     def shares() -> list[int]:
         return sorted(json.loads(info)["partitions"] for info in client.hvals("{web}:info"))  # type: ignore[union-attr]
