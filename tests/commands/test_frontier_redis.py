@@ -55,16 +55,21 @@ def running_report(
 ) -> Iterator[tuple[dict[str, Any], Workers]]:
     """What was told while two workers crawled; then they were stopped."""
     folder = tmp_path_factory.mktemp("workers")
-    settings = redis_settings(redis_of_all.url, FRONTIER_MAX_SESSIONS=4, FRONTIER_MIN_DELAY=0.2, FRONTIER_LEASE=600)
+    delays = {"FRONTIER_MIN_DELAY": 0.2, "FRONTIER_MAX_DELAY": 0.2}
+    settings = redis_settings(redis_of_all.url, FRONTIER_MAX_SESSIONS=4, FRONTIER_LEASE=600, **delays)
 
     def shares() -> list[int]:
         return sorted(json.loads(info)["partitions"] for info in client.hvals("{web}:info"))  # type: ignore[union-attr]
+
+    def stored() -> int:
+        return sum(int(client.hget(f"{{web:{number}}}:m", "stored") or 0) for number in range(256))  # type: ignore[arg-type]
 
     with workers(folder, web, **settings) as crew, redis_of_all.client() as client:
         for _ in range(2):
             crew.add()
         crew.until(lambda: shares()[:1] > [64] and sum(shares()) == 256, "each had its share")
         crew.wait_for_pages(40)
+        crew.until(lambda: stored() > 10, "URLs were queued")
         for number in crew.running():
             crew.pause(number)
         found = report(url)

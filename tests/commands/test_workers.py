@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -30,7 +31,7 @@ from crawlproject.commands.worker_options import WorkerOptions, numbered
 from crawlproject.commands.worker_processes import MAX_RESTARTS, Restarts, Signals, Worker, Workers
 from crawlproject.commands.worker_view import Progress, WorkerView, counted, read_info, summary, summed
 from crawlproject.options.workers import WorkerSettings
-from testbed.web import WebSpec, running_web
+from testbed.web import RunningWeb, WebSpec, first_fetches, missing, repeats, running_web
 from tests.commands import worker_project
 from tests.commands.private_server import private_server
 from tests.processes import Forked, run_python, running
@@ -41,6 +42,10 @@ PATIENCE = 300.0  # seconds, for what must come of itself
 needs_backend = pytest.mark.skipif(
     importlib.util.find_spec("crawlproject.backends.redis") is None, reason="no backend over Redis"
 )
+
+
+#: The spider ``web`` in Redis.
+REAL = {"SCRAPY_SETTINGS_MODULE": "crawlproject.settings"}
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -106,10 +111,11 @@ def start(tmp_path: Path, short_path: Path) -> Iterator[Callable[..., Command]]:
 
     with ExitStack() as stack:
 
-        def begin(*arguments: str) -> Command:
+        def begin(*arguments: str, **variables: str) -> Command:
             error = stack.enter_context((tmp_path / "told").open("w+b", buffering=0))
             line = ["-m", "scrapy", "workers", *arguments]
-            process = stack.enter_context(running(line, stderr=error, cwd=tmp_path, env=environment(short_path)))
+            env = environment(short_path) | variables
+            process = stack.enter_context(running(line, stderr=error, cwd=tmp_path, env=env))
             return Command(process, short_path, error)
 
         yield begin
@@ -229,20 +235,82 @@ def test_workers_share_the_redis_of_the_settings(tmp_path: Path, short_path: Pat
     assert "Spider closed (finished)" in (tmp_path / "crawl-1.log").read_text()
 
 
+def real_crawl(web: RunningWeb, *options: str) -> list[str]:
+    """Arguments for two workers on the emulated web, over a private server."""
+    line = ["-n", "2", "web", "-a", f"seeds={','.join(web.seeds)}", "-o", "pages.jsonl"]
+    line += ["-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "JOBDIR=job"]
+    return [*line, *options]
+
+
+def urls_in(folder: Path) -> list[str]:
+    """Of the items of all workers."""
+    lines = (line for path in folder.glob("pages-?.jsonl") for line in path.read_text().splitlines())
+    return [json.loads(line)["url"] for line in lines]
+
+
 @needs_backend
 def test_two_workers_crawl_a_web_once(tmp_path: Path, short_path: Path) -> None:
-    """The real backend: every page in one of the files, none twice."""
+    """The real backend: it ends by itself, every page in one of the files, none twice; the server is gone."""
     with running_web(WebSpec(servers=6, pages=60, time_scale=0)) as web:
-        line = ["-m", "scrapy", "workers", "-n", "2", "web", "-a", f"seeds={','.join(web.seeds)}", "-o", "pages.jsonl"]
-        line += ["-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "JOBDIR=job"]
-        settings = {"SCRAPY_SETTINGS_MODULE": "crawlproject.settings"}
-        done = run_python(*line, cwd=tmp_path, env=environment(short_path) | settings)
+        line = ["-m", "scrapy", "workers", *real_crawl(web)]
+        done = run_python(*line, cwd=tmp_path, env=environment(short_path) | REAL)
         assert done.returncode == 0, done.stderr
-        pages = [
-            json.loads(line)["url"] for path in tmp_path.glob("pages-?.jsonl") for line in path.read_text().splitlines()
-        ]
-        assert sorted(pages) == sorted(web.web.expected_urls())
+        assert sorted(urls_in(tmp_path)) == sorted(web.web.expected_urls())
     assert "2 workers ended (finished)" in done.stderr
+    assert "log_count" not in done.stderr
+    for number in (1, 2):
+        assert "Spider closed (finished)" in (tmp_path / "job" / f"worker-{number}.log").read_text()
+        assert json.loads((tmp_path / "job" / f"worker-{number}.json").read_text())["finish_reason"] == "finished"
+    assert [*short_path.iterdir()] == []
+
+
+@needs_backend
+def test_a_crawl_goes_on_after_ctrl_c_and_after_kill_9(
+    start: Callable[..., Command], tmp_path: Path, short_path: Path
+) -> None:
+    """The same command in the same JOBDIR; no page is missing, and none repeated but those in flight at the kill."""
+    with running_web(WebSpec(servers=8, pages=240, time_scale=0.2)) as web:
+        slow = real_crawl(web, "-s", "FRONTIER_MAX_SESSIONS=2")
+        fetched = lambda count: lambda: len(first_fetches(web.records())) >= count  # noqa: E731
+        command = start(*slow, **REAL)
+        until(fetched(30))
+        command.process.send_signal(signal.SIGINT)
+        assert command.process.wait(PATIENCE) == 0, command.told
+        first = urls_in(tmp_path)
+        assert 0 < len(first) < 240
+        assert repeats(web.records()) == []
+        command = start(*slow, **REAL)
+        until(fetched(len(first) + 30))
+        command.process.kill()
+        command.process.wait(PATIENCE)
+        done = run_python("-m", "scrapy", "workers", *slow, cwd=tmp_path, env=environment(short_path) | REAL)
+        assert done.returncode == 0, done.stderr
+        records = web.records()
+        assert missing(web.web, records) == []
+        again = len(repeats(records))
+    assert again < 240 - len(first)
+    assert set(first) <= set(urls_in(tmp_path))
+    assert "2 workers ended (finished)" in done.stderr
+
+
+@pytest.mark.long
+@needs_backend
+def test_a_worker_that_is_killed_is_replaced_in_the_crawl(
+    start: Callable[..., Command], tmp_path: Path, short_path: Path
+) -> None:
+    """kill -9 of one: the other goes on, the new one takes over; no page is missing."""
+    with running_web(WebSpec(servers=8, pages=160, time_scale=0.2)) as web:
+        command = start(*real_crawl(web, "-s", "FRONTIER_MAX_SESSIONS=2", "-s", "FRONTIER_LEASE=3"), **REAL)
+        until(lambda: len(first_fetches(web.records())) >= 30)
+        with command.redis() as client:
+            info = read_info(client.hgetall("{web}:info"))  # type: ignore[arg-type]
+        os.kill(max(info.values(), key=lambda figures: figures["partitions"])["pid"], signal.SIGKILL)
+        assert command.process.wait(PATIENCE) == 0, command.told
+        assert missing(web.web, web.records()) == []
+    assert re.search(r"worker \d was killed by SIGKILL; started again \(1 of 5 in 10 minutes\)", command.told)
+    assert "2 workers ended (finished)" in command.told
+    assert "1 death of workers" in command.told
+    assert [*short_path.glob("scrapy-workers-*")] == []
 
 
 # --- what is wrong
@@ -363,7 +431,7 @@ def test_second_and_third_ctrl_c(tmp_path: Path) -> None:
 
     def watch(pids: list[int]) -> bool:
         if stubborn.stats_file.exists():
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # not to threads of pytest-xdist
         return True
 
     is_well, told = run_workers(stubborn, watch=watch)
