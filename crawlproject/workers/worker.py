@@ -218,7 +218,9 @@ class Worker:
         self._local.follow_clock(beat.now)
         if not could_start:
             self._crawl.wake()
-        if beat.state == "ended" and not self._has_ended and not self._options.keep_running:
+        if beat.state == "running":
+            self._has_ended = False  # new start URLs, or another worker that was not idle
+        elif not self._has_ended and not self._options.keep_running:
             if self._is_idle():
                 self._ended()
             else:  # this worker joined meanwhile, with new URLs
