@@ -110,13 +110,15 @@ class Worker:
     async def start(self) -> None:
         """Begin with what other workers learned, take free partitions, start both loops.
 
-        If Redis cannot be reached now, the loops go on trying.
+        If Redis cannot be reached, or the crawl not be read, the loops will find that, too.
         """
         try:
             await self._learn()
             await self._shares.step(await self._beat_once())
         except AWAY as error:
             self._redis_is_away(error, "_tick")
+        except StoreError as error:
+            logger.debug("The first step failed: %s", error)
         interval = self._options.interval
         for loop in (self._repeat(self._tick, interval), self._repeat(self._beat_once, min(1.0, interval))):
             self._tasks.append(asyncio.get_running_loop().create_task(loop))
