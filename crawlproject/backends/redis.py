@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import finalize
 
+from scrapy import signals
 from scrapy.exceptions import CloseSpider
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
@@ -102,6 +103,9 @@ class RedisBackend(StoringBackend):
         partitions = Partitions(redis.partitions)
         self._done_entries: list[Entry] = []
         self._worker: Worker | None = None
+        self._is_open = False
+        self._failure = ""
+        crawler.signals.connect(self._spider_opened, signals.spider_opened)
         self._directory = tempfile.mkdtemp(prefix="crawlproject-worker-")
         self._remove = finalize(self, shutil.rmtree, self._directory, ignore_errors=True)  # also if the start fails
         self._local = LocalCopy(
@@ -343,7 +347,15 @@ class RedisBackend(StoringBackend):
 
     def fail(self, reason: str) -> None:
         """See ``Crawl``."""
-        end_crawl(self._crawler, reason)
+        if self._is_open:
+            end_crawl(self._crawler, reason)
+        else:  # Scrapy cannot end a crawl that is just starting
+            self._failure = reason
+
+    def _spider_opened(self) -> None:
+        self._is_open = True
+        if self._failure:
+            self.fail(self._failure)
 
 
 def _rounded(number: float) -> float:

@@ -28,7 +28,15 @@ from redis.asyncio.sentinel import Sentinel as AsyncSentinel
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode
 from redis.connection import SSLConnection, parse_url
-from redis.exceptions import AuthenticationError, BusyLoadingError, NoPermissionError, RedisClusterException, RedisError
+from redis.exceptions import (
+    AuthenticationError,
+    BusyLoadingError,
+    NoPermissionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisClusterException,
+    RedisError,
+)
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel
@@ -280,6 +288,10 @@ def reason_of(error: BaseException) -> str:
         return f"wrong or missing user name or password: {text}"
     if isinstance(error, NoPermissionError):
         return f"the user may not do this: {text}"
+    if isinstance(error, OutOfMemoryError):
+        return f"its memory is full (maxmemory): {text}"
+    if isinstance(error, ReadOnlyError):
+        return f"is a replica: {text}"
     if isinstance(error, BusyLoadingError):
         return f"is loading its data, try again later: {text}"
     if isinstance(error, RedisTimeoutError | TimeoutError):

@@ -137,6 +137,8 @@ class Worker:
             self._redis_is_away(error, "_tick")
         except (_GoneError, _BuriedError):
             pass
+        except StoreError as error:  # the loops will find that, too
+            logger.debug("The first step failed: %s", error)
         beat_interval = min(1.0, self._options.interval)
         tick = self._repeat(self._tick, self._tick_interval, self._hurry)
         beat = self._repeat(self._beat_once, lambda: beat_interval, asyncio.Event())
@@ -277,7 +279,9 @@ class Worker:
         if not could_start:
             self._crawl.wake()
         self._crawl.report(self.summary())
-        if beat.state == "ended" and not self._has_ended and not self._options.keep_running:
+        if beat.state == "running":
+            self._has_ended = False  # new start URLs, or another worker that was not idle
+        elif not self._has_ended and not self._options.keep_running:
             if self._is_idle():
                 self._ended()
             else:  # this worker joined meanwhile, with new URLs
