@@ -132,8 +132,10 @@ class Run:
         return self
 
     def _is_over(self) -> bool:
-        has_ended = self.redis.data[KEYS.meta][b"state"] == b"ended"
-        return self.simulation.now > LAST and has_ended and not self._live()
+        return self.simulation.now > LAST and not self._live() and self._state() == b"ended"
+
+    def _state(self) -> bytes:
+        return self.redis.hash_of(KEYS.meta).get(b"state", b"")
 
     # processes
 
@@ -202,7 +204,7 @@ class Run:
 
     def _keep_alive(self) -> None:
         """Start a worker if there is none and the crawl has not ended."""
-        if not self._live() and self.redis.data[KEYS.meta][b"state"] == b"running":
+        if not self._live() and self._state() != b"ended":
             self._start([])
 
     def _one(self) -> tuple[Process, ModelCrawl, Client] | None:
