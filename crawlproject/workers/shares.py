@@ -100,8 +100,7 @@ class Shares:
             part = self._parts[number] = Part(number, record.epoch, record.seq, record.gen)
             self.taken += 1
             if record.seq or record.gen:
-                closed_at = await self._closed_at(some[number], beat)
-                task = asyncio.get_running_loop().create_task(self._load(part, record, closed_at))
+                task = asyncio.get_running_loop().create_task(self._load(part, record, some[number], beat))
                 self._loading.add(task)
                 task.add_done_callback(self._loading.discard)
             else:
@@ -116,10 +115,11 @@ class Shares:
         until = await self._control.buried_at(former.owner) or beat.now
         return until - self._lease + self._download_timeout
 
-    async def _load(self, part: Part, record: Record, closed_at: float) -> None:
+    async def _load(self, part: Part, record: Record, former: Record, beat: Beat) -> None:
         try:
             while True:
                 try:
+                    closed_at = await self._closed_at(former, beat)
                     await read_partition(self._control, self._local, part, record)
                     break
                 except AWAY as error:
