@@ -11,6 +11,8 @@ from math import inf
 
 #: Seconds after the end of a lease before its worker may be buried.
 GRACE = 2.0
+#: Share of the lease after which nothing is handed out unless Redis has confirmed what came before.
+MAX_LAG = 0.8
 
 
 class Lease:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.assignment import assign
 from crawlproject.workers.control import AWAY, may_run
-from crawlproject.workers.lease import GRACE, is_buried
+from crawlproject.workers.lease import GRACE, MAX_LAG, is_buried
 from crawlproject.workers.loading import read_partition
 from crawlproject.workers.part import Part, PartState
 from crawlproject.workers.snapshots import write_snapshot
@@ -113,7 +113,7 @@ class Shares:
         if former.owner in ("", self._control.id) or not may_run(former.owner):
             return 0.0
         until = await self._control.buried_at(former.owner) or beat.now
-        return until - self._lease + self._download_timeout
+        return until - (1 - MAX_LAG) * self._lease + self._download_timeout
 
     async def _load(self, part: Part, record: Record, former: Record, beat: Beat) -> None:
         try:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.workers.blobs import BlobError, decode_message
 from crawlproject.workers.control import AWAY, Beat, new_id
 from crawlproject.workers.ending import EndDetector, PartitionState, Scan
-from crawlproject.workers.lease import Lease
+from crawlproject.workers.lease import MAX_LAG, Lease
 from crawlproject.workers.part import PartState
 from crawlproject.workers.shares import Shares
 from crawlproject.workers.times import boot_time
@@ -30,8 +30,6 @@ logger = logging.getLogger(__name__)
 
 #: URLs in the outbox that stop the hand-out of requests.
 MAX_OUTBOX = 50_000
-#: Share of the lease after which nothing is handed out unless Redis has confirmed what came before.
-MAX_LAG = 0.8
 #: Seconds between two copies of what was learned from all servers.
 LEARNED_EVERY = 10.0
 #: Messages applied in one tick, at most: then the next cut.
