@@ -170,7 +170,7 @@ class Worker:
     # the beat
 
     async def _beat_once(self) -> Beat:
-        sent_at = boot_time()
+        sent_at, worker = boot_time(), self.control.id
         self._lease.beat_sent(sent_at)
         beat = replace(await self.control.beat(self._options.lease, self._info()), at=sent_at)
         if beat.status == "gone" or (beat.status == "ok" and beat.crawl != self._options.crawl):
@@ -179,7 +179,8 @@ class Worker:
             self._stop.set()
             return self._beat
         if beat.status == "dead":
-            self._begin_again()
+            if self.control.id == worker:  # else another beat has brought this news
+                self._begin_again()
             return self._beat
         if self._beat.run_id not in ("", beat.run_id):
             logger.warning("Redis was started again: the changes of the last seconds are sent again")
