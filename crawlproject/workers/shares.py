@@ -85,8 +85,11 @@ class Shares:
     # taking
 
     async def _take(self, missing: list[int]) -> None:
+        worker = self._control.id
         records = dict(zip(missing, await self._control.records(missing), strict=True))
         beat = await self._beat()  # after the records: an owner that lives is in this answer
+        if worker not in beat.workers:  # it was buried
+            return
         is_settled = beat.uptime > self._lease + GRACE
         free = {
             number: record
@@ -96,7 +99,10 @@ class Shares:
         full = [number for number, record in free.items() if record.seq or record.gen]
         later = set(full[MAX_TAKEN:])
         some = {number: record for number, record in free.items() if number not in later}
-        for number, record in (await self._control.take(some)).items():
+        taken = await self._control.take(some)
+        if self._control.id != worker:  # buried meanwhile: whoever wants them takes them again
+            return
+        for number, record in taken.items():
             part = self._parts[number] = Part(number, record.epoch, record.seq, record.gen)
             self.taken += 1
             if record.seq or record.gen:
