@@ -46,7 +46,7 @@ class Shares:
         self._writer = writer
         self._beat = beat
         self._checked_at = boot_time()
-        self._loading: set[asyncio.Task[None]] = set()
+        self._loading: dict[int, asyncio.Task[None]] = {}
         self.taken = self.released = self.snapshots = 0
 
     async def step(self, beat: Beat) -> None:
@@ -63,16 +63,17 @@ class Shares:
         await self._give_back()
         await self._give_back_unknown()
         await self._writer.unload()
-        missing = sorted(wanted - self._parts.keys() - self._writer.dropped.keys())
+        missing = sorted(wanted - self._parts.keys() - self._writer.dropped.keys() - self._loading.keys())
         if missing and len(self._loading) < MAX_TAKEN:
             await self._take(missing)
         await self._write_snapshot()
 
     async def stop(self) -> None:
         """Stop loading."""
-        for task in self._loading:
+        tasks = list(self._loading.values())
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._loading, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _bury_dead(self, beat: Beat) -> None:
         """Remove workers whose lease was over long ago; nobody is removed soon after Redis was started."""
@@ -106,9 +107,8 @@ class Shares:
             part = self._parts[number] = Part(number, record.epoch, record.seq, record.gen)
             self.taken += 1
             if record.seq or record.gen:
-                task = asyncio.get_running_loop().create_task(self._load(part, record, some[number], beat))
-                self._loading.add(task)
-                task.add_done_callback(self._loading.discard)
+                load = self._load(part, record, some[number], beat)
+                self._loading[number] = asyncio.get_running_loop().create_task(load)
             else:
                 for keys in self._local.restore(number, {}):
                     self._came(keys, record, 0.0)
@@ -123,25 +123,34 @@ class Shares:
 
     async def _load(self, part: Part, record: Record, former: Record, beat: Beat) -> None:
         try:
-            while True:
-                try:
-                    closed_at = await self._closed_at(former, beat)
-                    await read_partition(self._control, self._local, part, record)
-                    break
-                except AWAY as error:
-                    logger.debug("Partition %d cannot be loaded now: %s", part.number, error)
-                    await asyncio.sleep(self._lease / 10)
-            for keys in self._local.restore(part.number, record.extra):
-                if self._parts.get(part.number) is not part:  # lost meanwhile
-                    return
-                self._came(keys, record, closed_at)
-                await asyncio.sleep(0)
+            await self._read(part, record, former, beat)
         except (ValueError, KeyError, StoreError) as error:
             logger.critical("Partition %d cannot be read, the crawl ends: %s", part.number, error)
             self._crawl.fail("store_failed")
             return
-        if self._parts.get(part.number) is part:
+        finally:
+            del self._loading[part.number]
+        if not self._is_lost(part):
             self._is_loaded(part)
+        else:
+            self._writer.dropped[part.number] = None  # also what was read after it was lost
+
+    async def _read(self, part: Part, record: Record, former: Record, beat: Beat) -> None:
+        while not self._is_lost(part):
+            try:
+                closed_at = await self._closed_at(former, beat)
+                await read_partition(self._control, self._local, part, record)
+                break
+            except AWAY as error:
+                logger.debug("Partition %d cannot be loaded now: %s", part.number, error)
+                await asyncio.sleep(self._lease / 10)
+        steps = self._local.restore(part.number, record.extra)
+        while not self._is_lost(part) and (keys := next(steps, None)) is not None:
+            self._came(keys, record, closed_at)
+            await asyncio.sleep(0)
+
+    def _is_lost(self, part: Part) -> bool:
+        return self._parts.get(part.number) is not part
 
     def _came(self, keys: list[str], record: Record, closed_at: float) -> None:
         """Rest those of the servers ``keys`` whose connections the former owner may still have open."""
