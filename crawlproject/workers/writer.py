@@ -217,6 +217,7 @@ class Writer:
         records = await self._control.records([part.number for part in parts])
         for part, record in zip(parts, records, strict=True):
             if self._parts.get(part.number) is part:
+                part.last = b""  # messages deleted by a commit that was lost are there again
                 await self._replay_part(part, record)
         await self._control.send([message for _, message in self._sent], [])
         self._outbox.forget_sent()
