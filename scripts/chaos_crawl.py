@@ -34,6 +34,7 @@ from testbed.redis_server import RunningRedis
 from testbed.web import (
     Fault,
     Record,
+    Repeat,
     Web,
     WebSpec,
     missing,
@@ -71,6 +72,7 @@ SETTINGS: dict[str, Any] = {
     "FRONTIER_MAX_FAILURES": 0,
 }
 
+OF_WORKERS = ("kill", "pause")  # kinds of faults that hit one worker
 PAUSES = (1.0, 40.0)  # seconds: shorter and longer than a lease of 15 s
 OUTAGES = (0.0, 5.0)  # seconds until Redis is started again
 REPLACEMENTS = (0.0, 5.0)  # seconds until a killed worker is replaced
@@ -192,11 +194,18 @@ class Chaos:
             self._pause(victim, step.seconds)
         elif step.kind == "kill":
             self.crew.kill(victim)
-            self._later(step.seconds, self.crew.add)
+            self._later(step.seconds, self._add)
         else:
             self.crew.interrupt(victim)
-            self.crew.add()
+            self._add()
         return True
+
+    def _add(self) -> None:
+        """Start a worker, as soon as it can reach Redis."""
+        if self._broken:
+            self._later(1.0, self._add)
+        else:
+            self.crew.add()
 
     def _pause(self, victim: int, seconds: float) -> None:
         def over() -> None:
@@ -252,6 +261,7 @@ class Outcome:
         yield "pages fetched", f"{len(self.web.expected) - len(lost)}"
         yield "pages missing", f"{len(lost)}"
         yield "fetched again", f"{len(again)}, unexplained: {len(unexplained)}"
+        yield "by fault", ", ".join(f"{kind} {number}" for kind, number in self._by_fault(again)) or "none"
         yield "overlaps", f"{len(open_twice)}, unexplained: {len(unexplained_overlaps(self.records, pauses, AFTER))}"
         yield "waits too short", f"{len(short_waits(self.records, rule_of(SETTINGS, self.web)))}"
         yield "cross links sent", f"{self.stats.get('frontier/links/sent', 0):g} by {self.ended} workers"
@@ -260,6 +270,16 @@ class Outcome:
         yield from (("unexplained", f"{''.join(each.page)} by {each.before.connection}") for each in unexplained[:10])
         if self.trouble:
             yield "failed", self.trouble
+
+    def _by_fault(self, again: Sequence[Repeat]) -> list[tuple[str, int]]:
+        """How many of the repeats the faults of each kind explain that those of the kinds before do not."""
+        found, left = [], len(again)
+        kinds = sorted({fault.kind for fault in self.faults}, key=lambda kind: kind not in OF_WORKERS)
+        for at, kind in enumerate(kinds):
+            faults = [fault for fault in self.faults if fault.kind in kinds[: at + 1]]
+            before, left = left, len(unexplained_repeats(self.records, faults, UNCONFIRMED, AFTER))
+            found.append((kind, before - left))
+        return found
 
     def is_right(self) -> bool:
         """Whether all pages were fetched and nothing failed."""
@@ -293,6 +313,7 @@ def chaos_crawl(arguments: Namespace, folder: Path) -> Outcome:
 def _failures(crew: Workers) -> str:
     """The workers that failed by themselves; the end of their logs goes to standard error."""
     failed = [worker for worker in crew.all if worker.process.poll() and worker.fate != "kill"]
+    failed = [worker for worker in failed if "Cannot start: redis" not in worker.log()]  # Redis broke just then
     for worker in failed:
         print(f"worker {worker.number}:\n{worker.log()[-2000:]}", file=sys.stderr)
     return ", ".join(f"worker {worker.number}: exit code {worker.process.poll()}" for worker in failed)

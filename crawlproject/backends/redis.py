@@ -85,7 +85,7 @@ class RedisBackend(StoringBackend):
         self._seen_store = self._local.seen
         seen.use_store(self._local.seen, partitions.server_part)
         self._local.seen_set = seen.seen
-        outbox = self.exchange = Outbox(partitions)
+        outbox = self.exchange = self._outbox = Outbox(partitions)
         worker_options = WorkerOptions(
             crawl=crawl,
             partitions=self._redis.partitions,
@@ -142,7 +142,10 @@ class RedisBackend(StoringBackend):
 
     def goes_on(self) -> bool:
         """See ``Backend``."""
-        return self._worker.goes_on()
+        goes_on = self._worker.goes_on()
+        if not goes_on:  # so that no spider takes the crawl for failed because others fetched its pages
+            self._stats.set_value("workers/pages", self._worker.summary()["pages"])
+        return goes_on
 
     def close(self) -> Awaitable[None] | None:
         """Send all changes, give the partitions back, leave."""
@@ -180,18 +183,40 @@ class RedisBackend(StoringBackend):
     def finished(self) -> list[Entry]:
         """See ``Crawl``."""
         self._find_done()
+        self._lose_foreign()
         done, self._done_entries = self._done_entries, []
         return done
 
     def acknowledge(self, entry: Entry) -> None:
         """See ``Crawl``."""
-        self._frontier.acknowledge(entry)
+        super()._acknowledge(entry)
+
+    def _lose_foreign(self) -> None:
+        """Forget requests in memory to servers that another worker crawls now: they cannot be sent to it.
+
+        The pages that yielded them wait no longer.  O(requests in memory).
+        """
+        if not self._in_memory:
+            return
+        crawl = frontier_of(self._crawler)
+        unsent = [] if crawl is None else [entry.payload for _, entry in crawl.unsent]
+        under_way = {*map(id, unsent), *(id(page.entry.payload) for page in self._handed_out.values())}
+        queued = [each for each in self._in_memory.items() if id(each[0]) not in under_way]
+        for payload, url in queued:
+            if self._local.partitions_of([url]) and not self._outbox.is_own(url):
+                self._stats.inc_value("frontier/unserializable/lost")
+                self._settle(payload)
+                self._pages.dropped(payload)
 
     def urls_in_progress(self) -> Iterable[str]:
         """See ``Crawl``."""
         crawl = frontier_of(self._crawler)
         unsent = [] if crawl is None else [entry.url for _, entry in crawl.unsent]
         return [*unsent, *(page.entry.url for page in self._handed_out.values())]
+
+    def urls_waiting(self) -> Iterable[str]:
+        """See ``Crawl``."""
+        return self._pages.waiting()
 
     def release(self, keys: Sequence[str]) -> bool:
         """See ``Crawl``."""
@@ -213,6 +238,13 @@ class RedisBackend(StoringBackend):
                 crawl.dispatcher.abandon(session, CLOCK())
                 self._crawler.signals.send_catch_log(session_abandoned, server_key=key)
         self.close_connections()
+
+    def disconnect(self) -> None:
+        """See ``Crawl``."""
+        dispatcher = self._crawl.dispatcher
+        dispatcher.close_all(CLOCK())
+        for session in dispatcher.take_closed():
+            self._crawler.signals.send_catch_log(session_abandoned, server_key=session.server.key)
 
     def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float]) -> None:
         """See ``Crawl``."""

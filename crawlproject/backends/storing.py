@@ -76,6 +76,7 @@ class StoringBackend(Backend):
         self._handed_out: dict[Request, PageUnderWay] = {}
         self._pages = PagesUnderWay(self._done)
         self._orphans = 0  # unstored requests without a page that yielded them
+        self._in_memory: dict[Unstored, str] = {}  # requests that cannot be stored and are not done -> URL
         self._reasons: set[str] = set()  # logged reasons for unstored requests
         self._codec = RequestCodec(
             crawler.spider,
@@ -137,6 +138,7 @@ class StoringBackend(Backend):
         else:
             key = None
         payload = self._pages.hold(value, meta, key)
+        self._in_memory[payload] = value.url if isinstance(value, Request) else str(met)
         self._orphans += payload.found_on is None
         return payload
 
@@ -222,6 +224,7 @@ class StoringBackend(Backend):
 
     def _settle(self, payload: Unstored) -> None:
         """Add the key of a finished or dropped request to the stored seen-set."""
+        self._in_memory.pop(payload, None)
         self._orphans -= payload.found_on is None
         if payload.key is not None:
             self._seen.release(payload.key)

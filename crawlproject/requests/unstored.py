@@ -98,6 +98,11 @@ class PagesUnderWay:
             if following is not None:
                 following.waiting -= 1
 
+    def waiting(self) -> list[str]:
+        """URLs of the stored pages that the engine finished and that wait for unstored requests. O(pages)."""
+        over = (page.entry for page in self._pages.values() if page.is_over)
+        return [entry.url for entry in over if not isinstance(entry.payload, Unstored)]
+
     def held(self) -> int:
         """Number of stored pages that the engine finished and that wait for unstored requests. O(pages)."""
-        return sum(page.is_over and not isinstance(page.entry.payload, Unstored) for page in self._pages.values())
+        return len(self.waiting())

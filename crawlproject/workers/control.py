@@ -56,6 +56,8 @@ class Beat:
     uptime: float = 0.0
     #: When it was sent (``boot_time``).
     at: float = 0.0
+    #: Since when this worker has reached Redis without a long break (``boot_time``).
+    since: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class Record:
     """The fields of a partition."""
 
     owner: str = ""
+    #: The owner before it; "" if that one released it.
+    former: str = ""
     epoch: int = 0
     seq: int = 0
     #: Number of the journal's first commit.
@@ -85,6 +89,7 @@ class Record:
         numbers = {name: int(text.get(name) or b"0") for name in ("epoch", "seq", "stored", "servers")}
         return cls(
             owner=text.get("owner", b"").decode(),
+            former=text.get("former", b"").decode(),
             first=int(text.get("first") or b"1"),
             gen=text.get("gen", b"").decode(),
             next=text.get("next", b"").decode(),
@@ -338,8 +343,13 @@ def new_id() -> str:
     return f"{gethostname()}:{os.getpid()}:{_started(os.getpid())}:{secrets.token_hex(4)}"
 
 
-def may_run(worker: str) -> bool:
-    """Whether the process of ``worker`` may still have open connections: False only if it certainly has not."""
+def may_run(worker: str, own_id: str) -> bool:
+    """Whether ``worker`` may still have open connections: False only if it certainly has not.
+
+    An earlier id of this process (``own_id``) has none: they were closed when it took the new one.
+    """
+    if worker.rpartition(":")[0] == own_id.rpartition(":")[0]:
+        return False
     host, _, rest = worker.rpartition(":")[0].rpartition(":")[0].rpartition(":")
     pid, started = rest, worker.split(":")[-2:-1]
     if host != gethostname() or not pid.isdecimal():

@@ -11,8 +11,6 @@ from math import inf
 
 #: Seconds after the end of a lease before its worker may be buried.
 GRACE = 2.0
-#: Share of the lease after which nothing is handed out unless Redis has confirmed what came before.
-MAX_LAG = 0.8
 
 
 class Lease:
@@ -34,6 +32,11 @@ class Lease:
         """End of the lease; -inf before the first confirmed beat."""
         return self._confirmed + self._length
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether any beat was confirmed."""
+        return self._confirmed > -inf
+
     def beat_sent(self, at: float) -> None:
         """A beat is about to be sent; call before it is."""
         self._sent = max(self._sent, at)
@@ -46,6 +49,10 @@ class Lease:
         if sent_at > self._sent:
             raise ValueError(f"beat of {sent_at}: the last one was sent at {self._sent}")
         self._confirmed = max(self._confirmed, sent_at)
+
+    def lost(self) -> None:
+        """Others own what this worker owned: there is no lease until the next beat is confirmed."""
+        self._confirmed = -inf
 
     def may_start(self, now: float) -> bool:
         """Whether a request may start."""

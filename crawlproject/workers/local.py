@@ -7,6 +7,7 @@ with the partition, or with the process.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.entry import Entry, url_of
@@ -53,6 +54,7 @@ class LocalCopy:
         self._by_quality = label.order == "quality"
         self._clock = clock
         self._next: dict[int, int] = {}  # partition -> next server number
+        self._ends: dict[int, int] = {}  # the same of a partition that is being restored
         self._rows: dict[int, int] = {}  # partition -> rows stored
         self._strangers: dict[int, set[str]] = {}  # partition of another worker -> servers met nevertheless
         self._servers = DiskFrontierStore(self._store, 0.0, indexed=indexed, number_of=self._number_of)
@@ -73,6 +75,14 @@ class LocalCopy:
     def partition_of_url(self, url: str) -> int:
         """The partition of a URL's server."""
         return self._partitions.of_url(url)
+
+    def partitions_of(self, urls: Iterable[str]) -> set[int]:
+        """The partitions of the servers of ``urls``; URLs without one have none."""
+        found = set()
+        for url in urls:
+            with suppress(ValueError):
+                found.add(self._partitions.of_url(url))
+        return found
 
     def number(self, key: str) -> int | None:
         """The number of a server by its key."""
@@ -99,7 +109,7 @@ class LocalCopy:
     def server_count(self, partition: int) -> int:
         """Servers of ``partition``."""
         first = self._partitions.first_number(partition)
-        return self._next.get(partition, first) - first
+        return self._next.get(partition, self._ends.get(partition, first)) - first
 
     # changes
 
@@ -147,7 +157,8 @@ class LocalCopy:
     def restore(self, partition: int, extra: Mapping[str, Any]) -> Iterator[list[str]]:
         """Put the servers written by ``write`` into the frontier; yields the keys of those of each step, 100 at most.
 
-        ``extra``: what the last commit of the partition says.  Raises StoreError or ValueError for damaged data.
+        ``extra``: what the last commit of the partition says.  ``rows`` and ``server_count`` are right from the call
+        on.  Raises StoreError or ValueError for damaged data.
         """
         if extra:
             self.frontier.raise_arrivals(int(extra["arrivals"]), int(extra["returns"]))
@@ -158,17 +169,22 @@ class LocalCopy:
         for key, _ in self._store.scan("servers", *number_range(first, end)):
             last = max(last, int.from_bytes(key, "big"))
         self._rows[partition] = rows
+        self._ends[partition] = last + 1
+        return self._restore(partition, first, end)
+
+    def _restore(self, partition: int, first: int, end: int) -> Iterator[list[str]]:
         for servers in self._servers.load_range(first, end, self._clock()):
             yield [server.key for server in servers]
         for name in self._strangers.pop(partition, ()):
             server = self.frontier.server(name)
             if server is not None and self._servers.number(name) is None and server.session is None:
                 self.frontier.remove(name)
-        self._next[partition] = last + 1
+        self._next[partition] = self._ends.pop(partition)
 
     def close_partition(self, partition: int) -> None:
         """Number no further server of ``partition``; call ``unload`` then."""
         self._next.pop(partition, None)
+        self._ends.pop(partition, None)
         self._rows.pop(partition, None)
 
     def unload(self, partition: int) -> Iterator[None]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from crawlproject.seen.cache import LruCache
 from crawlproject.seen.fingerprint import url_fingerprint
-from crawlproject.workers.blobs import encode_message
+from crawlproject.workers.blobs import MAX_URL, BlobError, encode_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.workers.partitions import Partitions
 
+logger = logging.getLogger(__name__)
+
 #: URLs of a message, at most.
 ENTRIES = 500
+#: Bytes of URLs and payloads in a message; one larger than that is sent alone.
+BYTES = 1 << 20
 #: URLs remembered as sent; 100 bytes each. They are sent again once they are forgotten: the seen-set refuses them.
 REMEMBERED = 1 << 17
 
@@ -32,6 +37,8 @@ class Outbox:
         self.length = 0
         #: URLs sent so far.
         self.total = 0
+        #: URLs that cannot be sent: too long, or with too large a request.
+        self.refused = 0
 
     def set_own(self, partition: int, *, own: bool) -> None:
         """Say whether URLs of ``partition`` go to this worker's frontier."""
@@ -50,15 +57,16 @@ class Outbox:
         """Put ``entries`` into the outbox; their payloads are bytes or None."""
         of_url = self._partitions.of_url
         for entry in entries:
+            if len(entry.url) > MAX_URL:
+                self._refuse(entry, f"it has {len(entry.url)} characters")
+                continue
             self._entries.setdefault(of_url(entry.url), []).append(entry._replace(place=None))
             self.length += 1
 
     def take(self) -> list[tuple[int, bytes]]:
-        """Empty it; returns partitions and messages. O(entries)."""
+        """Empty it; returns partitions and messages. O(size)."""
         messages = [
-            (partition, encode_message(entries[start : start + ENTRIES]))
-            for partition, entries in self._entries.items()
-            for start in range(0, len(entries), ENTRIES)
+            (partition, message) for partition, entries in self._entries.items() for message in self._encoded(entries)
         ]
         self.total += self.length
         self._entries, self.length = {}, 0
@@ -67,3 +75,34 @@ class Outbox:
     def forget_sent(self) -> None:
         """Send all URLs again that are found from now on: Redis may have lost some."""
         self._sent.clear()
+
+    def _encoded(self, entries: Sequence[Entry]) -> Iterator[bytes]:
+        for batch in _batches(entries):
+            try:
+                yield encode_message(batch)
+            except (ValueError, BlobError) as error:
+                if len(batch) == 1:
+                    self._refuse(batch[0], str(error))
+                else:
+                    for entry in batch:
+                        yield from self._encoded([entry])
+
+    def _refuse(self, entry: Entry, reason: str) -> None:
+        self.refused += 1
+        if self.refused == 1:
+            logger.error("A URL cannot be sent to other workers (more are only counted): %.200s: %s", entry.url, reason)
+
+
+def _batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+    """``entries`` in order, cut where a message is full."""
+    batch: list[Entry] = []
+    size = 0
+    for entry in entries:
+        more = len(entry.url) + len(entry.payload or b"")
+        if batch and (len(batch) == ENTRIES or size + more > BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(entry)
+        size += more
+    if batch:
+        yield batch

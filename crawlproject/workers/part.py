@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import asyncio
+
     from crawlproject.workers.control import Commit
 
 #: Seconds for which confirmed commits are kept: Redis may lose the last ones when it is started again.
@@ -37,12 +39,20 @@ class Part:
     #: Name of the snapshot.
     gen: str
     state: PartState = PartState.LOADING
+    #: Whether all its rows are in the local copy: commits may follow.
+    is_read: bool = False
+    #: The task that loads it.
+    loading: asyncio.Task[None] | None = None
+    #: When it began to leave (``boot_time``).
+    leaving_at: float = 0.0
     #: Id of the last message read from the inbox.
     last: bytes = b""
     #: Ids of messages that were applied since the last cut.
     applied: list[bytes] = field(default_factory=list)
     #: Numbers of the servers in session at the last cut.
     open: list[int] = field(default_factory=list)
+    #: URLs stored, as the last cut says.
+    stored: int = -1
     #: Bytes of the journal and of the snapshot.
     journal: int = 0
     snapshot: int = 0
@@ -54,19 +64,27 @@ class Part:
     _kept_bytes: int = 0
 
     def confirmed(self, commit: Commit, now: float) -> None:
-        """Redis has ``commit``."""
+        """Redis has ``commit``; nothing new if it was told before."""
+        if self.kept and self.kept[-1][1].seq >= commit.seq:
+            return
         self.journal += len(commit.blob)
         self.kept.append((now, commit))
         self._kept_bytes += len(commit.blob)
         while self.kept and (self.kept[0][0] < now - KEPT or self._kept_bytes > KEPT_BYTES):
             self._kept_bytes -= len(self.kept.popleft()[1].blob)
 
-    def missing(self, seq: int) -> list[Commit] | None:
-        """The commits after ``seq`` that were confirmed; None if they are no longer kept."""
-        commits = [commit for _, commit in self.kept if commit.seq > seq]
-        if commits and commits[0].seq == seq + 1:
+    def missing(self, seq: int) -> list[tuple[float, Commit]] | None:
+        """The commits after ``seq`` that were confirmed, with their times; None if they are no longer kept."""
+        commits = [each for each in self.kept if each[1].seq > seq]
+        if commits and commits[0][1].seq == seq + 1:
             return commits
         return None
+
+    def taken_again(self, epoch: int) -> None:
+        """Redis had lost that it was taken; a snapshot follows."""
+        self.epoch = epoch
+        self.kept.clear()
+        self._kept_bytes = 0
 
     @property
     def needs_snapshot(self) -> bool:

@@ -24,6 +24,9 @@ class Crawl(Protocol):
     def urls_in_progress(self) -> Iterable[str]:
         """URLs of requests handed out and not done."""
 
+    def urls_waiting(self) -> Iterable[str]:
+        """URLs of pages that the engine has finished, and that wait for requests kept in memory."""
+
     def receive(self, entries: Sequence[Entry]) -> Iterator[None]:
         """Queue URLs that other workers found, in steps of at most 0.1 s."""
 
@@ -31,7 +34,10 @@ class Crawl(Protocol):
         """Let the servers ``keys`` get no further request; returns whether none has a connection any more."""
 
     def abandon(self, keys: Sequence[str]) -> None:
-        """Close the connections to the servers ``keys`` at once."""
+        """Close the connections to the servers ``keys`` at once; they get no further session."""
+
+    def disconnect(self) -> None:
+        """Close all connections at once; requests in progress return to the frontier."""
 
     def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float]) -> None:
         """Note the servers ``keys`` of a taken partition; ``closed_at``: when their old owner's connections are gone.
@@ -66,6 +72,9 @@ class Copy(Protocol):
 
     def partition_of_url(self, url: str) -> int:
         """The partition of a URL's server."""
+
+    def partitions_of(self, urls: Iterable[str]) -> set[int]:
+        """The partitions of the servers of ``urls``; URLs without one have none."""
 
     def number(self, key: str) -> int | None:
         """The number of a server by its key."""
@@ -104,7 +113,10 @@ class Copy(Protocol):
         """Write rows of a partition that is being loaded. O(rows)."""
 
     def restore(self, partition: int, extra: Mapping[str, Any]) -> Iterator[list[str]]:
-        """Put the servers written by ``write`` into the frontier; yields the keys of those of each step."""
+        """Put the servers written by ``write`` into the frontier; yields the keys of those of each step.
+
+        ``rows`` and ``server_count`` are right from the call on.
+        """
 
     def close_partition(self, partition: int) -> None:
         """Number no further server of ``partition``; ``unload`` follows."""
@@ -117,16 +129,22 @@ class Journal(Protocol):
     """The changes that Redis does not have yet; implemented in ``writer``."""
 
     #: Partitions of which the local copy still has rows: they cannot be taken again yet.
-    dropped: dict[int, None]
+    dropped: dict[int, Part]
 
-    def busy_partitions(self) -> set[int]:
-        """Partitions with changes, or with pages that are in progress or not acknowledged. O(pages in progress)."""
+    def unsent_partitions(self) -> set[int]:
+        """Partitions with changes, or with pages that are done and not acknowledged. O(such pages)."""
+
+    async def send(self) -> None:
+        """Make a cut and send it. Raises what a call to Redis raises."""
 
     def lose(self, part: Part) -> None:
         """Another worker owns ``part``: drop it, and send it what Redis does not have yet."""
 
     def drop(self, part: Part) -> None:
         """Forget ``part``, which has no connection open; ``unload`` then removes its rows. O(1)."""
+
+    def give_away(self, part: Part) -> None:
+        """``drop`` it after its release. O(its changes of the last seconds)."""
 
     async def unload(self) -> None:
         """Remove dropped partitions from the frontier and the local store, in steps."""

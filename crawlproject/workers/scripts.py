@@ -67,10 +67,12 @@ local m = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'seq')
 if m[1] ~= ARGV[1] or m[2] ~= ARGV[2] then return {'lost'} end
 """
 
-#: KEYS: m.  ARGV: id, expected owner, expected epoch.  Returns the fields of the partition, or nil.
+#: KEYS: m.  ARGV: id, expected owner, expected epoch.  Returns the fields of the partition, or nil; ``former`` is its
+#: last owner before this one.
 TAKE = """
 local m = redis.call('HMGET', KEYS[1], 'owner', 'epoch')
 if (m[1] or '') ~= ARGV[2] or (m[2] or '0') ~= ARGV[3] then return nil end
+if ARGV[2] ~= ARGV[1] then redis.call('HSET', KEYS[1], 'former', ARGV[2]) end
 redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'epoch', ARGV[3] + 1)
 return redis.call('HGETALL', KEYS[1])
 """

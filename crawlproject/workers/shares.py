@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.assignment import assign
 from crawlproject.workers.control import AWAY, may_run
-from crawlproject.workers.lease import GRACE, MAX_LAG, is_buried
+from crawlproject.workers.lease import GRACE, is_buried
 from crawlproject.workers.loading import read_partition
 from crawlproject.workers.part import Part, PartState
 from crawlproject.workers.snapshots import write_snapshot
@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 #: Partitions with data taken in one tick, at most.
 MAX_TAKEN = 64
+#: Partitions loaded at the same time: one step of each runs before anything else does.
+LOADED_AT_ONCE = 4
 
 
 class Shares:
@@ -46,37 +48,54 @@ class Shares:
         self._writer = writer
         self._beat = beat
         self._checked_at = boot_time()
-        self._loading: dict[int, asyncio.Task[None]] = {}
+        self._loading: set[asyncio.Task[None]] = set()
+        self._slots = asyncio.Semaphore(LOADED_AT_ONCE)
+        self._loaded_since = 0.0
+        self._loaded = 0
+        self._is_leaving = False
         self.taken = self.released = self.snapshots = 0
+        #: Whether partitions go from one live worker to another: then look again soon.
+        self.is_moving = False
 
     async def step(self, beat: Beat) -> None:
         """Take and give back what the last ``beat`` says. Raises what a call to Redis raises."""
         await self._bury_dead(beat)
         wanted: set[int] = set()
-        if not self._crawl.is_closing() and self._control.id in beat.workers:
-            owners = assign(self._count, beat.workers)
+        if self._crawl.is_closing() and not self._is_leaving:
+            self._is_leaving = True
+            beat = await self._beat()  # so that the others want its partitions
+        workers = {worker for worker in beat.workers if not beat.infos.get(worker, {}).get("leaving")}
+        if not self._is_leaving and self._control.id in workers:
+            owners = assign(self._count, workers)
             wanted = {number for number, owner in enumerate(owners) if owner == self._control.id}
         for part in self._parts.values():
             if part.number not in wanted and part.state is PartState.OWN:
                 part.state = PartState.LEAVING
+                part.leaving_at = boot_time()
                 self._outbox.set_own(part.number, own=False)
         await self._give_back()
         await self._give_back_unknown()
         await self._writer.unload()
-        missing = sorted(wanted - self._parts.keys() - self._writer.dropped.keys() - self._loading.keys())
+        missing = sorted(wanted - self._parts.keys() - self._writer.dropped.keys())
+        self.is_moving = any(part.state is PartState.LEAVING for part in self._parts.values())
         if missing and len(self._loading) < MAX_TAKEN:
             await self._take(missing)
         await self._write_snapshot()
 
     async def stop(self) -> None:
         """Stop loading."""
-        tasks = list(self._loading.values())
-        for task in tasks:
+        for task in self._loading:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._loading, return_exceptions=True)
 
     async def _bury_dead(self, beat: Beat) -> None:
-        """Remove workers whose lease was over long ago; nobody is removed soon after Redis was started."""
+        """Remove workers whose lease was over long ago.
+
+        Nobody is removed soon after Redis was started, or after this worker could not reach it: the others may not
+        have reached it either.
+        """
+        if beat.at - beat.since < self._lease:
+            return
         now = beat.now + boot_time() - beat.at
         for worker, until in beat.workers.items():
             is_dead = worker != self._control.id and is_buried(until, now, beat.now - beat.uptime, self._lease)
@@ -89,68 +108,93 @@ class Shares:
         worker = self._control.id
         records = dict(zip(missing, await self._control.records(missing), strict=True))
         beat = await self._beat()  # after the records: an owner that lives is in this answer
-        if worker not in beat.workers:  # it was buried
-            return
-        is_settled = beat.uptime > self._lease + GRACE
-        free = {
-            number: record
-            for number, record in records.items()
-            if record.owner in ("", self._control.id) or (record.owner not in beat.workers and is_settled)
-        }
+        free = {number: record for number, record in records.items() if self._is_free(record, beat)}
+        self.is_moving |= any(record.owner in beat.workers for record in records.values())
         full = [number for number, record in free.items() if record.seq or record.gen]
         later = set(full[MAX_TAKEN:])
         some = {number: record for number, record in free.items() if number not in later}
         taken = await self._control.take(some)
-        if self._control.id != worker:  # buried meanwhile: whoever wants them takes them again
-            return
+        if self._control.id != worker:
+            return  # this worker was buried: others may have taken them again
         for number, record in taken.items():
             part = self._parts[number] = Part(number, record.epoch, record.seq, record.gen)
             self.taken += 1
             if record.seq or record.gen:
-                load = self._load(part, record, some[number], beat)
-                self._loading[number] = asyncio.get_running_loop().create_task(load)
+                self._loaded_since = self._loaded_since or boot_time()
+                part.loading = asyncio.get_running_loop().create_task(self._load(part, record, beat.now))
+                self._loading.add(part.loading)
+                part.loading.add_done_callback(self._load_ended)
             else:
                 for keys in self._local.restore(number, {}):
                     self._came(keys, record, 0.0)
                 self._is_loaded(part)
 
-    async def _closed_at(self, former: Record, beat: Beat) -> float:
-        """When the former owner's connections are closed for sure, on Redis's clock; 0 if they are."""
-        if former.owner in ("", self._control.id) or not may_run(former.owner):
-            return 0.0
-        until = await self._control.buried_at(former.owner) or beat.now
-        return until - (1 - MAX_LAG) * self._lease + self._download_timeout
+    def _load_ended(self, task: asyncio.Task[None]) -> None:
+        self._loading.discard(task)
+        self._loaded += 1
+        if not self._loading:
+            seconds = boot_time() - self._loaded_since
+            logger.info("%d partitions of other workers, or of an earlier run, loaded in %.1f s", self._loaded, seconds)
+            self._loaded, self._loaded_since = 0, 0.0
 
-    async def _load(self, part: Part, record: Record, former: Record, beat: Beat) -> None:
+    def _is_free(self, record: Record, beat: Beat) -> bool:
+        """Whether no other worker can own the partition, even if Redis has lost its last seconds."""
+        if record.owner == self._control.id or not record.epoch:
+            return True
+        is_settled = beat.uptime > self._lease + GRACE
+        if record.owner:
+            return is_settled and record.owner not in beat.workers
+        others = (beat.infos.get(worker, {}) for worker in beat.workers if worker != self._control.id)
+        return is_settled or all(info.get("run", "") in ("", beat.run_id) for info in others)
+
+    async def _load(self, part: Part, record: Record, now: float) -> None:
         try:
-            await self._read(part, record, former, beat)
+            async with self._slots:
+                closed_at = await self._read(part, record, now)
+                steps = self._local.restore(part.number, record.extra)
+                part.is_read = True
+                for keys in steps:
+                    self._came(keys, record, closed_at)
+                    await asyncio.sleep(0)
+                    if self._parts.get(part.number) is not part:  # lost meanwhile
+                        return
+        except _ChangedError:
+            self._writer.lose(part)
         except (ValueError, KeyError, StoreError) as error:
             logger.critical("Partition %d cannot be read, the crawl ends: %s", part.number, error)
             self._crawl.fail("store_failed")
-            return
-        finally:
-            del self._loading[part.number]
-        if not self._is_lost(part):
-            self._is_loaded(part)
+        except Exception:
+            logger.exception("Loading partition %d failed, the crawl ends", part.number)
+            self._crawl.fail("worker_failed")
         else:
-            self._writer.dropped[part.number] = None  # also what was read after it was lost
+            self._is_loaded(part)
 
-    async def _read(self, part: Part, record: Record, former: Record, beat: Beat) -> None:
-        while not self._is_lost(part):
+    async def _read(self, part: Part, record: Record, now: float) -> float:
+        """Read ``part`` into the local copy, however long Redis is away; returns ``_closed_at``.
+
+        Raises ``_ChangedError`` if Redis has lost that it was taken, what ``read_partition`` raises for damaged data.
+        """
+        while True:
             try:
-                closed_at = await self._closed_at(former, beat)
-                await read_partition(self._control, self._local, part, record)
-                break
+                closed_at = await self._closed_at(record, now)
+                commits = await read_partition(self._control, self._local, part, record)
+                found = (await self._control.records([part.number]))[0]
             except AWAY as error:
                 logger.debug("Partition %d cannot be loaded now: %s", part.number, error)
                 await asyncio.sleep(self._lease / 10)
-        steps = self._local.restore(part.number, record.extra)
-        while not self._is_lost(part) and (keys := next(steps, None)) is not None:
-            self._came(keys, record, closed_at)
-            await asyncio.sleep(0)
+                continue
+            if (found.owner, found.epoch, found.seq) != (record.owner, record.epoch, record.seq):
+                raise _ChangedError
+            if commits != record.seq - record.first + 1:
+                raise ValueError(f"its journal has {commits} commits instead of {record.first} to {record.seq}")
+            return closed_at
 
-    def _is_lost(self, part: Part) -> bool:
-        return self._parts.get(part.number) is not part
+    async def _closed_at(self, record: Record, now: float) -> float:
+        """When the former owner's connections are closed for sure, on Redis's clock; 0 if they are."""
+        if not record.former or not may_run(record.former, self._control.id):
+            return 0.0
+        until = await self._control.buried_at(record.former) or now
+        return until - self._lease + self._download_timeout
 
     def _came(self, keys: list[str], record: Record, closed_at: float) -> None:
         """Rest those of the servers ``keys`` whose connections the former owner may still have open."""
@@ -159,6 +203,7 @@ class Shares:
         self._crawl.came(keys, closed_at={key: until for key in keys if self._local.number(key) in opened})
 
     def _is_loaded(self, part: Part) -> None:
+        part.is_read = True
         part.state = PartState.OWN
         self._outbox.set_own(part.number, own=True)
         self._crawl.wake()
@@ -170,13 +215,27 @@ class Shares:
         leaving = [part for part in self._parts.values() if part.state is PartState.LEAVING]
         if not leaving:
             return
-        closed = [part for part in leaving if self._crawl.release(self._local.keys_of(part.number))]
-        busy = self._writer.busy_partitions()
-        ready = [part for part in closed if part.number not in busy and not part.applied]
+        closed = []
+        for part in leaving:
+            if self._crawl.release(self._local.keys_of(part.number)):
+                closed.append(part)
+            await asyncio.sleep(0)
+        under_way = self._local.partitions_of(self._crawl.urls_in_progress())
+        waiting = self._local.partitions_of(self._crawl.urls_waiting())
+        patient = boot_time() - self._lease  # requests in memory may wait for servers that leave as well
+        under_way |= {part.number for part in closed if part.number in waiting and part.leaving_at > patient}
+        closed = [part for part in closed if part.number not in under_way]
+        for _ in range(2):  # links of the last pages, then their acknowledgements
+            if self._writer.unsent_partitions().isdisjoint(part.number for part in closed):
+                break
+            await self._writer.send()
+        unsent = self._writer.unsent_partitions()
+        ready = [part for part in closed if part.number not in unsent and self._parts.get(part.number) is part]
         await self._control.release({part.number: part.epoch for part in ready})
-        self.released += len(ready)
         for part in ready:
-            self._writer.drop(part)
+            if self._parts.get(part.number) is part:
+                self.released += 1
+                self._writer.give_away(part)
 
     async def _give_back_unknown(self) -> None:
         """Release what Redis says is this worker's and it does not hold: the answer to a call was lost."""
@@ -196,3 +255,7 @@ class Shares:
         self.snapshots += 1
         if not await write_snapshot(self._control, self._local, part):
             self._writer.lose(part)
+
+
+class _ChangedError(Exception):
+    """The partition was taken, and is not this worker's any more."""

@@ -1,7 +1,8 @@
-"""One worker of a crawl: two loops that run while the crawl does.
+"""One worker of a crawl: three loops that run while the crawl does.
 
-The *beat* extends the worker's lease.  The *tick* sends what changed (``writer``), reads the inboxes, takes and gives
-back partitions (``shares``), and looks whether the crawl has ended for all.
+The *beat* extends the worker's lease; the *watch* closes all connections when it is over.  The *tick* sends what
+changed (``writer``), reads the inboxes, takes and gives back partitions (``shares``), and looks whether the crawl has
+ended for all.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from crawlproject.storage.errors import StoreError
 from crawlproject.workers.blobs import BlobError, decode_message
 from crawlproject.workers.control import AWAY, Beat, new_id
 from crawlproject.workers.ending import EndDetector, PartitionState, Scan
-from crawlproject.workers.lease import MAX_LAG, Lease
+from crawlproject.workers.lease import Lease
 from crawlproject.workers.part import PartState
 from crawlproject.workers.shares import Shares
 from crawlproject.workers.times import boot_time
 from crawlproject.workers.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
     from crawlproject.workers.holdings import Holdings
 
@@ -30,10 +32,18 @@ logger = logging.getLogger(__name__)
 
 #: URLs in the outbox that stop the hand-out of requests.
 MAX_OUTBOX = 50_000
+#: Share of the lease after which nothing is handed out unless Redis has confirmed what came before.
+MAX_LAG = 0.8
 #: Seconds between two copies of what was learned from all servers.
 LEARNED_EVERY = 10.0
 #: Messages applied in one tick, at most: then the next cut.
 MAX_MESSAGES = 200
+#: Ticks are so many times as frequent while partitions go from one worker to another.
+HASTE = 4
+#: Seconds without a confirmed beat, as a share of the lease, after which others may have missed beats as well.
+BREAK = 0.5
+#: Seconds after the start in which a worker declares nobody dead: others may be about to reach Redis again.
+SETTLING = 3.0
 
 
 class Worker:
@@ -53,7 +63,11 @@ class Worker:
         self._end = EndDetector()
         self._has_ended = False
         self._is_away = False
+        self._is_gone = False
+        self._is_beginning = False
         self._must_replay = False
+        self._run_id = ""  # of Redis at the first beat
+        self._lost = 0
         self._learned_at = 0.0
         self._counts = {"received": 0, "received/bad": 0, "redis_away": 0}
         self._tasks: list[asyncio.Task[None]] = []
@@ -93,6 +107,7 @@ class Worker:
             "lost": self._writer.lost,
             "snapshots": self._shares.snapshots,
             "sent": self._outbox.total,
+            "sent/refused": self._outbox.refused,
             "calls": self.control.calls,
             "cuts": self._writer.cuts,
             "pages": pages,
@@ -101,20 +116,26 @@ class Worker:
     # life
 
     async def start(self) -> None:
-        """Begin with what other workers learned, take free partitions, start both loops.
+        """Begin with what other workers learned, take free partitions, start the loops."""
+        try:
+            await self._learn()
+            await self._shares.step(await self._beat_once())
+        except AWAY as error:
+            self._redis_is_away(error)
+        except (_GoneError, _BuriedError):
+            pass
+        beat_interval = min(1.0, self._options.interval)
+        loops = self._repeat(self._tick, self._tick_interval), self._repeat(self._beat_once, lambda: beat_interval)
+        for loop in (*loops, self._watch()):
+            self._tasks.append(asyncio.get_running_loop().create_task(loop))
 
-        Raises what a call to Redis raises.
-        """
+    async def _learn(self) -> None:
         learned = await self.control.learned()
         if learned:
             try:
                 self._local.learn(learned)
             except (ValueError, KeyError, TypeError) as error:
                 logger.warning("What other workers learned cannot be read: %s", error)
-        await self._shares.step(await self._beat_once())
-        interval = self._options.interval
-        for loop in (self._repeat(self._tick, interval), self._repeat(self._beat_once, min(1.0, interval))):
-            self._tasks.append(asyncio.get_running_loop().create_task(loop))
 
     async def stop(self) -> None:
         """Send what is left and release all partitions; gives up when the lease is over."""
@@ -123,7 +144,7 @@ class Worker:
             task.cancel()
         await asyncio.gather(*self._tasks, self._shares.stop(), return_exceptions=True)
         end = boot_time() + self._options.lease
-        while not await self._leave():
+        while not self._is_gone and not await self._leave():
             if boot_time() > end:
                 logger.error("Redis did not answer: other workers take over when the lease of this one is over")
                 break
@@ -135,31 +156,59 @@ class Worker:
         """Send what is left; when nothing is, release all partitions and return True."""
         try:
             await self._beat_once()
-            await self._writer.send()
-            if not self._writer.is_clean:
-                return False
+            try:
+                await self._writer.send()
+                if not self._writer.is_clean:
+                    return False
+            except StoreError as error:
+                logger.critical("The last changes are lost, their pages are fetched again: %s", error)
             await self.control.release({part.number: part.epoch for part in self.parts.values()})
             await self.control.leave()
         except AWAY as error:
             self._redis_is_away(error)
             return False
+        except (_GoneError, _BuriedError):
+            return True
         self._shares.released += len(self.parts)
         return True
 
-    async def _repeat(self, step: Callable[[], Coroutine[Any, Any, object]], interval: float) -> None:
+    def _tick_interval(self) -> float:
+        return self._options.interval / (HASTE if self._shares.is_moving else 1)
+
+    async def _repeat(self, step: Callable[[], Coroutine[Any, Any, object]], interval_now: Callable[[], float]) -> None:
         while not self._stop.is_set():
             started = boot_time()
             try:
                 await step()
             except AWAY as error:
                 self._redis_is_away(error)
+            except _BuriedError:
+                pass
+            except _GoneError:
+                self._crawl.fail("redis_lost")
+            except StoreError as error:
+                logger.critical("The local copy of the frontier cannot be used, the crawl ends: %s", error)
+                self._crawl.fail("store_failed")
+                return
             except Exception:
                 logger.exception("A step of this worker failed, it ends")
                 self._crawl.fail("worker_failed")
                 return
+            interval = interval_now()
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(interval / 10, started + interval - boot_time())):
                     await self._stop.wait()
+
+    async def _watch(self) -> None:
+        """Close all connections whenever the lease is over: others may take the servers from then on."""
+        while True:
+            left = self._lease.until - boot_time()
+            if left > 0:
+                await asyncio.sleep(min(1.0, left))
+                continue
+            if self._lease.has_begun:
+                self._crawl.disconnect()
+            await asyncio.sleep(min(1.0, self._options.interval))
 
     def _redis_is_away(self, error: BaseException) -> None:
         if not self._is_away:
@@ -170,18 +219,19 @@ class Worker:
     # the beat
 
     async def _beat_once(self) -> Beat:
-        sent_at, worker = boot_time(), self.control.id
+        if self._is_beginning:
+            raise _BuriedError
+        sent_at = boot_time()
         self._lease.beat_sent(sent_at)
         beat = replace(await self.control.beat(self._options.lease, self._info()), at=sent_at)
         if beat.status == "gone" or (beat.status == "ok" and beat.crawl != self._options.crawl):
-            logger.critical("Redis has lost this crawl, or has another one of this name: the worker ends")
-            self._crawl.fail("redis_lost")
-            self._stop.set()
-            return self._beat
+            if not self._is_gone:
+                logger.critical("Redis has lost this crawl, or has another one of this name: the worker ends")
+            self._is_gone = True
+            raise _GoneError
         if beat.status == "dead":
-            if self.control.id == worker:  # else another beat has brought this news
-                self._begin_again()
-            return self._beat
+            await self._begin_again()
+            raise _BuriedError
         if self._beat.run_id not in ("", beat.run_id):
             logger.warning("Redis was started again: the changes of the last seconds are sent again")
             self._must_replay = True
@@ -189,7 +239,8 @@ class Worker:
             self._is_away = False
             logger.info("Redis answers again")
         could_start = self.may_start()
-        self._beat = beat
+        self._run_id = self._run_id or beat.run_id
+        self._beat = replace(beat, since=self._reached_since(sent_at))
         self._lease.beat_confirmed(sent_at)
         self._local.follow_clock(beat.now)
         if not could_start:
@@ -199,7 +250,13 @@ class Worker:
                 self._ended()
             else:  # this worker joined meanwhile, with new URLs
                 await self.control.set_state(self._options.crawl, "running")
-        return beat
+        return self._beat
+
+    def _reached_since(self, sent_at: float) -> float:
+        lease = self._options.lease
+        if not self._beat.at:
+            return sent_at - lease + min(SETTLING, lease)
+        return self._beat.since if sent_at - self._beat.at < BREAK * lease else sent_at
 
     def _info(self) -> dict[str, Any]:
         """What this worker says of itself."""
@@ -207,27 +264,45 @@ class Worker:
         return info | {
             "partitions": len(self.parts),
             "lag": round(boot_time() - self._writer.confirmed_at, 1),
-            "busy": bool(info.get("busy")) or not self._writer.is_clean,
+            "busy": self._is_busy(info),
+            "run": self._run_id,
+            "leaving": self._crawl.is_closing(),
             "sent": self._outbox.total,
             "received": self._counts["received"],
         }
 
-    def _begin_again(self) -> None:
+    def _is_busy(self, info: Mapping[str, Any]) -> bool:
+        """Whether this worker has work, of which Redis may not know yet."""
+        return bool(info.get("busy")) or not self._writer.is_clean or any(map(self._writer.stored, self.parts.values()))
+
+    async def _begin_again(self) -> None:
         """Others took this worker for dead: it comes back under another name, without partitions."""
         logger.warning("Other workers took over: this one did not reach Redis for longer than its lease")
+        self._is_beginning = True
+        self._lease.lost()
+        self.control.id = new_id()
+        self._crawl.disconnect()
         for part in list(self.parts.values()):
             self._writer.lose(part)
-        self.control.id = new_id()
+            await asyncio.sleep(0)
+        self._is_beginning = False
 
     # the tick
 
     async def _tick(self) -> None:
-        if self._must_replay:
-            await self._writer.replay()
-            self._must_replay = False
+        if self._is_gone:
+            raise _GoneError
+        await self._replay()
+        could_start = self.may_start()
         await self._writer.send()
+        if not could_start:
+            self._crawl.wake()
+        if self._writer.lost > self._lost:
+            logger.warning("%d partitions were taken over by other workers", self._writer.lost - self._lost)
+            self._lost = self._writer.lost
         await self._receive()
-        await self._shares.step(self._beat)
+        if boot_time() - self._beat.at < BREAK * self._options.lease:  # else it says nothing about the other workers
+            await self._shares.step(self._beat)
         has_start_urls = await self.move_start_urls()
         if has_start_urls and self._has_ended:
             self._has_ended = False
@@ -235,6 +310,15 @@ class Worker:
         await self._keep_learned()
         if not has_start_urls:
             await self._look_for_end()
+
+    async def _replay(self) -> None:
+        must_replay, self._must_replay = self._must_replay, False
+        if must_replay:
+            try:
+                await self._writer.replay()
+            except BaseException:
+                self._must_replay = True
+                raise
 
     async def _receive(self) -> None:
         """Apply messages of own partitions; they are deleted with the commit of what they changed."""
@@ -245,23 +329,32 @@ class Worker:
                 part = self.parts.get(number)
                 if part is None or part.state is not PartState.OWN or applied >= MAX_MESSAGES:
                     break
-                await self._apply(blob)
+                self._apply(number, blob)
                 part.last = name
                 part.applied.append(name)
                 applied += 1
+                await asyncio.sleep(0)
         if applied:
             self._crawl.wake()
 
-    async def _apply(self, blob: bytes) -> None:
+    def _apply(self, partition: int, blob: bytes) -> None:
+        """At once: the partition is not lost meanwhile. 10 µs an entry."""
         try:
             entries, bad = decode_message(blob)
         except BlobError as error:
             logger.error("A message of another worker cannot be read: %s", error)
             entries, bad = [], 1
-        for _ in self._crawl.receive(entries):
-            await asyncio.sleep(0)
-        self._counts["received"] += len(entries)
-        self._counts["received/bad"] += bad
+        own = [entry for entry in entries if self._belongs(entry.url, partition)]
+        for _ in self._crawl.receive(own):
+            pass
+        self._counts["received"] += len(own)
+        self._counts["received/bad"] += bad + len(entries) - len(own)
+
+    def _belongs(self, url: str, partition: int) -> bool:
+        try:
+            return self._local.partition_of_url(url) == partition
+        except ValueError:
+            return False
 
     async def _keep_learned(self) -> None:
         if boot_time() > self._learned_at + LEARNED_EVERY:
@@ -272,7 +365,7 @@ class Worker:
 
     def _is_idle(self) -> bool:
         """Whether no partition of this worker has a URL, and nothing is in memory only."""
-        return not self._info()["busy"] and not any(map(self._writer.stored, self.parts.values()))
+        return not self._is_busy(self._crawl.info())
 
     async def _look_for_end(self) -> None:
         """Call it when no start URLs wait."""
@@ -297,6 +390,14 @@ class Worker:
     def _ended(self) -> None:
         self._has_ended = True
         self._crawl.wake()
+
+
+class _BuriedError(Exception):
+    """Other workers took this one for dead."""
+
+
+class _GoneError(Exception):
+    """Redis has lost the crawl."""
 
 
 def _number(value: object) -> int:

@@ -11,11 +11,12 @@ import asyncio
 import logging
 from collections import deque
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from crawlproject.workers.blobs import encode_journal
+from crawlproject.workers.blobs import decode_journal, encode_journal, encode_message
 from crawlproject.workers.control import Commit
-from crawlproject.workers.part import KEPT, PartState
+from crawlproject.workers.part import KEPT
 from crawlproject.workers.snapshots import write_snapshot
 from crawlproject.workers.times import boot_time
 
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
     from crawlproject.workers.part import Part
 
 logger = logging.getLogger(__name__)
+
+#: Messages, or commits, that are sent again by one call.
+REPLAYED = 100
+#: Seconds of a tick for the removal of dropped partitions.
+UNLOADING = 0.5
 
 
 @dataclass(slots=True)
@@ -65,7 +71,7 @@ class Writer:
         self.confirmed_at = boot_time()
         self.lost = 0
         #: Partitions of which the local copy still has rows: they cannot be taken again yet.
-        self.dropped: dict[int, None] = {}
+        self.dropped: dict[int, Part] = {}
 
     @property
     def is_clean(self) -> bool:
@@ -80,8 +86,7 @@ class Writer:
         if cut.messages or cut.commits:
             commits = list(cut.commits.values())
             answers = await self._control.send(cut.messages, commits)
-            now = boot_time()
-            self._remember(cut.messages, now)
+            self._remember(cut.messages, boot_time())
             cut.messages = []  # sent, even if a gap has to be filled
             for commit, (result, seq) in zip(commits, answers, strict=True):
                 await self._answered(commit, result, seq)
@@ -112,12 +117,13 @@ class Writer:
         changes = self._changes
         sessions = self._local.numbers(self._crawl.served())
         for number, part in self._parts.items():
-            opened = sessions.get(number, [])
-            if part.state is PartState.LOADING or not (number in changes or part.applied or opened != part.open):
+            if not part.is_read:
                 continue
-            part.open = opened
-            cut.tables[number] = changes.pop(number, {})
-            cut.commits[number] = self._commit(part, cut.tables[number])
+            opened, stored = sessions.get(number, []), self.stored(part)
+            if number in changes or part.applied or opened != part.open or stored != part.stored:
+                part.open, part.stored = opened, stored
+                cut.tables[number] = changes.pop(number, {})
+                cut.commits[number] = self._commit(part, cut.tables[number])
         return cut
 
     def _commit(self, part: Part, tables: Tables) -> Commit:
@@ -128,7 +134,7 @@ class Writer:
             part.epoch,
             part.seq,
             encode_journal(part.seq, tables),
-            self.stored(part),
+            part.stored,
             self._local.server_count(part.number),
             part.open,
             self._local.arrivals(),
@@ -145,25 +151,28 @@ class Writer:
             if number in self._parts:  # else it was dropped
                 self._changes[number] = _merged(self._changes.get(number), tables)
 
-    def busy_partitions(self) -> set[int]:
-        """Partitions with changes, or with pages that are in progress or not acknowledged. O(pages in progress)."""
+    def unsent_partitions(self) -> set[int]:
+        """Partitions with changes, or with pages that are done and not acknowledged. O(such pages)."""
         self._done += self._crawl.finished()
-        urls = [entry.url for entry in (*self._confirmed, *self._done)]
+        done = [*self._confirmed, *self._done]
         if self._cut is not None:
-            urls += [entry.url for entry in self._cut.done]
+            done += self._cut.done
         self.collect()
-        return {*map(self._local.partition_of_url, (*urls, *self._crawl.urls_in_progress())), *self._changes}
+        applied = {part.number for part in self._parts.values() if part.applied}
+        return self._local.partitions_of(entry.url for entry in done) | self._changes.keys() | applied
 
     def _remember(self, messages: Iterable[tuple[int, bytes]], now: float) -> None:
         self._sent.extend((now, message) for message in messages)
         while self._sent and self._sent[0][0] < now - KEPT:
             self._sent.popleft()
 
-    # partitions that another worker took
+    # partitions that go
 
     def lose(self, part: Part) -> None:
         """Another worker owns ``part``: drop it, and send it what Redis does not have yet."""
-        logger.warning("Partition %d was taken over by another worker", part.number)
+        if self._parts.get(part.number) is not part:
+            return  # lost before, while something else was waited for
+        logger.debug("Partition %d was taken over by another worker", part.number)
         self.lost += 1
         self._crawl.abandon(self._local.keys_of(part.number))
         self.collect()
@@ -182,62 +191,88 @@ class Writer:
         self._outbox.set_own(part.number, own=False)
         self._changes.pop(part.number, None)
         self._local.close_partition(part.number)
-        self.dropped[part.number] = None
+        if part.loading is not None:
+            part.loading.cancel()
+        self.dropped[part.number] = part
+
+    def give_away(self, part: Part) -> None:
+        """``drop`` it after its release; if Redis loses its last commits, the URLs in them are sent as messages."""
+        for _, commit in part.kept:
+            entries = list(self._local.entries(decode_journal(commit.blob)[1]))
+            if entries:
+                self._remember([(part.number, encode_message(entries))], boot_time())
+        self.drop(part)
 
     async def unload(self) -> None:
-        """Remove dropped partitions from the frontier and the local store, in steps."""
-        for number in list(self.dropped):
+        """Remove dropped partitions from the frontier and the local store, in steps; the last ones later."""
+        end = boot_time() + UNLOADING
+        for number, part in list(self.dropped.items()):
+            if part.loading is not None and not part.loading.done():
+                await asyncio.wait([part.loading])  # it was cancelled, but may still write rows
             for _ in self._local.unload(number):
                 await asyncio.sleep(0)
             del self.dropped[number]
+            if boot_time() > end:
+                break
 
     # what Redis has lost
 
     async def _fill_gap(self, part: Part, seq: int, current: Commit) -> None:
         """Redis has lost the commits after ``seq``: send them again, or a snapshot, which contains ``current``."""
         logger.warning("Redis has lost changes of partition %d: they are sent again", part.number)
-        commits = part.missing(seq)
-        if commits is not None:
-            results = await self._control.send([], [*commits, current])
+        kept = part.missing(seq)
+        if kept is not None:
+            results = await self._control.send([], [*(commit for _, commit in kept), current])
             if all(result in ("ok", "old") for result, _ in results):
                 part.confirmed(current, boot_time())
                 return
         await self._snapshot(part)
 
     async def _snapshot(self, part: Part) -> None:
+        part.stored = -1  # the next commit says it
         if not await write_snapshot(self._control, self._local, part):
             self.lose(part)
 
     async def replay(self) -> None:
         """Redis was started again and may have lost the last seconds: send all of them again.
 
+        In the order of their cuts, messages first: then no page is acknowledged before its links are there.  All
+        inboxes are read again from the beginning: what was deleted in them may have come back.
         Raises what a call to Redis raises; then call it again.
         """
-        parts = [part for part in self._parts.values() if part.state is not PartState.LOADING]
+        parts = [part for part in self._parts.values() if part.is_read]
         records = await self._control.records([part.number for part in parts])
+        lacking: list[tuple[float, Commit]] = []
         for part, record in zip(parts, records, strict=True):
             if self._parts.get(part.number) is part:
-                part.last = b""  # messages deleted by a commit that was lost are there again
-                await self._replay_part(part, record)
-        await self._control.send([message for _, message in self._sent], [])
+                part.last = b""
+                lacking += await self._lacking(part, record)
+        messages = [message for _, message in self._sent]
+        for start in range(0, len(messages), REPLAYED):
+            await self._control.send(messages[start : start + REPLAYED], [])
+        commits = [commit for _, commit in sorted(lacking, key=itemgetter(0))]
+        for start in range(0, len(commits), REPLAYED):
+            await self._control.send([], commits[start : start + REPLAYED])
         self._outbox.forget_sent()
 
-    async def _replay_part(self, part: Part, record: Record) -> None:
+    async def _lacking(self, part: Part, record: Record) -> list[tuple[float, Commit]]:
+        """The commits of ``part`` that Redis has lost, with their times; or it writes a snapshot, or loses ``part``."""
         if record.owner == self._control.id and record.epoch == part.epoch:
             known = part.kept[-1][1].seq if part.kept else record.seq
-            if record.seq < known:
-                commits = part.missing(record.seq)
-                if commits is None:
-                    await self._snapshot(part)
-                else:
-                    await self._control.send([], commits)
-        elif record.epoch < part.epoch and (taken := await self._control.take({part.number: record})):
-            part.epoch = taken[part.number].epoch  # Redis had lost that the partition was taken
-            if self._cut is not None:
-                self._cut.commits.pop(part.number, None)  # part of the snapshot
+            if record.seq >= known:
+                return []
+            if (commits := part.missing(record.seq)) is not None:
+                return commits
             await self._snapshot(part)
+        elif record.epoch < part.epoch and (taken := await self._control.take({part.number: record})):
+            if self._parts.get(part.number) is part:
+                part.taken_again(taken[part.number].epoch)
+                if self._cut is not None and (commit := self._cut.commits.pop(part.number, None)):
+                    part.applied = [*commit.applied, *part.applied]  # the rest is part of the snapshot
+                await self._snapshot(part)
         else:
             self.lose(part)
+        return []
 
 
 def _merged(older: Tables | None, newer: Tables | None) -> Tables:

@@ -1,0 +1,285 @@
+"""One crawl by many workers over Redis: they join, leave, die, are paused, and lose Redis. Judged by the web's log.
+
+Real processes, a real Redis. A repeated fetch is allowed only where the first was in progress, or not yet confirmed,
+when its worker died or lost its partitions; an overlap of connections only where a worker was paused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from testbed.cut_off import CutOff
+from testbed.redis_server import RunningRedis
+from testbed.web import (
+    Fault,
+    RunningWeb,
+    WebSpec,
+    missing,
+    overlaps,
+    repeats,
+    rule_of,
+    running_web,
+    short_waits,
+    unexplained_overlaps,
+    unexplained_repeats,
+)
+from tests.crawl.scripted_site import page, scripted_site
+from tests.crawl.workers import Workers, fork, redis_settings, workers
+
+#: Seconds.
+LEASE = 3.0
+#: Ticks that a fetched page may be unconfirmed, with a margin for a machine that is busy.
+UNCONFIRMED = 10.0
+
+SPEC = WebSpec(servers=40, pages=400, seed=4, time_scale=0.15, idle_timeout=300)
+SETTINGS: dict[str, Any] = {
+    "FRONTIER_LEASE": LEASE,
+    "FRONTIER_COMMIT_INTERVAL": 0.3,
+    "FRONTIER_MAX_SESSIONS": 4,
+    "FRONTIER_POLITENESS": "session",
+    "FRONTIER_DELAY_FACTOR": 1,
+    "FRONTIER_MIN_DELAY": 0.02,
+    "FRONTIER_MAX_DELAY": 0.2,
+    "FRONTIER_MAX_FAILURES": 0,
+    "DOWNLOAD_TIMEOUT": 20,
+}
+pytestmark = pytest.mark.usefixtures("redis_program")
+
+
+@contextmanager
+def crew_of(folder: Path, web: RunningWeb, url: str, **settings: Any) -> Iterator[Workers]:
+    with workers(folder, web, **redis_settings(url, **{**SETTINGS, **settings})) as crew:
+        yield crew
+
+
+def judge(crew: Workers, web: RunningWeb, *redis_faults: Fault, after: float = 0.0) -> None:
+    """All pages are fetched; what is repeated or overlaps is explained."""
+    records = crew.records()
+    faults = [*crew.faults, *redis_faults]
+    pauses = [fault for fault in crew.faults if fault.kind == "pause"]
+    assert missing(web.web, records) == []
+    assert unexplained_repeats(records, faults, UNCONFIRMED, after) == []
+    assert unexplained_overlaps(records, pauses, after) == []
+    assert short_waits(records, rule_of(SETTINGS, web.web), tolerance=0.001) == [] or pauses
+
+
+def wait_for_share(crew: Workers, number: int, pages: int = 5) -> None:
+    """Wait until a worker has fetched so many pages."""
+    crew.until(lambda: crew.progress()[number] >= pages, f"worker {number} fetched {pages} pages")
+
+
+def reasons(crew: Workers) -> list[str]:
+    """Why each worker ended; "": it was killed."""
+    return [worker.stats().get("finish_reason", "") for worker in crew.all]
+
+
+def test_two_workers_share_a_crawl_and_a_third_joins(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """Each fetches some; nothing is missing or repeated, no server has two connections. Another run ends at once."""
+    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url) as crew:
+        crew.add()
+        crew.add()
+        crew.wait_for_pages(100)
+        crew.add()
+        assert crew.wait_all() == [0, 0, 0]
+        judge(crew, web)
+        assert all(crew.progress().values()), crew.progress()
+        assert repeats(crew.seen) == overlaps(crew.seen) == []
+        assert crew.stats("workers/lost") == 0
+        asked = sum(each.kind == "request" for each in crew.seen)
+        crew.add()
+        crew.wait_all()
+        assert reasons(crew) == ["finished"] * 4
+        assert crew.all[3].stats().get("downloader/request_count", 0) == 0
+        assert sum(each.kind == "request" for each in crew.records()) == asked
+
+
+def test_interrupted_worker_hands_over(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """Ctrl-C: the others continue its servers, and repeat nothing."""
+    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url) as crew:
+        crew.add()
+        crew.add()
+        wait_for_share(crew, 1, 50)
+        crew.interrupt(1)
+        crew.wait_all()
+        judge(crew, web)
+        assert reasons(crew) == ["finished", "shutdown"]
+        assert repeats(crew.seen) == overlaps(crew.seen) == []
+
+
+def test_killed_worker_is_replaced(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """kill -9: nothing is missing; repeated is only what was in progress or not confirmed."""
+    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url) as crew:
+        crew.add()
+        crew.add()
+        wait_for_share(crew, 1, 50)
+        crew.kill(1)
+        crew.wait_all()
+        judge(crew, web)
+        assert overlaps(crew.seen) == []
+        assert "does not answer: others take over" in crew.all[0].log()
+
+
+@pytest.mark.long
+def test_paused_worker_comes_back_under_another_name(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """SIGSTOP longer than its lease, then SIGCONT: it hands out nothing before it has joined again."""
+    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url) as crew:
+        crew.add()
+        crew.add()
+        wait_for_share(crew, 1, 50)
+        crew.pause(1)
+        crew.until(lambda: "does not answer: others take over" in crew.all[0].log(), "worker 1 was taken for dead")
+        wait_for_share(crew, 0, crew.progress()[0] + 50)
+        crew.resume(1)
+        crew.wait_all()
+        judge(crew, web, after=2.0)
+        assert "Other workers took over" in crew.all[1].log()
+        assert reasons(crew) == ["finished", "finished"]
+
+
+@pytest.mark.long
+def test_killed_redis(tmp_path: Path, redis_program: Path) -> None:
+    """kill -9 of Redis, twice, and restart on its append-only file: nothing is missing, nothing repeated."""
+    with (
+        running_web(SPEC) as web,
+        RunningRedis(aof=True, program=redis_program) as server,
+        crew_of(tmp_path, web, server.url) as crew,
+    ):
+        crew.add()
+        crew.add()
+        for pages in (120, 250):
+            crew.wait_for_pages(pages)
+            server.kill()
+            server.start()
+        crew.wait_all()
+        judge(crew, web)
+        assert repeats(crew.seen) == []
+        assert "Redis was started again" in crew.all[0].log()
+
+
+@pytest.mark.long
+def test_redis_loses_the_last_writes(tmp_path: Path, redis_program: Path) -> None:
+    """Its append-only file ends earlier: the workers send again what is missing."""
+    with (
+        running_web(SPEC) as web,
+        RunningRedis(aof=True, program=redis_program) as server,
+        crew_of(tmp_path, web, server.url) as crew,
+    ):
+        crew.add()
+        crew.add()
+        crew.wait_for_pages(150)
+        (log,) = (server.folder / "appendonlydir").glob("*.incr.aof")
+        size = log.stat().st_size
+        crew.wait_for_pages(250)
+        server.kill()
+        with log.open("r+b") as file:
+            assert file.seek(0, 2) > size
+            file.truncate(size)
+        server.start()
+        crew.wait_all()
+        judge(crew, web)
+        assert repeats(crew.seen) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", ["cut", "freeze", "mute"])
+def test_redis_away(tmp_path: Path, redis_server: RunningRedis, how: str) -> None:
+    """Away for longer than the lease: hand-outs stop in time; then all goes on, nobody is taken for dead."""
+    with (
+        running_web(SPEC) as web,
+        CutOff(redis_server.url) as line,
+        crew_of(tmp_path, web, line.url, FRONTIER_REDIS_TIMEOUT=1) as crew,
+    ):
+        crew.add()
+        crew.add()
+        wait_for_share(crew, 1)
+        crew.wait_for_pages(150)
+        getattr(line, how)()
+        crew.until(lambda: all("Redis does not answer" in worker.log() for worker in crew.all), "Redis is missed")
+        crew.until(lambda: is_quiet(crew, LEASE), "nothing is handed out")
+        assert crew.pages() < 400
+        line.heal()
+        crew.wait_all()
+        judge(crew, web)
+        assert repeats(crew.seen) == []
+        assert "Other workers took over" not in crew.all[0].log() + crew.all[1].log()
+
+
+def is_quiet(crew: Workers, seconds: float) -> bool:
+    """Whether no request has arrived for so long, by the clock of the web's log."""
+    from time import monotonic
+
+    return max((each.arrival for each in crew.records() if each.kind == "request"), default=0.0) < monotonic() - seconds
+
+
+def test_flushed_redis(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """Every worker ends with a critical message; nothing is written that a later crawl could take for its own."""
+    spec = WebSpec(servers=40, pages=2000, seed=4, time_scale=1, idle_timeout=300)
+    with running_web(spec) as web, crew_of(tmp_path, web, redis_server.url) as crew:
+        crew.add()
+        crew.add()
+        wait_for_share(crew, 1)
+        client = redis_server.client()
+        client.flushall()
+        crew.wait_all()
+        assert reasons(crew) == ["redis_lost", "redis_lost"]
+        assert all("CRITICAL: Redis has lost this crawl" in worker.log() for worker in crew.all)
+        assert keys_of(client) <= {"inbox"}
+
+
+def keys_of(client: redis.Redis) -> set[str]:
+    """Kinds of keys in Redis."""
+    return {"inbox" if re.fullmatch(rb"\{web:\d+\}:i", key) else key.decode() for key in client.scan_iter()}
+
+
+@pytest.mark.long
+def test_no_worker_ends_before_the_last_page(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """A slow page on one worker keeps the others alive, and its links are crawled."""
+    settings = redis_settings(redis_server.url, **SETTINGS)
+    with (
+        scripted_site(servers=2) as site,
+        Workers(tmp_path, None, settings, "web", {"seeds": site.url("1/")}, start=fork) as crew,
+    ):
+        slow = replace(page("/late", site.url("2/late")), delay=3 * LEASE)
+        site.script = {"1/": page("/slow", site.url("2/")), "1/slow": slow}
+        site.script |= dict.fromkeys(("1/late", "2/", "2/late"), page())
+        for _ in range(3):
+            crew.add()
+        crew.wait_all()
+        assert sorted(site.places()) == ["1/", "1/late", "1/slow", "2/", "2/late"]
+        assert set(site.places()[-2:]) == {"1/late", "2/late"}
+        elapsed = [worker.stats()["elapsed_time_seconds"] for worker in crew.all]
+        assert min(elapsed) > 2 * LEASE
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("times", [1, 2])
+def test_interrupt_while_redis_is_away(tmp_path: Path, redis_server: RunningRedis, times: int) -> None:
+    """The first Ctrl-C ends the worker within about a lease, the second at once."""
+    with (
+        running_web(SPEC) as web,
+        CutOff(redis_server.url) as line,
+        crew_of(tmp_path, web, line.url, FRONTIER_REDIS_TIMEOUT=1) as crew,
+    ):
+        crew.add()
+        crew.wait_for_pages(100)
+        line.freeze()
+        crew.interrupt(0)
+        if times == 2:
+            crew.until(lambda: "Received SIGINT" in crew.all[0].log(), "the signal arrived")
+            crew.interrupt(0)
+        crew.all[0].process.wait(120)
+        assert times == 2 or "Redis did not answer" in crew.all[0].log()
+        line.heal()
+        crew.add()
+        crew.all[0].fate = "kill"
+        crew.wait_all()
+        crew.faults.append(Fault("kill", 0, 1e12, crew.all[0].address))
+        judge(crew, web)
