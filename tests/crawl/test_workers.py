@@ -6,7 +6,9 @@ when its worker died or lost its partitions; an overlap of connections only wher
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -214,9 +216,8 @@ def test_redis_away(tmp_path: Path, redis_server: RunningRedis, how: str) -> Non
 
 def is_quiet(crew: Workers, seconds: float) -> bool:
     """Whether no request has arrived for so long, by the clock of the web's log."""
-    from time import monotonic
-
-    return max((each.arrival for each in crew.records() if each.kind == "request"), default=0.0) < monotonic() - seconds
+    latest = max((each.arrival for each in crew.records() if each.kind == "request"), default=0.0)
+    return latest < time.monotonic() - seconds
 
 
 def test_flushed_redis(tmp_path: Path, redis_server: RunningRedis) -> None:
@@ -257,6 +258,21 @@ def test_no_worker_ends_before_the_last_page(tmp_path: Path, redis_server: Runni
         assert set(site.places()[-2:]) == {"1/late", "2/late"}
         elapsed = [worker.stats()["elapsed_time_seconds"] for worker in crew.all]
         assert min(elapsed) > 2 * LEASE
+
+
+@pytest.mark.long
+def test_disk_without_space_ends_the_worker(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """In order, with one message; another worker continues at once, not after the lease."""
+    settings = {**SETTINGS, "FRONTIER_LEASE": 1000.0, "SPIDER_MODULES": "tests.crawl.failing_workers"}
+    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url, **settings) as crew:
+        crew.spider = "full_disk"
+        crew.add()
+        crew.add(TEST_FULL_AFTER=20)
+        crew.wait_all()
+        judge(crew, web, Fault("full", 0.0, math.inf, crew.all[1].address))
+        assert reasons(crew) == ["finished", "store_failed"]
+        assert "CRITICAL: The local copy of the frontier cannot be used" in crew.all[1].log()
+        assert "Traceback" not in crew.all[1].log()
 
 
 @pytest.mark.long
