@@ -1,9 +1,13 @@
-"""A worker whose disk is full after some commits to its local copy."""
+"""A worker whose disk is full after some commits to its local copy, and one with requests that cannot be stored."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+
+from scrapy import Request, Spider
+from scrapy.http import Response
 
 from crawlproject.backends import choice
 from crawlproject.backends.redis import RedisBackend
@@ -39,3 +43,20 @@ class FullDiskSpider(WebSpider):
     """The web spider."""
 
     name = "full_disk"
+
+
+class UnstoredSpider(Spider):
+    """A start request and a request of its page that have functions as callbacks; ``site``: URL of the server."""
+
+    name = "unstored"
+    site: str
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield Request(self.site, callback=lambda response: self.first(response))
+
+    def first(self, response: Response) -> Any:
+        yield response.follow("/stored", callback=self.parse)
+        yield response.follow("/kept", callback=lambda _: {"url": response.url})
+
+    def parse(self, response: Response, **kwargs: Any) -> Any:
+        yield response.follow("/kept/too", callback=lambda _: {"url": response.url})

@@ -281,6 +281,25 @@ def test_disk_without_space_ends_the_worker(tmp_path: Path, redis_server: Runnin
 
 
 @pytest.mark.long
+def test_requests_that_cannot_be_stored_do_not_keep_the_crawl_from_ending(
+    tmp_path: Path, redis_server: RunningRedis
+) -> None:
+    """They are done from memory; then the pages that yielded them are acknowledged."""
+    settings = redis_settings(redis_server.url, **SETTINGS, SPIDER_MODULES="tests.crawl.failing_workers")
+    with (
+        scripted_site() as site,
+        Workers(tmp_path, None, settings, "unstored", {"site": site.url("1/")}, start=fork) as crew,
+    ):
+        site.script = dict.fromkeys(("1/", "1/stored", "1/kept", "1/kept/too"), page())
+        crew.add()
+        crew.wait_all()
+        assert sorted(site.places()) == ["1/", "1/kept", "1/kept/too", "1/stored"]
+        assert len(crew.items()) == 2
+        assert reasons(crew) == ["finished"]
+        assert redis_server.client().hget("{unstored:0}:m", "owner") == b""
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("times", [1, 2])
 def test_interrupt_while_redis_is_away(tmp_path: Path, redis_server: RunningRedis, times: int) -> None:
     """The first Ctrl-C ends the worker within about a lease, the second at once."""
