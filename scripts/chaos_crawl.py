@@ -46,6 +46,8 @@ from testbed.web import (
     unexplained_overlaps,
     unexplained_repeats,
 )
+from testbed.web.analysis import span
+from testbed.web.judging import client_of
 from testbed.workers import POLL, Workers
 
 if TYPE_CHECKING:
@@ -160,6 +162,7 @@ class Chaos:
     def run(self) -> str:
         """Break things until all workers have ended; returns what went wrong with that, or nothing."""
         steps, best, since = list(self.steps), 0, self.clock()
+        began = since
         while self.crew.running() or self._ends:
             self._end_faults()
             pages = self.crew.pages()
@@ -168,7 +171,7 @@ class Chaos:
             if self.clock() - since > STANDSTILL:
                 return f"no new page for {STANDSTILL:g} s"
             if steps and steps[0].pages <= pages and self._begin(steps[0]):
-                self.tell(f"{pages:>8} pages: {steps[0].kind} ({steps[0].seconds:.1f} s)")
+                self.tell(f"{self.clock() - began:>8.1f} s, {pages} pages: {steps[0].kind} ({steps[0].seconds:.1f} s)")
                 del steps[0]
                 self.done += 1
             self.sleep(POLL)
@@ -267,9 +270,14 @@ class Outcome:
         yield "cross links sent", f"{self.stats.get('frontier/links/sent', 0):g} by {self.ended} workers"
         yield "duration", f"{self.seconds:.0f} s"
         yield from (("missing", url) for url in lost[:10])
-        yield from (("unexplained", f"{''.join(each.page)} by {each.before.connection}") for each in unexplained[:10])
+        yield from (("unexplained", self._described(each)) for each in unexplained[:10])
         if self.trouble:
             yield "failed", self.trouble
+
+    def _described(self, each: Repeat) -> str:
+        clients, start = client_of(self.records), span(self.records)[0]
+        fetches = [(clients[one.connection], one.end - start) for one in (each.before, each.again)]
+        return "".join(each.page) + "".join(f", by {client} at {end:.1f} s" for client, end in fetches)
 
     def _by_fault(self, again: Sequence[Repeat]) -> list[tuple[str, int]]:
         """How many of the repeats the faults of each kind explain that those of the kinds before do not."""
@@ -313,7 +321,8 @@ def chaos_crawl(arguments: Namespace, folder: Path) -> Outcome:
 def _failures(crew: Workers) -> str:
     """The workers that failed by themselves; the end of their logs goes to standard error."""
     failed = [worker for worker in crew.all if worker.process.poll() and worker.fate != "kill"]
-    failed = [worker for worker in failed if "Cannot start: redis" not in worker.log()]  # Redis broke just then
+    excuses = ("Cannot start: redis", "KeyboardInterrupt")  # Redis broke, or it was interrupted, while it started
+    failed = [worker for worker in failed if not any(excuse in worker.log() for excuse in excuses)]
     for worker in failed:
         print(f"worker {worker.number}:\n{worker.log()[-2000:]}", file=sys.stderr)
     return ", ".join(f"worker {worker.number}: exit code {worker.process.poll()}" for worker in failed)

@@ -6,7 +6,9 @@ when its worker died or lost its partitions; an overlap of connections only wher
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -71,6 +73,12 @@ def judge(crew: Workers, web: RunningWeb, *redis_faults: Fault, after: float = 0
     assert short_waits(records, rule_of(SETTINGS, web.web), tolerance=0.001) == [] or pauses
 
 
+def start_two(crew: Workers) -> None:
+    """The first is slow: it does not fetch everything before the second is there."""
+    crew.add(FRONTIER_MAX_SESSIONS=2)
+    crew.add()
+
+
 def wait_for_share(crew: Workers, number: int, pages: int = 5) -> None:
     """Wait until a worker has fetched so many pages."""
     crew.until(lambda: crew.progress()[number] >= pages, f"worker {number} fetched {pages} pages")
@@ -83,15 +91,20 @@ def reasons(crew: Workers) -> list[str]:
 
 def test_two_workers_share_a_crawl_and_a_third_joins(tmp_path: Path, redis_server: RunningRedis) -> None:
     """Each fetches some; nothing is missing or repeated, no server has two connections. Another run ends at once."""
-    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url) as crew:
+    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url, FRONTIER_LEASE=1000) as crew:
+        start_two(crew)
+        wait_for_share(crew, 1)
+        for number in (0, 1):
+            crew.pause(number)  # or they may have fetched everything before the third is there
         crew.add()
-        crew.add()
-        crew.wait_for_pages(100)
-        crew.add()
+        crew.until(lambda: "Spider opened" in crew.all[2].log(), "the third worker started")
+        for number in (0, 1):
+            crew.resume(number)
         assert crew.wait_all() == [0, 0, 0]
         judge(crew, web)
         assert all(crew.progress().values()), crew.progress()
         assert repeats(crew.seen) == overlaps(crew.seen) == []
+        assert short_waits(crew.seen, rule_of(SETTINGS, web.web), tolerance=0.001) == []
         assert crew.stats("workers/lost") == 0
         asked = sum(each.kind == "request" for each in crew.seen)
         crew.add()
@@ -101,11 +114,11 @@ def test_two_workers_share_a_crawl_and_a_third_joins(tmp_path: Path, redis_serve
         assert sum(each.kind == "request" for each in crew.records()) == asked
 
 
+@pytest.mark.long
 def test_interrupted_worker_hands_over(tmp_path: Path, redis_server: RunningRedis) -> None:
     """Ctrl-C: the others continue its servers, and repeat nothing."""
     with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url) as crew:
-        crew.add()
-        crew.add()
+        start_two(crew)
         wait_for_share(crew, 1, 50)
         crew.interrupt(1)
         crew.wait_all()
@@ -117,8 +130,7 @@ def test_interrupted_worker_hands_over(tmp_path: Path, redis_server: RunningRedi
 def test_killed_worker_is_replaced(tmp_path: Path, redis_server: RunningRedis) -> None:
     """kill -9: nothing is missing; repeated is only what was in progress or not confirmed."""
     with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url) as crew:
-        crew.add()
-        crew.add()
+        start_two(crew)
         wait_for_share(crew, 1, 50)
         crew.kill(1)
         crew.wait_all()
@@ -131,8 +143,7 @@ def test_killed_worker_is_replaced(tmp_path: Path, redis_server: RunningRedis) -
 def test_paused_worker_comes_back_under_another_name(tmp_path: Path, redis_server: RunningRedis) -> None:
     """SIGSTOP longer than its lease, then SIGCONT: it hands out nothing before it has joined again."""
     with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url) as crew:
-        crew.add()
-        crew.add()
+        start_two(crew)
         wait_for_share(crew, 1, 50)
         crew.pause(1)
         crew.until(lambda: "does not answer: others take over" in crew.all[0].log(), "worker 1 was taken for dead")
@@ -152,8 +163,7 @@ def test_killed_redis(tmp_path: Path, redis_program: Path) -> None:
         RunningRedis(aof=True, program=redis_program) as server,
         crew_of(tmp_path, web, server.url) as crew,
     ):
-        crew.add()
-        crew.add()
+        start_two(crew)
         for pages in (120, 250):
             crew.wait_for_pages(pages)
             server.kill()
@@ -172,8 +182,7 @@ def test_redis_loses_the_last_writes(tmp_path: Path, redis_program: Path) -> Non
         RunningRedis(aof=True, program=redis_program) as server,
         crew_of(tmp_path, web, server.url) as crew,
     ):
-        crew.add()
-        crew.add()
+        start_two(crew)
         crew.wait_for_pages(150)
         (log,) = (server.folder / "appendonlydir").glob("*.incr.aof")
         size = log.stat().st_size
@@ -197,8 +206,7 @@ def test_redis_away(tmp_path: Path, redis_server: RunningRedis, how: str) -> Non
         CutOff(redis_server.url) as line,
         crew_of(tmp_path, web, line.url, FRONTIER_REDIS_TIMEOUT=1) as crew,
     ):
-        crew.add()
-        crew.add()
+        start_two(crew)
         wait_for_share(crew, 1)
         crew.wait_for_pages(150)
         getattr(line, how)()
@@ -214,17 +222,15 @@ def test_redis_away(tmp_path: Path, redis_server: RunningRedis, how: str) -> Non
 
 def is_quiet(crew: Workers, seconds: float) -> bool:
     """Whether no request has arrived for so long, by the clock of the web's log."""
-    from time import monotonic
-
-    return max((each.arrival for each in crew.records() if each.kind == "request"), default=0.0) < monotonic() - seconds
+    latest = max((each.arrival for each in crew.records() if each.kind == "request"), default=0.0)
+    return latest < time.monotonic() - seconds
 
 
 def test_flushed_redis(tmp_path: Path, redis_server: RunningRedis) -> None:
     """Every worker ends with a critical message; nothing is written that a later crawl could take for its own."""
     spec = WebSpec(servers=40, pages=2000, seed=4, time_scale=1, idle_timeout=300)
     with running_web(spec) as web, crew_of(tmp_path, web, redis_server.url) as crew:
-        crew.add()
-        crew.add()
+        start_two(crew)
         wait_for_share(crew, 1)
         client = redis_server.client()
         client.flushall()
@@ -257,6 +263,40 @@ def test_no_worker_ends_before_the_last_page(tmp_path: Path, redis_server: Runni
         assert set(site.places()[-2:]) == {"1/late", "2/late"}
         elapsed = [worker.stats()["elapsed_time_seconds"] for worker in crew.all]
         assert min(elapsed) > 2 * LEASE
+
+
+@pytest.mark.long
+def test_disk_without_space_ends_the_worker(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """In order, with one message; another worker continues at once, not after the lease."""
+    settings = {**SETTINGS, "FRONTIER_LEASE": 1000.0, "SPIDER_MODULES": "tests.crawl.failing_workers"}
+    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url, **settings) as crew:
+        crew.spider = "full_disk"
+        crew.add()
+        crew.add(TEST_FULL_AFTER=20)
+        crew.wait_all()
+        judge(crew, web, Fault("full", 0.0, math.inf, crew.all[1].address))
+        assert reasons(crew) == ["finished", "store_failed"]
+        assert "CRITICAL: The local copy of the frontier cannot be used" in crew.all[1].log()
+        assert "Traceback" not in crew.all[1].log()
+
+
+@pytest.mark.long
+def test_requests_that_cannot_be_stored_do_not_keep_the_crawl_from_ending(
+    tmp_path: Path, redis_server: RunningRedis
+) -> None:
+    """They are done from memory; then the pages that yielded them are acknowledged."""
+    settings = redis_settings(redis_server.url, **SETTINGS, SPIDER_MODULES="tests.crawl.failing_workers")
+    with (
+        scripted_site() as site,
+        Workers(tmp_path, None, settings, "unstored", {"site": site.url("1/")}, start=fork) as crew,
+    ):
+        site.script = dict.fromkeys(("1/", "1/stored", "1/kept", "1/kept/too"), page())
+        crew.add()
+        crew.wait_all()
+        assert sorted(site.places()) == ["1/", "1/kept", "1/kept/too", "1/stored"]
+        assert len(crew.items()) == 2
+        assert reasons(crew) == ["finished"]
+        assert redis_server.client().hget("{unstored:0}:m", "owner") == b""
 
 
 @pytest.mark.long

@@ -153,12 +153,13 @@ def test_table() -> None:
     stats = {"frontier/links/sent": 3.0}
     outcome = Outcome(web, records, [Fault("kill", 0.5, 0.5, "127.9.0.1")], 31.0, stats=stats, ended=1)
     rows = outcome.rows()
-    assert [next(rows) for _ in range(9)] == [
+    assert [next(rows) for _ in range(10)] == [
         ("faults", "kill 1"),
         ("pages reachable", "2"),
         ("pages fetched", "1"),
         ("pages missing", "1"),
         ("fetched again", "1, unexplained: 0"),
+        ("by fault", "kill 1"),
         ("overlaps", "0, unexplained: 0"),
         ("waits too short", "0"),
         ("cross links sent", "3 by 1 workers"),
