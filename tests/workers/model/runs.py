@@ -96,7 +96,7 @@ class Run:
             keep_running=False,
         )
         self._timeout = random.choice([1.0, 2.0, 5.0])
-        self._knows_processes = random.random() < 0.5
+        self._is_one_machine = random.random() < 0.5
         self._kept_bytes = random.choice([4 << 20, 4 << 20, 600])
         self.redis = RedisModel(lambda: simulation.now)
         self.server = Server(simulation, self.redis, Chances())
@@ -164,9 +164,12 @@ class Run:
     def _live(self) -> list[tuple[Process, ModelCrawl, Client]]:
         return [row for row in self._crawls if row[0].is_alive]
 
-    def _is_running(self, name: str) -> bool:
-        number = int(name.split(":")[1])
-        return self._crawls[number - 1][0].is_alive
+    def _may_run(self, name: str, own: str) -> bool:
+        """Half of the runs are on one machine, on which each process knows which others run."""
+        number, own_number = (int(each.split(":")[1]) for each in (name, own))
+        if number == own_number:
+            return False
+        return not self._is_one_machine or self._crawls[number - 1][0].is_alive
 
     # faults
 
@@ -320,7 +323,7 @@ class Run:
             (times, "time", clock),
             (control, "new_id", new_id),
             (worker, "new_id", new_id),
-            (shares, "may_run", self._is_running if self._knows_processes else lambda _: True),
+            (shares, "may_run", self._may_run),
             (shares, "MAX_TAKEN", 3),
             (control, "ELEMENTS", 3),
             (loading, "ELEMENTS", 3),
