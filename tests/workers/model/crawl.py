@@ -211,7 +211,7 @@ class ModelCopy:
 class ModelCrawl:
     """Implements ``Crawl``, and runs it. ``seeds``: URLs that this process begins with."""
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         process: Process,
         web: Web,

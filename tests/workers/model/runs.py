@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -17,7 +17,7 @@ from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
-from crawlproject.workers.scripts import JOIN, digest
+from crawlproject.workers.scripts import JOIN
 from crawlproject.workers.worker import Worker
 from tests.workers.model.crawl import ModelCopy, ModelCrawl
 from tests.workers.model.network import Chances, Client, Server
@@ -294,9 +294,8 @@ class Run:
                     self.redis.hset_one("done", page, 1)
         elif name == "TAKE" and answer is not None:
             self._taken(keys[0], arguments)
-        elif name == "STATE" and arguments[1] == b"ended":
-            if missing := self.observer.missing():
-                self.observer.error(f"the end is declared, {len(missing)} pages are missing: {missing[:5]}")
+        elif name == "STATE" and arguments[1] == b"ended" and (missing := self.observer.missing()):
+            self.observer.error(f"the end is declared, {len(missing)} pages are missing: {missing[:5]}")
 
     def _taken(self, key: str, arguments: list[bytes]) -> None:
         """Epochs grow, as far as Redis does not lose writes."""
