@@ -174,6 +174,7 @@ class Worker:
         """Send what is left; when nothing is, release all partitions and return True."""
         try:
             await self._beat_once()
+            await self._replay()
             try:
                 await self._writer.send()
                 if not self._writer.is_clean:
@@ -328,6 +329,7 @@ class Worker:
     async def _tick(self) -> None:
         if self._is_gone:
             raise _GoneError
+        await self._beat_once()  # a Redis started again gets what it has lost before anything is acknowledged
         await self._replay()
         could_start = self.may_start()
         self.control.read_along(self._inboxes())

@@ -1,1 +1,1 @@
-"""A crawl by many workers as a deterministic simulation: real workers, virtual time, a model of Redis and of the web."""
+"""A crawl by many workers as a deterministic simulation: real workers, virtual time, models of Redis and the web."""

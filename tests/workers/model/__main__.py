@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import time
+import sys
 import traceback
 from collections import Counter
 
@@ -11,32 +11,33 @@ from tests.workers.model.runs import FAULTS, Run
 
 
 def main() -> None:
+    """Run all seeds of one kind, or of each."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--kind", choices=FAULTS)
     parser.add_argument("--seeds", default="0:20")
     parser.add_argument("--trace", action="store_true")
     options = parser.parse_args()
-    first, end = map(int, options.seeds.split(":"))
+    seeds = range(*map(int, options.seeds.split(":")))
     for kind in [options.kind] if options.kind else FAULTS:
-        started, counts, bad, first_errors = time.process_time(), Counter[str](), [], []
-        virtual = 0.0
-        for seed in range(first, end):
-            run = Run(kind, seed)
-            try:
-                run.run()
-            except Exception as error:
-                run.observer.error("".join(traceback.format_exception(error)[-2:]) if not options.trace else traceback.format_exc())
-            counts += run.counts
-            virtual += run.simulation.now
-            if run.errors:
-                bad.append(seed)
-                first_errors.append((seed, run.errors[0][:300]))
-            if options.trace:
-                print(*run.simulation.trace, sep="\n")
-        seconds = (time.process_time() - started) / (end - first)
-        print(f"{kind:16}: {end - first - len(bad)} of {end - first} well; {seconds:.2f} s, {virtual / (end - first):.0f} s virtual;", dict(counts), "bad:", bad, flush=True)
-        for seed, error in first_errors[:4]:
-            print("      ", seed, error)
+        runs = [try_seed(kind, seed, is_traced=options.trace) for seed in seeds]
+        faults = sum((run.counts for run in runs), start=Counter[str]())
+        bad = [run for run in runs if run.errors]
+        sys.stdout.write(f"{kind}: {len(runs) - len(bad)} of {len(runs)} well; {dict(faults)}\n")
+        for run in bad:
+            sys.stdout.write(f"    {run.seed}: {run.errors[0]:.300}\n")
+        sys.stdout.flush()
+
+
+def try_seed(kind: str, seed: int, *, is_traced: bool) -> Run:
+    """The finished run; an exception is one of its errors."""
+    run = Run(kind, seed)
+    try:
+        run.run()
+    except Exception as error:  # noqa: BLE001 - whatever the code under test raises
+        run.observer.error("".join(traceback.format_exception(error)[-2:]))
+    if is_traced:
+        sys.stdout.write("\n".join(run.simulation.trace) + "\n")
+    return run
 
 
 if __name__ == "__main__":

@@ -52,6 +52,7 @@ class ModelCopy:
         self._stored: dict[int, dict[str, dict[bytes, bytes]]] = {}
         self._changes: dict[int, Tables] = {}
         self._next: dict[int, int] = {}
+        self._ends: dict[int, int] = {}
         self._rows: dict[int, int] = {}
         self._arrivals = 0
 
@@ -63,6 +64,9 @@ class ModelCopy:
 
     def partition_of_url(self, url: str) -> int:
         return self._partitions.of_url(url)
+
+    def partitions_of(self, urls: Iterable[str]) -> set[int]:
+        return set(map(self._partitions.of_url, urls))
 
     def number(self, key: str) -> int | None:
         server = self.servers.get(key)
@@ -82,7 +86,7 @@ class ModelCopy:
 
     def server_count(self, partition: int) -> int:
         first = self._partitions.first_number(partition)
-        return self._next.get(partition, first) - first
+        return self._next.get(partition, self._ends.get(partition, first)) - first
 
     def arrivals(self) -> dict[str, int]:
         return {"arrivals": self._arrivals, "returns": 0}
@@ -131,6 +135,12 @@ class ModelCopy:
         stored = self._stored.get(partition, {})
         self._rows[partition] = len(stored.get("urls", ()))
         numbers = sorted(stored.get("servers", {}))
+        last = int.from_bytes(numbers[-1], "big") + 1 if numbers else self._partitions.first_number(partition)
+        self._ends[partition] = last
+        return self._restore(partition, numbers)
+
+    def _restore(self, partition: int, numbers: list[bytes]) -> Iterator[list[str]]:
+        stored = self._stored.get(partition, {})
         for start in range(0, len(numbers), STEP):
             keys = []
             for name in numbers[start : start + STEP]:
@@ -141,11 +151,11 @@ class ModelCopy:
                 self.servers[server.key] = server
                 keys.append(server.key)
             yield keys
-        last = int.from_bytes(numbers[-1], "big") + 1 if numbers else self._partitions.first_number(partition)
-        self._next[partition] = last
+        self._next[partition] = self._ends.pop(partition)
 
     def close_partition(self, partition: int) -> None:
         self._next.pop(partition, None)
+        self._ends.pop(partition, None)
         self._rows.pop(partition, None)
 
     def unload(self, partition: int) -> Iterator[None]:
@@ -201,7 +211,7 @@ class ModelCopy:
 class ModelCrawl:
     """Implements ``Crawl``, and runs it. ``seeds``: URLs that this process begins with."""
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         process: Process,
         web: Web,
@@ -284,6 +294,8 @@ class ModelCrawl:
             except asyncio.CancelledError:
                 self._observer.ended(fetch)
                 self._in_progress.pop(entry.url, None)
+                server.leased.discard(key)
+                server.queue[key] = entry  # as the retry of a failed request
                 raise
             self._observer.ended(fetch)
             task = asyncio.get_running_loop().create_task(self._process_page(page, entry))
@@ -322,6 +334,9 @@ class ModelCrawl:
     def urls_in_progress(self) -> Iterable[str]:
         return list(self._in_progress)
 
+    def urls_waiting(self) -> Iterable[str]:
+        return ()
+
     def receive(self, entries: Sequence[Entry]) -> Iterator[None]:
         self._copy.push(entries)
         yield
@@ -338,6 +353,12 @@ class ModelCrawl:
             if server.is_connected:
                 server.is_connected = False
                 self._sessions.pop(key).cancel()
+
+    def disconnect(self) -> None:
+        for key, task in list(self._sessions.items()):
+            self._copy.servers[key].is_connected = False
+            del self._sessions[key]
+            task.cancel()
 
     def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float]) -> None:
         for key in keys:

@@ -38,13 +38,13 @@ class Server:
         self.chances = chances
         self.is_down = self.is_stalled = False
         self._waiting: deque[Callable[[], None]] = deque()
-        self._connections: set[Connection] = set()
+        self._connections: dict[Connection, None] = {}
 
     def stop(self) -> None:
         """It is killed; what it was sent and did not carry out is gone."""
         self.is_down, self.is_stalled = True, False
         self._waiting.clear()
-        connections, self._connections = self._connections, set()
+        connections, self._connections = self._connections, {}
         for connection in connections:
             self.simulation.after(self.latency(), connection.break_off)
 
@@ -76,16 +76,16 @@ class Server:
         if self.is_down:
             self.simulation.after(self.latency(), connection.break_off)
         elif self.is_stalled:
-            self._connections.add(connection)
+            self._connections[connection] = None
             self._waiting.append(lambda: self._execute(connection, commands))
         else:
-            self._connections.add(connection)
+            self._connections[connection] = None
             self._execute(connection, commands)
 
     def _execute(self, connection: Connection, commands: Sequence[Any]) -> None:
         connection.answers += [self.model.execute(command) for command in commands]
         if len(connection.answers) == connection.expected:
-            self._connections.discard(connection)
+            self._connections.pop(connection, None)
             if connection.loses_answer:
                 self.simulation.after(self.latency(), connection.break_off)
             else:

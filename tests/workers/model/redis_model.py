@@ -269,6 +269,8 @@ def _take(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     fields = redis.hash_of(keys[0])
     if [fields.get(b"owner", b""), fields.get(b"epoch", b"0")] != arguments[1:]:
         return None
+    if arguments[1] != arguments[0]:
+        redis.hset(keys[0], former=arguments[1])
     redis.hset(keys[0], owner=arguments[0], epoch=int(arguments[2]) + 1)
     return _flat(redis.hash_of(keys[0]))
 

@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -17,7 +17,7 @@ from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
-from crawlproject.workers.scripts import JOIN, digest
+from crawlproject.workers.scripts import JOIN
 from crawlproject.workers.worker import Worker
 from tests.workers.model.crawl import ModelCopy, ModelCrawl
 from tests.workers.model.network import Chances, Client, Server
@@ -96,7 +96,7 @@ class Run:
             keep_running=False,
         )
         self._timeout = random.choice([1.0, 2.0, 5.0])
-        self._knows_processes = random.random() < 0.5
+        self._is_one_machine = random.random() < 0.5
         self._kept_bytes = random.choice([4 << 20, 4 << 20, 600])
         self.redis = RedisModel(lambda: simulation.now)
         self.server = Server(simulation, self.redis, Chances())
@@ -164,9 +164,12 @@ class Run:
     def _live(self) -> list[tuple[Process, ModelCrawl, Client]]:
         return [row for row in self._crawls if row[0].is_alive]
 
-    def _is_running(self, name: str) -> bool:
-        number = int(name.split(":")[1])
-        return self._crawls[number - 1][0].is_alive
+    def _may_run(self, name: str, own: str) -> bool:
+        """Half of the runs are on one machine, on which each process knows which others run."""
+        number, own_number = (int(each.split(":")[1]) for each in (name, own))
+        if number == own_number:
+            return False
+        return not self._is_one_machine or self._crawls[number - 1][0].is_alive
 
     # faults
 
@@ -291,9 +294,8 @@ class Run:
                     self.redis.hset_one("done", page, 1)
         elif name == "TAKE" and answer is not None:
             self._taken(keys[0], arguments)
-        elif name == "STATE" and arguments[1] == b"ended":
-            if missing := self.observer.missing():
-                self.observer.error(f"the end is declared, {len(missing)} pages are missing: {missing[:5]}")
+        elif name == "STATE" and arguments[1] == b"ended" and (missing := self.observer.missing()):
+            self.observer.error(f"the end is declared, {len(missing)} pages are missing: {missing[:5]}")
 
     def _taken(self, key: str, arguments: list[bytes]) -> None:
         """Epochs grow, as far as Redis does not lose writes."""
@@ -320,7 +322,7 @@ class Run:
             (times, "time", clock),
             (control, "new_id", new_id),
             (worker, "new_id", new_id),
-            (shares, "may_run", self._is_running if self._knows_processes else lambda _: True),
+            (shares, "may_run", self._may_run),
             (shares, "MAX_TAKEN", 3),
             (control, "ELEMENTS", 3),
             (loading, "ELEMENTS", 3),

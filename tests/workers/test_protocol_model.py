@@ -1,0 +1,196 @@
+"""The protocol of workers under faults: whole crawls in virtual time, see ``model``.
+
+``WORKERS_MODEL_SEEDS=1000:1040`` tries other seeds, 0.5 s for each kind of faults; ``python -m tests.workers.model``
+shows the trace of one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+import redis.asyncio
+
+from crawlproject.workers.control import Commit, Control
+from crawlproject.workers.keys import Keys
+from crawlproject.workers.scripts import JOIN
+from testbed.redis_server import RunningRedis
+from tests.workers.model.redis_model import RedisModel
+from tests.workers.model.runs import FAULTS, Run
+
+KEYS = Keys("web")
+
+#: Kind of faults, seed; the last six found bugs.
+RUNS = [
+    *((kind, 1) for kind in FAULTS),
+    ("cuts", 28),
+    ("restarts", 2),
+    ("losses", 11),
+    ("losses and kills", 11),
+    ("all", 16),
+    ("all", 59),
+]
+
+
+def _fresh() -> list[tuple[str, int]]:
+    first, _, end = os.environ.get("WORKERS_MODEL_SEEDS", "0:0").partition(":")
+    return [(kind, seed) for kind in FAULTS for seed in range(int(first), int(end))]
+
+
+@pytest.mark.parametrize(("kind", "seed"), [*RUNS, *_fresh()])
+def test_every_page_is_fetched_by_one_worker_at_a_time_and_all_workers_end(kind: str, seed: int) -> None:
+    run = Run(kind, seed).run()
+    assert run.errors == [], "\n".join(run.simulation.trace[-60:])
+
+
+def test_without_faults_each_page_is_fetched_once() -> None:
+    run = Run("none", 0).run()
+    assert run.errors == []
+    assert set(run.observer.fetched.values()) == {1}
+
+
+def test_a_run_follows_from_its_seed() -> None:
+    assert Run("restarts", 3).run().simulation.trace == Run("restarts", 3).run().simulation.trace
+
+
+# the model of Redis
+
+
+class _Direct:
+    """A client of the model, without a network."""
+
+    def __init__(self, model: RedisModel) -> None:
+        self._model = model
+        self._commands: list[Any] = []
+
+    def pipeline(self, *, transaction: bool) -> _Direct:
+        assert not transaction
+        return _Direct(self._model)
+
+    def execute_command(self, *command: Any) -> None:
+        self._commands.append(command)
+
+    async def execute(self, *, raise_on_error: bool) -> list[Any]:
+        assert not raise_on_error
+        return [self._model.execute(command) for command in self._commands]
+
+    async def script_load(self, script: str) -> None:
+        self._model.execute(("SCRIPT LOAD", script))
+
+    async def aclose(self) -> None:
+        pass
+
+
+class _Calls:
+    """Two workers' calls, and what was answered; ids of messages and times, which differ, are left out."""
+
+    def __init__(self, one: Control, other: Control) -> None:
+        self.one, self.other = one, other
+        self.one.id, self.other.id = "one", "other"
+        self.answers: list[object] = []
+        self._ids: dict[bytes, bytes] = {}
+
+    async def __call__(self, call: Awaitable[Any]) -> Any:
+        answer = await call
+        self.answers.append(answer)
+        return answer
+
+    async def beat(self, control: Control, lease: float) -> None:
+        beat = await control.beat(lease, {"pages": 3})
+        ends = {worker: round(until - beat.now) for worker, until in beat.workers.items()}
+        self.answers.append(
+            (beat.status, beat.crawl, beat.state, beat.pages, ends.keys(), beat.infos, bool(beat.run_id))
+        )
+
+    async def messages(self, control: Control, last: dict[int, bytes]) -> dict[int, list[bytes]]:
+        found = await control.messages(last)
+        self.answers.append({partition: [blob for _, blob in rows] for partition, rows in found.items()})
+        return {partition: [name for name, _ in rows] for partition, rows in found.items()}
+
+
+def _commit(epoch: int, seq: int, *applied: bytes, partition: int = 7) -> Commit:
+    return Commit(partition, epoch, seq, b"blob %d" % seq, seq, 1, [3, 5], {"arrivals": seq}, applied)
+
+
+async def _lease_calls(calls: _Calls) -> None:
+    one, other = calls.one, calls.other
+    await calls.beat(one, 1000.0)
+    await calls.beat(other, 1000.0)
+    await calls(other.bury("one", 0.0))
+    await calls(other.bury("nobody", 0.0))
+    await calls.beat(one, 0.0)
+    await calls(other.bury("one", 0.0))
+    await calls(other.bury("one", 0.0))
+    calls.answers.append(await other.buried_at("one") > 0)
+    await calls.beat(one, 1000.0)
+    await calls(other.set_state("c1", "ended"))
+    await calls(other.set_state("another", "running"))
+    await calls.beat(other, 1000.0)
+    await calls(other.leave())
+    one.id = "third"
+    await calls.beat(one, 1000.0)
+    await calls(one.learned())
+    await calls(one.set_learned(b"state"))
+    await calls(one.learned())
+
+
+async def _partition_calls(calls: _Calls) -> None:
+    one, other = calls.one, calls.other
+    free = await calls(one.records([7, 8]))
+    taken = await calls(one.take({7: free[0], 8: free[1]}))
+    await calls(other.take({7: free[0]}))
+    await calls(one.take({8: taken[8]}))
+    await calls(one.send([(7, b"a"), (7, b"b"), (9, b"c")], [_commit(1, 1), _commit(1, 1), _commit(1, 3)]))
+    found = await calls.messages(one, {7: b"", 8: b"", 9: b""})
+    await calls.messages(one, {7: found[7][0]})
+    await calls(one.send([], [_commit(1, 2, *found[7], b"1-1"), _commit(2, 3)]))
+    await calls(one.scan([7, 8, 9]))
+    await calls(other.take({7: (await one.records([7]))[0]}))
+    await calls(one.send([], [_commit(1, 3)]))
+    await calls(one.release({7: 1}))
+    await calls(other.release({7: 2}))
+    await calls(one.take({7: (await one.records([7]))[0]}))
+    await calls(one.records([7, 8, 9]))
+
+
+async def _snapshot_calls(calls: _Calls) -> None:
+    one, other = calls.one, calls.other
+    await calls(one.take({7: (await one.records([7]))[0]}))
+    await calls(one.send([], [_commit(1, seq) for seq in range(1, 25)]))
+    await calls(one.begin_snapshot(7, 1, "1-20", ""))
+    await calls(other.begin_snapshot(7, 1, "1-20", ""))
+    await calls(one.add_to_snapshot(7, "1-20", [b"row", b"row 2"], [b"seen"]))
+    await calls(one.records([7]))
+    await calls(other.switch_snapshot(7, 1, old="", gen="1-20", base=20))
+    await calls(one.switch_snapshot(7, 1, old="", gen="1-20", base=20))
+    for start in (0, 3, 16, 50):
+        await calls(one.elements(one.journal_key(7), start))
+    await calls(one.begin_snapshot(7, 1, "1-30", "1-never"))
+    await calls(one.switch_snapshot(7, 1, old="1-20", gen="1-30", base=30))
+    for key in (*one.snapshot_keys(7, "1-20"), one.journal_key(7)):
+        await calls(one.elements(key, 0))
+    await calls(one.send([], [_commit(1, 31), _commit(1, 33)]))
+    await calls(one.switch_snapshot(7, 1, old="1-30", gen="1-29", base=29))  # what lies before has gone
+    await calls(one.elements(one.journal_key(7), 0))
+    await calls(one.records([7]))
+
+
+@pytest.mark.parametrize("calls", [_lease_calls, _partition_calls, _snapshot_calls])
+def test_the_model_of_redis_answers_as_redis_does(
+    redis_server: RunningRedis, calls: Callable[[_Calls], Awaitable[None]]
+) -> None:
+    async def answers(client: Callable[[], Any]) -> list[object]:
+        controls = [Control(client(), KEYS, 60.0) for _ in range(2)]
+        recorded = _Calls(*controls)
+        await controls[0]._scripts([(JOIN, [KEYS.meta], ["crawl", "c1", "state", "running"])])
+        await calls(recorded)
+        for control in controls:
+            await control.close()
+        return recorded.answers
+
+    model = RedisModel(lambda: 0.0)
+    expected = asyncio.run(answers(lambda: redis.asyncio.Redis.from_url(redis_server.url)))
+    assert asyncio.run(answers(lambda: _Direct(model))) == expected
