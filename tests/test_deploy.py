@@ -18,11 +18,13 @@ from pathlib import Path
 
 import pytest
 
+from testbed.redis_server import RunningRedis
 from testbed.web import RunningWeb, WebSpec, fetches, running_web
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
 PORT = "6800"
+REDIS_URL = "redis://localhost:6379/0"
 WEB = WebSpec(servers=4, pages=40, time_scale=0)
 #: What the emulated web needs besides, and what makes a crawl of it fast.
 ON_LOOPBACK = "-d setting=ALLOWED_NETWORKS=127.0.0.0/8 -d setting=FRONTIER_MIN_DELAY=0"
@@ -34,7 +36,7 @@ PATIENCE = 900.0  # seconds, where something must come of itself
 def sections() -> dict[str, list[str]]:
     """Commands of each section, by its title."""
     found: dict[str, list[str]] = {}
-    for section in DOCS.split("\n## ")[1:]:
+    for section in re.split(r"\n###? ", DOCS)[1:]:
         blocks = re.findall(r"^```console\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
         text = "".join(blocks).replace("\\\n", " ")
         found[section.partition("\n")[0]] = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
@@ -49,6 +51,7 @@ class User:
     home: Path
     port: int
     web: RunningWeb
+    redis_url: str = REDIS_URL
     commands: dict[str, list[str]] = field(default_factory=sections)
 
     @property
@@ -64,7 +67,7 @@ class User:
 
     def script(self, section: str, more: str = "") -> str:
         """What is typed: ports, seeds and domains are those of this test."""
-        typed = "\n".join(self.commands[section]).replace(PORT, str(self.port))
+        typed = "\n".join(self.commands[section]).replace(PORT, str(self.port)).replace(REDIS_URL, self.redis_url)
         typed = typed.replace("seeds=https://example.org/", f"seeds={','.join(self.web.seeds)}")
         typed = typed.replace("-d allowed=example.org", f"{ON_LOOPBACK} {more}")
         activated = "" if section == "Install" else ". .venv/bin/activate\n"
@@ -78,11 +81,15 @@ class User:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def items(self) -> list[str]:
+    def items(self, files: str = "pages.jsonl") -> list[str]:
         """URLs of the items written so far."""
-        path = self.home / "scrapyd" / "pages.jsonl"
-        lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
+        paths = sorted((self.home / "scrapyd").glob(files))
+        lines = [line for path in paths for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
         return [json.loads(line)["url"] for line in lines]
+
+    def log(self, job: str) -> str:
+        """Of a job."""
+        return (self.home / "scrapyd" / "logs" / "crawlproject" / "web" / f"{job}.log").read_text(encoding="utf-8")
 
     def state(self, job: str) -> str:
         """``pending``, ``running`` or ``finished``."""
@@ -153,8 +160,7 @@ def follow(user: User) -> None:
         until(lambda: user.state("second") == "finished")
     assert user.items()[: len(first)] == first
     assert sorted(user.items()) == sorted(user.web.web.expected_urls())
-    log = (user.home / "scrapyd" / "logs" / "crawlproject" / "web" / "second.log").read_text(encoding="utf-8")
-    assert "'finish_reason': 'finished'" in log
+    assert "'finish_reason': 'finished'" in user.log("second")
 
 
 def test_the_document_leads_to_items(user: User) -> None:
@@ -163,6 +169,35 @@ def test_the_document_leads_to_items(user: User) -> None:
     packages = re.findall(r"'(.*?)'", user.commands["Install"][-1])
     assert set(packages) <= set((ROOT / "requirements-dev.txt").read_text(encoding="utf-8").splitlines())
     follow(user)
+
+
+def test_several_workers(user: User, redis_server: RunningRedis) -> None:
+    """Three jobs share a crawl: one is cancelled, then all; two others end it. Every page once, in one of the files."""
+    (user.checkout / ".venv").symlink_to(sys.prefix)
+    user.redis_url = redis_server.url
+    client = redis_server.client()
+    with user.scrapyd():
+        user.type("Deploy")
+        assert user.type("Start the workers", "-d setting=DOWNLOAD_DELAY=5").count('"status": "ok"') == 3
+        until(lambda: client.hlen("{web}:workers") == 3)
+        until(lambda: len(fetches(user.web.records())) > 4)
+        shown = user.type("Look at the workers")
+        assert "Spider opened" in shown
+        assert re.search(r"^workers alive +3$", shown, re.MULTILINE)
+        assert '"prevstate": "running"' in user.type("Stop one worker")
+        until(lambda: user.state("worker1") == "finished")
+        assert (user.state("worker2"), user.state("worker3")) == ("running", "running")
+        assert "'finish_reason': 'shutdown'" in user.log("worker1")
+        assert user.type("Stop all workers").count('"prevstate": "running"') == 2
+        until(lambda: user.state("worker2") == user.state("worker3") == "finished")
+        assert client.hlen("{web}:workers") == 0
+        first = user.items("worker*.jsonl")
+        assert 0 < len(first) < len(user.web.web.expected_urls())
+        user.type("Resume with any number of workers")
+        until(lambda: user.state("worker4") == user.state("worker5") == "finished")
+    assert sorted(user.items("worker*.jsonl")) == sorted(user.web.web.expected_urls())
+    for job in ("worker4", "worker5"):
+        assert "'finish_reason': 'finished'" in user.log(job)
 
 
 @pytest.mark.long

@@ -70,6 +70,16 @@ def test_scrapy_understands_every_command(line: str) -> None:
     command.process_options(rest, options)
 
 
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    """Every key, and a template that can be started."""
+    [unit] = re.findall(r"^```ini\n(.*?)^```", WORKERS, re.MULTILINE | re.DOTALL)
+    path = tmp_path / "crawlproject-worker@.service"
+    path.write_text(unit.replace("/srv/crawlproject/.venv/bin/scrapy", "/bin/true"))
+    done = subprocess.run(["systemd-analyze", "verify", str(path)], capture_output=True, text=True, check=False)
+    assert [line for line in done.stderr.splitlines() if path.name in line] == []
+
+
 @pytest.fixture
 def server() -> Iterator[PrivateRedis]:
     """The reader's Redis."""

@@ -68,7 +68,11 @@ class WorkerOptions:
     def worker(self, number: int) -> Worker:
         """Worker ``number``, not yet started."""
         return Worker(
-            number, lambda again: self.command(number, again=again), self.log(number), self.stats_file(number)
+            number,
+            lambda again: self.command(number, again=again),
+            self.log(number),
+            self.stats_file(number),
+            self.directory / f"worker-{number}.tmp",
         )
 
     def command(self, number: int, *, again: bool) -> list[str]:

@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -61,7 +62,7 @@ class Signals:
             return None
         return "child" if told.si_signo == signal.SIGCHLD else "stop"
 
-    def start(
+    def start(  # noqa: PLR0913
         self,
         command: list[str],
         *,
@@ -69,11 +70,13 @@ class Signals:
         stderr: int,
         at_our_death: signal.Signals,
         keep_open: tuple[int, ...] = (),
+        variables: Mapping[str, str] | None = None,
     ) -> subprocess.Popen[bytes]:
         """Start a child in its own process group, which Ctrl-C in the terminal does not reach.
 
         The kernel sends it ``at_our_death`` when this process ends, whatever the cause. ``stdout`` (None:
-        ours), ``stderr`` and ``keep_open``, which it inherits, are file descriptors. Raises OSError.
+        ours), ``stderr`` and ``keep_open``, which it inherits, are file descriptors. ``variables`` change its
+        environment. Raises OSError.
         """
         prctl, parent, mask = ctypes.CDLL(None).prctl, os.getpid(), self._mask
 
@@ -88,6 +91,7 @@ class Signals:
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
+            env={**os.environ, **(variables or {})},
             process_group=0,
             preexec_fn=tie,
             pass_fds=keep_open,
@@ -123,6 +127,8 @@ class Worker:
     log: Path
     #: Where its ``MONITOR_STATS_FILE`` is.
     stats_file: Path
+    #: Its temporary files, deleted when it ends or is started again: one that is killed leaves them behind.
+    scratch: Path
     process: subprocess.Popen[bytes] | None = None
     restarts: Restarts = field(default_factory=Restarts)
     #: Why it failed for good; empty: it did not.
@@ -134,10 +140,17 @@ class Worker:
     def start(self, signals: Signals) -> None:
         """Start the process, first or again; its log is appended. Raises OSError."""
         self.stats_file.unlink(missing_ok=True)
+        self.clean()
+        self.scratch.mkdir(parents=True)
+        variables = {"TMPDIR": str(self.scratch.resolve())}
         with self.log.open("ab") as log:
             self._log_start = log.tell()
             command = self.command(self.deaths > 0)
-            self.process = signals.start(command, stderr=log.fileno(), at_our_death=signal.SIGKILL)
+            self.process = signals.start(command, stderr=log.fileno(), at_our_death=signal.SIGKILL, variables=variables)
+
+    def clean(self) -> None:
+        """Delete its temporary files."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
 
     def stats(self) -> Mapping[str, Any] | None:
         """Stats that its process wrote last; None: it had not opened its spider."""
@@ -215,6 +228,7 @@ class Workers:
             for worker in self._workers:
                 if worker.process:
                     worker.process.wait()
+                worker.clean()
 
     def _send(self, number: signal.Signals) -> None:
         for worker in self._workers:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator, Sequence
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy.settings import Settings
 
+from crawlproject.options.frontier import FrontierOptions
+from crawlproject.storage.errors import StoreError
+from crawlproject.workers.connection import RedisAddress, RedisConnector
+from crawlproject.workers.control import Control, Record
+from crawlproject.workers.keys import Keys
+from crawlproject.workers.reading import stored_crawl
 from testbed.redis_server import RunningRedis
 from testbed.web import RunningWeb, WebSpec, running_web
 from tests.crawl.workers import Workers, redis_settings, workers
@@ -118,6 +127,45 @@ def test_a_stopped_crawl(running_report: tuple[dict[str, Any], Workers], url: st
         assert (share["owner"], server["owner"]) == ("", "")
         assert share["servers"] >= 1
         assert server["rank"] >= 0
+
+
+def test_snapshots_that_are_replaced_meanwhile(
+    running_report: object, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was read of such a partition is dropped, and read again."""
+    records, calls = Control.records, dict[int, int]()
+
+    async def changing(self: Control, partitions: Sequence[int]) -> list[Record]:
+        found = await records(self, partitions)
+        for number in partitions:
+            calls[number] = calls.get(number, 0) + 1
+        return [
+            replace(record, gen="new") if calls[number] == 1 and number % 3 == 0 else record
+            for number, record in zip(partitions, found, strict=True)
+        ]
+
+    def read() -> tuple[dict[str, int], int]:
+        connector = RedisConnector(RedisAddress(params={"url": url}))
+        with stored_crawl(connector, Keys("web"), 5.0, FrontierOptions.from_settings(Settings()).new_frontier) as crawl:
+            return crawl.frontier.counts(), crawl.copy.keys_seen
+
+    expected = read()
+    monkeypatch.setattr(Control, "records", changing)
+    assert read() == expected
+    assert expected[0]["urls"] > 0
+    assert set(calls.values()) == {1, 3}
+    monkeypatch.setattr(
+        Control, "records", lambda self, numbers: records_with_gen(records(self, numbers), gen=str(next(names)))
+    )
+    with pytest.raises(StoreError, match="partition 0 changes too fast, try again"):
+        read()
+
+
+names = count()
+
+
+async def records_with_gen(found: Awaitable[list[Record]], gen: str) -> list[Record]:
+    return [replace(record, gen=gen) for record in await found]
 
 
 def test_it_prints_tables(running_report: tuple[dict[str, Any], Workers], url: str) -> None:

@@ -310,7 +310,7 @@ def test_a_worker_that_is_killed_is_replaced_in_the_crawl(
     assert re.search(r"worker \d was killed by SIGKILL; started again \(1 of 5 in 10 minutes\)", command.told)
     assert "2 workers ended (finished)" in command.told
     assert "1 death of workers" in command.told
-    assert [*short_path.glob("scrapy-workers-*")] == []
+    assert [*short_path.iterdir()] == [*tmp_path.glob("job/*.tmp")] == []
 
 
 # --- what is wrong
@@ -375,7 +375,8 @@ def project() -> dict[str, Any]:
 def worker(tmp_path: Path, script: str, number: int = 1) -> Worker:
     """A worker that is a shell script; ``$STATS`` is the file of its stats."""
     stats = tmp_path / f"{number}.json"
-    return Worker(number, lambda again: ["sh", "-c", f"STATS={stats}; {script}"], tmp_path / f"{number}.log", stats)
+    command = ["sh", "-c", f"STATS={stats}; {script}"]
+    return Worker(number, lambda again: command, tmp_path / f"{number}.log", stats, tmp_path / f"{number}.tmp")
 
 
 def run_workers(*workers: Worker, watch: Callable[[list[int]], bool] = lambda pids: True) -> tuple[bool, list[str]]:
@@ -423,6 +424,15 @@ def test_ends_of_a_worker(script: str, is_well: bool, told: str | None, tmp_path
     well, lines = run_workers(worker(tmp_path, script))
     assert well is is_well
     assert lines == [] if told is None else lines[-1].startswith(told)
+
+
+def test_temporary_files_of_a_killed_worker_are_deleted(tmp_path: Path) -> None:
+    """When it is started again, and at the end."""
+    script = f"ls $TMPDIR >> {tmp_path}/found; mkdir $TMPDIR/copy; test -e {tmp_path}/again && exit 0; "
+    dies = worker(tmp_path, script + f"echo '{{}}' > $STATS; touch {tmp_path}/again; kill -9 $$")
+    assert run_workers(dies)[1][0].startswith("worker 1 was killed by SIGKILL; started again")
+    assert (tmp_path / "found").read_text() == ""
+    assert not dies.scratch.exists()
 
 
 def test_second_and_third_ctrl_c(tmp_path: Path) -> None:
