@@ -6,14 +6,10 @@ import asyncio
 import json
 import logging
 import os
-import shutil
 import socket
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
-from weakref import finalize
 
 from scrapy import signals
 from scrapy.exceptions import CloseSpider
@@ -21,6 +17,7 @@ from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from crawlproject.backends.feeds import overwritten_feed
 from crawlproject.backends.joining import FORMAT, Joining
+from crawlproject.backends.scratch import Scratch
 from crawlproject.backends.start_urls import StartUrls
 from crawlproject.backends.storing import StoringBackend
 from crawlproject.clock import CLOCK
@@ -96,12 +93,11 @@ class RedisBackend(StoringBackend):
         self._is_open = False
         self._failure = ""
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
-        self._directory = tempfile.mkdtemp(prefix="crawlproject-worker-")
-        self._remove = finalize(self, shutil.rmtree, self._directory, ignore_errors=True)  # also if the start fails
+        self._scratch = Scratch()
         self._local = LocalCopy(
             frontier,
             partitions,
-            Path(self._directory) / "store",
+            self._scratch.path / "store",
             StoreLabel(crawler.spider.name, _order(frontier)),
             CLOCK,
             indexed=isinstance(options.quality, LinkQuality),
@@ -195,7 +191,7 @@ class RedisBackend(StoringBackend):
             for name, count in ({} if worker is None else worker.summary()).items():
                 self._stats.set_value(f"workers/{name}", count)
             self._local.close()
-            self._remove()
+            self._scratch.remove()
 
     def pack_to_send(self, request: Request) -> bytes | None:
         """See ``Backend``; also None if the other worker would refuse it for its size."""
