@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from scrapy import signals
-from scrapy.exceptions import CloseSpider
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from crawlproject.backends.feeds import overwritten_feed
@@ -148,7 +147,8 @@ class RedisBackend(StoringBackend):
             crawl = await asyncio.to_thread(self._joining.join)
         except StoreError as error:  # since a moment ago
             logger.critical("Cannot start: %s", error)
-            raise CloseSpider("store_failed") from error
+            self.fail("store_failed")
+            return
         self._worker = worker = self._new_worker(crawl)
         await worker.start()
         logger.info("Worker %s of the crawl %r in %s", worker.control.id, self._keys.name, self._connector.name)
