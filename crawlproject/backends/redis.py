@@ -6,21 +6,17 @@ import asyncio
 import json
 import logging
 import os
-import shutil
 import socket
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
-from weakref import finalize
 
 from scrapy import signals
-from scrapy.exceptions import CloseSpider
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from crawlproject.backends.feeds import overwritten_feed
 from crawlproject.backends.joining import FORMAT, Joining
+from crawlproject.backends.scratch import Scratch
 from crawlproject.backends.start_urls import StartUrls
 from crawlproject.backends.storing import StoringBackend
 from crawlproject.clock import CLOCK
@@ -106,12 +102,11 @@ class RedisBackend(StoringBackend):
         self._is_open = False
         self._failure = ""
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
-        self._directory = tempfile.mkdtemp(prefix="crawlproject-worker-")
-        self._remove = finalize(self, shutil.rmtree, self._directory, ignore_errors=True)  # also if the start fails
+        self._scratch = Scratch()
         self._local = LocalCopy(
             frontier,
             partitions,
-            Path(self._directory) / "store",
+            self._scratch.path / "store",
             StoreLabel(crawler.spider.name, _order(frontier)),
             CLOCK,
             indexed=isinstance(options.quality, LinkQuality),
@@ -162,7 +157,8 @@ class RedisBackend(StoringBackend):
             crawl = await asyncio.to_thread(self._joining.join)
         except StoreError as error:  # since a moment ago
             logger.critical("Cannot start: %s", error)
-            raise CloseSpider("store_failed") from error
+            self.fail("store_failed")
+            return
         self._worker = worker = self._new_worker(crawl)
         await worker.start()
         logger.info("Worker %s of the crawl %r in %s", worker.control.id, self._keys.name, self._connector.name)
@@ -211,7 +207,7 @@ class RedisBackend(StoringBackend):
                 self.report(worker.summary())
                 self.report({f"total/{name}": _rounded(count) for name, count in worker.totals.items()})
             self._local.close()
-            self._remove()
+            self._scratch.remove()
 
     def pack_to_send(self, request: Request) -> bytes | None:
         """See ``Backend``; also None if the other worker would refuse it for its size."""

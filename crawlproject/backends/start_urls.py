@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
 
-from redis.exceptions import ResponseError
 from scrapy import FormRequest, Request
 
 from crawlproject.crawl_frontier import frontier_of
@@ -22,6 +21,7 @@ from crawlproject.engine import engine_of, stats_of
 from crawlproject.links import Links
 from crawlproject.urls.server_key import server_key
 from crawlproject.workers.blobs import MAX_URL
+from crawlproject.workers.control import AWAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,6 +85,7 @@ class StartUrls:
         self.partition = crc32(self._key.encode()) % options.partitions
         self._type = options.start_urls_type
         self._count, self._read, self._remove = _COMMANDS[self._type]
+        self._encoding = options.connection.get("encoding", "utf-8")
         self._most = options.start_urls_batch
         self._size = min(FIRST_BATCH, self._most)
         self._pending: list[bytes] = []
@@ -112,7 +113,7 @@ class StartUrls:
         """
         try:
             has_any = await self._move()
-        except ResponseError as error:
+        except AWAY as error:
             if "WRONGTYPE" not in str(error):
                 raise
             self._report_type()
@@ -208,7 +209,7 @@ class StartUrls:
     def _made(self, element: bytes) -> Any:
         if hasattr(self._spider, "make_request_from_data"):
             return self._spider.make_request_from_data(element)
-        text = element.decode("utf-8").strip()
+        text = element.decode(self._encoding).strip()
         if not text.startswith("{"):
             return text
         values = json.loads(text)

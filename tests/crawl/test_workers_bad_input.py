@@ -202,6 +202,17 @@ def test_items_of_the_same_crawl_are_not_overwritten(site: Site, redis_server: R
     assert work(site, redis_server.url, **feeds).stat("finish_reason") == "finished"
 
 
+def test_redis_goes_while_the_crawl_starts(redis_server: RunningRedis) -> None:
+    """The crawl ends in order."""
+    settings = {**IMPOLITE, "FRONTIER_BACKEND": "redis", "REDIS_URL": redis_server.url}
+    done = crawl("tests.crawl.start_urls_spiders.LateSpider", settings=settings)
+    assert done.stat("finish_reason") == "store_failed", done.log
+    assert done.log.count("CRITICAL: Cannot start: REDIS_URL=redis://a: has gone") == 1
+    assert "Traceback" not in done.log
+    with redis_server.client() as client:
+        assert client.keys("*") == []
+
+
 # while it runs
 
 LONG = {f"1/{number}": replace(page(title=f"{number} {number**9}"), delay=0.03) for number in range(150)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -13,6 +15,9 @@ import pytest
 import redis
 
 from crawlproject.workers.commands import COMMANDS, access_rules
+from crawlproject.workers.connection import RedisAddress, RedisConnector
+from crawlproject.workers.control import Control, join
+from crawlproject.workers.keys import Keys
 from testbed.redis_server import RunningRedis
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl
 from tests.crawl.scripted_site import Site, page, scripted_site
@@ -88,10 +93,34 @@ def test_cluster(site: Site) -> None:
 
 @pytest.mark.long
 def test_cluster_by_the_settings_of_scrapy_redis(site: Site) -> None:
+    """With a spider of scrapy-redis, which makes a client of its own."""
     with cluster() as nodes:
-        params = {"redis_cls": "redis.RedisCluster", "startup_nodes": [f"127.0.0.1:{node.port}" for node in nodes]}
+        settings = {**QUICK, "REDIS_PARAMS": {"redis_cls": "redis.RedisCluster"}, "MAX_IDLE_TIME_BEFORE_CLOSE": 1}
         with redis.RedisCluster(port=nodes[0].port, host="127.0.0.1") as client:
-            work(site, client, REDIS_PARAMS=params)
+            client.lpush("old:start_urls", json.dumps({"url": site.url("1/")}))
+            url = f"redis://127.0.0.1:{nodes[0].port}"
+            done = crawl("tests.crawl.start_urls_spiders.OldSpider", settings={**settings, "REDIS_URL": url})
+    assert done.stat("finish_reason") == "finished", done.log
+    assert sorted(site.places()) == ["1/", "1/a", "1/b", "2/c"]
+
+
+def test_restart_of_any_node_is_noticed() -> None:
+    """The beat's run id changes, so that what may be lost is sent again."""
+
+    async def run_id(port: int) -> str:
+        connector = RedisConnector(RedisAddress(f"redis+cluster://127.0.0.1:{port}"))
+        control = Control(connector.client(), Keys("web"), timeout=60.0)
+        try:
+            return (await control.beat(15.0, {})).run_id
+        finally:
+            await control.close()
+
+    with cluster() as nodes:
+        address = RedisAddress(f"redis+cluster://127.0.0.1:{nodes[0].port}")
+        with RedisConnector(address).sync_client() as client:
+            join(client, Keys("web"), {"crawl": "abc", "state": "running"})
+        found = asyncio.run(run_id(nodes[0].port))
+    assert len(set(found.split("+"))) == 3
 
 
 def used(server: RunningRedis) -> set[str]:
