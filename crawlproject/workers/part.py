@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 KEPT = 30.0
 #: Bytes of confirmed commits kept for a partition; without them a snapshot fills the gap.
 KEPT_BYTES = 4 << 20
-#: Bytes of a journal that need no snapshot, however small the last one is.
-SMALL_JOURNAL = 64 << 10
+#: Bytes of a journal that need no snapshot, however small the last one is: a snapshot costs four round trips.
+SMALL_JOURNAL = 256 << 10
 
 
 class PartState(StrEnum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from crawlproject.workers.blobs import encode_rows, encode_seen
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
 #: Rows of a blob: 3 ms to encode.
 ROWS = 1_000
 SEEN_KEYS = 4_000
-#: Blobs sent at once.
-BLOBS = 8
+#: Bytes sent at once, about.
+SENT_AT_ONCE = 512 << 10
 
 
 async def write_snapshot(control: Control, local: Copy, part: Part) -> bool:
@@ -35,15 +34,18 @@ async def write_snapshot(control: Control, local: Copy, part: Part) -> bool:
     if not await control.begin_snapshot(part.number, part.epoch, gen, record.next):
         return False
     while first is not None:
-        blobs = [first, *islice(rows, BLOBS - 1)]
+        blobs, waiting = [first], len(first[1])
+        while waiting < SENT_AT_ONCE and (blob := next(rows, None)) is not None:
+            blobs.append(blob)
+            waiting += len(blob[1])
+            await asyncio.sleep(0)
         await control.add_to_snapshot(
             part.number,
             gen,
             [blob for is_seen, blob in blobs if not is_seen],
             [blob for is_seen, blob in blobs if is_seen],
         )
-        size += sum(len(blob) for _, blob in blobs)
-        await asyncio.sleep(0)
+        size += waiting
         first = next(rows, None)
     if not await control.switch_snapshot(part.number, part.epoch, old=record.gen, gen=gen, base=base):
         return False
