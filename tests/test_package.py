@@ -36,8 +36,6 @@ HEAVY = (
     "pyarrow",
 )
 OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "simulate", "workers")
-#: Modules that a command consists of, besides the one of its name; they import nothing heavy.
-COMMAND_PARTS = ("private_redis", "spider_names", "worker_options", "worker_processes", "worker_view")
 #: Modules of commands that import redis when they run.
 REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
 #: Scrapy's, replaced.
@@ -230,12 +228,11 @@ def test_only_what_belongs_to_an_extra_imports_it() -> None:
 def test_commands_import_little() -> None:
     """Scrapy imports them for any command in any project of the environment."""
     commands = [f"crawlproject.commands.{name}" for name in (*OWN_COMMANDS, *REPLACED_COMMANDS)]
-    parts = [f"crawlproject.commands.{name}" for name in COMMAND_PARTS]
     shown = "print(*sorted(name for name in sys.modules if name.startswith('crawlproject.')))"
     program = f"import sys, {', '.join(commands)}\n{shown}"
     imported = run(sys.executable, "-c", program).stdout.split()
     assert imported == sorted(
-        ["crawlproject.commands", *commands, *parts, "crawlproject.options", "crawlproject.options.extras"]
+        ["crawlproject.commands", *commands, "crawlproject.options", "crawlproject.options.extras"]
     )
 
 
