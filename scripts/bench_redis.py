@@ -540,6 +540,7 @@ async def load(crawl: BenchCrawl, records: Mapping[int, Record], rows: int, serv
             for _ in crawl.local.restore(number, record.extra):
                 await asyncio.sleep(0)
     restored = time.process_time() - start
+    assert sum(map(crawl.local.rows, records)) == rows
     return {
         "load us/URL": f"{read / rows * 1e6:.1f}",
         "longest": f"{reading.seconds:.3f}",
