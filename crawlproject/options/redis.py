@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from crawlproject.options.values import Options
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scrapy.crawler import Crawler
 
     from crawlproject.options.values import Reader
@@ -128,6 +131,11 @@ def _partitions(reader: Reader) -> int:
     if number > MAX_PARTITIONS or number & (number - 1):
         raise reader.wrong("FRONTIER_PARTITIONS", f"a power of two, at most {MAX_PARTITIONS}")
     return number
+
+
+def partitions_of(fields: Mapping[str, str]) -> int:
+    """Number of partitions of a crawl, by its fields in Redis. Raises ValueError or KeyError for damaged ones."""
+    return int(json.loads(fields["settings"])["FRONTIER_PARTITIONS"])
 
 
 def _at_least(reader: Reader, name: str, default: float, least: float) -> float:
