@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from crawlproject.options.values import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from scrapy.crawler import Crawler
 
     from crawlproject.options.values import Reader
@@ -119,6 +117,11 @@ def _key(reader: Reader) -> str | None:
     return None if value is None else _checked_key(value, f"FRONTIER_REDIS_KEY={value!r:.300}:")
 
 
+def partitions_of(settings: str) -> int:
+    """Number of partitions of a crawl, by its settings in Redis. Raises ValueError or KeyError for damaged ones."""
+    return int(json.loads(settings)["FRONTIER_PARTITIONS"])
+
+
 def _checked_key(key: Any, start: str) -> str:
     """``key`` if it can stand between the braces of a hash tag. Raises ValueError; its text begins with ``start``."""
     if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY or not key.isprintable() or set(key) & set("{}"):
@@ -131,11 +134,6 @@ def _partitions(reader: Reader) -> int:
     if number > MAX_PARTITIONS or number & (number - 1):
         raise reader.wrong("FRONTIER_PARTITIONS", f"a power of two, at most {MAX_PARTITIONS}")
     return number
-
-
-def partitions_of(fields: Mapping[str, str]) -> int:
-    """Number of partitions of a crawl, by its fields in Redis. Raises ValueError or KeyError for damaged ones."""
-    return int(json.loads(fields["settings"])["FRONTIER_PARTITIONS"])
 
 
 def _at_least(reader: Reader, name: str, default: float, least: float) -> float:

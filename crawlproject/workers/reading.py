@@ -123,7 +123,7 @@ class _Reader:
             WorkerState(name, int(until) / 1000 - now, _info(infos.get(name, ""))) for name, until in leases.items()
         ]
         frontier, label = self._new_frontier(), StoreLabel(meta.get("spider", ""), meta.get("order", "quality"))
-        partitions = Partitions(partitions_of(meta))
+        partitions = Partitions(partitions_of(meta["settings"]))
         copy = ReadCopy(frontier, partitions, self._path, label, lambda: now, indexed=False)
         self._copies.append(copy)
         copy.follow_clock(now)  # so the frontier's clock is Redis's
