@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from scrapy.utils.misc import load_object
+
 from crawlproject.options.redis import RedisOptions
 
 if TYPE_CHECKING:
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from crawlproject.workers.reading import NewCopy, StoredCrawl, WorkerState
+    from crawlproject.options.frontier import FrontierOptions
+    from crawlproject.workers.stored import StoredCrawl, WorkerState
 
 #: Figures that a worker tells of itself, and the type of each.
 FIGURES = (
@@ -44,7 +47,9 @@ COLUMNS = (
 
 
 @contextmanager
-def crawl_in_redis(url: str, key: str | None, settings: BaseSettings, new_copy: NewCopy) -> Iterator[StoredCrawl]:
+def crawl_in_redis(
+    url: str, key: str | None, settings: BaseSettings, options: FrontierOptions
+) -> Iterator[StoredCrawl]:
     """The crawl ``key`` (None: FRONTIER_REDIS_KEY, or ``web``) in the Redis at ``url``; see ``stored_crawl``.
 
     Other parameters of the client are those of the settings.  Raises StoreError, ValueError for a wrong URL or key.
@@ -54,12 +59,13 @@ def crawl_in_redis(url: str, key: str | None, settings: BaseSettings, new_copy: 
     with command_needs_extra("frontier", "redis"):
         from crawlproject.workers.connection import RedisAddress, RedisConnector
         from crawlproject.workers.keys import Keys
-        from crawlproject.workers.reading import stored_crawl
+
+        stored_crawl = load_object("crawlproject.workers.reading.stored_crawl")  # as a backend: what it imports is much
 
     redis = RedisOptions.from_settings(settings)
     connector = RedisConnector(RedisAddress(params={**redis.connection, "url": url}, timeout=redis.timeout))
     keys = Keys(key or redis.key_of("web"))
-    with stored_crawl(connector, keys, redis.timeout, new_copy) as crawl:
+    with stored_crawl(connector, keys, redis.timeout, options.new_frontier) as crawl:
         yield crawl
 
 

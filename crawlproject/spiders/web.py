@@ -217,8 +217,7 @@ class WebSpider(Spider):
         fetched = ("frontier/pages", "frontier/resumed", "recrawl/queued", "workers/pages")
         if any(stats.get_value(name, 0) for name in fetched):
             return
-        known = stats.get_value("frontier/links/seen", 0) or stats.get_value("frontier/links/sent", 0)
-        if known and not stats.get_value("frontier/links/new", 0):  # known from before, or another worker's
+        if stats.get_value("frontier/links/seen", 0) and not stats.get_value("frontier/links/new", 0):
             return
         crawl = frontier_of(self.crawler)
         servers = crawl.frontier.servers if crawl is not None else ()

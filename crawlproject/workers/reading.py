@@ -6,23 +6,23 @@ import asyncio
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from crawlproject.options.redis import partitions_of
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import AWAY, Control
 from crawlproject.workers.loading import read_partition
+from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.part import Part
 from crawlproject.workers.partitions import Partitions
-from crawlproject.workers.ports import Copy
+from crawlproject.workers.stored import StoredCrawl, WorkerState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.storage.urls import DiskUrlRows
@@ -30,79 +30,41 @@ if TYPE_CHECKING:
     from crawlproject.workers.control import Record
     from crawlproject.workers.keys import Keys
 
-#: Makes the copy to read into, from the partitions, a path, a label and a clock.
-NewCopy = Callable[[Partitions, Path, StoreLabel, Callable[[], float]], "ReadableCopy"]
-
 #: Partitions whose fields are read by one call.
 PARTITIONS_AT_ONCE = 256
 #: Times that a partition is read whose owner replaces the snapshot meanwhile.
 TRIES = 10
 
 
-class ReadableCopy(Copy, Protocol):
-    """A copy for people, not for a worker; implemented in ``local``."""
+class ReadCopy(LocalCopy):
+    """A local copy that only counts the seen keys."""
 
-    frontier: Frontier
-    #: Seen keys so far; they are not kept.
-    keys_seen: int
+    keys_seen = 0
 
     @property
     def url_rows(self) -> DiskUrlRows:
         """The queued URLs."""
+        return self._servers.rows
 
-    def close(self) -> None:
-        """Throw the copy away."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerState:
-    """A worker that is not buried."""
-
-    id: str
-    #: Seconds until its lease ends; negative: since it has ended.
-    lease: float
-    #: What it says of itself: host, pid, started, pages, ...
-    info: Mapping[str, Any]
-
-
-@dataclass(slots=True)
-class StoredCrawl:
-    """A crawl as Redis holds it; each partition as of a moment of its own."""
-
-    frontier: Frontier
-    copy: ReadableCopy
-    label: StoreLabel
-    #: Redis's clock when the reading began, seconds.
-    now: float
-    #: Fields of the crawl.
-    meta: Mapping[str, str]
-    workers: list[WorkerState]
-    #: Partition -> its fields, and the messages in its inbox.
-    records: dict[int, tuple[Record, int]] = field(default_factory=dict)
-
-    @property
-    def pages(self) -> int:
-        """Pages that all workers have fetched; of those killed, up to their last sign of life."""
-        return _number(self.meta.get("pages")) + sum(_number(worker.info.get("pages")) for worker in self.workers)
-
-    def owner_of(self, server: str) -> tuple[int, str]:
-        """The partition of the server with this key, and its owner's id; "": nobody."""
-        partition = self.copy.partition_of_url(server)
-        return partition, self.records[partition][0].owner
+    def write(self, tables: Mapping[str, Iterable[tuple[bytes, bytes | None]]]) -> None:
+        """See ``LocalCopy``."""
+        self.keys_seen += sum(1 for _ in tables.get("seen", ()))
+        super().write({table: rows for table, rows in tables.items() if table != "seen"})
 
 
 @contextmanager
-def stored_crawl(connector: RedisConnector, keys: Keys, timeout: float, new_copy: NewCopy) -> Iterator[StoredCrawl]:
+def stored_crawl(
+    connector: RedisConnector, keys: Keys, timeout: float, new_frontier: Callable[[], Frontier]
+) -> Iterator[StoredCrawl]:
     """Read the crawl ``keys`` into a temporary directory, which the end of the block deletes; it may be running.
 
-    ``timeout``: seconds of a call; ``new_copy``: see ``NewCopy``.  About 5 µs for each URL and 200 µs for each server,
-    and the memory of one blob and of the servers.  Raises StoreError if Redis cannot be asked, or if the crawl is
-    missing or damaged.
+    ``timeout``: seconds of a call.  About 5 µs for each URL and 200 µs for each server, and the memory of one blob and
+    of the servers.  Raises StoreError if Redis cannot be asked, or if the crawl is missing or damaged.
     """
     folder = tempfile.mkdtemp(prefix="crawlproject-frontier-")
-    copies: list[ReadableCopy] = []
+    copies: list[ReadCopy] = []
     try:
-        reader = _Reader(connector, keys, timeout, new_copy, Path(folder) / "store", copies)
+        reader = _Reader(connector, keys, timeout, new_frontier, Path(folder) / "store", copies)
         try:
             crawl = asyncio.run(reader.read())
         except AWAY as error:
@@ -122,14 +84,14 @@ class _Reader:
         connector: RedisConnector,
         keys: Keys,
         timeout: float,
-        new_copy: NewCopy,
+        new_frontier: Callable[[], Frontier],
         path: Path,
-        copies: list[ReadableCopy],
+        copies: list[ReadCopy],
     ) -> None:
         self._connector = connector
         self._keys = keys
         self._timeout = timeout
-        self._new_copy = new_copy
+        self._new_frontier = new_frontier
         self._path = path
         self._copies = copies
 
@@ -138,11 +100,13 @@ class _Reader:
         try:
             control = Control(self._connector.client(), self._keys, self._timeout)
             crawl = await self._begin(control)
-            count = _partitions(crawl.meta)
+            count = crawl.partitions.count
+            copy = self._copies[-1]
             for first in range(0, count, PARTITIONS_AT_ONCE):
                 numbers = range(first, min(count, first + PARTITIONS_AT_ONCE))
                 for number, (record, inbox) in zip(numbers, await control.scan(numbers), strict=True):
-                    crawl.records[number] = await self._read_partition(control, crawl.copy, number, record), inbox
+                    crawl.records[number] = await self._read_partition(control, copy, number, record), inbox
+            crawl.urls_seen = copy.keys_seen
         finally:
             await self._connector.close()
         return crawl
@@ -158,16 +122,17 @@ class _Reader:
         workers = [
             WorkerState(name, int(until) / 1000 - now, _info(infos.get(name, ""))) for name, until in leases.items()
         ]
-        label = StoreLabel(meta.get("spider", ""), meta.get("order", "quality"))
-        copy = self._new_copy(Partitions(_partitions(meta)), self._path, label, lambda: now)
+        frontier, label = self._new_frontier(), StoreLabel(meta.get("spider", ""), meta.get("order", "quality"))
+        partitions = Partitions(partitions_of(meta["settings"]))
+        copy = ReadCopy(frontier, partitions, self._path, label, lambda: now, indexed=False)
         self._copies.append(copy)
         copy.follow_clock(now)  # so the frontier's clock is Redis's
         learned = await control.learned()
         if learned:
             copy.learn(learned)
-        return StoredCrawl(copy.frontier, copy, label, now, meta, workers)
+        return StoredCrawl(frontier, copy.url_rows, label, partitions, now, meta, workers)
 
-    async def _read_partition(self, control: Control, copy: ReadableCopy, number: int, record: Record) -> Record:
+    async def _read_partition(self, control: Control, copy: ReadCopy, number: int, record: Record) -> Record:
         """Fill ``copy`` with a partition; returns the fields that were valid all the time."""
         for _ in range(TRIES):
             seen = copy.keys_seen
@@ -189,10 +154,6 @@ class _Reader:
         raise StoreError(self._connector.name, f"partition {number} changes too fast, try again")
 
 
-def _partitions(meta: Mapping[str, str]) -> int:
-    return int(json.loads(meta["settings"])["FRONTIER_PARTITIONS"])
-
-
 def _texts(answer: Any) -> Iterator[tuple[str, str]]:
     fields = answer.items() if isinstance(answer, dict) else zip(answer[::2], answer[1::2], strict=True)
     for key, value in fields:
@@ -205,10 +166,3 @@ def _info(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _number(value: object) -> int:
-    try:
-        return int(str(value or 0))
-    except ValueError:
-        return 0

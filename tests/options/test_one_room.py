@@ -24,6 +24,8 @@ TWO_ROOMS = {
     "LimitOptions.max_pages": "the middleware ends the crawl; the spider yields no items of pages beyond the limit",
     "LinkOptions.canonicalizer": "the dupefilter owns it; ``scrapy parse`` has none",
     "DuplicateOptions.near": "the middleware compares texts; page_reading tells the first parse to extract them",
+    "RedisOptions.connection": "the backend connects by it; ``scrapy frontier`` and ``scrapy workers`` look in",
+    "RedisOptions.timeout": "as connection",
     "RepositorySettings.directory": "the middleware writes there; ``scrapy repository`` reads without a crawl",
 }
 
