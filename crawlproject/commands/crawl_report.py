@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from scrapy.utils.misc import load_object
-
+from crawlproject.commands.frontier_report import StoredFrontier
 from crawlproject.options.redis import RedisOptions
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from crawlproject.options.frontier import FrontierOptions
-    from crawlproject.workers.stored import StoredCrawl, WorkerState
+    from crawlproject.workers.reading import StoredCrawl, WorkerState
 
 #: Figures that a worker tells of itself, and the type of each.
 FIGURES = (
@@ -49,7 +48,7 @@ COLUMNS = (
 @contextmanager
 def crawl_in_redis(
     url: str, key: str | None, settings: BaseSettings, options: FrontierOptions
-) -> Iterator[StoredCrawl]:
+) -> Iterator[tuple[StoredFrontier, StoredCrawl]]:
     """The crawl ``key`` (None: FRONTIER_REDIS_KEY, or ``web``) in the Redis at ``url``; see ``stored_crawl``.
 
     Other parameters of the client are those of the settings.  Raises StoreError, ValueError for a wrong URL or key.
@@ -59,14 +58,13 @@ def crawl_in_redis(
     with command_needs_extra("frontier", "redis"):
         from crawlproject.workers.connection import RedisAddress, RedisConnector
         from crawlproject.workers.keys import Keys
-
-        stored_crawl = load_object("crawlproject.workers.reading.stored_crawl")  # as a backend: what it imports is much
+        from crawlproject.workers.reading import stored_crawl
 
     redis = RedisOptions.from_settings(settings)
     connector = RedisConnector(RedisAddress(params={**redis.connection, "url": url}, timeout=redis.timeout))
     keys = Keys(key or redis.key_of("web"))
     with stored_crawl(connector, keys, redis.timeout, options.new_frontier) as crawl:
-        yield crawl
+        yield StoredFrontier(crawl.frontier, crawl.copy.url_rows, crawl.label, crawl.copy.keys_seen, crawl.now), crawl
 
 
 def crawl_counts(crawl: StoredCrawl) -> dict[str, Any]:

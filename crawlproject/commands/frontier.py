@@ -125,10 +125,9 @@ def _on_disk(path: Path, opts: Namespace, options: FrontierOptions) -> dict[str,
 
 def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: FrontierOptions) -> dict[str, Any]:
     from crawlproject.commands import crawl_report
-    from crawlproject.commands.frontier_report import FrontierReport, StoredFrontier
+    from crawlproject.commands.frontier_report import FrontierReport
 
-    with crawl_report.crawl_in_redis(url, opts.key, settings, options) as crawl:
-        stored = StoredFrontier(crawl.frontier, crawl.rows, crawl.label, crawl.urls_seen, crawl.now)
+    with crawl_report.crawl_in_redis(url, opts.key, settings, options) as (stored, crawl):
         report = FrontierReport(stored)
         servers = [{**server, **crawl_report.place(crawl, server["server"])} for server in _servers(report, opts)]
         answer = {**crawl_report.crawl_counts(crawl), **report.counts(), "workers": crawl_report.workers(crawl)}

@@ -7,6 +7,7 @@ import json
 import shutil
 import tempfile
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from crawlproject.workers.loading import read_partition
 from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.part import Part
 from crawlproject.workers.partitions import Partitions
-from crawlproject.workers.stored import StoredCrawl, WorkerState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,6 +50,43 @@ class ReadCopy(LocalCopy):
         """See ``LocalCopy``."""
         self.keys_seen += sum(1 for _ in tables.get("seen", ()))
         super().write({table: rows for table, rows in tables.items() if table != "seen"})
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerState:
+    """A worker that is not buried."""
+
+    id: str
+    #: Seconds until its lease ends; negative: since it has ended.
+    lease: float
+    #: What it says of itself: host, pid, started, pages, ...
+    info: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class StoredCrawl:
+    """A crawl as Redis holds it; each partition as of a moment of its own."""
+
+    frontier: Frontier
+    copy: ReadCopy
+    label: StoreLabel
+    #: Redis's clock when the reading began, seconds.
+    now: float
+    #: Fields of the crawl.
+    meta: Mapping[str, str]
+    workers: list[WorkerState]
+    #: Partition -> its fields, and the messages in its inbox.
+    records: dict[int, tuple[Record, int]] = field(default_factory=dict)
+
+    @property
+    def pages(self) -> int:
+        """Pages that all workers have fetched; of those killed, up to their last sign of life."""
+        return _number(self.meta.get("pages")) + sum(_number(worker.info.get("pages")) for worker in self.workers)
+
+    def owner_of(self, server: str) -> tuple[int, str]:
+        """The partition of the server with this key, and its owner's id; "": nobody."""
+        partition = self.copy.partition_of_url(server)
+        return partition, self.records[partition][0].owner
 
 
 @contextmanager
@@ -100,13 +137,11 @@ class _Reader:
         try:
             control = Control(self._connector.client(), self._keys, self._timeout)
             crawl = await self._begin(control)
-            count = crawl.partitions.count
-            copy = self._copies[-1]
+            count = _partitions(crawl.meta)
             for first in range(0, count, PARTITIONS_AT_ONCE):
                 numbers = range(first, min(count, first + PARTITIONS_AT_ONCE))
                 for number, (record, inbox) in zip(numbers, await control.scan(numbers), strict=True):
-                    crawl.records[number] = await self._read_partition(control, copy, number, record), inbox
-            crawl.urls_seen = copy.keys_seen
+                    crawl.records[number] = await self._read_partition(control, crawl.copy, number, record), inbox
         finally:
             await self._connector.close()
         return crawl
@@ -123,14 +158,13 @@ class _Reader:
             WorkerState(name, int(until) / 1000 - now, _info(infos.get(name, ""))) for name, until in leases.items()
         ]
         frontier, label = self._new_frontier(), StoreLabel(meta.get("spider", ""), meta.get("order", "quality"))
-        partitions = Partitions(partitions_of(meta["settings"]))
-        copy = ReadCopy(frontier, partitions, self._path, label, lambda: now, indexed=False)
+        copy = ReadCopy(frontier, Partitions(_partitions(meta)), self._path, label, lambda: now, indexed=False)
         self._copies.append(copy)
         copy.follow_clock(now)  # so the frontier's clock is Redis's
         learned = await control.learned()
         if learned:
             copy.learn(learned)
-        return StoredCrawl(frontier, copy.url_rows, label, partitions, now, meta, workers)
+        return StoredCrawl(frontier, copy, label, now, meta, workers)
 
     async def _read_partition(self, control: Control, copy: ReadCopy, number: int, record: Record) -> Record:
         """Fill ``copy`` with a partition; returns the fields that were valid all the time."""
@@ -154,6 +188,10 @@ class _Reader:
         raise StoreError(self._connector.name, f"partition {number} changes too fast, try again")
 
 
+def _partitions(meta: Mapping[str, str]) -> int:
+    return partitions_of(meta["settings"])
+
+
 def _texts(answer: Any) -> Iterator[tuple[str, str]]:
     fields = answer.items() if isinstance(answer, dict) else zip(answer[::2], answer[1::2], strict=True)
     for key, value in fields:
@@ -166,3 +204,10 @@ def _info(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _number(value: object) -> int:
+    try:
+        return int(str(value or 0))
+    except ValueError:
+        return 0
