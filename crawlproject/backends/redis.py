@@ -325,7 +325,8 @@ class RedisBackend(StoringBackend):
             "servers": counts["servers"],
             "sessions": 0 if crawl is None else crawl.dispatcher.open_sessions,
             "held": self._orphans,
-            "busy": bool(is_starting(self._crawler) or self._orphans or unsent),
+            # what was queued, or fetched, since the last commit is busy as well: Redis does not know of it yet
+            "busy": bool(is_starting(self._crawler) or self._orphans or unsent or counts["urls"] or self._handed_out),
         }
 
     def report(self, counts: Mapping[str, float]) -> None:

@@ -66,6 +66,7 @@ class Worker:
         self._lease = Lease(options.lease, margin=(1 - MAX_LAG) * options.lease)
         self._beat = Beat("ok")
         self._end = EndDetector()
+        self._looked_at = boot_time()
         self._has_ended = False
         self._is_gone = False
         self._is_beginning = False
@@ -432,6 +433,9 @@ class Worker:
         if self._options.keep_running or self._has_ended or not self._is_idle():
             self._end = EndDetector()
             return
+        if boot_time() < self._looked_at + self._options.interval:  # others may be about to join
+            return
+        self._looked_at = boot_time()
         if self._end.look(await self._scan()):
             await self.control.set_state(self._options.crawl, "ended")
             self._ended()

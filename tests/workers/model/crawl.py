@@ -368,10 +368,17 @@ class ModelCrawl:
         return [key for key, server in self._copy.servers.items() if server.is_connected]
 
     def info(self) -> dict[str, Any]:
-        return {"pages": self._pages, "busy": self._is_starting}
+        is_busy = any(server.queue or server.leased for server in self._copy.servers.values())
+        return {"pages": self._pages, "busy": self._is_starting or is_busy}
 
     def is_closing(self) -> bool:
         return self._is_closing
+
+    def report(self, counts):
+        pass
+
+    def stats(self):
+        return {}
 
     def wake(self) -> None:
         self._event.set()

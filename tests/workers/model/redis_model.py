@@ -165,6 +165,15 @@ class RedisModel:
         found = [(b"%d-%d" % name, {b"b": value}) for name, value in rows if name > after]
         return found[:limit]
 
+    def do_xread(self, option: str, limit: int, word: str, *keys_and_ids: Any) -> list[Any]:
+        assert (option, word) == ("COUNT", "STREAMS")
+        half = len(keys_and_ids) // 2
+        found = []
+        for key, after in zip(keys_and_ids[:half], keys_and_ids[half:], strict=True):
+            rows = self.do_xrange(key, b"(" + (after if b"-" in after else after + b"-0"), "+", "COUNT", limit)
+            found += [[to_bytes(key), rows]] if rows else []
+        return found
+
     def do_xdel(self, key: str, *names: bytes) -> int:
         if key not in self.data:
             return 0
@@ -324,6 +333,7 @@ _BY_NAME: dict[str, Script] = {
     "BEAT": _beat,
     "REMOVE": _remove,
     "STATE": _state,
+    "SUM": lambda redis, keys, arguments: [],
     "TAKE": _take,
     "RELEASE": _release,
     "COMMIT": _commit,

@@ -327,13 +327,14 @@ class Run:
             (control, "ELEMENTS", 3),
             (loading, "ELEMENTS", 3),
             (control, "MESSAGES", 6),
-            (worker, "MAX_MESSAGES", 10),
+            (worker, "MAX_RECEIVED", 20),
+            (worker, "RECEIVED_AT_ONCE", 5),
             (outbox, "ENTRIES", 10),
             (part, "SMALL_JOURNAL", 1_000),
             (part, "KEPT_BYTES", self._kept_bytes),
             (snapshots, "ROWS", 6),
             (snapshots, "SEEN_KEYS", 8),
-            (snapshots, "BLOBS", 2),
+            (snapshots, "SENT_AT_ONCE", 300),
         ]
         with ExitStack() as stack:
             for module, name, value in values:
