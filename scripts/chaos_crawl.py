@@ -321,7 +321,7 @@ def chaos_crawl(arguments: Namespace, folder: Path) -> Outcome:
 def _failures(crew: Workers) -> str:
     """The workers that failed by themselves; the end of their logs goes to standard error."""
     failed = [worker for worker in crew.all if worker.process.poll() and worker.fate != "kill"]
-    excuses = ("Cannot start: redis", "KeyboardInterrupt")  # Redis broke, or it was interrupted, while it started
+    excuses = ("cannot be reached", "KeyboardInterrupt")  # Redis broke, or it was interrupted, while it started
     failed = [worker for worker in failed if not any(excuse in worker.log() for excuse in excuses)]
     for worker in failed:
         print(f"worker {worker.number}:\n{worker.log()[-2000:]}", file=sys.stderr)

@@ -10,6 +10,7 @@ worker has taken it; and until the other one has loaded all of them.
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 import time
@@ -36,7 +37,7 @@ PARTITIONS = 256
 #: Seconds of the goal: for a crash, and for each row and each server that is loaded.
 CRASH, ROW, SERVER = 20.0, 3.4e-6, 150e-6
 PLANNED = 2.0
-LOADED = "partitions of other workers, or of an earlier run, loaded"
+loaded = re.compile(r"(\d+) partitions of other workers, or of an earlier run, loaded").findall
 PATIENCE = 600.0
 SETTINGS: dict[str, Any] = {"FRONTIER_MAX_SESSIONS": 8, "FRONTIER_MAX_FAILURES": 0, "LINKS_SITEMAPS": False}
 
@@ -47,7 +48,6 @@ class Watch:
     def __init__(self, client: redis.Redis) -> None:
         self._client = client
         self.owners = [""] * PARTITIONS
-        self.released_at = [0.0] * PARTITIONS
         self.taken_at = [0.0] * PARTITIONS
 
     def field(self, name: str) -> list[str]:
@@ -62,8 +62,7 @@ class Watch:
         owners, now = self.field("owner"), time.monotonic()
         for number, owner in enumerate(owners):
             if owner != self.owners[number]:
-                self.owners[number] = owner
-                (self.taken_at if owner else self.released_at)[number] = now
+                self.owners[number], self.taken_at[number] = owner, now
 
     def until(self, reached: Callable[[], bool]) -> None:
         """Look until ``reached()``."""
@@ -94,19 +93,17 @@ def hand_over(web: RunningWeb, seeds: Path, folder: Path, arguments: Any, *, pla
             leaver = next(owner for owner in watch.owners if f":{crew.all[1].process.pid}:" in owner)
             left = [number for number, owner in enumerate(watch.owners) if owner == leaver]
             rows, servers = watch.field("stored"), watch.field("servers")
-            began = crew.all[0].log().count(LOADED)
+            began = len(crew.all[0].log())
             signal_at = time.monotonic()
             if planned:
                 crew.interrupt(1)
             else:
                 crew.kill(1)
             watch.until(lambda: all(watch.owners[number] not in (leaver, "") for number in left))
-            watch.until(lambda: crew.all[0].log().count(LOADED) > began)
+            watch.until(lambda: sum(map(int, loaded(crew.all[0].log()[began:]))) >= len(left))
             loaded_at = time.monotonic()
             last = last_requests(crew)
             waits = [watch.taken_at[number] - max(signal_at, last.get(number, 0.0)) for number in left]
-            released = [watch.released_at[number] - signal_at for number in left]
-            print(f"released {min(released):.2f} to {max(released):.2f} s after the signal", file=sys.stderr)
             return {
                 "rows": sum(int(rows[number] or 0) for number in left),
                 "servers": sum(int(servers[number] or 0) for number in left),
