@@ -4,8 +4,8 @@ from __future__ import annotations
 
 #: By whom: a worker itself or its scripts.
 DATA = (
-    "DEL", "EVAL", "EVALSHA", "GET", "HDEL", "HEXISTS", "HGET", "HGETALL", "HINCRBY", "HMGET", "HSET", "INFO",
-    "LRANGE", "LTRIM", "RPUSH", "SCRIPT LOAD", "SET", "TIME", "TYPE", "XADD", "XDEL", "XLEN", "XRANGE",
+    "DEL", "EVAL", "EVALSHA", "GET", "HDEL", "HEXISTS", "HGET", "HGETALL", "HINCRBY", "HINCRBYFLOAT", "HMGET", "HSET", "INFO",
+    "LRANGE", "LTRIM", "RPUSH", "SCRIPT LOAD", "SET", "TIME", "TYPE", "XADD", "XDEL", "XLEN", "XRANGE", "XREAD",
 )  # fmt: skip
 #: For start URLs in a list, a set, or a sorted set.
 START_URLS = ("LLEN", "LREM", "SCARD", "SRANDMEMBER", "SREM", "ZCARD", "ZREM", "ZREVRANGE")
@@ -27,6 +27,7 @@ def trial(prefix: str) -> list[tuple[str, ...]]:
         ("TIME",),
         ("HSET", hash_, "a", "1"),
         ("HINCRBY", hash_, "a", "1"),
+        ("HINCRBYFLOAT", hash_, "a", "1"),
         ("HEXISTS", hash_, "a"),
         ("HGET", hash_, "a"),
         ("HMGET", hash_, "a"),
@@ -40,6 +41,7 @@ def trial(prefix: str) -> list[tuple[str, ...]]:
         ("XADD", stream, "*", "a", "1"),
         ("XLEN", stream),
         ("XRANGE", stream, "-", "+"),
+        ("XREAD", "COUNT", "1", "STREAMS", stream, "0"),
         ("XDEL", stream, "0-1"),
         *(("DEL", key) for key in (hash_, list_, string, stream)),
     ]

@@ -166,8 +166,9 @@ class Worker:
                 logger.error("Redis did not answer: other workers take over when the lease of this one is over")
                 break
             await asyncio.sleep(min(0.1, self._options.lease / 10))
-        with suppress(*AWAY):
-            self.totals = await self.control.add_stats(self._crawl.stats())
+        if not self._is_gone:
+            with suppress(*AWAY):
+                self.totals = await self.control.add_stats(self._crawl.stats())
         with suppress(*AWAY):
             await self.control.close()
 
