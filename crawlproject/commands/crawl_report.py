@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from crawlproject.commands.frontier_report import StoredFrontier
 from crawlproject.options.redis import RedisOptions
 
 if TYPE_CHECKING:
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from crawlproject.options.frontier import FrontierOptions
-    from crawlproject.workers.reading import StoredCrawl, WorkerState
+    from crawlproject.workers.reading import NewCopy, StoredCrawl, WorkerState
 
 #: Figures that a worker tells of itself, and the type of each.
 FIGURES = (
@@ -46,9 +44,7 @@ COLUMNS = (
 
 
 @contextmanager
-def crawl_in_redis(
-    url: str, key: str | None, settings: BaseSettings, options: FrontierOptions
-) -> Iterator[tuple[StoredFrontier, StoredCrawl]]:
+def crawl_in_redis(url: str, key: str | None, settings: BaseSettings, new_copy: NewCopy) -> Iterator[StoredCrawl]:
     """The crawl ``key`` (None: FRONTIER_REDIS_KEY, or ``web``) in the Redis at ``url``; see ``stored_crawl``.
 
     Other parameters of the client are those of the settings.  Raises StoreError, ValueError for a wrong URL or key.
@@ -63,8 +59,8 @@ def crawl_in_redis(
     redis = RedisOptions.from_settings(settings)
     connector = RedisConnector(RedisAddress(params={**redis.connection, "url": url}, timeout=redis.timeout))
     keys = Keys(key or redis.key_of("web"))
-    with stored_crawl(connector, keys, redis.timeout, options.new_frontier) as crawl:
-        yield StoredFrontier(crawl.frontier, crawl.copy.url_rows, crawl.label, crawl.copy.keys_seen, crawl.now), crawl
+    with stored_crawl(connector, keys, redis.timeout, new_copy) as crawl:
+        yield crawl
 
 
 def crawl_counts(crawl: StoredCrawl) -> dict[str, Any]:

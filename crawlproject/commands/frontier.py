@@ -125,9 +125,14 @@ def _on_disk(path: Path, opts: Namespace, options: FrontierOptions) -> dict[str,
 
 def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: FrontierOptions) -> dict[str, Any]:
     from crawlproject.commands import crawl_report
-    from crawlproject.commands.frontier_report import FrontierReport
+    from crawlproject.commands.frontier_report import FrontierReport, StoredFrontier
+    from crawlproject.workers.local import ReadCopy
 
-    with crawl_report.crawl_in_redis(url, opts.key, settings, options) as (stored, crawl):
+    def new_copy(*arguments: Any) -> ReadCopy:
+        return ReadCopy(options.new_frontier(), *arguments, indexed=False)
+
+    with crawl_report.crawl_in_redis(url, opts.key, settings, new_copy) as crawl:
+        stored = StoredFrontier(crawl.frontier, crawl.copy.url_rows, crawl.label, crawl.copy.keys_seen, crawl.now)
         report = FrontierReport(stored)
         servers = [{**server, **crawl_report.place(crawl, server["server"])} for server in _servers(report, opts)]
         answer = {**crawl_report.crawl_counts(crawl), **report.counts(), "workers": crawl_report.workers(crawl)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -113,11 +112,6 @@ def _start_urls_type(reader: Reader) -> StartUrlsType:
 def _key(reader: Reader) -> str | None:
     value = reader.value("FRONTIER_REDIS_KEY")
     return None if value is None else _checked_key(value, f"FRONTIER_REDIS_KEY={value!r:.300}:")
-
-
-def partitions_of(settings: str) -> int:
-    """Number of partitions of a crawl, by its settings in Redis. Raises ValueError or KeyError for damaged ones."""
-    return int(json.loads(settings)["FRONTIER_PARTITIONS"])
 
 
 def _checked_key(key: Any, start: str) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.seen.seen_set import SeenUrls
     from crawlproject.storage.directory import StoreLabel
+    from crawlproject.storage.urls import DiskUrlRows
     from crawlproject.workers.blobs import Tables
     from crawlproject.workers.partitions import Partitions
 
@@ -231,3 +232,19 @@ class LocalCopy:
         else:
             raise ValueError(f"partition {partition} has no room for more servers")
         return number
+
+
+class ReadCopy(LocalCopy):
+    """A local copy that only counts the seen keys."""
+
+    keys_seen = 0
+
+    @property
+    def url_rows(self) -> DiskUrlRows:
+        """The queued URLs."""
+        return self._servers.rows
+
+    def write(self, tables: Mapping[str, Iterable[tuple[bytes, bytes | None]]]) -> None:
+        """See ``LocalCopy``."""
+        self.keys_seen += sum(1 for _ in tables.get("seen", ()))
+        super().write({table: rows for table, rows in tables.items() if table != "seen"})

@@ -6,23 +6,23 @@ import asyncio
 import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from crawlproject.options.redis import partitions_of
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import AWAY, Control
 from crawlproject.workers.loading import read_partition
-from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.part import Part
 from crawlproject.workers.partitions import Partitions
+from crawlproject.workers.ports import Copy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.storage.urls import DiskUrlRows
@@ -30,26 +30,28 @@ if TYPE_CHECKING:
     from crawlproject.workers.control import Record
     from crawlproject.workers.keys import Keys
 
+#: Makes the copy to read into, from the partitions, a path, a label and a clock.
+NewCopy = Callable[[Partitions, Path, StoreLabel, Callable[[], float]], "ReadableCopy"]
+
 #: Partitions whose fields are read by one call.
 PARTITIONS_AT_ONCE = 256
 #: Times that a partition is read whose owner replaces the snapshot meanwhile.
 TRIES = 10
 
 
-class ReadCopy(LocalCopy):
-    """A local copy that only counts the seen keys."""
+class ReadableCopy(Copy, Protocol):
+    """A copy for people, not for a worker; implemented in ``local``."""
 
-    keys_seen = 0
+    frontier: Frontier
+    #: Seen keys so far; they are not kept.
+    keys_seen: int
 
     @property
     def url_rows(self) -> DiskUrlRows:
         """The queued URLs."""
-        return self._servers.rows
 
-    def write(self, tables: Mapping[str, Iterable[tuple[bytes, bytes | None]]]) -> None:
-        """See ``LocalCopy``."""
-        self.keys_seen += sum(1 for _ in tables.get("seen", ()))
-        super().write({table: rows for table, rows in tables.items() if table != "seen"})
+    def close(self) -> None:
+        """Throw the copy away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class StoredCrawl:
     """A crawl as Redis holds it; each partition as of a moment of its own."""
 
     frontier: Frontier
-    copy: ReadCopy
+    copy: ReadableCopy
     label: StoreLabel
     #: Redis's clock when the reading began, seconds.
     now: float
@@ -90,18 +92,17 @@ class StoredCrawl:
 
 
 @contextmanager
-def stored_crawl(
-    connector: RedisConnector, keys: Keys, timeout: float, new_frontier: Callable[[], Frontier]
-) -> Iterator[StoredCrawl]:
+def stored_crawl(connector: RedisConnector, keys: Keys, timeout: float, new_copy: NewCopy) -> Iterator[StoredCrawl]:
     """Read the crawl ``keys`` into a temporary directory, which the end of the block deletes; it may be running.
 
-    ``timeout``: seconds of a call.  About 5 µs for each URL and 200 µs for each server, and the memory of one blob and
-    of the servers.  Raises StoreError if Redis cannot be asked, or if the crawl is missing or damaged.
+    ``timeout``: seconds of a call; ``new_copy``: see ``NewCopy``.  About 5 µs for each URL and 200 µs for each server,
+    and the memory of one blob and of the servers.  Raises StoreError if Redis cannot be asked, or if the crawl is
+    missing or damaged.
     """
     folder = tempfile.mkdtemp(prefix="crawlproject-frontier-")
-    copies: list[ReadCopy] = []
+    copies: list[ReadableCopy] = []
     try:
-        reader = _Reader(connector, keys, timeout, new_frontier, Path(folder) / "store", copies)
+        reader = _Reader(connector, keys, timeout, new_copy, Path(folder) / "store", copies)
         try:
             crawl = asyncio.run(reader.read())
         except AWAY as error:
@@ -121,14 +122,14 @@ class _Reader:
         connector: RedisConnector,
         keys: Keys,
         timeout: float,
-        new_frontier: Callable[[], Frontier],
+        new_copy: NewCopy,
         path: Path,
-        copies: list[ReadCopy],
+        copies: list[ReadableCopy],
     ) -> None:
         self._connector = connector
         self._keys = keys
         self._timeout = timeout
-        self._new_frontier = new_frontier
+        self._new_copy = new_copy
         self._path = path
         self._copies = copies
 
@@ -157,16 +158,16 @@ class _Reader:
         workers = [
             WorkerState(name, int(until) / 1000 - now, _info(infos.get(name, ""))) for name, until in leases.items()
         ]
-        frontier, label = self._new_frontier(), StoreLabel(meta.get("spider", ""), meta.get("order", "quality"))
-        copy = ReadCopy(frontier, Partitions(_partitions(meta)), self._path, label, lambda: now, indexed=False)
+        label = StoreLabel(meta.get("spider", ""), meta.get("order", "quality"))
+        copy = self._new_copy(Partitions(_partitions(meta)), self._path, label, lambda: now)
         self._copies.append(copy)
         copy.follow_clock(now)  # so the frontier's clock is Redis's
         learned = await control.learned()
         if learned:
             copy.learn(learned)
-        return StoredCrawl(frontier, copy, label, now, meta, workers)
+        return StoredCrawl(copy.frontier, copy, label, now, meta, workers)
 
-    async def _read_partition(self, control: Control, copy: ReadCopy, number: int, record: Record) -> Record:
+    async def _read_partition(self, control: Control, copy: ReadableCopy, number: int, record: Record) -> Record:
         """Fill ``copy`` with a partition; returns the fields that were valid all the time."""
         for _ in range(TRIES):
             seen = copy.keys_seen
@@ -189,7 +190,7 @@ class _Reader:
 
 
 def _partitions(meta: Mapping[str, str]) -> int:
-    return partitions_of(meta["settings"])
+    return int(meta["partitions"])
 
 
 def _texts(answer: Any) -> Iterator[tuple[str, str]]:

@@ -19,6 +19,7 @@ from crawlproject.workers.assignment import assign
 from crawlproject.workers.connection import RedisAddress, RedisConnector
 from crawlproject.workers.control import Control, Record
 from crawlproject.workers.keys import Keys
+from crawlproject.workers.local import ReadCopy
 from crawlproject.workers.reading import stored_crawl
 from testbed.redis_server import RunningRedis
 from testbed.web import RunningWeb, WebSpec, running_web
@@ -148,9 +149,12 @@ def test_snapshots_that_are_replaced_meanwhile(
             for number, record in zip(partitions, found, strict=True)
         ]
 
+    def new_copy(*arguments: Any) -> ReadCopy:
+        return ReadCopy(FrontierOptions.from_settings(Settings()).new_frontier(), *arguments, indexed=False)
+
     def read() -> tuple[dict[str, int], int]:
         connector = RedisConnector(RedisAddress(params={"url": url}))
-        with stored_crawl(connector, Keys("web"), 5.0, FrontierOptions.from_settings(Settings()).new_frontier) as crawl:
+        with stored_crawl(connector, Keys("web"), 5.0, new_copy) as crawl:
             return crawl.frontier.counts(), crawl.copy.keys_seen
 
     expected = read()
