@@ -20,7 +20,8 @@ SMALL = SyntheticSpec(servers=20, pages=300)
 def trials() -> list[Trial]:
     """Two webs, two qualities, two policies; capacity is not among them."""
     webs = (SMALL, replace(SMALL, seed=2))
-    return run(Experiment(webs, ("pagerank", "zipf"), ("breadth-first", "prefix"), CrawlOptions(sessions=4)))
+    options = CrawlOptions(sessions=4)
+    return run(Experiment(webs, ("pagerank", "zipf"), ("breadth-first", "prefix"), options=options))
 
 
 def read(path: Path) -> list[dict[str, str]]:
