@@ -80,7 +80,7 @@ def _simulated(quality: str, kind: str, plan: Plan) -> tuple[list[Crawled], Curv
         SyntheticSpec(size.servers, size.pages, seed, tail=kind == "tail", seed_count=count)
         for seed in range(plan.seed, plan.seed + plan.webs)
     )
-    trials = run(Experiment(webs, (quality,), tuple(POLICIES), CrawlOptions(size.sessions)), plan.jobs)
+    trials = run(Experiment(webs, (quality,), tuple(POLICIES), options=CrawlOptions(size.sessions)), plan.jobs)
     crawled = [
         Crawled(
             size.pages,
