@@ -4,8 +4,8 @@ from __future__ import annotations
 
 #: By whom: a worker itself or its scripts.
 DATA = (
-    "DEL", "EVAL", "EVALSHA", "GET", "HDEL", "HEXISTS", "HGET", "HGETALL", "HINCRBY", "HINCRBYFLOAT", "HMGET", "HSET", "INFO",
-    "LRANGE", "LTRIM", "RPUSH", "SCRIPT LOAD", "SET", "TIME", "TYPE", "XADD", "XDEL", "XLEN", "XRANGE", "XREAD",
+    "DEL", "EVAL", "EVALSHA", "GET", "HDEL", "HEXISTS", "HGET", "HGETALL", "HINCRBY", "HINCRBYFLOAT", "HMGET", "HSET",
+    "INFO", "LRANGE", "LTRIM", "RPUSH", "SCRIPT LOAD", "SET", "TIME", "TYPE", "XADD", "XDEL", "XLEN", "XRANGE", "XREAD",
 )  # fmt: skip
 #: For start URLs in a list, a set, or a sorted set.
 START_URLS = ("LLEN", "LREM", "SCARD", "SRANDMEMBER", "SREM", "ZCARD", "ZREM", "ZREVRANGE")
