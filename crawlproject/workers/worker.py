@@ -402,7 +402,7 @@ class Worker:
             entries, bad = decode_message(blob)
         except BlobError as error:
             if not self._counts["received/bad"]:
-                logger.error("A message to partition %d cannot be read (more are only counted): %s", partition, error)
+                logger.error("A message to partition %d cannot be read (others are only counted): %s", partition, error)
             entries, bad = [], 1
         own = [entry for entry in entries if self._belongs(entry.url, partition)]
         self._counts["received/bad"] += bad + len(entries) - len(own)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -153,18 +154,45 @@ def test_killed_before_they_are_stored(
 ) -> None:
     """They stay in their key, and another worker takes them."""
     site.script = {"/": page()}
-    client.lpush("pushed:start_urls", site.url("1/"), site.url("2/"))
-    settings = {**SETTINGS, "REDIS_URL": redis_server.url, "FRONTIER_COMMIT_INTERVAL": 600, "FRONTIER_LEASE": 2}
-    with crawling(f"{SPIDERS}.PushedSpider", tmp_path, settings=settings) as process:
+    settings = {"FRONTIER_LEASE": 3, "REDIS_URL": redis_server.url}
+    waiting = {**SETTINGS, **settings, "FRONTIER_COMMIT_INTERVAL": 1, "FRONTIER_KEEP_RUNNING": True}
+    with crawling(f"{SPIDERS}.PushedSpider", tmp_path, settings=waiting) as process:
+        until(lambda: len(client.keys("{pushed:*}:j")) == 4, process)  # the first two ticks come at once
+        client.lpush("pushed:start_urls", site.url("1/"), site.url("2/"))
         until(lambda: set(site.places()) == {"1/", "2/"}, process)
         assert client.llen("pushed:start_urls") == 2
         process.kill()
         process.wait()
+    assert stored(client) == 0
     site.asked.clear()
-    done = work("PushedSpider", redis_server, FRONTIER_LEASE=2)
+    done = work("PushedSpider", redis_server, FRONTIER_LEASE=settings["FRONTIER_LEASE"])
     assert done.stat("finish_reason") == "finished"
     assert set(site.places()) == {"1/", "2/"}
     assert client.exists("pushed:start_urls") == 0
+
+
+def test_killed_when_they_are_stored(
+    site: Site, redis_server: RunningRedis, client: redis.Redis, tmp_path: Path
+) -> None:
+    """Their key is empty only when the frontier in Redis has them: another worker fetches them."""
+    site.script = {"/": replace(page(), delay=60)}
+    client.lpush("pushed:start_urls", site.url("1/"), site.url("2/"))
+    settings = {"FRONTIER_LEASE": 2, "REDIS_URL": redis_server.url}
+    with crawling(f"{SPIDERS}.PushedSpider", tmp_path, settings={**SETTINGS, **settings}) as process:
+        until(lambda: not client.exists("pushed:start_urls"), process)
+        process.kill()
+        process.wait()
+    assert stored(client) == 2
+    site.script = {"/": page()}
+    site.asked.clear()
+    done = work("PushedSpider", redis_server, FRONTIER_LEASE=settings["FRONTIER_LEASE"])
+    assert done.stat("finish_reason") == "finished"
+    assert set(site.places()) == {"1/", "2/"}
+
+
+def stored(client: redis.Redis) -> int:
+    """URLs in the frontier in Redis."""
+    return sum(int(client.hget(key, "stored") or 0) for key in client.keys("{pushed:*}:m"))
 
 
 def test_many(redis_server: RunningRedis, client: redis.Redis, tmp_path: Path) -> None:

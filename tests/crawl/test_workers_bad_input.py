@@ -20,6 +20,7 @@ from scrapy import Request, Spider
 from crawlproject.frontier import Entry
 from crawlproject.requests.codec import RequestCodec
 from crawlproject.workers.blobs import encode_message
+from crawlproject.workers.partitions import Partitions
 from testbed.redis_server import RunningRedis
 from tests.conftest import free_port
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling, read_results
@@ -28,6 +29,7 @@ from tests.processes import Forked
 
 SPIDER = "tests.crawl.ordinary_spiders.StartUrlsSpider"
 KEY = "{start_urls}:meta"
+PARTITIONS = 4
 
 
 @pytest.fixture
@@ -37,9 +39,19 @@ def site() -> Iterator[Site]:
         yield site
 
 
+def partition(site: Site) -> str:
+    """How the keys of the site's partition begin."""
+    return f"{{start_urls:{Partitions(PARTITIONS).of_url(site.url('1/'))}}}"
+
+
 def work(site: Site, url: str | None, **settings: Any) -> Crawl:
     """One worker, to its end."""
-    redis = {"FRONTIER_BACKEND": "redis", "REDIS_URL": url, "FRONTIER_PARTITIONS": 4, "FRONTIER_COMMIT_INTERVAL": 0.1}
+    redis = {
+        "FRONTIER_BACKEND": "redis",
+        "REDIS_URL": url,
+        "FRONTIER_PARTITIONS": PARTITIONS,
+        "FRONTIER_COMMIT_INTERVAL": 0.1,
+    }
     return crawl(SPIDER, settings={**IMPOLITE, "LOG_LEVEL": "INFO", **redis, **settings}, sites=site.origins[0])
 
 
@@ -223,7 +235,7 @@ def at_work(site: Site, server: RunningRedis, folder: Path, **settings: Any) -> 
     """A worker that fetches 151 pages, one after the other; the file of its log."""
     site.script = {"1/": page(*(place[1:] for place in LONG)), **LONG}
     log = folder / "log"
-    redis = {"FRONTIER_BACKEND": "redis", "REDIS_URL": server.url, "FRONTIER_PARTITIONS": 4}
+    redis = {"FRONTIER_BACKEND": "redis", "REDIS_URL": server.url, "FRONTIER_PARTITIONS": PARTITIONS}
     quick = {"FRONTIER_COMMIT_INTERVAL": 0.1, "FRONTIER_LEASE": 2, "LOG_LEVEL": "INFO", "LOG_FILE": str(log)}
     with crawling(
         SPIDER, folder, settings={**IMPOLITE, **redis, **quick, **settings}, sites=site.origins[0]
@@ -300,19 +312,20 @@ def test_messages_that_cannot_be_read(site: Site, redis_server: RunningRedis, tm
     spider = Other()
     unknown = Request(site.url("1/unknown"), callback=spider.parse_other)
     payload = RequestCodec(spider, []).encode(unknown)
+    inbox = f"{partition(site)}:i"
     with redis_server.client() as client, at_work(site, redis_server, tmp_path) as (process, _):
         site.script = {**site.script, "1/sent": page()}
         messages = [b"", b"x" * 100, bytes([good[0] + 1]) + good[1:], good[:-1], good[:20] + b"x" + good[21:]]
         messages.append(encode_message([Entry(unknown.url, 1.0, 0, 0, payload)]))
         messages.append(encode_message([Entry(site.url("1/x") + "x" * 70_000, 1.0)]))
         for message in messages:
-            client.xadd("{start_urls:1}:i", {"b": message})
-        client.xadd("{start_urls:1}:i", {"other": "field"})
-        client.xadd("{start_urls:1}:i", {"b": good})
+            client.xadd(inbox, {"b": message})
+        client.xadd(inbox, {"other": "field"})
+        client.xadd(inbox, {"b": good})
         process.wait()
         done = read_results(tmp_path, process.returncode, (tmp_path / "log").read_text())
         assert done.stat("finish_reason") == "finished", done.log
-        assert client.xlen("{start_urls:1}:i") == 0
+        assert client.xlen(inbox) == 0
     assert done.stat("workers/received/bad") == 7
     assert done.stat("frontier/received/bad") == 1
     assert done.log.count("cannot be read (others are only counted)") == 2
@@ -324,8 +337,9 @@ def test_damaged_partition(what: str, site: Site, redis_server: RunningRedis) ->
     """The worker ends with an error that names the partition's key; nothing is deleted."""
     assert work(site, redis_server.url).stat("finish_reason") == "finished"
     with redis_server.client() as client:
-        (journal,) = client.keys("{start_urls:*}:j")
-        name = journal.decode()[:-2]
+        name = partition(site)
+        journal = f"{name}:j"
+        assert client.exists(journal)
         if what == "journal":
             client.lset(journal, 0, b"damaged")
         elif what == "snapshot":
