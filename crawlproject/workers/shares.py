@@ -127,7 +127,7 @@ class Shares:
         if self._control.id != worker:
             return  # this worker was buried: others may have taken them again
         for number, record in taken.items():
-            part = self._parts[number] = Part(number, record.epoch, record.seq, record.gen, stored=record.stored)
+            part = self._parts[number] = Part(number, record.epoch, record.seq, record.gen)
             self.taken += 1
             if record.seq or record.gen:
                 self._loaded_since = self._loaded_since or boot_time()

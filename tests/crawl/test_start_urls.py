@@ -152,7 +152,7 @@ def test_workers_wait_for_more(
 def test_killed_before_they_are_stored(
     site: Site, redis_server: RunningRedis, client: redis.Redis, tmp_path: Path
 ) -> None:
-    """They stay in their key, and another worker takes them."""
+    """They are in their key or in the frontier, at each moment; another worker fetches them."""
     site.script = {"/": page()}
     settings = {"FRONTIER_LEASE": 3, "REDIS_URL": redis_server.url}
     waiting = {**SETTINGS, **settings, "FRONTIER_COMMIT_INTERVAL": 1, "FRONTIER_KEEP_RUNNING": True}
@@ -160,10 +160,9 @@ def test_killed_before_they_are_stored(
         until(lambda: len(client.keys("{pushed:*}:j")) == 4, process)  # the first two ticks come at once
         client.lpush("pushed:start_urls", site.url("1/"), site.url("2/"))
         until(lambda: set(site.places()) == {"1/", "2/"}, process)
-        assert client.llen("pushed:start_urls") == 2
         process.kill()
         process.wait()
-    assert stored(client) == 0
+    assert client.llen("pushed:start_urls") == 2 or stored(client) == 2
     site.asked.clear()
     done = work("PushedSpider", redis_server, FRONTIER_LEASE=settings["FRONTIER_LEASE"])
     assert done.stat("finish_reason") == "finished"
