@@ -265,6 +265,7 @@ def test_two_workers_crawl_a_web_once(tmp_path: Path, short_path: Path) -> None:
 
 
 @needs_backend
+@pytest.mark.long
 def test_a_crawl_goes_on_after_ctrl_c_and_after_kill_9(
     start: Callable[..., Command], tmp_path: Path, short_path: Path
 ) -> None:
