@@ -272,7 +272,7 @@ def test_disk_without_space_ends_the_worker(tmp_path: Path, redis_server: Runnin
     with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url, **settings) as crew:
         crew.spider = "full_disk"
         crew.add()
-        crew.add(TEST_FULL_AFTER=20)
+        crew.add(TEST_FULL_AFTER=5)
         crew.wait_all()
         judge(crew, web, Fault("full", 0.0, math.inf, crew.all[1].address))
         assert reasons(crew) == ["finished", "store_failed"]
