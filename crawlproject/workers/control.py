@@ -1,8 +1,7 @@
 """The calls to Redis: the crawl and its workers, partitions and their journals, inboxes.
 
 One call is one round trip, however many partitions it is about (in a cluster, one to each node).  Each raises one of
-``AWAY``; then it may have been carried out or not, and is repeated: all of them
-may be, except ``add_stats``.
+``AWAY``; then it may have been carried out or not, and is repeated: all of them may be, except ``add_stats``.
 """
 
 from __future__ import annotations
@@ -166,7 +165,7 @@ class Control:
             [keys.meta, keys.workers, keys.dead, keys.info],
             [self.id, round(lease * 1000), json.dumps(info)],
         )
-        if isinstance(self._redis, RedisCluster):
+        if self._is_cluster:
             answer, server = (await self._scripts([script]))[0], await self._info_of_all()
         else:
             answer, server = await self._scripts([script], ("INFO", "server"))
@@ -179,8 +178,8 @@ class Control:
             answer[2].decode(),
             (answer[3] or b"running").decode(),
             int(answer[4] or 0),
-            {name: int(until) / 1000 for name, until in _texts(answer[5]).items()},
-            {name: _info(value) for name, value in _texts(answer[6]).items()},
+            {name: int(until) / 1000 for name, until in texts(answer[5]).items()},
+            {name: worker_info(value) for name, value in texts(answer[6]).items()},
             str(server.get("run_id", "")),
             float(server.get("uptime_in_seconds", 0)),
         )
@@ -206,7 +205,7 @@ class Control:
         keys = self._keys
         pairs = [text for name, number in stats.items() for text in (name, repr(number))]
         answer = (await self._scripts([(SUM, [keys.workers, keys.stats], pairs)]))[0]
-        return {name: float(number) for name, number in _texts(answer).items()}
+        return {name: float(number) for name, number in texts(answer).items()}
 
     async def set_state(self, crawl: str, state: str) -> None:
         """Say that the crawl is ``running`` or has ``ended``."""
@@ -330,27 +329,27 @@ class Control:
     async def begin_snapshot(self, partition: int, epoch: int, gen: str, abandoned: str) -> bool:
         """Announce a snapshot, and delete one that was never finished; False if the partition is another's."""
         answers = await self._run(
-            [("DEL", key) for key in self._snapshot_keys(partition, abandoned)] if abandoned else [],
+            [("DEL", key) for key in self.snapshot_keys(partition, abandoned)] if abandoned else [],
             [(BEGIN, [self._keys.m(partition)], [self.id, epoch, gen])],
         )
         return bool(answers[-1][0] == b"ok")
 
     async def add_to_snapshot(self, partition: int, gen: str, rows: Iterable[bytes], seen: Iterable[bytes]) -> None:
         """Append parts to an announced snapshot."""
-        keys = self._snapshot_keys(partition, gen)
+        keys = self.snapshot_keys(partition, gen)
         parts = [("RPUSH", key, *blobs) for key, blobs in zip(keys, (rows, seen), strict=True) if blobs]
         await self.commands(parts)
 
     async def switch_snapshot(self, partition: int, epoch: int, *, old: str, gen: str, base: int) -> bool:
         """Use the announced snapshot of all commits up to ``base``; False if the partition is another's."""
         keys = self._keys
-        used = [keys.m(partition), keys.j(partition), *self._snapshot_keys(partition, old)]
+        used = [keys.m(partition), keys.j(partition), *self.snapshot_keys(partition, old)]
         answer = (await self._scripts([(SWITCH, used, [self.id, epoch, gen, base])]))[0]
         return bool(answer[0] == b"ok")
 
     def snapshot_keys(self, partition: int, gen: str) -> tuple[str, str]:
         """The lists of rows and of seen keys."""
-        return self._snapshot_keys(partition, gen)
+        return self._keys.s(partition, gen), self._keys.f(partition, gen)
 
     def journal_key(self, partition: int) -> str:
         """The list of commits."""
@@ -361,9 +360,6 @@ class Control:
         await self._redis.aclose()
 
     # internal
-
-    def _snapshot_keys(self, partition: int, gen: str) -> tuple[str, str]:
-        return self._keys.s(partition, gen), self._keys.f(partition, gen)
 
     async def _remove(self, worker: str, grace: str) -> int:
         keys = self._keys
@@ -466,7 +462,7 @@ def join(client: Any, keys: Keys, fields: Mapping[str, str]) -> dict[str, str]:
     ``client``: a synchronous one.  Raises RedisError, also if the key has another type.
     """
     pairs = [text for pair in fields.items() for text in pair]
-    return _texts(client.eval(JOIN, 1, keys.meta, *pairs))
+    return texts(client.eval(JOIN, 1, keys.meta, *pairs))
 
 
 def _fields(answer: Any) -> dict[bytes, bytes]:
@@ -480,13 +476,15 @@ def _field(row: Any, name: bytes) -> bytes:
     return _fields(row).get(name, b"")
 
 
-def _texts(answer: Any) -> dict[str, str]:
+def texts(answer: Any) -> dict[str, str]:
+    """A hash of texts."""
     return {key.decode("utf-8", "replace"): value.decode("utf-8", "replace") for key, value in _fields(answer).items()}
 
 
-def _info(text: str) -> dict[str, Any]:
+def worker_info(text: str) -> dict[str, Any]:
+    """What a worker says of itself; {} if that cannot be read."""
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

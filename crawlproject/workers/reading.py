@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.connection import reason_of
-from crawlproject.workers.control import AWAY, Control
+from crawlproject.workers.control import AWAY, Control, texts, worker_info
 from crawlproject.workers.loading import read_partition
 from crawlproject.workers.part import Part
 from crawlproject.workers.partitions import Partitions
@@ -151,12 +150,13 @@ class _Reader:
         keys = self._keys
         commands = (("TIME",), *(("HGETALL", key) for key in (keys.meta, keys.workers, keys.info)))
         (seconds, micros), *hashes = await control.commands(commands)
-        meta, leases, infos = (dict(_texts(found)) for found in hashes)
+        meta, leases, infos = map(texts, hashes)
         if "crawl" not in meta:
             raise StoreError(self._connector.name, f"there is no crawl {keys.name!r}: name it by --key")
         now = int(seconds) + int(micros) / 1e6
         workers = [
-            WorkerState(name, int(until) / 1000 - now, _info(infos.get(name, ""))) for name, until in leases.items()
+            WorkerState(name, int(until) / 1000 - now, worker_info(infos.get(name, "")))
+            for name, until in leases.items()
         ]
         label = StoreLabel(meta.get("spider", ""), meta.get("order", "quality"))
         copy = self._new_copy(Partitions(_partitions(meta)), self._path, label, lambda: now)
@@ -191,20 +191,6 @@ class _Reader:
 
 def _partitions(meta: Mapping[str, str]) -> int:
     return int(meta["partitions"])
-
-
-def _texts(answer: Any) -> Iterator[tuple[str, str]]:
-    fields = answer.items() if isinstance(answer, dict) else zip(answer[::2], answer[1::2], strict=True)
-    for key, value in fields:
-        yield key.decode("utf-8", "replace"), value.decode("utf-8", "replace")
-
-
-def _info(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _number(value: object) -> int:

@@ -277,8 +277,10 @@ class Writer:
 
 def _merged(older: Tables | None, newer: Tables | None) -> Tables:
     """Two successive changes of a partition as one."""
+    if not older or not newer:
+        return older or newer or {}
     found: dict[str, dict[bytes, bytes | None]] = {}
-    for tables in (older or {}, newer or {}):
+    for tables in (older, newer):
         for table, rows in tables.items():
             found.setdefault(table, {}).update(rows)
     return found
