@@ -11,7 +11,7 @@ from scrapy.utils.asyncio import call_later
 
 from crawlproject.backends.feeds import overwritten_feed
 from crawlproject.backends.recrawl import AGAIN, Recrawl, unpack_again
-from crawlproject.backends.storing import StoringBackend
+from crawlproject.backends.storing import StoringBackend, order_of
 from crawlproject.clock import CLOCK
 from crawlproject.engine import end_crawl
 from crawlproject.frontier.quality import LinkQuality
@@ -57,8 +57,7 @@ class DiskBackend(StoringBackend):
         self._directory = options.directory
         self._timer: CallLaterResult | None = None
         self._has_failed = False
-        order = "quality" if frontier.policy.by_quality else "arrival"
-        self._store = DiskStore(self._directory, StoreLabel(crawler.spider.name, order))
+        self._store = DiskStore(self._directory, StoreLabel(crawler.spider.name, order_of(frontier)))
         self._load(frontier, seen)
         self._set_timer()
 

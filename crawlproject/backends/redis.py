@@ -18,7 +18,7 @@ from crawlproject.backends.feeds import overwritten_feed
 from crawlproject.backends.joining import FORMAT, Joining
 from crawlproject.backends.scratch import Scratch
 from crawlproject.backends.start_urls import StartUrls
-from crawlproject.backends.storing import StoringBackend
+from crawlproject.backends.storing import StoringBackend, order_of
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import CrawlFrontier, frontier_of
 from crawlproject.engine import end_crawl, is_closing, is_starting
@@ -107,7 +107,7 @@ class RedisBackend(StoringBackend):
             frontier,
             partitions,
             self._scratch.path / "store",
-            StoreLabel(crawler.spider.name, _order(frontier)),
+            StoreLabel(crawler.spider.name, order_of(frontier)),
             CLOCK,
             indexed=isinstance(options.quality, LinkQuality),
         )
@@ -122,7 +122,7 @@ class RedisBackend(StoringBackend):
             "format": FORMAT,
             "crawl": uuid4().hex,
             "spider": self._spider.name,
-            "order": _order(self._frontier),
+            "order": order_of(self._frontier),
             "quality": "links to it" if isinstance(self._options.quality, LinkQuality) else "other features",
             "partitions": str(self._redis.partitions),
             "suffixes": suffix_list_id(),
@@ -366,7 +366,3 @@ def summable(stats: Mapping[str, Any]) -> dict[str, float]:
         for name, value in stats.items()
         if isinstance(value, (int, float)) and not isinstance(value, bool) and not name.startswith(NOT_SUMMED)
     }
-
-
-def _order(frontier: Frontier) -> str:
-    return "quality" if frontier.policy.by_quality else "arrival"

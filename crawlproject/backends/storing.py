@@ -236,3 +236,8 @@ class StoringBackend(Backend):
             if count:
                 self._stats.inc_value(f"frontier/unserializable/{name}", count)
                 logger.warning(_AT_THE_END[name], count)
+
+
+def order_of(frontier: Frontier) -> str:
+    """How the policy of ``frontier`` wants URLs sorted within a server: ``StoreLabel.order``."""
+    return "quality" if frontier.policy.by_quality else "arrival"
