@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from scrapy import signals
-from scrapy.utils.reactor import is_asyncio_reactor_installed
+from scrapy.utils.asyncio import is_asyncio_available
 
 from crawlproject.backends.feeds import overwritten_feed
 from crawlproject.backends.joining import FORMAT, Joining
@@ -84,7 +84,7 @@ class RedisBackend(StoringBackend):
         nothing is left of it.
         """
         super().__init__(crawler, frontier, seen)
-        if not is_asyncio_reactor_installed():
+        if not is_asyncio_available():
             raise ValueError("FRONTIER_BACKEND='redis' needs Scrapy's default TWISTED_REACTOR (asyncio)")
         assert crawler.spider is not None
         self._spider = crawler.spider
