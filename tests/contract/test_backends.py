@@ -98,6 +98,15 @@ class IdleEngine:
 class FrontierOnly(CrawlFrontierScheduler):
     """A scheduler that nobody asks for requests."""
 
+    def has_pending_requests(self) -> bool:
+        raise AssertionError
+
+    def enqueue_request(self, request: Request) -> bool:
+        raise AssertionError
+
+    def next_request(self) -> Request | None:
+        raise AssertionError
+
 
 @dataclass
 class Place:
