@@ -175,8 +175,7 @@ class RedisBackend(StoringBackend):
         )
         control = Control(self._connector.client(), self._keys, redis.timeout)
         worker = Worker(Holdings(control, self._local, self._outbox, self, worker_options))
-        start_urls = StartUrls(self._crawler, control.commands, worker.confirmed, worker.goes_on, redis)
-        worker.move_start_urls, worker.start_urls_partition = start_urls.move, start_urls.partition
+        worker.start_urls = StartUrls(self._crawler, control.commands, worker.confirmed, worker.goes_on, redis)
         return worker
 
     def may_start(self) -> bool:
