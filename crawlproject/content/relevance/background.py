@@ -18,6 +18,8 @@ from crawlproject.content.relevance.words import has_han
 TABLES = ("en", "zh")
 #: Inverse document frequency of the words of other languages, where only frequent words are known.
 _USUAL, _FREQUENT = 5.0, 0.5
+#: Terms whose value is cached, for each language.
+_CACHED = 100_000
 
 
 class Background:
@@ -49,22 +51,29 @@ def background(language: str) -> Background:
     return read_table(files(__package__).joinpath(f"documents.{language}.tsv.gz").read_bytes())
 
 
-@cache
-def idf_of(language: str) -> Idf:
-    """The inverse document frequencies of terms on pages of a language."""
-    return Idf(language)
-
-
-class Idf:
-    """Inverse document frequencies on pages of one language, on which Chinese may occur, too."""
+class Idf(dict[str, float]):
+    """Term -> inverse document frequency on pages of one language, on which Chinese may occur, too."""
 
     def __init__(self, language: str) -> None:
+        super().__init__()
         self._own = background(language) if language in TABLES else None
 
-    def __call__(self, term: str) -> float:
+    def __missing__(self, term: str) -> float:
         """O(1)."""
+        if len(self) >= _CACHED:
+            self.clear()
+        self[term] = value = self._idf(term)
+        return value
+
+    def _idf(self, term: str) -> float:
         if has_han(term):
             return background("zh").idf(term)
         if self._own is not None:
             return self._own.idf(term)
         return _FREQUENT if term in FUNCTION_WORDS else _USUAL
+
+
+@cache
+def idf_of(language: str) -> Idf:
+    """The inverse document frequencies of terms on pages of a language."""
+    return Idf(language)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from math import log, sqrt
+from math import hypot, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.content.relevance.background import idf_of
@@ -34,7 +34,7 @@ class Relevance(NamedTuple):
 def weights_of(terms: Mapping[str, int], language: str) -> dict[str, float]:
     """Term -> its weight, for the frequencies of terms on a page. O(terms)."""
     idf = idf_of(language)
-    return {term: (1.0 + log(count)) * idf(term) for term, count in terms.items()}
+    return {term: idf[term] if count == 1 else (1.0 + log(count)) * idf[term] for term, count in terms.items()}
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Topic:
         dot = sum(weight * weights.get(term, 0.0) for term, weight in self.vector(language).items())
         if not dot:
             return 0.0
-        return min(1.0, dot / sqrt(sum(weight * weight for weight in weights.values())))
+        return min(1.0, dot / hypot(*weights.values()))
 
     def vector(self, language: str) -> dict[str, float]:
         """The unit vector of the topic's terms, as stemmed in ``language``. O(1)."""
@@ -80,10 +80,10 @@ class Topic:
         stem = stemmer_of(language)
         vector: dict[str, float] = {}
         for term, weight in self.terms.items():
-            parts = [part for part in map(stem, words_of(folded(term))) if part]
+            parts = [part for part in (stem[word] for word in words_of(folded(term))) if part]
             for part in parts:
                 vector[part] = max(vector.get(part, 0.0), weight / sqrt(len(parts)))
-        length = sqrt(sum(weight * weight for weight in vector.values()))
+        length = hypot(*vector.values())
         return {term: weight / length for term, weight in vector.items()} if length else {}
 
 
@@ -111,10 +111,10 @@ def learned(examples: Iterable[Example], count: int = LEARNED_TERMS) -> dict[str
         words = words_of(folded(f"{example.title} {example.text}"))
         language = language_of(words, example.declared)
         weights = weights_of(stemmed(words, language), language)
-        length = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+        length = hypot(*weights.values()) or 1.0
         stem = stemmer_of(language)
         for word in words:
-            forms.setdefault(stem(word), Counter())[word] += 1
+            forms.setdefault(stem[word], Counter())[word] += 1
         for term, weight in weights.items():
             means[term] += weight / length  # type: ignore[assignment]  # typed for whole numbers
     best = sorted(means, key=lambda term: (-means[term], term))[:count]

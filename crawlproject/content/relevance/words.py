@@ -12,13 +12,16 @@ import sys
 import unicodedata
 from collections import Counter
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
+import re2
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Mapping, Sequence
 
 #: Characters read of a text, distinct words read of it, and characters of a word; longer words are ignored.
-MAX_TEXT = 100_000
+MAX_TEXT = 20_000
 MAX_WORDS = 5_000
 MAX_WORD = 40
 
@@ -48,21 +51,21 @@ _han_runs = re.compile(f"[{_HAN}]{{1,{_MAX_RUN}}}")
 _ascii_words = re.compile(r"[^\W_]+", re.ASCII).findall
 
 
+#: re2, because this reads every text: 50 times as fast as re.
+_has_many_marks = re2.compile(rf"\pM{{{_MAX_MARKS + 1}}}").search
+
+
 @cache
-def _mark_class() -> str:
-    return _class(frozenset(("Mn", "Mc", "Me")))
+def _many_marks() -> re.Pattern[str]:
+    marks = _class(frozenset(("Mn", "Mc", "Me")))
+    return re.compile(rf"([{marks}]{{{_MAX_MARKS}}})[{marks}]+")
 
 
 @cache
 def _find_words() -> Callable[[str], list[str]]:
     """Letters, digits, and the marks that combine with them, which ``\\w`` lacks."""
-    return re.compile(rf"[^\W_](?:[^\W_]|[{_mark_class()}])*").findall
-
-
-@cache
-def _shorten_marks() -> Callable[[str], str]:
-    long_run = re.compile(rf"([{_mark_class()}]{{{_MAX_MARKS}}})[{_mark_class()}]+")
-    return lambda text: long_run.sub(r"\1", text)
+    marks = _class(frozenset(("Mn", "Mc", "Me")))
+    return re.compile(rf"[^\W_]++(?:[{marks}]++[^\W_]*+)*+").findall
 
 
 def folded(text: str, limit: int = MAX_TEXT) -> str:
@@ -70,7 +73,8 @@ def folded(text: str, limit: int = MAX_TEXT) -> str:
     text = text[:limit]
     if text.isascii():
         return text.lower()
-    text = _shorten_marks()(text)
+    if _has_many_marks(text):
+        text = _many_marks().sub(r"\1", text)
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text)[:limit].casefold())[:limit]
 
 
@@ -86,26 +90,24 @@ def words_of(text: str) -> list[str]:
     return [word for word in rjieba.cut(runs) if word != "\n"] + _find_words()(_han_runs.sub(" ", text))
 
 
-class Stemmer:
-    """Maps the words of one language to their stems; caches them."""
+class Stemmer(dict[str, str]):
+    """Word -> its stem in one language; "" for a word that is no term: a number, or longer than ``MAX_WORD``."""
 
     def __init__(self, language: str) -> None:
         from snowballstemmer import stemmer
 
         from crawlproject.content.relevance.language import SNOWBALL
 
+        super().__init__()
         name = SNOWBALL.get(language)
         self._stem: Callable[[str], str] = stemmer(name).stemWord if name is not None else _unchanged
-        self._known: dict[str, str] = {}
 
-    def __call__(self, word: str) -> str:
-        """The stem; "" for a word that is no term: a number, or longer than ``MAX_WORD``. O(1), 15 us for a new word."""
-        stem = self._known.get(word)
-        if stem is None:
-            if len(self._known) >= _CACHED:
-                self._known.clear()
-            is_term = len(word) <= MAX_WORD and not word.isdecimal()
-            stem = self._known[word] = (word if has_han(word) else self._stem(word)) if is_term else ""
+    def __missing__(self, word: str) -> str:
+        """O(1): 15 us."""
+        if len(self) >= _CACHED:
+            self.clear()
+        is_term = len(word) <= MAX_WORD and not word.isdecimal()
+        stem = self[word] = (word if has_han(word) else self._stem(word)) if is_term else ""
         return stem
 
 
@@ -119,20 +121,21 @@ def stemmer_of(language: str) -> Stemmer:
     return Stemmer(language)
 
 
-def terms_of(text: str, language: str) -> Counter[str]:
+def terms_of(text: str, language: str) -> dict[str, int]:
     """How often each term occurs in a text of that language: in its first ``MAX_TEXT`` characters, and of these in the
     first ``MAX_WORDS`` distinct words. O(length)."""
     return stemmed(words_of(folded(text)), language)
 
 
-def stemmed(words: Iterable[str], language: str) -> Counter[str]:
+def stemmed(words: Sequence[str], language: str) -> dict[str, int]:
     """How often each term occurs among ``words``. O(words)."""
     stem = stemmer_of(language)
-    terms: Counter[str] = Counter()
-    for number, (word, count) in enumerate(Counter(words).items()):
-        if number == MAX_WORDS:
-            break
-        term = stem(word)
-        if term:
-            terms[term] += count
+    counts: Mapping[str, int] = Counter(words)
+    if len(counts) > MAX_WORDS:
+        counts = dict(islice(counts.items(), MAX_WORDS))
+    terms: dict[str, int] = {}
+    for word, count in counts.items():
+        term = stem[word]
+        terms[term] = terms.get(term, 0) + count
+    terms.pop("", None)
     return terms
