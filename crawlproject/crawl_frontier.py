@@ -32,8 +32,8 @@ class PageIntake(Protocol):
     def push_links(self, links: Links) -> Iterator[None]:
         """Queue the new links of a page or sitemap, in steps of at most 0.1 s, and wake the engine."""
 
-    def page_fetched(self, key: str) -> None:
-        """Count a fetched page of the server ``key`` against the limits."""
+    def page_fetched(self, key: str, quality: float) -> None:
+        """Count a fetched page of the server ``key``, and against the limits; ``quality``: of its entry."""
 
     def learn_content(self, key: str, url: str, *, copy: bool) -> None:
         """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
@@ -50,6 +50,8 @@ class CrawlFrontier:
     intake: PageIntake
     #: Whether the backend lets requests start now. Set by the scheduler.
     is_allowed: Callable[[], bool] = staticmethod(lambda: True)
+    #: Number of URLs seen, with ``JOBDIR`` including earlier runs. Set by the scheduler.
+    urls_seen: Callable[[], int] = staticmethod(lambda: 0)
 
     def __init__(self, dispatcher: Dispatcher, take_dropped: Callable[[], None], *, by_ip: bool) -> None:
         self.dispatcher = dispatcher
@@ -119,9 +121,9 @@ class CrawlFrontier:
         self.frontier.record(measurement)
         self._take_dropped()
 
-    def page_fetched(self, key: str) -> None:
-        """Count a fetched page of the server against the limits."""
-        self.intake.page_fetched(key)
+    def page_fetched(self, request: Request) -> None:
+        """Count the page that answers ``request``, which was handed out, and count it against the limits."""
+        self.intake.page_fetched(server_key(request.url), self.started[request].entry.quality)
         self._take_dropped()
 
     def back_off(self, key: str, failures: int, retry_after: float | None, error: str, *, give_up: bool) -> float:
