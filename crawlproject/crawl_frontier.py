@@ -12,6 +12,7 @@ from scrapy.core.scheduler import BaseScheduler
 
 from crawlproject.clock import CLOCK
 from crawlproject.engine import scheduler_of
+from crawlproject.frontier.observed_times import ObservedTimes
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class CrawlFrontier:
         self.dispatcher = dispatcher
         self.frontier = dispatcher.frontier
         self.by_ip = by_ip
+        #: Of this run.
+        self.times = ObservedTimes()
         #: Requests handed out and not finished.
         self.started: dict[Request, Start] = {}
         #: Requests that will fail without being sent: their URL has no host, or their server is given up or full.
@@ -114,10 +117,17 @@ class CrawlFrontier:
 
     def request_ended(self, key: str, now: float, fetch_time: float) -> None:
         """Start the server's rest after the last byte of a response, whether the request is recorded or not."""
+        server = self.frontier.server(key)
+        if server is not None:
+            self.times.learn_wait(server, now, fetch_time)
         self.frontier.servers.rest(key, now, fetch_time)
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a finished request."""
+        if measurement.connect_time is not None:
+            self.times.connect.add(measurement.connect_time)
+        if measurement.response_time is not None:
+            self.times.response.add(measurement.response_time)
         self.frontier.record(measurement)
         self._take_dropped()
 

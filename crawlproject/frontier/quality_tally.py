@@ -1,4 +1,4 @@
-"""The quality that a crawl has gathered, and the quality of what is queued: sums for people, nothing is decided by them."""
+"""Sums of quality, gathered and queued: for people; nothing is decided by them."""
 
 from __future__ import annotations
 
