@@ -39,6 +39,9 @@ class PageIntake(Protocol):
     def learn_content(self, key: str, url: str, *, copy: bool) -> None:
         """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
 
+    def release(self, name: str) -> Iterator[None]:
+        """Judge the servers that ``name`` (``frontier.orders``) covers no longer, in steps of a few ms."""
+
 
 class CrawlFrontier:
     """Frontier, sessions, and the requests that were handed out and are not finished.
@@ -53,6 +56,8 @@ class CrawlFrontier:
     is_allowed: Callable[[], bool] = staticmethod(lambda: True)
     #: Number of URLs seen, with ``JOBDIR`` including earlier runs. Set by the scheduler.
     urls_seen: Callable[[], int] = staticmethod(lambda: 0)
+    #: Makes the engine ask the scheduler for requests soon. Set by the scheduler.
+    wake: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, dispatcher: Dispatcher, take_dropped: Callable[[], None], *, by_ip: bool) -> None:
         self.dispatcher = dispatcher
@@ -65,6 +70,13 @@ class CrawlFrontier:
         #: Requests that will fail without being sent: their URL has no host, or their server is given up or full.
         self.unsent: deque[tuple[Request, Entry]] = deque()
         self._take_dropped = take_dropped
+        #: Whether the operator has paused the crawl. Set by ``pause``.
+        self.is_paused = False
+        #: Limit on open sessions by the settings, or by the operator: ``dispatcher.max_sessions`` may be lower while
+        #: the process cannot keep up.
+        self.allowed_sessions = dispatcher.max_sessions
+        #: Called with each measurement, after the frontier has learned from it.
+        self.observers: list[Callable[[Measurement], None]] = []
 
     def __len__(self) -> int:
         """Number of queued requests. O(1)."""
@@ -74,6 +86,16 @@ class CrawlFrontier:
     def is_waiting(self) -> bool:
         """Whether requests are queued and none is in progress."""
         return not self.started and len(self) > 0
+
+    # by the operator
+
+    def may_hand_out(self) -> bool:
+        """Whether requests may start now: the operator has not paused the crawl, and the backend allows it. O(1)."""
+        return not self.is_paused and self.is_allowed()
+
+    def limit_sessions(self, limit: int) -> None:
+        """Allow ``limit`` >= 1 open sessions; surplus ones close when their request ends. O(1)."""
+        self.allowed_sessions = self.dispatcher.max_sessions = limit
 
     # of requests
 
@@ -85,7 +107,7 @@ class CrawlFrontier:
         """Whether ``request`` may be sent now: not right after a fetch of its server's robots.txt, and not if the
         backend has stopped requests meanwhile."""
         start = self.started.get(request)
-        return start is None or (self.is_allowed() and not start.session.ending and CLOCK() >= start.session.ready_at)
+        return start is None or (self.may_hand_out() and not start.session.ending and CLOCK() >= start.session.ready_at)
 
     def polite_wait(self, request: Request) -> float:
         """Seconds until a request that bypassed the scheduler may be sent; 0 for one that was handed out."""
@@ -103,6 +125,10 @@ class CrawlFrontier:
         return False
 
     # of servers, by their keys
+
+    def is_blocked(self, key: str) -> bool:
+        """Whether the operator has blocked the server. O(labels); O(1) if none is."""
+        return self.frontier.servers.orders.is_blocked(key)
 
     def has_session(self, key: str) -> bool:
         """Whether the server has an open session."""
@@ -130,6 +156,8 @@ class CrawlFrontier:
             self.times.response.add(measurement.response_time)
         self.frontier.record(measurement)
         self._take_dropped()
+        for observe in self.observers:
+            observe(measurement)
 
     def page_fetched(self, request: Request) -> None:
         """Count the page that answers ``request``, which was handed out, and count it against the limits."""

@@ -133,6 +133,11 @@ class StoredUrlQueue:
             raise IndexError("the queue is empty")
         return self._entry(sort_key, prefix)
 
+    def first(self, prefix: str, count: int) -> list[Entry]:
+        """See ``ServerUrls``. Reads a row of the store for each. Raises LookupError if the store has lost one."""
+        ends = range(SIZE, min(len(self._head), count * SIZE) + 1, SIZE)
+        return [self._entry(self._head[end - SIZE : end], prefix) for end in ends]
+
     def acknowledge(self, entry: Entry, prefix: str) -> None:
         """See ``ServerUrls``; does nothing for an entry already acknowledged. O(1)."""
         sort_key = entry.place
