@@ -121,7 +121,11 @@ class Frontier:
                 self._arrivals += 1
                 if quality > server.rerank_above:
                     changed[server] = None
-                self._push_url(server, path, entry, self._arrivals)
+                if server.session is None and not server.full and not server.given_up:  # most frequent
+                    server.urls.push(entry, path, self._arrivals)
+                    self._urls += 1
+                else:
+                    self._push_url(server, path, entry, self._arrivals)
                 if look_ahead is not None:
                     gain += look_ahead.learn_url(quality * server.worth, rate, server.page_time)
         finally:
