@@ -15,10 +15,11 @@ from crawlproject.engine import scheduler_of
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from crawlproject.frontier.dispatch import Dispatcher, Start
     from crawlproject.frontier.entry import Entry
@@ -50,6 +51,10 @@ class CrawlFrontier:
     intake: PageIntake
     #: Whether the backend lets requests start now. Set by the scheduler.
     is_allowed: Callable[[], bool] = staticmethod(lambda: True)
+    #: Whether a request that was handed out takes the fast lane, instead of going to the engine. Set by the lane.
+    take: Callable[[Request], bool] = staticmethod(lambda _: False)
+    #: Fetches a request that nobody scrapes by the fast lane; None: the engine must. Set by the lane.
+    fetch: Callable[[Request], Awaitable[Response] | None] = staticmethod(lambda _: None)
 
     def __init__(self, dispatcher: Dispatcher, take_dropped: Callable[[], None], *, by_ip: bool) -> None:
         self.dispatcher = dispatcher

@@ -33,18 +33,19 @@ class OriginMiddleware(CrawlerMiddleware):
     def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
         """Mark requests; pass on everything."""
         for output in result:
-            yield _mark_origin(output, response)
+            yield self.mark(output, response)
 
     async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Mark requests; pass on everything."""
         async for output in result:
-            yield _mark_origin(output, response)
+            yield self.mark(output, response)
 
-
-def _mark_origin(output: Any, response: Response) -> Any:
-    if isinstance(output, Request) and response.request is not None and ORIGIN in response.meta:
-        output.meta[ORIGIN] = response.meta[ORIGIN]
-    return output
+    @staticmethod
+    def mark(output: Any, response: Response) -> Any:
+        """``output``; a request is marked."""
+        if isinstance(output, Request) and response.request is not None and ORIGIN in response.meta:
+            output.meta[ORIGIN] = response.meta[ORIGIN]
+        return output
 
 
 class LinksMiddleware(CrawlerMiddleware):
