@@ -1,7 +1,7 @@
 """Which components the fast lane knows: it calls them as Scrapy does, or they do not notice it.
 
-A component is known by the path of its class; a subclass may do anything.  Each ``why_not_...`` returns why the lane may not
-be used, in words, or None.
+A component is known by the path of its class; a subclass may do anything.  Each ``why_not_...`` returns why the lane
+may not be used, in words, or None.
 """
 
 from __future__ import annotations
@@ -9,14 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.python import global_object_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
+    from scrapy import Request
     from scrapy.core.downloader import Downloader
     from scrapy.core.engine import ExecutionEngine
     from scrapy.core.scraper import Scraper
+    from scrapy.http import Response
+
+    from crawlproject.links import Links
 
 DOWNLOADER_MIDDLEWARES = frozenset(
     (
@@ -59,6 +64,8 @@ SPIDER_MIDDLEWARES = frozenset(
     )
 )
 
+_LINKS = "crawlproject.middlewares.links.LinksMiddleware"
+_ORIGIN = "crawlproject.middlewares.links.OriginMiddleware"
 _CORE_STATS = "scrapy.extensions.corestats.CoreStats"
 _CLOSE_SPIDER = "scrapy.extensions.closespider.CloseSpider"
 _BACKENDS = frozenset(
@@ -110,6 +117,20 @@ def why_not_scrape(scraper: Scraper) -> str | None:
     if scraper.itemproc.middlewares:
         return f"the item pipeline {_name(scraper.itemproc.middlewares[0])}"
     return _unknown(scraper.spidermw.middlewares, SPIDER_MIDDLEWARES, "spider middleware")
+
+
+def push_of_links(middlewares: Iterable[object]) -> Callable[[Links], Awaitable[None]] | None:
+    """What takes the ``Links`` of callbacks; None if nothing does."""
+    return next((each.push for each in middlewares if _class(each) == _LINKS), None)  # type: ignore[attr-defined]
+
+
+def process_of_requests(middleware: object) -> Callable[[Request, Response], Request | None] | None:
+    """What a known spider middleware does with each request of a callback; None: nothing."""
+    if isinstance(middleware, BaseSpiderMiddleware):
+        if type(middleware).get_processed_request is BaseSpiderMiddleware.get_processed_request:
+            return None
+        return middleware.get_processed_request
+    return middleware.mark if _class(middleware) == _ORIGIN else None  # type: ignore[attr-defined]
 
 
 def is_known_handler(handler: object) -> bool:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.http import Request, Response
-from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.spidermiddlewares.depth import DepthMiddleware
 from scrapy.utils.misc import warn_on_generator_with_return_value
 from twisted.python.failure import Failure
 
-from crawlproject.lane.neutral import ITEM_SIGNALS, unknown_receiver, why_not_scrape
+from crawlproject.lane.neutral import ITEM_SIGNALS, process_of_requests, push_of_links, unknown_receiver, why_not_scrape
 from crawlproject.lane.receivers import Receivers, connected, copied, log_line
 from crawlproject.links import Links
-from crawlproject.middlewares.links import LinksMiddleware, OriginMiddleware
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,11 +41,11 @@ class Scraping:
         self._plain: dict[Any, bool] = {}  # callback -> whether it is a generator function
         middlewares = engine.scraper.spidermw.middlewares
         self._inputs: Any = engine.scraper.spidermw.methods["process_spider_input"]
-        self._push: Any = next((each._push for each in middlewares if type(each) is LinksMiddleware), None)
+        self._push = push_of_links(middlewares)
         self._init_depth = next((each._init_depth for each in middlewares if isinstance(each, DepthMiddleware)), None)
         #: Each (request, response) -> the request, changed or another one; None: it is dropped.
         self._processes: list[Callable[[Request, Response], Request | None]] = [
-            process for each in reversed(middlewares) if (process := _process_of_requests(each)) is not None
+            process for each in reversed(middlewares) if (process := process_of_requests(each)) is not None
         ]
 
     def why_not(self) -> str | None:
@@ -77,7 +75,8 @@ class Scraping:
             if self._init_depth is not None:
                 self._init_depth(response)
             for output in self._callback(response)(response, **response.request.cb_kwargs):
-                if type(output) is Links:
+                if isinstance(output, Links):
+                    assert self._push is not None
                     await self._push(output)
                 elif isinstance(output, Request):
                     self._follow(output, response)
@@ -115,12 +114,3 @@ class Scraping:
         if logger.isEnabledFor(logging.DEBUG):
             log_line(self._crawler, logger, "scraped", item, response)
         self._scraped.send(item=item, response=response)
-
-
-def _process_of_requests(middleware: object) -> Callable[[Request, Response], Request | None] | None:
-    """What a spider middleware does with the requests of callbacks; None: nothing."""
-    if isinstance(middleware, BaseSpiderMiddleware):
-        if type(middleware).get_processed_request is BaseSpiderMiddleware.get_processed_request:
-            return None
-        return middleware.get_processed_request
-    return middleware.mark if isinstance(middleware, OriginMiddleware) else None

@@ -58,7 +58,7 @@ class LinksMiddleware(CrawlerMiddleware):
         """Queue ``Links`` (seeds); pass on everything else."""
         async for output in start:
             if isinstance(output, Links):
-                await self._push(output)
+                await self.push(output)
             else:
                 yield output
 
@@ -66,11 +66,11 @@ class LinksMiddleware(CrawlerMiddleware):
         """Queue ``Links``; pass on everything else."""
         async for output in result:
             if isinstance(output, Links):
-                await self._push(output)
+                await self.push(output)
             else:
                 yield output
 
-    async def _push(self, links: Links) -> None:
+    async def push(self, links: Links) -> None:
         """Queue ``links``; yields to the event loop between steps."""
         frontier = frontier_of(self._crawler)
         if frontier is None:
