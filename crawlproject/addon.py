@@ -79,6 +79,7 @@ EXTENSIONS = {
     "crawlproject.monitor.load.LoadMonitor": 0,
     "crawlproject.monitor.stats_file.StatsFile": 0,
     "crawlproject.middlewares.page_types.PageTypes": 0,
+    "crawlproject.lane.lane.FastLane": 0,
 }
 
 

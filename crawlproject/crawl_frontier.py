@@ -16,10 +16,11 @@ from crawlproject.frontier.observed_times import ObservedTimes
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from crawlproject.frontier.dispatch import Dispatcher, Start
     from crawlproject.frontier.entry import Entry
@@ -58,6 +59,10 @@ class CrawlFrontier:
     urls_seen: Callable[[], int] = staticmethod(lambda: 0)
     #: Makes the engine ask the scheduler for requests soon. Set by the scheduler.
     wake: Callable[[], None] = staticmethod(lambda: None)
+    #: Whether a request that was handed out takes the fast lane, instead of going to the engine. Set by the lane.
+    take: Callable[[Request], bool] = staticmethod(lambda _: False)
+    #: Fetches a request that nobody scrapes by the fast lane; None: the engine must. Set by the lane.
+    fetch: Callable[[Request], Awaitable[Response] | None] = staticmethod(lambda _: None)
 
     def __init__(self, dispatcher: Dispatcher, take_dropped: Callable[[], None], *, by_ip: bool) -> None:
         self.dispatcher = dispatcher

@@ -10,6 +10,7 @@ from scrapy.settings import default_settings
 
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.lane import LaneOptions
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.links import LinkOptions
 from crawlproject.options.monitor import MonitorOptions
@@ -34,6 +35,7 @@ logger = logging.getLogger(__name__)
 FAMILIES: tuple[type[Options], ...] = (
     FrontierOptions,
     RedisOptions,
+    LaneOptions,
     LimitOptions,
     NetworkOptions,
     RobotsOptions,
