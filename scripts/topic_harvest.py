@@ -15,7 +15,6 @@ import json
 import pickle
 import resource
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -24,11 +23,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from typing import TYPE_CHECKING
+
 from crawlproject.content.relevance.anchors import anchors
 from crawlproject.content.relevance.features import LinkReader
 from crawlproject.content.relevance.language import declared_language
 from crawlproject.content.relevance.model import Features, LinkModel
-from crawlproject.content.relevance.topic import Topic
 from crawlproject.content.relevance.topic_file import read_topic
 from crawlproject.frontier.policy import POLICIES
 from crawlproject.frontier.politeness import Politeness
@@ -46,6 +46,11 @@ from crawlproject.urls import Canonicalizer, server_key
 from crawlproject.urls.extract import extract
 from testbed import real_web
 from testbed.real_web.counting import Kind, Url, answer_to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from crawlproject.content.relevance.topic import Topic
 
 SHARES = (0.1, 0.2, 0.5)
 ORDERS = ("breadth-first", "quality", "relevance", "fixed", "ours", "oracle", "far-sighted oracle")
@@ -67,7 +72,7 @@ class Pages:
     features_time: float = 0.0
 
 
-def read_pages(web: real_web.RealWeb, topic: Topic) -> Pages:
+def read_pages(web: real_web.RealWeb, topic: Topic) -> Pages:  # noqa: C901
     """Read every page that can be reached."""
     pages, numbers, reader = Pages(), dict[str, int](), LinkReader(topic)
     canonicalizer = Canonicalizer()
@@ -231,7 +236,7 @@ class Ours(Rater):
     def _learn(self, page: int, relevance: float) -> None:
         features = self._followed.pop(page, None)
         if features is not None and self._learns:
-            self._model.learn(features, float(relevance >= self._topic.threshold))
+            self._model.learn(features, min(1.0, relevance / self._topic.threshold))
 
     def _rate(self, page: int, links: Sequence[int]) -> list[float]:
         features = self._pages.features[page]
@@ -261,7 +266,9 @@ def far_sighted(pages: Pages, relevant: np.ndarray) -> list[float]:
     return worth.tolist()
 
 
-def crawl(name: str, pages: Pages, web: SimulatedWeb, topic: Topic, options: CrawlOptions, tunnel: int) -> Crawl:
+def crawl(  # noqa: PLR0913
+    name: str, pages: Pages, web: SimulatedWeb, topic: Topic, options: CrawlOptions, tunnel: int
+) -> Crawl:
     """The crawl in one of ``ORDERS``."""
     relevant = np.array(pages.relevances) >= topic.threshold
     makers: dict[str, tuple[str, Callable[[], object]]] = {

@@ -6,13 +6,13 @@ import re
 import tomllib
 from dataclasses import dataclass
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.content.relevance.topic import LEARNED_TERMS, THRESHOLD, Topic, is_empty
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 _KEYS = ("name", "threshold", "title_weight", "text_weight", "terms", "examples", "learned_terms")
 #: Bytes of a file, terms, and characters of a term.
@@ -37,13 +37,14 @@ class TopicFile:
     title_weight: float
     text_weight: float
 
-    def topic(self, learned: Mapping[str, float] | None = None) -> Topic:
-        """The topic, with terms ``learned`` from examples; those of the file count first."""
+    def topic(self, learned: Mapping[str, float] | None = None, threshold: float | None = None) -> Topic:
+        """The topic, with terms and ``threshold`` ``learned`` from examples; what the file says counts first."""
+        threshold = threshold if self.threshold is None else self.threshold
         return Topic(
             {**(learned or {}), **self.terms},
             self.title_weight,
             self.text_weight,
-            THRESHOLD if self.threshold is None else self.threshold,
+            THRESHOLD if threshold is None else threshold,
         )
 
     def files(self) -> list[Path]:
