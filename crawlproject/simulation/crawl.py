@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -35,6 +35,15 @@ if TYPE_CHECKING:
     from crawlproject.simulation.web import SimulatedWeb
 
 UNKNOWN, QUEUED, TAKEN = range(3)
+
+
+@runtime_checkable
+class LinkRater(Protocol):
+    """A ``Quality`` that rates each link by the page it is on, like a spider that yields ``Links`` with qualities."""
+
+    def rate(self, page: int, links: Sequence[int]) -> Sequence[float | None]:
+        """The quality of each of the ``links`` of a fetched ``page``; None for one that is not followed."""
+        ...
 
 
 def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions | None = None) -> Crawl:
@@ -344,7 +353,21 @@ class _Worker:
             self._discover_listed(entry)
             return
         first, end = self._world.indptr[entry.payload : entry.payload + 2]
-        self._discover(self._world.targets[first:end], entry.depth + 1, now, entry)
+        links = self._world.targets[first:end]
+        if isinstance(self._quality, LinkRater):
+            self._queue_rated(links, self._quality.rate(entry.payload, links), entry)
+        else:
+            self._discover(links, entry.depth + 1, now, entry)
+
+    def _queue_rated(self, links: Sequence[int], qualities: Sequence[float | None], page: Entry) -> None:
+        """Queue the new URLs among the ``links`` of ``page`` with the qualities given; for a single worker."""
+        state, urls, depth = self._world.state, self._urls, page.depth + 1
+        entries = []
+        for link, quality in zip(links, qualities, strict=True):
+            if quality is not None and state[link] == UNKNOWN:
+                state[link] = QUEUED
+                entries.append(Entry(urls[link], quality, 0, depth, link))
+        self._frontier.push(entries, self._web.keys[self._world.server[page.payload]])
 
     def _discover(self, links: Sequence[int], depth: int, now: float, page: Entry | None = None) -> None:
         """Queue the new URLs among the ``links`` of ``page``, and raise the quality of those that are queued.
