@@ -12,3 +12,6 @@ connection_lost = object()
 
 #: Requests the current load. Receivers return a dict: name of a stat below ``monitor/`` -> number; these are added.
 load_asked = object()
+
+#: A page was rendered. Arguments ``request``, ``response`` (as fetched), ``html`` (the DOM, bytes in UTF-8).
+page_rendered = object()
