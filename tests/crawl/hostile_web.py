@@ -97,6 +97,7 @@ OTHER_HOSTS = [
 #: Names whose answer is the attack.
 ZONE: Zone = {
     "good.test": Name((f"A {ALLOWED}",)),
+    **{f"good{number}.test": Name((f"A {ALLOWED}",)) for number in range(4)},
     "mixed.test": Name(("A 127.0.0.1", f"A {ALLOWED}", "A 127.0.0.3", "AAAA ::1")),
     "evil.test": Name(("A 127.0.0.1",)),
     "evil6.test": Name(("AAAA ::1",)),

@@ -17,10 +17,11 @@ LITTLE_TEXT = 80
 FEW_LINKS = 2
 
 #: Elements into which frameworks put the page: their customary ids, and Angular's and others' own elements.
-_ROOT_IDS = frozenset(
+_IDS = (
     "app root __next __nuxt __layout ___gatsby svelte ember-app react-root react-app vue-app q-app main-app app-root"
-    " mount application spa elm app-container root-container".split()
+    " mount application spa elm app-container root-container"
 )
+_ROOT_IDS = frozenset(_IDS.split())
 _ROOT_TAGS = frozenset(("app-root", "my-app", "ng-app", "app-main"))
 
 _asks_for_scripts = re.compile(r"javascript|java script|enable js", re.IGNORECASE).search
