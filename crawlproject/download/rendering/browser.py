@@ -36,15 +36,8 @@ CLOSE_TIMEOUT = 3.0
 #: MB that the scripts of one page may allocate as objects.
 HEAP = 512
 
-#: Chromium's features that would contact somebody by themselves, or are of no use here.
-_OFF = (
-    "AutofillServerCommunication,BackForwardCache,CertificateTransparencyComponentUpdater,DialMediaRouteProvider,"
-    "InterestFeedContentSuggestions,MediaRouter,OptimizationHints,Prerender2,SpeculationRulesPrefetchFuture,Translate,"
-    "WebTransport,WebRtcHideLocalIpsWithMdns"
-)
-
-#: Playwright's default switches that are left out: pop-ups are then blocked.
-_LEFT_OUT = ["--disable-popup-blocking"]
+#: Playwright's default switches that are left out: pop-ups are then blocked, and floods of navigations slowed down.
+_LEFT_OUT = ["--disable-popup-blocking", "--disable-ipc-flooding-protection"]
 
 
 class Slot:
@@ -87,7 +80,8 @@ class Browser:
             f"--ignore-certificate-errors-spki-list={self._proxy.key_hash}",
             "--proxy-bypass-list=<-loopback>",
             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-            "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+            "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+            "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",  # its name in older versions
             "--disable-quic",
             "--dns-prefetch-disable",
             "--no-pings",
@@ -95,7 +89,6 @@ class Browser:
             "--disable-gpu",
             "--disable-notifications",
             f"--js-flags=--max-old-space-size={HEAP}",
-            f"--disable-features={_OFF}",
         ]
         return {
             "handle_sigint": False,  # Ctrl-C ends the crawl in order, the pages in progress first

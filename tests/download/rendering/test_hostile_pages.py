@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl
-from tests.crawl.hostile_web import ALLOWED, FORBIDDEN, HostileWeb, hostile_web
-from tests.download.rendering.hostile_pages import HEADERS, MARKUP, SCRIPTS, hostile_pages
+from tests.crawl.hostile_web import ALLOWED, FORBIDDEN, HostileWeb, hostile_web, public_server
+from tests.crawl.scripted_site import tls_context
+from tests.download.rendering.hostile_pages import HEADERS, MARKUP, SCRIPTS, SECURE, hostile_pages
 
 pytestmark = pytest.mark.long
 
-NAMES = [*SCRIPTS, *MARKUP, *HEADERS]
+NAMES = [*SCRIPTS, *SECURE, *MARKUP, *HEADERS]
 
 #: Of one address, so that several pages are rendered at once.
 HOSTS = [f"good{number}.test" for number in range(4)]
@@ -61,8 +62,8 @@ def listening(port: int, heard: list[str]) -> Iterator[None]:
 def attack(allowed: list[str], names: list[str]) -> Outcome:
     """Crawl the pages with these networks allowed."""
     heard: list[str] = []
-    with hostile_web() as web, listening(web.port, heard):
-        urls = serve(web, names)
+    with hostile_web() as web, listening(web.port, heard), public_server(web, tls_context()) as secure_port:
+        urls = serve(web, names, secure_port)
         settings = {
             **IMPOLITE,
             "ALLOWED_NETWORKS": allowed,
@@ -87,7 +88,7 @@ def attack(allowed: list[str], names: list[str]) -> Outcome:
         return Outcome(result, items, list(web.intruders), heard)
 
 
-def serve(web: HostileWeb, names: list[str]) -> dict[str, str]:
+def serve(web: HostileWeb, names: list[str], secure_port: int) -> dict[str, str]:
     """Add the pages to the web; name -> URL."""
     pages = hostile_pages(f"127.0.0.1:{web.port}", web.port)
     web.redirect("/redirect", f"http://127.0.0.1:{web.port}/")
@@ -97,7 +98,9 @@ def serve(web: HostileWeb, names: list[str]) -> dict[str, str]:
     for number, name in enumerate(names):
         html, headers = pages[name]
         web.answers[f"/{number}"] = (200, {"Content-Type": "text/html", **headers}, html)
-        urls[name] = web.url(f"/{number}", HOSTS[number % len(HOSTS)])
+        host = HOSTS[number % len(HOSTS)]
+        origin = f"https://{host}:{secure_port}" if name in SECURE else web.url("", host)
+        urls[name] = f"{origin}/{number}"
     return urls
 
 
