@@ -46,6 +46,7 @@ class Slot:
     def __init__(self) -> None:
         self.pages = 0
         self.job: PageJob | None = None
+        self.page: Page | None = None
         self.renew()
 
     def renew(self) -> None:
@@ -119,34 +120,37 @@ class Browser:
                 self._handler = handler
             return self._handler
 
+    async def start(self) -> None:
+        """Start the driver and the browser, unless they run. Raises RenderError."""
+        try:
+            async with asyncio.timeout(START_TIMEOUT):
+                handler = await self._started()
+                await handler._maybe_launch_browser()
+        except Exception as error:
+            await self.restart()
+            raise RenderError("browser", f"the browser did not start: {_first_line(error)}") from error
+
     async def open(self, slot: Slot, job: PageJob) -> Page:
-        """A page with the document of ``job``, whose scripts have begun to run. Raises RenderError."""
+        """A page with the document of ``job``, whose scripts have begun to run. Raises RenderError.
+
+        As soon as the page exists it is ``slot.page``.
+        """
         meta = {
             "playwright": True,
             "playwright_include_page": True,
             "playwright_context": slot.name,
             "playwright_context_kwargs": self._context(slot, job),
-            "playwright_page_init_callback": _Watched(job, self._options.blocked).init,
+            "playwright_page_init_callback": _Watched(slot, job, self._options.blocked).init,
             "playwright_page_goto_kwargs": {"wait_until": "commit"},
         }
         slot.pages += 1
         request = Request(job.request.url, meta=meta)
+        handler = await self._started()
         try:
-            async with asyncio.timeout(START_TIMEOUT):
-                handler = await self._started()
             await handler.download_request(request)
-        except TimeoutError as error:
-            await self.restart()
-            raise RenderError("browser", "the browser did not start") from error
         except Exception as error:
-            message = str(error).partition("\n")[0]
-            if "executable" in message.lower() or "Failed to launch" in message or "launch" in message.lower():
-                await self.restart()
-                raise RenderError("browser", f"the browser did not start: {message}") from error
-            is_gone = _is_gone(error)
-            if is_gone and not self._is_running():
-                await self.restart()
-            raise RenderError("crashed" if is_gone else "navigation", message) from error
+            is_gone = _is_gone(error) or not self._is_running()
+            raise RenderError("crashed" if is_gone else "navigation", _first_line(error)) from error
         page: Page = request.meta["playwright_page"]
         return page
 
@@ -169,8 +173,9 @@ class Browser:
         browser = getattr(self._handler, "browser", None)
         return browser is not None and browser.is_connected()
 
-    async def leave(self, slot: Slot, page: Page | None, *, is_broken: bool) -> None:
+    async def leave(self, slot: Slot, *, is_broken: bool) -> None:
         """Close the page; its context too, if it is broken or has had its share of pages. Never raises."""
+        page, slot.page = slot.page, None
         closed = page is None or await _done(page.close())
         if closed and not is_broken and slot.pages < self._options.pages_per_context:
             return
@@ -206,13 +211,15 @@ class Browser:
 class _Watched:
     """Watches one page: what it loads, where it goes, whom it bothers."""
 
-    def __init__(self, job: PageJob, blocked: frozenset[str]) -> None:
+    def __init__(self, slot: Slot, job: PageJob, blocked: frozenset[str]) -> None:
+        self._slot = slot
         self._job = job
         self._blocked = blocked
         self._tasks: set[asyncio.Future[Any]] = set()
 
     async def init(self, page: Page, request: Request) -> None:
         """Called by scrapy-playwright before the page goes to its URL."""
+        self._slot.page = page
         page.on("dialog", lambda dialog: self._bothered("dialogs", dialog.dismiss()))
         page.on("popup", lambda popup: self._bothered("popups", popup.close()))
         page.on("download", lambda download: self._bothered("downloads", download.cancel()))
@@ -251,6 +258,10 @@ async def _done(awaitable: Awaitable[object], timeout: float = CLOSE_TIMEOUT) ->
     except Exception as error:  # noqa: BLE001 - it is closed already, or its browser is gone
         logger.debug("Closing: %s", error)
     return True
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def _is_gone(error: Exception) -> bool:

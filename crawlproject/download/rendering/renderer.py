@@ -6,7 +6,7 @@ import asyncio
 import logging
 from contextlib import suppress
 from secrets import token_hex
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urljoin
 
 from playwright.async_api import Error as PlaywrightError
@@ -21,6 +21,8 @@ from crawlproject.download.rendering.resources import Resources, document_answer
 from crawlproject.engine import stats_of
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from playwright.async_api import Page
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
     from crawlproject.download.rendering.steps import Step
     from crawlproject.options.rendering import RenderOptions
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -107,11 +111,9 @@ class Renderer:
         user, started = slot.name, CLOCK()
         slot.job = job
         self._users[user] = slot
-        page: Page | None = None
         is_broken = True
         try:
-            page = await browser.open(slot, job)
-            self._failed_launches = 0
+            page = await self._open(browser, slot, job)
             found = await self._read(page, job, steps)
             is_broken = False
         except RenderError as error:
@@ -123,42 +125,38 @@ class Renderer:
             job.close()
             del self._users[user]
             self._proxy.drop(user)
-            await asyncio.shield(browser.leave(slot, page, is_broken=is_broken))
+            await asyncio.shield(browser.leave(slot, is_broken=is_broken))
             self._count(job)
         network = job.network_time
         return Rendered(_with_base(found, job.url), job.redirect, max(0.0, CLOCK() - started - network))
 
+    async def _open(self, browser: Browser, slot: Slot, job: PageJob) -> Page:
+        """The page, whose scripts have begun to run."""
+        await browser.start()
+        self._failed_launches = 0
+        try:
+            return await _unless_failed(job, browser.open(slot, job), self._options.timeout + LAST_READ)
+        except TimeoutError as error:  # scrapy-playwright reads the DOM once
+            raise self._too_late() from error
+
     async def _read(self, page: Page, job: PageJob, steps: tuple[Step, ...]) -> dom.Dom:
         """The DOM after the page has settled and all steps were taken, or at the time-out."""
-        work = asyncio.ensure_future(self._work(page, job, steps))
-        deadline = CLOCK() + self._options.timeout
         try:
-            await asyncio.wait((work, job.failure), timeout=self._options.timeout, return_when=asyncio.FIRST_COMPLETED)
-            if job.failure.done():
-                await job.failure
-            if work.done():
-                await work
-            else:
+            try:
+                await _unless_failed(job, self._work(page, job, steps), self._options.timeout)
+            except TimeoutError:
                 self._stats.inc_value("render/unquiet")
-            async with asyncio.timeout(max(0.0, deadline - CLOCK()) + LAST_READ):
-                reading = asyncio.ensure_future(dom.read(page, self._options.max_size))
-                await asyncio.wait((reading, job.failure), return_when=asyncio.FIRST_COMPLETED)
-                if not reading.done():
-                    reading.cancel()
-                    await job.failure
-                return await reading
+            return await _unless_failed(job, dom.read(page, self._options.max_size), LAST_READ)
         except TimeoutError as error:
-            raise RenderError("timeout", f"its scripts did not end within {self._options.timeout:g} s") from error
+            raise self._too_late() from error
         except PlaywrightError as error:
             if job.failure.done():
                 await job.failure
-            kind = "crashed" if page.is_closed() or "closed" in str(error) or "crash" in str(error) else "script"
-            raise RenderError(kind, error.message.partition("\n")[0]) from error
-        finally:
-            if not work.done():
-                work.cancel()
-                with suppress(asyncio.CancelledError, Exception):
-                    await work
+            words = error.message.partition("\n")[0]
+            raise RenderError("crashed" if page.is_closed() else "script", words) from error
+
+    def _too_late(self) -> RenderError:
+        return RenderError("timeout", f"its scripts did not end within RENDER_TIMEOUT={self._options.timeout:g}")
 
     async def _work(self, page: Page, job: PageJob, steps: tuple[Step, ...]) -> None:
         await dom.settle(page, job, self._options.quiet, self._key)
@@ -203,6 +201,23 @@ class Renderer:
         if self._browser is not None:
             await self._browser.close()
             await self._proxy.close()
+
+
+async def _unless_failed(job: PageJob, work: Coroutine[Any, Any, T], timeout: float) -> T:
+    """The result of ``work``. Raises TimeoutError, and RenderError as soon as the page is given up."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait((task, job.failure), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        if job.failure.done():
+            await job.failure
+        if not task.done():
+            raise TimeoutError
+        return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await task
 
 
 def _with_base(found: dom.Dom, url: str) -> str:

@@ -35,8 +35,8 @@ SCRIPTS = {
     "memory step by step": "a = []; setInterval(() => a.push(new Uint8Array(5e7).fill(1)), 1)",
     "large text": "document.body.append('x'.repeat(5e7))",
     "many elements": "document.body.innerHTML = '<p>x</p>'.repeat(2e6)",
-    "deep elements": "e = document.body; for (let i = 0; i < 1e5; i++) { n = document.createElement('div'); e.append(n);"
-    "e = n }",
+    "deep elements": "e = document.body; for (let i = 0; i < 1e5; i++) { n = document.createElement('div');"
+    "e.append(n); e = n }",
     "no dom": "document.documentElement.remove()",
     "no promises": "window.Promise = window.Symbol = window.MutationObserver = window.performance = undefined",
     "liar": "Object.defineProperty(document, 'readyState', {get: () => 'loading'});"
