@@ -40,6 +40,8 @@ DOWNLOADER_MIDDLEWARES = {
     "crawlproject.middlewares.limits.LimitsMiddleware": 80,  # outermost: sees only final responses
     "crawlproject.middlewares.admission.AdmissionMiddleware": 90,  # before RobotsMiddleware (100)
     "crawlproject.middlewares.politeness.PolitenessMiddleware": 110,  # after RobotsMiddleware
+    # after decompression (590), before large pages are parsed (585) and refreshes followed (580)
+    "crawlproject.middlewares.rendering.RenderMiddleware": 587,
     # between HttpCompressionMiddleware and MetaRefreshMiddleware
     "crawlproject.middlewares.large_pages.LargePageMiddleware": 585,
     # inside HttpCacheMiddleware (900), which sends its own conditional requests

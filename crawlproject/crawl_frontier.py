@@ -121,6 +121,14 @@ class CrawlFrontier:
             return 0.0
         return max(0.0, server.ready_at - CLOCK())
 
+    def server_was_idle(self, request: Request, seconds: float) -> None:
+        """For ``seconds`` up to now, the session of ``request`` did not keep its server busy: its page was rendered."""
+        start = self.started.get(request)
+        if start is not None and start.session.busy_since is not None:
+            now = CLOCK()
+            start.session.busy_since = min(now, start.session.busy_since + seconds)
+            start.session.last_end = now
+
     def join_group(self, request: Request, group_key: str) -> bool:
         """Put the request's server into a politeness group; False if the group may not be contacted now."""
         start = self.started.get(request)
