@@ -16,6 +16,7 @@ from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.network import NetworkOptions
 from crawlproject.options.presets import POLITE
 from crawlproject.options.redis import RedisOptions
+from crawlproject.options.report import ReportOptions
 from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.options.seen import SeenOptions
@@ -41,6 +42,7 @@ FAMILIES: tuple[type[Options], ...] = (
     DuplicateOptions,
     SeenOptions,
     MonitorOptions,
+    ReportOptions,
     RepositorySettings,
 )
 
