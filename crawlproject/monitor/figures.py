@@ -183,8 +183,7 @@ class CrawlFigures:
         queued, survey = len(crawl), self._surveyor.survey
         waiting = frontier.quality.queued(counts["urls"])
         done = stats.get("scheduler/dequeued", 0) - len(crawl.started)
-        longest = 0.0 if survey is None else survey.longest_time
-        self._forecaster.add(Look(now, done, common["pages"], queued, frontier.quality.gathered, waiting, longest))
+        self._forecaster.add(Look(now, done, common["pages"], queued, frontier.quality.gathered, waiting))
         return Figures(
             **common,
             sessions=dispatcher.open_sessions,
@@ -195,7 +194,7 @@ class CrawlFigures:
             seen=crawl.urls_seen(),
             quality_gathered=frontier.quality.gathered,
             quality_queued=waiting,
-            forecast=self._forecaster.forecast(),
+            forecast=self._forecaster.forecast(survey),
             held_back=held_back(
                 Moment(
                     crawl=crawl,

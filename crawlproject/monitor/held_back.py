@@ -96,7 +96,7 @@ def _few_servers(moment: Moment, sessions: int, limit: int) -> str:
 
 def _with_time(server: Server, moment: Moment) -> str:
     politeness = moment.crawl.frontier.servers.politeness_of(server)
-    _, seconds = drain_time(server, politeness, moment.now)
+    seconds = drain_time(server, politeness, moment.now)
     return f"{server.key[:60]}, {_counted(len(server.urls), 'URL')}, about {duration(seconds)}"
 
 

@@ -19,6 +19,7 @@ from crawlproject.options.presets import POLITE
 from crawlproject.options.records import RecordOptions
 from crawlproject.options.redis import RedisOptions
 from crawlproject.options.rendering import RenderOptions
+from crawlproject.options.report import ReportOptions
 from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.options.seen import SeenOptions
@@ -45,6 +46,7 @@ FAMILIES: tuple[type[Options], ...] = (
     DuplicateOptions,
     SeenOptions,
     MonitorOptions,
+    ReportOptions,
     RepositorySettings,
     RecordOptions,
     RenderOptions,

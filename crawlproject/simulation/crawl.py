@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.quality import Quality
     from crawlproject.frontier.server import Session
+    from crawlproject.simulation.record import Watch
     from crawlproject.simulation.web import SimulatedWeb
 
 UNKNOWN, QUEUED, TAKEN = range(3)
@@ -171,6 +172,7 @@ class _Run:
         if not 1 <= count <= options.sessions:
             raise ValueError(f"{count} workers for {options.sessions} sessions: each needs at least one")
         self._world = _World(web, options)
+        self._options = options
         self._sessions = options.sessions
         self._workers = [
             _Worker(number, self._world, policy, quality, _share_of(number, options)) for number in range(count)
@@ -182,7 +184,13 @@ class _Run:
         for worker in workers:
             worker.begin()
         times = [worker.step(0.0) for worker in workers]
+        watch = self._options.watch
+        next_look = 0.0 if watch is not None else inf
         while (now := min(due := list(map(min, times, exchange.due)))) < inf:
+            while watch is not None and next_look <= now:
+                for worker in workers:
+                    worker.show(next_look, watch)
+                next_look += watch.interval
             number = due.index(now)
             times[number] = workers[number].step(now)
         return self._result()
@@ -231,11 +239,16 @@ class _Worker:
         self._free_at = 0.0  # end of the processing of all responses received so far
         self._serial = 0
         self.fetched = 0  # pages
+        self._failed = 0
 
     def begin(self) -> None:
         """Queue the seeds on own servers."""
         seeds = self._web.seeds.tolist()
         self._discover([page for page in seeds if self._exchange.owner(page) == self._number], 0, 0.0)
+
+    def show(self, now: float, watch: Watch) -> None:
+        """Let ``watch`` look at this worker."""
+        watch.look(now, self.dispatcher, self.fetched, self._failed)
 
     def step(self, now: float) -> float:
         """Process what is due by ``now`` and start what may start then; returns the time of the next event."""
@@ -332,6 +345,7 @@ class _Worker:
     def _page_end(self, start: Start, now: float) -> None:
         """Process a page."""
         self._record(start, now)
+        self._frontier.quality.fetched(start.entry.quality)
         if self._options.parse_delay:
             self._at(now + self._options.parse_delay, self._parse, start)
         else:
@@ -341,6 +355,7 @@ class _Worker:
     def _fail(self, start: Start, now: float) -> None:
         """Process a timeout."""
         self._world.failures += 1
+        self._failed += 1
         timeout = self._options.timeout
         self._frontier.record(Measurement(start.session.server.key, now, failed=True, fetch_time=timeout))
         self._frontier.take_dropped()
