@@ -77,6 +77,7 @@ SPIDER_MIDDLEWARES = {
 
 EXTENSIONS = {
     "crawlproject.monitor.load.LoadMonitor": 0,
+    "crawlproject.monitor.console.extension.Console": 0,
     "crawlproject.monitor.stats_file.StatsFile": 0,
     "crawlproject.middlewares.page_types.PageTypes": 0,
 }

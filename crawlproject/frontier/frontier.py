@@ -405,10 +405,7 @@ class Frontier:
 
     def _covered(self, name: str) -> Iterator[Server | None]:
         """The known servers that ``name`` covers; None after each ``ORDER_STEP`` servers."""
-        if "://" in name:
-            keys = [name]
-        else:
-            keys = [server.key for server in self.servers]
+        keys = [name] if "://" in name else [server.key for server in self.servers]
         for number, key in enumerate(keys, 1):
             server = self.server(key) if covers(name, key) else None
             if server is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import default_settings
 
+from crawlproject.options.console import ConsoleOptions
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.limits import LimitOptions
@@ -41,6 +42,7 @@ FAMILIES: tuple[type[Options], ...] = (
     DuplicateOptions,
     SeenOptions,
     MonitorOptions,
+    ConsoleOptions,
     RepositorySettings,
 )
 
