@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ def server_terms(frontier: Frontier, server: Server, now: float) -> dict[str, An
         "rank": frontier.policy.rank(server) if urls else 0.0,
         "last_error": server.last_error,
         "fetched": server.fetched,
-        "wait": max(0.0, min(server.ready_at, 1e9) - now) if server.ready_at > -inf else 0.0,
+        "wait": max(0.0, server.ready_at - now),
         "urls": len(urls),
         "batch": server.expected_pages,
         "best_quality": urls.best_quality,

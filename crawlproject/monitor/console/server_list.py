@@ -58,9 +58,9 @@ STATES: dict[str, Callable[[Server], bool]] = {
 
 
 def shown_rank(server: Server) -> float:
-    """The rank by which it is queued now; -1 for one that is not queued by rank. O(1)."""
+    """The rank by which it is queued now, below 0 if it ranks last; -2 for one that is not queued by rank. O(1)."""
     item = server.heap_item
-    return -item[0] if item is not None and (server.state is READY or server.state is WAITING) else -1.0
+    return -item[0] if item is not None and (server.state is READY or server.state is WAITING) else -2.0
 
 
 #: Columns that sort: name -> value.
@@ -82,7 +82,7 @@ class Query:
 
     search: str = ""
     state: str = ""
-    sort: str = "rank"
+    sort: str = "urls"
     descending: bool = True
     offset: int = 0
     limit: int = 50
@@ -93,7 +93,7 @@ class Query:
         unknown = given.keys() - {"search", "state", "sort", "order", "offset", "limit"}
         if unknown:
             raise ValueError(f"unknown parameter: {min(unknown):.50}")
-        sort, state, order = given.get("sort", "rank"), given.get("state", ""), given.get("order", "desc")
+        sort, state, order = given.get("sort", "urls"), given.get("state", ""), given.get("order", "desc")
         if sort not in SORTS:
             raise ValueError(f"sort: one of {', '.join(SORTS)}")
         if state and state not in STATES:
@@ -129,7 +129,7 @@ async def find(frontier: Frontier, query: Query) -> dict[str, Any]:
         "total": total,
         "known": len(frontier.servers),
         "offset": query.offset,
-        "rows": [row(frontier, server, now) for server in servers],
+        "rows": [row(server, now) for server in servers],
     }
 
 
@@ -217,13 +217,13 @@ def _matcher(query: Query) -> Callable[[Server], bool] | None:
     return lambda server: text in server.key and of_state(server)
 
 
-def row(frontier: Frontier, server: Server, now: float) -> dict[str, Any]:
-    """One server as a row. O(1), or as the policy's rank."""
+def row(server: Server, now: float) -> dict[str, Any]:
+    """One server as a row; ``rank`` only while it is queued by it. O(1)."""
     estimates = server.estimates
     return {
         "server": server.key,
         "state": state_of(server),
-        "rank": frontier.policy.rank(server) if server.urls else 0.0,
+        "rank": None if (rank := shown_rank(server)) < -1.0 else rank,
         "urls": len(server.urls),
         "quality": server.urls.best_quality if server.urls else 0.0,
         "pages": server.fetched,

@@ -1,5 +1,5 @@
 // The charts: each a figure with a heading, a sentence that tells the same, and a canvas.
-import { bytes, count, el, number } from "./format.js";
+import { bytes, count, el, moment, number } from "./format.js";
 
 const CHARTS = [
   { title: "Pages per second", series: [["pages_per_second", "pages/s", "one"]], show: number },
@@ -56,7 +56,7 @@ export class Charts {
       const options = {
         width: 300, height: HEIGHT, cursor: { show: false }, legend: { show: false },
         scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
-        axes: [axis, { ...axis, size: 62, values: (_, ticks) => ticks.map(chart.show) }],
+        axes: [{ ...axis, space: 74, values: (_, ticks) => ticks.map((at) => moment(at, ticks[ticks.length - 1] - ticks[0])) }, { ...axis, size: 62, values: (_, ticks) => ticks.map(chart.show) }],
         series: [{}, ...series],
       };
       return { ...chart, figure, text, plotted, plot: new uPlot(options, this.data(chart), plotted) };

@@ -6,7 +6,7 @@ const $ = (id) => document.getElementById(id);
 const PAGE = 50;
 const REFRESH = 5000;
 const charts = new Charts($("charts"));
-const query = { search: "", state: "", sort: "rank", order: "desc", offset: 0 };
+const query = { search: "", state: "", sort: "urls", order: "desc", offset: 0 };
 const COLUMNS = [
   ["server", "server", "server"], ["state", "state", null], ["rank", "rank", "rank"], ["urls", "URLs", "urls"],
   ["quality", "best quality", "quality"], ["pages", "pages", "pages"], ["response_time", "response", "response_time"],

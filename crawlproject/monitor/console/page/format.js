@@ -42,7 +42,7 @@ export function bytes(value) {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let unit = 0;
   while (value >= 1000 && unit < units.length - 1) { value /= 1000; unit += 1; }
-  return `${unit ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+  return `${unit && value < 100 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
 export function seconds(value) {
@@ -54,5 +54,13 @@ export function seconds(value) {
 }
 
 export const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(0)}%`);
+
+/** Hours and minutes, of a stretch of more than two days the date. */
+export function moment(at, stretch) {
+  const date = new Date(at * 1000);
+  const day = { month: "short", day: "numeric" };
+  const time = { hour: "2-digit", minute: "2-digit", second: stretch < 300 ? "2-digit" : undefined, hour12: false };
+  return stretch > 172800 ? date.toLocaleDateString("en", day) : date.toLocaleTimeString("en-GB", time);
+}
 
 export const clock = (at) => new Date(at * 1000).toLocaleTimeString("en-GB");
