@@ -12,6 +12,7 @@ from scrapy.core.scheduler import BaseScheduler
 
 from crawlproject.clock import CLOCK
 from crawlproject.engine import scheduler_of
+from crawlproject.frontier.observed_times import ObservedTimes
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ class PageIntake(Protocol):
     def push_links(self, links: Links) -> Iterator[None]:
         """Queue the new links of a page or sitemap, in steps of at most 0.1 s, and wake the engine."""
 
-    def page_fetched(self, key: str) -> None:
-        """Count a fetched page of the server ``key`` against the limits."""
+    def page_fetched(self, key: str, quality: float) -> None:
+        """Count a fetched page of the server ``key``, and against the limits; ``quality``: of its entry."""
 
     def learn_content(self, key: str, url: str, *, copy: bool) -> None:
         """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
@@ -53,6 +54,8 @@ class CrawlFrontier:
     intake: PageIntake
     #: Whether the backend lets requests start now. Set by the scheduler.
     is_allowed: Callable[[], bool] = staticmethod(lambda: True)
+    #: Number of URLs seen, with ``JOBDIR`` including earlier runs. Set by the scheduler.
+    urls_seen: Callable[[], int] = staticmethod(lambda: 0)
     #: Makes the engine ask the scheduler for requests soon. Set by the scheduler.
     wake: Callable[[], None] = staticmethod(lambda: None)
 
@@ -60,6 +63,8 @@ class CrawlFrontier:
         self.dispatcher = dispatcher
         self.frontier = dispatcher.frontier
         self.by_ip = by_ip
+        #: Of this run.
+        self.times = ObservedTimes()
         #: Requests handed out and not finished.
         self.started: dict[Request, Start] = {}
         #: Requests that will fail without being sent: their URL has no host, or their server is given up or full.
@@ -138,18 +143,25 @@ class CrawlFrontier:
 
     def request_ended(self, key: str, now: float, fetch_time: float) -> None:
         """Start the server's rest after the last byte of a response, whether the request is recorded or not."""
+        server = self.frontier.server(key)
+        if server is not None:
+            self.times.learn_wait(server, now, fetch_time)
         self.frontier.servers.rest(key, now, fetch_time)
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a finished request."""
+        if measurement.connect_time is not None:
+            self.times.connect.add(measurement.connect_time)
+        if measurement.response_time is not None:
+            self.times.response.add(measurement.response_time)
         self.frontier.record(measurement)
         self._take_dropped()
         for observe in self.observers:
             observe(measurement)
 
-    def page_fetched(self, key: str) -> None:
-        """Count a fetched page of the server against the limits."""
-        self.intake.page_fetched(key)
+    def page_fetched(self, request: Request) -> None:
+        """Count the page that answers ``request``, which was handed out, and count it against the limits."""
+        self.intake.page_fetched(server_key(request.url), self.started[request].entry.quality)
         self._take_dropped()
 
     def back_off(self, key: str, failures: int, retry_after: float | None, error: str, *, give_up: bool) -> float:

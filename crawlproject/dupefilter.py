@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
     from scrapy.utils.request import RequestFingerprinterProtocol
 
-    from crawlproject.seen.seen_set import ExactStore
+    from crawlproject.seen.seen_set import ExactStore, SeenSet
     from crawlproject.urls.canonical import Canonicalizer
 
 logger = logging.getLogger(__name__)
@@ -67,6 +67,7 @@ class SeenDupeFilter(BaseDupeFilter):
         self._options = options
         self.seen = self._options.in_memory()
         self._file = None if self._options.directory is None else SeenFile(self._options.directory / FILE_NAME)
+        self._by_urls: SeenSet | None = None  # ``seen``, if it may be asked for URLs: nothing else needs their keys
         self._record: ExactStore | None = None  # stores the keys of a Bloom filter
         self._withheld: set[int] = set()  # seen, but not in the store
         self._is_open = False
@@ -107,7 +108,7 @@ class SeenDupeFilter(BaseDupeFilter):
         self._server_part = server_part
         self._url_key = self._key_below_server
         if self._options.kind == "exact":
-            self.seen = self._options.over(store, self._key_of_any)
+            self.seen = self._by_urls = self._options.over(store, self._canonical)
             return
         keys = iter(store)
         while chunk := list(islice(keys, CHUNK)):
@@ -139,14 +140,17 @@ class SeenDupeFilter(BaseDupeFilter):
         sources = request.meta.get("redirect_urls") or ()
         if request.url not in sources and any(self._is_same_page(source, request.url) for source in sources):
             return False
-        return not self._add_new((self._request_key(request),))[0]
+        url = self.url_of(request)
+        return not (self._add_new((self._request_key(request),)) if url is None else self.urls_are_new((url,)))[0]
 
     def urls_are_new(self, urls: Sequence[str]) -> list[bool]:
         """For each of the canonical ``urls``, whether it is new, also within ``urls``; marks all as seen.
 
-        O(length): 1.5 us each.
+        O(length): 1.5 us each, 0.2 us for a cached one.
         """
-        return self._add_new(list(map(self._url_key, urls)))
+        if self._by_urls is None or self._withheld:
+            return self._add_new(self._url_keys(urls))
+        return self._by_urls.add_new_urls(urls, self._url_keys)
 
     def url_is_new(self, url: str) -> bool:
         """Whether the canonical ``url`` is new; marks it as seen."""
@@ -203,6 +207,9 @@ class SeenDupeFilter(BaseDupeFilter):
         assert self._server_part is not None
         return self._server_part(url) | url_fingerprint(url)
 
-    def _key_of_any(self, url: str) -> int:
-        """Key of a URL that may not be canonical."""
-        return self._url_key(self.canonicalizer.canonical(url) or url)
+    def _url_keys(self, urls: Sequence[str]) -> list[int]:
+        return list(map(self._url_key, urls))
+
+    def _canonical(self, url: str) -> str:
+        """The canonical form of ``url``, or ``url`` if it has none."""
+        return self.canonicalizer.canonical(url) or url

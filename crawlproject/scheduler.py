@@ -80,6 +80,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._backend.servers_came = self._discovery.servers_came
         self._backend.close_connections = self._close_connections
         self.crawl.intake = self._discovery
+        self.crawl.urls_seen = lambda: len(self._seen.seen)
         self.crawl.wake = self._alarm.ring
 
     @classmethod

@@ -28,7 +28,7 @@ LEVELS = (
     ("dupefilter",),
     ("backends",),
     ("discovery",),
-    ("middlewares", "monitor", "scheduler"),
+    ("middlewares", "monitor", "records", "scheduler"),
     ("spiders",),
     ("addon", "commands", "settings"),
 )

@@ -10,6 +10,7 @@ from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.learning.expectation import Expectations
 from crawlproject.frontier.orders import covers
 from crawlproject.frontier.politeness import Politeness
+from crawlproject.frontier.quality_tally import QualityTally
 from crawlproject.frontier.server_table import ServerQueue, ServerTable
 from crawlproject.frontier.states import SessionEvent, SessionState
 from crawlproject.urls.server_key import server_key
@@ -44,7 +45,7 @@ class Frontier:
     moved (``record`` also O(batch) when a server's number of requests per connection changes).
     Memory grows with the number of queued URLs and known servers.
 
-    ``servers``: all known servers, and what was learned about each.
+    ``servers``: all known servers, and what was learned about each.  ``quality``: how much was gathered and is queued.
 
     ``max_batch``: maximum requests per session.  ``max_failures``: the frontier gives up a server after so many
     consecutive failures and hands its URLs to ``take_dropped``.  ``group_of``: server key -> politeness group;
@@ -74,7 +75,9 @@ class Frontier:
             max_batch,
             by_quality=policy.by_quality,
         )
+        self.quality = QualityTally()
         self._urls = 0
+        self._given_up = 0
         self._arrivals = FIRST_ARRIVAL
         self._returns = FIRST_ARRIVAL
         self._refilled: list[Session] = []
@@ -142,7 +145,10 @@ class Frontier:
         changed: dict[Server, None] = {}
         for (server, path), gain in found:
             quality = server.urls.raise_quality(path, gain)
-            if quality is not None and quality > server.rerank_above:
+            if quality is None:
+                continue
+            self.quality.raised(gain)
+            if quality > server.rerank_above:
                 changed[server] = None
         servers.place(changed)
 
@@ -195,6 +201,7 @@ class Frontier:
             session.busy_since = now
         self._urls -= 1
         entry = server.urls.pop(server.key)
+        self.quality.left(entry)
         self._expectations.handed_out(entry, now, self._urls)
         return entry
 
@@ -294,6 +301,7 @@ class Frontier:
         """
         server = self.servers[key]
         self._queue.remove(server)
+        self._given_up -= server.given_up
         self._urls -= self._countable(server)
         self.servers.remove(server)
 
@@ -313,16 +321,19 @@ class Frontier:
         server = self.servers.get_or_add(key)
         if not server.given_up:
             server.given_up = True
+            self._given_up += 1
             self._drop_urls(server)
 
-    def page_fetched(self, key: str, limit: int) -> int:
+    def page_fetched(self, key: str, limit: int, quality: float = 0.0) -> int:
         """Count a fetched page of the server ``key`` and return its count; at ``limit`` (0: none) the server is full.
 
-        A full server's URLs are dropped, queued ones and future ones.  The count persists, ``full`` does not.
-        O(log servers), or O(URLs) once.
+        ``quality``: of its entry.  A full server's URLs are dropped, queued ones and future ones.  The count persists,
+        ``full`` does not.  O(log servers), or O(URLs) once.
         """
         server = self.servers.get_or_add(key)
         server.fetched += 1
+        server.gathered += quality
+        self.quality.fetched(quality)
         if server.fetched >= limit > 0:
             self.fill(key)
         self.servers.changed(server)
@@ -350,7 +361,7 @@ class Frontier:
         """
         steps = -(-len(server.urls) // REWRITE_STEP)
         self._urls -= self._countable(server)
-        left = server.urls.drain(server.key)
+        left = self._leaving(server.urls.drain(server.key))
         self.servers.move(server)
         kept: deque[tuple[Entry, Entry]] = deque()
         try:
@@ -441,6 +452,11 @@ class Frontier:
         counts["idle"] = len(self.servers) - sum(counts.values())
         return counts | {"servers": len(self.servers), "urls": self._urls}
 
+    @property
+    def given_up(self) -> int:
+        """Number of servers given up. O(1)."""
+        return self._given_up
+
     # For the store
 
     @property
@@ -465,6 +481,7 @@ class Frontier:
         restore(server)
         self.servers.restored(server)
         if server.given_up:
+            self._given_up += 1
             self._dropped += urls.drain(key)
         self._urls += self._countable(server)
         self._queue.place(server)
@@ -494,9 +511,15 @@ class Frontier:
         self._queue.release(server)
         self.servers.changed(server)
 
+    def _leaving(self, entries: Iterator[Entry]) -> Iterator[Entry]:
+        """``entries`` of a drained queue, each no longer counted as queued once it is taken."""
+        for entry in entries:
+            self.quality.left(entry)
+            yield entry
+
     def _drop_urls(self, server: Server) -> None:
         self._urls -= self._countable(server)
-        dropped = list(server.urls.drain(server.key))
+        dropped = list(self._leaving(server.urls.drain(server.key)))
         self._expectations.sitemaps.dropped(dropped)
         self._dropped += dropped
         self.servers.move(server)
@@ -509,6 +532,7 @@ class Frontier:
         if server.full:  # pushed first, so that the store keeps it for a run with a higher limit
             self._dropped.append(server.urls.pop(server.key))
             return
+        self.quality.came(entry)
         if server.blocked:
             return
         self._urls += 1

@@ -122,6 +122,7 @@ class Server:
         "file_kinds",
         "found",
         "full",
+        "gathered",
         "given_up",
         "group",
         "guard",
@@ -162,7 +163,8 @@ class Server:
         self.crawl_delay = 0.0
         self.failures = 0  # consecutive
         self.last_error: str | None = None  # message, since its last answer; at most ``MAX_ERROR`` characters
-        self.fetched = 0  # pages; counted only if pages per server are limited
+        self.fetched = 0  # pages
+        self.gathered = 0.0  # their quality
         self.full = False  # its page limit is reached: no more pages in this run
         self.guard: ServerGuard | None = None  # its suspicious URL patterns
         self.demoted_because = ""  # reason for ranking last; empty if none

@@ -16,6 +16,7 @@ from crawlproject.options.links import LinkOptions
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.network import NetworkOptions
 from crawlproject.options.presets import POLITE
+from crawlproject.options.records import RecordOptions
 from crawlproject.options.redis import RedisOptions
 from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.robots import RobotsOptions
@@ -44,6 +45,7 @@ FAMILIES: tuple[type[Options], ...] = (
     MonitorOptions,
     ConsoleOptions,
     RepositorySettings,
+    RecordOptions,
 )
 
 #: Settings of scrapy-redis that only its own components read.

@@ -56,6 +56,14 @@ def test_a_run_follows_from_its_seed() -> None:
     assert Run("restarts", 3).run().simulation.trace == Run("restarts", 3).run().simulation.trace
 
 
+def test_round_trips() -> None:
+    """A tick needs two: a beat, and one for all that is sent and read. The beat loop adds none of its own."""
+    run = Run("none", 0)
+    calls = run.idle(seconds=100)
+    ticks = 100 / run.interval
+    assert ticks <= calls <= 2.2 * ticks + 20  # and what was learned, every ten seconds; the start
+
+
 # the model of Redis
 
 

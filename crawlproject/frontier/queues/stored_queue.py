@@ -15,13 +15,13 @@ from crawlproject.frontier.entry import Entry, path_of, url_of
 from crawlproject.frontier.queues.best_rate import best_rate
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES as SIZE
 from crawlproject.frontier.queues.sort_key import (
-    Row,
-    SortKey,
     decode_row,
     decode_sort_key,
+    encode_path,
     encode_row,
     encode_sort_key,
     is_row_of,
+    path_digest,
     qualities,
     quality_of,
     url_digest,
@@ -101,15 +101,16 @@ class StoredUrlQueue:
 
     def push(self, entry: Entry, path: str, arrival: int) -> None:
         """See ``ServerUrls``."""
-        of = self._of
-        sort_key = encode_sort_key(SortKey(entry.quality, entry.priority, arrival), by_quality=of.by_quality)
-        if entry.payload is None or type(entry.payload) is bytes:
-            digest = url_digest(path) if of.indexed else None
-            of.rows.put(self.number, sort_key, encode_row(Row(path, entry.depth, entry.payload)), digest)
+        rows, by_quality, indexed = self._of
+        _, quality, priority, depth, payload, _ = entry
+        sort_key = encode_sort_key(quality, priority, arrival, by_quality=by_quality)
+        if payload is None or type(payload) is bytes:
+            data = encode_path(path)
+            rows.put(self.number, sort_key, encode_row(data, depth, payload), path_digest(data) if indexed else None)
         else:
             if self._volatile is _NONE_VOLATILE:
                 self._volatile = {}
-            self._volatile[sort_key] = (path, entry.depth, entry.payload)
+            self._volatile[sort_key] = (path, depth, payload)
         self._insert(sort_key)
         self._length += 1
 
@@ -209,9 +210,16 @@ class StoredUrlQueue:
 
     def _insert(self, sort_key: bytes) -> None:
         """Insert a sort key into the head, if it belongs there."""
-        if self._length * SIZE <= len(self._head) or sort_key < self._head[-SIZE:]:
-            head, at = self._head, self._find(sort_key, len(self._head) // SIZE) * SIZE
-            self._head = head[:at] + sort_key + head[at:]
+        head = self._head
+        if head[-SIZE:] < sort_key:  # most often: a new URL is rarely better than those that wait
+            if self._length * SIZE > len(head):
+                return
+            head += sort_key
+        else:
+            at = self._find(sort_key, len(head) // SIZE) * SIZE
+            head = head[:at] + sort_key + head[at:]
+        self._head = head
+        if len(head) > (self._window + 2 * SPARE) * SIZE:
             self._cut()
 
     def _cut(self) -> None:

@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -130,6 +130,21 @@ class Run:
             self.observer.error(f"{len(missing)} pages were never fetched: {missing[:5]}")
         self.counts["refetched"] = sum(self.observer.fetched.values()) - len(self.observer.fetched)
         return self
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two ticks."""
+        return self._options.interval
+
+    def idle(self, seconds: float) -> int:
+        """Round trips of one worker that waits for URLs for so long."""
+        self._options = replace(self._options, keep_running=True)
+        with self._patched():
+            self._start([])
+            process, crawl, _ = self._crawls[0]
+            self.simulation.run(seconds, lambda: False)
+            process.kill()
+        return crawl.worker.control.calls
 
     def _is_over(self) -> bool:
         return self.simulation.now > LAST and not self._live() and self._state() == b"ended"
