@@ -89,6 +89,7 @@ FEED_EXPORTERS = {"parquet": "crawlproject.records.feeds.ParquetExporter"}
 
 EXTENSIONS = {
     "crawlproject.monitor.load.LoadMonitor": 0,
+    "crawlproject.monitor.console.extension.Console": 0,
     "crawlproject.monitor.stats_file.StatsFile": 0,
     "crawlproject.monitor.progress.extension.Progress": 0,
     "crawlproject.middlewares.page_types.PageTypes": 0,

@@ -18,3 +18,6 @@ robots_asked = object()
 
 #: A page was rendered. Arguments ``request``, ``response`` (as fetched), ``html`` (the DOM, bytes in UTF-8).
 page_rendered = object()
+
+#: The operator has changed the limit on open sessions. Argument ``limit``.
+sessions_limited = object()

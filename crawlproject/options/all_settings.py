@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import default_settings
 
+from crawlproject.options.console import ConsoleOptions
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.lane import LaneOptions
@@ -47,6 +48,7 @@ FAMILIES: tuple[type[Options], ...] = (
     SeenOptions,
     MonitorOptions,
     ReportOptions,
+    ConsoleOptions,
     RepositorySettings,
     RecordOptions,
     RenderOptions,
