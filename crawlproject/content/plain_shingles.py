@@ -41,6 +41,7 @@ _SHORT_WORD = 32  # bytes; longer words rarely recur
 _LANE = 16  # bytes: a product of two hashes
 _LANE_MASK = b"\xff" * 8 + b"\0" * 8
 
+
 def mixed(value: int) -> int:
     """``value`` (64 bits) with its bits mixed."""
     for shift, factor in zip(SHIFTS, MIX, strict=False):
