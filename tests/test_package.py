@@ -35,6 +35,8 @@ HEAVY = (
     "redis",
     "pyarrow",
 )
+#: Modules that a crawl imports when it needs them: a store, Redis, metrics, a page to compare, Scrapy's consoles.
+UNUSED_AT_FIRST = {*HEAVY, "rocksdict", "pybloom_live", "prometheus_client", "aiohttp.web", "twisted.conch.telnet"}
 OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "simulate", "workers")
 #: Modules of commands that import redis when they run.
 REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
@@ -223,6 +225,16 @@ def test_only_what_belongs_to_an_extra_imports_it() -> None:
     optional = {package / name for name in files} | {path for name in folders for path in package.glob(f"{name}/*.py")}
     for path in sorted({*package.rglob("*.py")} - optional):
         assert not [name for name in imports(path) if name.partition(".")[0] in HEAVY], path
+
+
+def test_a_crawl_starts_with_little() -> None:
+    """Before its first page: no module that only some crawls need, though all are installed here."""
+    command = (sys.executable, "-X", "importtime", "-m", "scrapy", "crawl", "web", "-a", "seeds=http://127.0.0.1:9/")
+    log = run(*command, code=1).stderr  # the address is refused
+    lines = (line.split("|") for line in log.splitlines() if line.startswith("import time:"))
+    imported = {columns[-1].strip() for columns in lines}
+    assert "crawlproject.spiders.web" in imported
+    assert not imported.intersection(UNUSED_AT_FIRST)
 
 
 def test_commands_import_little() -> None:
