@@ -8,8 +8,8 @@ from scrapy import signals
 from scrapy.core.downloader import Downloader
 from scrapy.http import Request, Response
 
+from crawlproject.download.receivers import Receivers, connected, copied
 from crawlproject.lane.neutral import REQUEST_SIGNALS, is_known_handler, unknown_receiver, why_not_download
-from crawlproject.lane.receivers import Receivers, connected, copied
 from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.python.failure import Failure
 
 from crawlproject.crawl_frontier import frontier_of
+from crawlproject.download.receivers import log_line
 from crawlproject.engine import RequestsUnderWay, engine_of, stats_of
 from crawlproject.lane.downloading import Downloading
-from crawlproject.lane.receivers import log_line
 from crawlproject.lane.scraping import Scraping
 from crawlproject.options.lane import LaneOptions
 

@@ -12,8 +12,8 @@ from scrapy.spidermiddlewares.depth import DepthMiddleware
 from scrapy.utils.misc import warn_on_generator_with_return_value
 from twisted.python.failure import Failure
 
+from crawlproject.download.receivers import Receivers, connected, copied, log_line
 from crawlproject.lane.neutral import ITEM_SIGNALS, process_of_requests, push_of_links, unknown_receiver, why_not_scrape
-from crawlproject.lane.receivers import Receivers, connected, copied, log_line
 from crawlproject.links import Links
 
 if TYPE_CHECKING:
