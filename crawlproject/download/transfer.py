@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
 
@@ -120,7 +121,8 @@ class Transfer:
         self._headers = Headers()
         self._status = 0
         self._protocol = "HTTP/1.1"
-        self._pieces: list[bytes] = []
+        self._piece = b""  # the first one: most bodies have only this
+        self._more: BytesIO | None = None  # and all others; it does not copy its content
         self._size = 0
         self._length: int | None = None
         self._is_unwanted = False  # the rest of the body
@@ -172,8 +174,15 @@ class Transfer:
         """See ``Answer``."""
         if self._is_unwanted:
             return True
-        self._pieces.append(data)
         self._size += len(data)
+        if self._more is not None:
+            self._more.write(data)
+        elif not self._piece:
+            self._piece = data
+        else:
+            self._more = BytesIO()
+            self._more.write(self._piece)
+            self._more.write(data)
         stop = self._signals.received(self._request, data)
         if stop is not None:
             return self._goes_on(stop)
@@ -208,7 +217,7 @@ class Transfer:
         """End it by ``error``."""
         if not self.done.done():
             self._cancel_timers()
-            self._pieces.clear()
+            self._take_body()
             self.done.set_exception(error)
 
     def response(self, *, address: Any, certificate: Any) -> Response:
@@ -217,13 +226,18 @@ class Transfer:
             url=urldefrag(self._request.url).url if "#" in self._request.url else self._request.url,
             status=self._status,
             headers=self._headers,
-            body=self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces),
+            body=self._take_body(),
             flags=self._flags,
             certificate=certificate,
             ip_address=address,
             protocol=self._protocol,
             stop_download=self._stop,
         )
+
+    def _take_body(self) -> bytes:
+        """The body, which is forgotten: others hold the transfer longer than the response."""
+        body, self._piece, self._more = self._piece if self._more is None else self._more.getvalue(), b"", None
+        return body
 
     def _goes_on(self, stop: StopDownload | None) -> bool:
         if stop is None:
