@@ -114,7 +114,7 @@ class FastLane:
     async def _download(self, request: Request) -> Response | Request:
         self._stats.inc_value("lane/requests")
         result = await self._downloading.download(request)
-        if isinstance(result, Response) and engine_logger.isEnabledFor(logging.DEBUG):
+        if isinstance(result, Response):
             log_line(self._crawler, engine_logger, "crawled", result.request or request, result)
         return result
 
