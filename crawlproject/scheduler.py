@@ -81,6 +81,8 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._backend.servers_came = self._discovery.servers_came
         self._backend.close_connections = self._close_connections
         self.crawl.intake = self._discovery
+        self.crawl.urls_seen = lambda: len(self._seen.seen)
+        self.crawl.wake = self._alarm.ring
 
     @classmethod
     @starting(StoreError)
@@ -224,7 +226,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
 
         Stats: ``scheduler/dequeued``, ``scheduler/dequeued/memory|disk``, ``frontier/sessions``.
         """
-        if not self._backend.may_start():
+        if not self.crawl.may_hand_out():
             self._find_ended()
             self._close_connections()
             return None

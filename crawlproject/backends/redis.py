@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from scrapy import signals
-from scrapy.utils.reactor import is_asyncio_reactor_installed
+from scrapy.utils.asyncio import is_asyncio_available
 
 from crawlproject.backends.feeds import overwritten_feed
 from crawlproject.backends.joining import FORMAT, Joining
@@ -84,7 +84,7 @@ class RedisBackend(StoringBackend):
         nothing is left of it.
         """
         super().__init__(crawler, frontier, seen)
-        if not is_asyncio_reactor_installed():
+        if not is_asyncio_available():
             raise ValueError("FRONTIER_BACKEND='redis' needs Scrapy's default TWISTED_REACTOR (asyncio)")
         assert crawler.spider is not None
         self._spider = crawler.spider
@@ -175,8 +175,7 @@ class RedisBackend(StoringBackend):
         )
         control = Control(self._connector.client(), self._keys, redis.timeout)
         worker = Worker(Holdings(control, self._local, self._outbox, self, worker_options))
-        start_urls = StartUrls(self._crawler, control.commands, worker.confirmed, worker.goes_on, redis)
-        worker.move_start_urls, worker.start_urls_partition = start_urls.move, start_urls.partition
+        worker.start_urls = StartUrls(self._crawler, control.commands, worker.confirmed, worker.goes_on, redis)
         return worker
 
     def may_start(self) -> bool:

@@ -258,6 +258,7 @@ class ConnectionPool:
         on_lost: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._on_lost = on_lost
+        self._limit = limit
         self._places = asyncio.Semaphore(limit)
         self._opening = opening
         self._connections: dict[str, Connection] = {}
@@ -267,6 +268,12 @@ class ConnectionPool:
 
     def __len__(self) -> int:
         return len(self._connections)
+
+    def allow(self, limit: int) -> None:
+        """Raise the limit to ``limit``; a lower one changes nothing: sessions are limited by the frontier. O(limit)."""
+        for _ in range(self._limit, limit):
+            self._places.release()
+        self._limit = max(self._limit, limit)
 
     @property
     def open(self) -> int:

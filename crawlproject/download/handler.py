@@ -79,8 +79,9 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         self._resolver = crawl_resolver(crawler)
         self._budget = crawl_budget(crawler)
         self._prefetch = DnsPrefetch(self._resolver, self._upcoming, NetworkOptions.of(crawler).prefetch)
+        self._max_parked = sessions.max_parked
         self._pool = ConnectionPool(
-            sessions.max_sessions + sessions.max_parked,
+            sessions.max_sessions + self._max_parked,
             Opening(self._ssl_context, self._resolver, self._guard, self._unsolicited),
             on_lost=self._lost,
         )
@@ -89,12 +90,16 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         crawler.signals.connect(self._session_closed, signals.session_closed)
         crawler.signals.connect(self._session_abandoned, signals.session_abandoned)
         crawler.signals.connect(self._load, signals.load_asked)
+        crawler.signals.connect(self._sessions_limited, signals.sessions_limited)
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)
 
     def _session_abandoned(self, server_key: str) -> None:
         self._pool.abort(server_key)
+
+    def _sessions_limited(self, limit: int) -> None:
+        self._pool.allow(limit + self._max_parked)
 
     def _load(self) -> dict[str, int]:
         return {"connections": self._pool.open, "dns_lookups": self._resolver.in_flight}

@@ -50,13 +50,13 @@ class FastLane:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Called by Scrapy. Raises NotConfigured if the lane is off."""
-        if not LaneOptions.of(crawler).is_on or not is_asyncio_available():
+        if not LaneOptions.of(crawler).is_on:
             raise NotConfigured
         return cls(crawler)
 
     def _opened(self) -> None:
         frontier, engine = frontier_of(self._crawler), engine_of(self._crawler)
-        if frontier is None or engine is None:
+        if frontier is None or engine is None or not is_asyncio_available():
             return
         self._engine = engine
         self._under_way = RequestsUnderWay(engine)

@@ -120,6 +120,8 @@ class LoadMonitor:
         throttle = self._throttle
         if throttle is None or crawl is None:
             return
+        if throttle.full != crawl.allowed_sessions:
+            throttle.resize(crawl.allowed_sessions)
         before = throttle.limit
         limit = throttle.look(self._load["lag"], int(self._load["memory"]))
         if limit == before:
@@ -187,7 +189,7 @@ class LoadMonitor:
     def _log_waiting(self) -> None:
         """Log which server the crawl waits for, if it was idle at two measurements in a row."""
         crawl = frontier_of(self._crawler)
-        waits = crawl is not None and crawl.is_waiting
+        waits = crawl is not None and crawl.is_waiting and not crawl.is_paused
         waited, self._waited = self._waited, waits
         if crawl is None or not (waited and waits) or CLOCK() < self._silent_until:
             return

@@ -120,7 +120,7 @@ def test_links_whose_callback_cannot_be_written_are_lost(caplog: pytest.LogCaptu
 def test_links_to_full_servers_are_counted_only() -> None:
     """As those found here."""
     other = Worker(OtherWorker, FRONTIER_MAX_PAGES_PER_SERVER=1)
-    other.scheduler.crawl.page_fetched("http://b.example")
+    other.scheduler.crawl.intake.page_fetched("http://b.example", 1.0)
     other.receive(Entry(FOREIGN))
     assert len(other.scheduler) == 0
     assert other.stats("frontier/received/page_limit", "frontier/received/new") == [1, 0]

@@ -1,0 +1,117 @@
+"""What the console shows: figures, charts, servers, workers, log."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from crawlproject.engine import is_closing, stats_of
+from crawlproject.monitor.console.live import CHARTED
+from crawlproject.monitor.console.server_list import STATES, Query, find
+from crawlproject.monitor.console.server_view import server_view
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from scrapy.crawler import Crawler
+
+    from crawlproject.crawl_frontier import CrawlFrontier
+    from crawlproject.monitor.console.answers import AnswerLog
+    from crawlproject.monitor.console.live import History, LineLog
+    from crawlproject.monitor.console.order_book import OrderBook
+    from crawlproject.monitor.console.workers_view import WorkersView
+
+#: Orders of one kind that the page lists.
+MAX_LISTED = 500
+
+
+@dataclass
+class CrawlRoom:
+    """``api.Room`` of a running crawl."""
+
+    crawler: Crawler
+    crawl: CrawlFrontier
+    book: OrderBook
+    answers: AnswerLog
+    charts: History
+    log: LineLog
+    all_workers: WorkersView | None
+    all_actions: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]
+
+    def state(self) -> dict[str, Any]:
+        """See ``api.Room``."""
+        spider = self.crawler.spider
+        return {
+            "spider": "" if spider is None else spider.name,
+            "figures": self.figures(),
+            "orders": self.orders(),
+            "states": list(STATES),
+        }
+
+    def event(self) -> dict[str, Any]:
+        """See ``api.Room``."""
+        return {"figures": self.figures(), "orders": self.orders(), "lines": self.log.count}
+
+    def figures(self) -> dict[str, Any]:
+        """The figures now, flat. O(stats)."""
+        stats: Mapping[str, Any] = stats_of(self.crawler).get_stats()
+        crawl = self.crawl
+        counts = crawl.frontier.counts()
+        shown = {
+            "at": time.time(),
+            "pages": stats.get("frontier/pages", 0),
+            "pages_per_second": stats.get("monitor/pages_per_second", 0.0),
+            "bytes_per_second": stats.get("monitor/bytes_per_second", 0.0),
+            "sessions": crawl.dispatcher.open_sessions,
+            "session_limit": crawl.dispatcher.max_sessions,
+            "queued": len(crawl),
+            "lag": stats.get("monitor/lag", 0.0),
+            "memory": stats.get("monitor/memory", 0),
+        }
+        return shown | {
+            **{f"servers/{state}": count for state, count in counts.items() if state not in ("urls", "servers")},
+            "servers/known": counts["servers"],
+            "paused": crawl.is_paused,
+            "closing": is_closing(self.crawler),
+        }
+
+    def orders(self) -> dict[str, Any]:
+        """The orders in force; long lists are cut."""
+        orders = self.book.orders
+        return {
+            "paused": self.crawl.is_paused,
+            "sessions": self.crawl.allowed_sessions,
+            "delays": dict(list(orders.delays.items())[:MAX_LISTED]),
+            "blocked": orders.blocked[:MAX_LISTED],
+            "released": orders.released[:MAX_LISTED],
+            "kept": self.book.is_kept,
+        }
+
+    def history(self) -> dict[str, Any]:
+        """See ``api.Room``."""
+        return {"names": ["at", *CHARTED], "interval": self.charts.interval, "points": self.charts.points}
+
+    async def servers(self, given: dict[str, str]) -> dict[str, Any]:
+        """See ``api.Room``."""
+        return await find(self.crawl.frontier, Query.parse(given))
+
+    def server(self, key: str) -> dict[str, Any] | None:
+        """See ``api.Room``."""
+        return server_view(self.crawler, self.crawl.frontier, key, self.answers)
+
+    async def workers(self) -> dict[str, Any]:
+        """See ``api.Room``."""
+        return {"workers": None} if self.all_workers is None else await self.all_workers.look()
+
+    def stats(self) -> dict[str, Any]:
+        """See ``api.Room``."""
+        return dict(sorted(stats_of(self.crawler).get_stats().items()))
+
+    def lines(self) -> list[dict[str, Any]]:
+        """See ``api.Room``."""
+        return list(self.log.lines)
+
+    def actions(self) -> Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]:
+        """See ``api.Room``."""
+        return self.all_actions
