@@ -35,6 +35,7 @@ DOWNLOADER_MIDDLEWARES = frozenset(
         "crawlproject.middlewares.recrawl.RecrawlMiddleware",
         "crawlproject.middlewares.redirects.TolerantMetaRefreshMiddleware",
         "crawlproject.middlewares.redirects.TolerantRedirectMiddleware",
+        "crawlproject.middlewares.rendering.RenderMiddleware",
         "crawlproject.middlewares.repository.RepositoryMiddleware",
         "crawlproject.middlewares.robots.RobotsMiddleware",
         "crawlproject.middlewares.timing.ServerTimingMiddleware",
