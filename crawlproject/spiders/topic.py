@@ -25,6 +25,7 @@ from crawlproject.links import Links
 from crawlproject.options.extras import needs_extra
 from crawlproject.options.links import LinkOptions
 from crawlproject.options.start_errors import starting
+from crawlproject.requests.meta import KEEP
 from crawlproject.spiders.topic_state import Learned, TopicStateFile
 from crawlproject.spiders.web import WebSpider
 from crawlproject.urls.extract import extract
@@ -104,19 +105,24 @@ class TopicSpider(WebSpider):
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """See ``WebSpider``; also read what was learned. Raises ValueError."""
+        """See ``WebSpider``. Raises ValueError."""
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.with_text = True
-        folder = job_dir(crawler.settings)
-        if folder is not None:
-            file = spider._file
-            chosen = {"terms": file.terms, "examples": file.examples, "threshold": file.threshold}
-            spider._state = TopicStateFile(Path(folder), chosen, stats_of(crawler))
-            spider._learned = spider._state.load() or spider._learned
-            if spider._learned.terms is not None:
-                spider.topic = file.topic(spider._learned.terms, spider._learned.threshold)
+        crawler.signals.connect(spider._opened, signals.spider_opened)
         crawler.signals.connect(spider._closed, signals.spider_closed)
         return spider
+
+    def _opened(self) -> None:
+        """On ``spider_opened``: read what an earlier run has learned."""
+        folder = job_dir(self.settings)
+        if folder is None:
+            return
+        file = self._file
+        chosen = {"terms": file.terms, "examples": file.examples, "threshold": file.threshold}
+        self._state = TopicStateFile(Path(folder), chosen, stats_of(self.crawler))
+        self._learned = self._state.load() or self._learned
+        if self._learned.terms is not None:
+            self.topic = file.topic(self._learned.terms, self._learned.threshold)
 
     async def start(self) -> AsyncIterator[Any]:
         """Learn the topic from its examples, if it has any; then as ``WebSpider``."""
@@ -133,6 +139,9 @@ class TopicSpider(WebSpider):
     def _parse_at(self, response: Response, steps: int) -> Iterator[Page | Links]:
         """``steps``: pages below the threshold in a row that led here."""
         judged: Relevance | None = None
+        if self.topic is None:  # the frontier had pages, but the examples are gone
+            response.meta[KEEP] = True
+            return
         for output in super().parse(response):
             if isinstance(output, Page):
                 judged = self._judge(response, output)
