@@ -135,7 +135,9 @@ def _marked(line: str, at: int, keyword: str) -> str:
     if _fold(line[start:end]) != keyword:  # folding the whole line composed characters differently: rare
         return line[: 2 * _SHOWN]
     before, after = line[max(0, start - _SHOWN) : start], line[end : end + _SHOWN]
-    return f"{'…' if start > _SHOWN else ''}{before}**{line[start:end]}**{after}{'…' if end + _SHOWN < len(line) else ''}"
+    return (
+        f"{'…' if start > _SHOWN else ''}{before}**{line[start:end]}**{after}{'…' if end + _SHOWN < len(line) else ''}"
+    )
 
 
 def _index(lengths: list[int], at: int) -> int:
