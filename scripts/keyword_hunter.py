@@ -32,10 +32,8 @@ def main(arguments: list[str]) -> int:
     try:
         KeywordSpider(**names)
     except ValueError as error:
-        print(
-            f"keyword_hunter: {' '.join(str(error).split())}\n{USAGE}".encode("utf-8", "replace").decode(),
-            file=sys.stderr,
-        )
+        reason = " ".join(str(error).split()).encode("utf-8", "replace").decode()
+        print(f"keyword_hunter: {reason}\n{USAGE}", file=sys.stderr)
         return 1
     settings = get_project_settings()
     settings.set("LOG_LEVEL", "ERROR")

@@ -34,12 +34,14 @@ HEAVY = (
     "scrapy_redis",
     "redis",
     "pyarrow",
+    "rjieba",
+    "snowballstemmer",
 )
 OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "simulate", "workers")
 #: Modules of commands that import redis when they run.
 REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
 #: Scrapy's, replaced.
-REPLACED_COMMANDS = ("parse", "settings")
+REPLACED_COMMANDS = ("list", "parse", "settings")
 #: Of a plain install without pip and setuptools.
 MAX_MEGABYTES = 150
 SMALL = WebSpec(servers=4, pages=40, time_scale=0)
@@ -101,7 +103,7 @@ def commands_shown(cwd: Path) -> list[str]:
 def test_requirements_are_those_of_the_package() -> None:
     """requirements.txt is the package with all extras; what only an extra needs stands in requirements-dev.txt."""
     assert len(requirements("requirements.txt")) == len(set(requirements("requirements.txt")))
-    assert EXTRAS["all"] == ["crawlproject[fast,records,redis,repository,simulation]"]
+    assert EXTRAS["all"] == ["crawlproject[fast,records,redis,repository,simulation,topic]"]
     parts = re.findall(r"\w+", EXTRAS["all"][0])[1:]
     everything = [*PYPROJECT["dependencies"], *(line for part in parts for line in EXTRAS[part])]
     assert set(requirements("requirements.txt")) == set(everything)
@@ -218,7 +220,13 @@ def test_a_setting_says_which_extra_it_needs(tmp_path: Path) -> None:
 def test_only_what_belongs_to_an_extra_imports_it() -> None:
     """A crawl with settings that no test without the extras has runs all the same."""
     package = ROOT / "crawlproject"
-    files = ("content/shingles.py", "backends/redis.py", *(f"commands/{name}.py" for name in REDIS_COMMANDS))
+    files = (
+        "content/shingles.py",
+        "content/relevance/words.py",
+        "spiders/topic.py",
+        "backends/redis.py",
+        *(f"commands/{name}.py" for name in REDIS_COMMANDS),
+    )
     folders = ("simulation", "repository", "workers")
     optional = {package / name for name in files} | {path for name in folders for path in package.glob(f"{name}/*.py")}
     for path in sorted({*package.rglob("*.py")} - optional):

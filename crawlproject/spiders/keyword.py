@@ -36,11 +36,21 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
 
     from crawlproject.items import Page
 
 #: Levels that are searched; the start is level 1.
 MAX_LEVELS = 5
+
+#: Settings of a search.
+SETTINGS = {
+    "FRONTIER_MIN_BACKOFF": 1.0,
+    "FRONTIER_MAX_BACKOFF": 30.0,
+    "FRONTIER_MAX_FAILURES": 3,
+    "ROBOTSTXT_MAX_FAILURES": 2,
+    "RETRY_TIMES": 1,
+}
 
 #: Closing reasons.
 FOUND = "keyword_found"
@@ -91,6 +101,13 @@ class KeywordSpider(WebSpider):
         crawler.signals.connect(spider._opened, signals.spider_opened)
         crawler.signals.connect(spider._level_ended, signals.spider_idle)
         return spider
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """Give dead servers up soon, unless the project sets something else: each level waits for them."""
+        super().update_settings(settings)
+        for name, value in SETTINGS.items():
+            settings.set(name, value, priority="addon")
 
     def _opened(self) -> None:
         if self._output is not None:

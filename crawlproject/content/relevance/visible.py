@@ -1,7 +1,7 @@
 """The text of a page in lines, as a reader sees it, and where a keyword is in it.
 
-Blocks begin and end lines, as do ``<br>`` and the line breaks of preformatted text; cells of a table row are separated by
-spaces.  Other elements leave no trace, so that a keyword is found over their borders.
+Blocks begin and end lines, as do ``<br>`` and the line breaks of preformatted text; cells of a table row are separated
+by spaces.  Other elements leave no trace, so that a keyword is found over their borders.
 """
 
 from __future__ import annotations
