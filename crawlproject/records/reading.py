@@ -1,8 +1,8 @@
 """Applies rules to a page.
 
 A hostile page can make selectors slow: ``p ~ p`` takes 4.7 s for 3,000 paragraphs, as libxml2 needs cubic time for it,
-and nothing interrupts it.  So a selector that looks around (``is_costly``) is used only on pages whose shape allows it; all
-others take linear time.  The CPU time for a page is limited as well, and checked between selectors.
+and nothing interrupts it.  So a selector that looks around (``is_costly``) is used only on pages whose shape allows it;
+all others take linear time.  The CPU time for a page is limited as well, and checked between selectors.
 """
 
 from __future__ import annotations
