@@ -240,5 +240,8 @@ class _Reader:
         return found
 
     def _note(self, name: str, kind: str, reason: str) -> None:
-        if len(self._reading.problems) < MAX_PROBLEMS:
-            self._reading.problems.append(Problem(name, kind, " ".join(reason.split())[:300]))
+        """The same problem counts once for a page."""
+        problem = Problem(name, kind, " ".join(reason.split())[:300])
+        problems = self._reading.problems
+        if len(problems) < MAX_PROBLEMS and problem not in problems:
+            problems.append(problem)
