@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from crawlproject.monitor.server_terms import rest_reason
 from crawlproject.monitor.survey import drain_time
-from crawlproject.monitor.waiting import rest_reason
 
 if TYPE_CHECKING:
     from crawlproject.crawl_frontier import CrawlFrontier

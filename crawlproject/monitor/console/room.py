@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any
 
+from crawlproject.clock import CLOCK
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.monitor.console.live import CHARTED
 from crawlproject.monitor.console.server_list import STATES, Query, find
@@ -20,10 +23,12 @@ if TYPE_CHECKING:
     from crawlproject.monitor.console.answers import AnswerLog
     from crawlproject.monitor.console.live import History, LineLog
     from crawlproject.monitor.console.order_book import OrderBook
-    from crawlproject.monitor.console.workers_view import WorkersView
 
 #: Orders of one kind that the page lists.
 MAX_LISTED = 500
+
+#: Seconds for which what the workers say counts as new.
+FRESH = 2.0
 
 
 @dataclass
@@ -36,8 +41,11 @@ class CrawlRoom:
     answers: AnswerLog
     charts: History
     log: LineLog
-    all_workers: WorkersView | None
     all_actions: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]
+
+    _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _looked_at: float = -inf
+    _workers: dict[str, Any] = field(default_factory=dict)
 
     def state(self) -> dict[str, Any]:
         """See ``api.Room``."""
@@ -102,7 +110,11 @@ class CrawlRoom:
 
     async def workers(self) -> dict[str, Any]:
         """See ``api.Room``."""
-        return {"workers": None} if self.all_workers is None else await self.all_workers.look()
+        async with self._looking:  # one question to Redis at a time, whoever asks
+            if CLOCK() - self._looked_at >= FRESH:
+                self._workers = await self.crawl.workers() or {"workers": None}
+                self._looked_at = CLOCK()
+        return self._workers
 
     def stats(self) -> dict[str, Any]:
         """See ``api.Room``."""
