@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from crawlproject.frontier.dispatch import Dispatcher, Start
     from crawlproject.frontier.entry import Entry
@@ -63,6 +64,10 @@ class CrawlFrontier:
     workers: Callable[[], Awaitable[dict[str, Any] | None]]
     #: Makes the engine ask the scheduler for requests soon. Set by the scheduler.
     wake: Callable[[], None] = staticmethod(lambda: None)
+    #: Whether a request that was handed out takes the fast lane, instead of going to the engine. Set by the lane.
+    take: Callable[[Request], bool] = staticmethod(lambda _: False)
+    #: Fetches a request that nobody scrapes by the fast lane; None: the engine must. Set by the lane.
+    fetch: Callable[[Request], Awaitable[Response] | None] = staticmethod(lambda _: None)
 
     def __init__(self, dispatcher: Dispatcher, take_dropped: Callable[[], None], *, by_ip: bool) -> None:
         self.dispatcher = dispatcher
@@ -120,6 +125,14 @@ class CrawlFrontier:
         if server is None or request in self.started:
             return 0.0
         return max(0.0, server.ready_at - CLOCK())
+
+    def server_was_idle(self, request: Request, seconds: float) -> None:
+        """For ``seconds`` up to now, the session of ``request`` did not keep its server busy: its page was rendered."""
+        start = self.started.get(request)
+        if start is not None and start.session.busy_since is not None:
+            now = CLOCK()
+            start.session.busy_since = min(now, start.session.busy_since + seconds)
+            start.session.last_end = now
 
     def join_group(self, request: Request, group_key: str) -> bool:
         """Put the request's server into a politeness group; False if the group may not be contacted now."""

@@ -101,7 +101,7 @@ def commands_shown(cwd: Path) -> list[str]:
 def test_requirements_are_those_of_the_package() -> None:
     """requirements.txt is the package with all extras; what only an extra needs stands in requirements-dev.txt."""
     assert len(requirements("requirements.txt")) == len(set(requirements("requirements.txt")))
-    assert EXTRAS["all"] == ["crawlproject[fast,records,redis,repository,simulation]"]
+    assert EXTRAS["all"] == ["crawlproject[fast,records,redis,render,repository,simulation,topic]"]
     parts = re.findall(r"\w+", EXTRAS["all"][0])[1:]
     everything = [*PYPROJECT["dependencies"], *(line for part in parts for line in EXTRAS[part])]
     assert set(requirements("requirements.txt")) == set(everything)

@@ -57,10 +57,8 @@ class Command(ScrapyCommand):
         lines = [f"{name} {arguments}".rstrip() + f": {does}" for name, (arguments, does) in ACTIONS.items()]
         return (
             "Ask or steer the crawl whose console is at a URL (as the crawl has logged it), or whose JOBDIR is given. "
-            "Actions: "
-            + "; ".join(lines)
-            + ". The token is part of the URL, or in the environment variable CRAWLPROJECT_TOKEN, or in the file that "
-            "the crawl has written."
+            "Actions: " + "; ".join(lines) + ". The token is part of the URL, or in "
+            "the environment variable CRAWLPROJECT_TOKEN, or in the file that the crawl has written."
         )
 
     def add_options(self, parser: ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -32,9 +32,19 @@ if TYPE_CHECKING:
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.quality import Quality
     from crawlproject.frontier.server import Session
+    from crawlproject.simulation.record import Watch
     from crawlproject.simulation.web import SimulatedWeb
 
 UNKNOWN, QUEUED, TAKEN = range(3)
+
+
+@runtime_checkable
+class LinkRater(Protocol):
+    """A ``Quality`` that rates each link by the page it is on, like a spider that yields ``Links`` with qualities."""
+
+    def rate(self, page: int, links: Sequence[int]) -> Sequence[float | None]:
+        """The quality of each of the ``links`` of a fetched ``page``; None for one that is not followed."""
+        ...
 
 
 def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions | None = None) -> Crawl:
@@ -162,6 +172,7 @@ class _Run:
         if not 1 <= count <= options.sessions:
             raise ValueError(f"{count} workers for {options.sessions} sessions: each needs at least one")
         self._world = _World(web, options)
+        self._options = options
         self._sessions = options.sessions
         self._workers = [
             _Worker(number, self._world, policy, quality, _share_of(number, options)) for number in range(count)
@@ -173,7 +184,13 @@ class _Run:
         for worker in workers:
             worker.begin()
         times = [worker.step(0.0) for worker in workers]
+        watch = self._options.watch
+        next_look = 0.0 if watch is not None else inf
         while (now := min(due := list(map(min, times, exchange.due)))) < inf:
+            while watch is not None and next_look <= now:
+                for worker in workers:
+                    worker.show(next_look, watch)
+                next_look += watch.interval
             number = due.index(now)
             times[number] = workers[number].step(now)
         return self._result()
@@ -222,11 +239,16 @@ class _Worker:
         self._free_at = 0.0  # end of the processing of all responses received so far
         self._serial = 0
         self.fetched = 0  # pages
+        self._failed = 0
 
     def begin(self) -> None:
         """Queue the seeds on own servers."""
         seeds = self._web.seeds.tolist()
         self._discover([page for page in seeds if self._exchange.owner(page) == self._number], 0, 0.0)
+
+    def show(self, now: float, watch: Watch) -> None:
+        """Let ``watch`` look at this worker."""
+        watch.look(now, self.dispatcher, self.fetched, self._failed)
 
     def step(self, now: float) -> float:
         """Process what is due by ``now`` and start what may start then; returns the time of the next event."""
@@ -323,6 +345,7 @@ class _Worker:
     def _page_end(self, start: Start, now: float) -> None:
         """Process a page."""
         self._record(start, now)
+        self._frontier.quality.fetched(start.entry.quality)
         if self._options.parse_delay:
             self._at(now + self._options.parse_delay, self._parse, start)
         else:
@@ -332,6 +355,7 @@ class _Worker:
     def _fail(self, start: Start, now: float) -> None:
         """Process a timeout."""
         self._world.failures += 1
+        self._failed += 1
         timeout = self._options.timeout
         self._frontier.record(Measurement(start.session.server.key, now, failed=True, fetch_time=timeout))
         self._frontier.take_dropped()
@@ -344,7 +368,21 @@ class _Worker:
             self._discover_listed(entry)
             return
         first, end = self._world.indptr[entry.payload : entry.payload + 2]
-        self._discover(self._world.targets[first:end], entry.depth + 1, now, entry)
+        links = self._world.targets[first:end]
+        if isinstance(self._quality, LinkRater):
+            self._queue_rated(links, self._quality.rate(entry.payload, links), entry)
+        else:
+            self._discover(links, entry.depth + 1, now, entry)
+
+    def _queue_rated(self, links: Sequence[int], qualities: Sequence[float | None], page: Entry) -> None:
+        """Queue the new URLs among the ``links`` of ``page`` with the qualities given; for a single worker."""
+        state, urls, depth = self._world.state, self._urls, page.depth + 1
+        entries = []
+        for link, quality in zip(links, qualities, strict=True):
+            if quality is not None and state[link] == UNKNOWN:
+                state[link] = QUEUED
+                entries.append(Entry(urls[link], quality, 0, depth, link))
+        self._frontier.push(entries, self._web.keys[self._world.server[page.payload]])
 
     def _discover(self, links: Sequence[int], depth: int, now: float, page: Entry | None = None) -> None:
         """Queue the new URLs among the ``links`` of ``page``, and raise the quality of those that are queued.

@@ -180,8 +180,7 @@ class Worker:
             await self._beat_once()
             await self._replay()
             try:
-                await self._writer.send()
-                if not self._writer.is_clean:
+                if not await self._writer.flush():
                     return False
             except StoreError as error:
                 logger.critical("The last changes are lost, their pages are fetched again: %s", error)

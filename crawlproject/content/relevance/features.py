@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -51,7 +52,7 @@ class LinkReader:
         words += [bucket("t", term) for term in of_text]
         words += [bucket("u", term) for term in of_url]
         words += [bucket("a", term) for term in around]
-        return Features(numbers, words)
+        return Features(numbers, array("I", words))
 
     def _terms(self, text: str, language: str) -> dict[str, int]:
         terms = stemmed(words_of(folded(text)), language) if text else {}

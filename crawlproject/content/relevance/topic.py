@@ -16,12 +16,14 @@ from crawlproject.content.relevance.language import language_of
 from crawlproject.content.relevance.words import folded, stemmed, stemmer_of, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 #: Relevance at which a page is relevant, unless the topic says otherwise.
 THRESHOLD = 0.1
 #: Terms kept of example pages, unless the topic says otherwise.
 LEARNED_TERMS = 50
+#: Lowest threshold that is learned.
+_MIN_THRESHOLD = 0.01
 
 
 class Relevance(NamedTuple):
@@ -29,6 +31,8 @@ class Relevance(NamedTuple):
 
     value: float
     language: str
+    #: Terms of the topic, as written, that are on the page.
+    found: tuple[str, ...] = ()
 
 
 def weights_of(terms: Mapping[str, int], language: str) -> dict[str, float]:
@@ -48,6 +52,8 @@ class Topic:
     threshold: float = THRESHOLD
     #: Language -> the unit vector of the terms as stemmed in it.
     _vectors: dict[str, dict[str, float]] = field(default_factory=dict, compare=False, repr=False)
+    #: Language -> stem -> the term that it comes from.
+    _written: dict[str, dict[str, str]] = field(default_factory=dict, compare=False, repr=False)
 
     def relevance(self, title: str, text: str, declared: str = "") -> Relevance:
         """The relevance of a page; ``declared``: the language it says it is in.
@@ -56,10 +62,15 @@ class Topic:
         """
         words = words_of(folded(text))
         language = language_of(words, declared)
-        in_title = self.cosine(weights_of(stemmed(words_of(folded(title)), language), language), language)
-        in_text = self.cosine(weights_of(stemmed(words, language), language), language)
+        self.vector(language)
+        of_title, of_text = stemmed(words_of(folded(title)), language), stemmed(words, language)
+        in_title = self.cosine(weights_of(of_title, language), language)
+        in_text = self.cosine(weights_of(of_text, language), language)
         total = self.title_weight + self.text_weight
-        return Relevance((self.title_weight * in_title + self.text_weight * in_text) / total, language)
+        value = (self.title_weight * in_title + self.text_weight * in_text) / total
+        written = self._written[language]
+        found = {written[term] for term in written.keys() & of_text.keys() | written.keys() & of_title.keys()}
+        return Relevance(value, language, tuple(found))
 
     def cosine(self, weights: Mapping[str, float], language: str) -> float:
         """The cosine between the topic's vector and that of ``weights``; 0 if that has no term. O(terms)."""
@@ -78,11 +89,13 @@ class Topic:
     def _vector(self, language: str) -> dict[str, float]:
         """A term of several words gives each of them an equal part of its square."""
         stem = stemmer_of(language)
+        written = self._written[language] = dict[str, str]()
         vector: dict[str, float] = {}
         for term, weight in self.terms.items():
             parts = [part for part in (stem[word] for word in words_of(folded(term))) if part]
             for part in parts:
                 vector[part] = max(vector.get(part, 0.0), weight / sqrt(len(parts)))
+                written.setdefault(part, term)
         length = hypot(*vector.values())
         return {term: weight / length for term, weight in vector.items()} if length else {}
 
@@ -119,3 +132,9 @@ def learned(examples: Iterable[Example], count: int = LEARNED_TERMS) -> dict[str
             means[term] += weight / length  # type: ignore[assignment]  # typed for whole numbers
     best = sorted(means, key=lambda term: (-means[term], term))[:count]
     return {forms[term].most_common(1)[0][0]: means[term] for term in best if means[term] > 0}
+
+
+def learned_threshold(topic: Topic, examples: Sequence[Example]) -> float:
+    """Half of the mean relevance of the examples: pages like them are relevant, others hardly ever."""
+    values = [topic.relevance(*example).value for example in examples]
+    return max(_MIN_THRESHOLD, 0.5 * sum(values) / max(1, len(values)))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from crawlproject.engine import is_closing, stats_of
 from crawlproject.monitor.console.live import CHARTED
 from crawlproject.monitor.console.server_list import STATES, Query, find
 from crawlproject.monitor.console.server_view import server_view
+from crawlproject.monitor.figures import figures_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 #: Orders of one kind that the page lists.
 MAX_LISTED = 500
+
+#: Kinds of failures that the page lists.
+MAX_FAILURES = 12
 
 #: Seconds for which what the workers say counts as new.
 FRESH = 2.0
@@ -62,25 +66,18 @@ class CrawlRoom:
         return {"figures": self.figures(), "orders": self.orders(), "lines": self.log.count}
 
     def figures(self) -> dict[str, Any]:
-        """The figures now, flat. O(stats)."""
-        stats: Mapping[str, Any] = stats_of(self.crawler).get_stats()
-        crawl = self.crawl
-        counts = crawl.frontier.counts()
-        shown = {
-            "at": time.time(),
-            "pages": stats.get("frontier/pages", 0),
-            "pages_per_second": stats.get("monitor/pages_per_second", 0.0),
-            "bytes_per_second": stats.get("monitor/bytes_per_second", 0.0),
-            "sessions": crawl.dispatcher.open_sessions,
-            "session_limit": crawl.dispatcher.max_sessions,
-            "queued": len(crawl),
-            "lag": stats.get("monitor/lag", 0.0),
-            "memory": stats.get("monitor/memory", 0),
-        }
+        """The figures now, those of servers as ``servers/<state>``. O(stats) at most twice a second."""
+        now = figures_of(self.crawler).now()
+        shown = {each.name: getattr(now, each.name) for each in fields(now)}
+        servers, forecast = shown.pop("servers"), shown.pop("forecast")
         return shown | {
-            **{f"servers/{state}": count for state, count in counts.items() if state not in ("urls", "servers")},
-            "servers/known": counts["servers"],
-            "paused": crawl.is_paused,
+            **{f"servers/{name}": count for name, count in asdict(servers).items()},
+            "failures": dict(islice(now.failures.items(), MAX_FAILURES)),
+            "end": forecast.end,
+            "why_no_end": forecast.why_not,
+            "most_quality": forecast.most_quality,
+            "quality_share": now.quality_share,
+            "paused": self.crawl.is_paused,
             "closing": is_closing(self.crawler),
         }
 
