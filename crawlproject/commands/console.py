@@ -148,7 +148,7 @@ def _address(target: str) -> tuple[str, str]:
         path = ticket_path(parts.port or 80)
         if not path.exists():
             raise ValueError(
-                "no token: use the link that the crawl has logged, its JOBDIR, or the environment variable CRAWLPROJECT_TOKEN"
+                "no token: use the link in the log, JOBDIR, or the environment variable CRAWLPROJECT_TOKEN"
             )
         token = _ticket(path)[1]
     return url, token
