@@ -92,6 +92,7 @@ EXTENSIONS = {
     "crawlproject.monitor.console.extension.Console": 0,
     "crawlproject.monitor.stats_file.StatsFile": 0,
     "crawlproject.monitor.progress.extension.Progress": 0,
+    "crawlproject.monitor.series.extension.Series": 0,
     "crawlproject.middlewares.page_types.PageTypes": 0,
     "crawlproject.lane.lane.FastLane": 0,
 }

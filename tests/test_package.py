@@ -34,6 +34,8 @@ HEAVY = (
     "scrapy_redis",
     "redis",
     "pyarrow",
+    "rjieba",
+    "snowballstemmer",
 )
 #: Modules that a crawl imports when it needs them: a store, Redis, metrics, a page to compare, Scrapy's consoles.
 UNUSED_AT_FIRST = {*HEAVY, "rocksdict", "pybloom_live", "prometheus_client", "aiohttp.web", "twisted.conch.telnet"}
@@ -41,7 +43,7 @@ OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "simulate", "
 #: Modules of commands that import redis when they run.
 REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
 #: Scrapy's, replaced.
-REPLACED_COMMANDS = ("parse", "settings")
+REPLACED_COMMANDS = ("list", "parse", "settings")
 #: Of a plain install without pip and setuptools.
 MAX_MEGABYTES = 150
 SMALL = WebSpec(servers=4, pages=40, time_scale=0)
@@ -220,7 +222,13 @@ def test_a_setting_says_which_extra_it_needs(tmp_path: Path) -> None:
 def test_only_what_belongs_to_an_extra_imports_it() -> None:
     """A crawl with settings that no test without the extras has runs all the same."""
     package = ROOT / "crawlproject"
-    files = ("content/shingles.py", "backends/redis.py", *(f"commands/{name}.py" for name in REDIS_COMMANDS))
+    files = (
+        "content/shingles.py",
+        "content/relevance/words.py",
+        "spiders/topic.py",
+        "backends/redis.py",
+        *(f"commands/{name}.py" for name in REDIS_COMMANDS),
+    )
     folders = ("simulation", "repository", "workers")
     optional = {package / name for name in files} | {path for name in folders for path in package.glob(f"{name}/*.py")}
     for path in sorted({*package.rglob("*.py")} - optional):

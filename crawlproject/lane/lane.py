@@ -14,9 +14,9 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.python.failure import Failure
 
 from crawlproject.crawl_frontier import frontier_of
+from crawlproject.download.receivers import log_line
 from crawlproject.engine import RequestsUnderWay, engine_of, stats_of
 from crawlproject.lane.downloading import Downloading
-from crawlproject.lane.receivers import log_line
 from crawlproject.lane.scraping import Scraping
 from crawlproject.options.lane import LaneOptions
 
@@ -114,7 +114,7 @@ class FastLane:
     async def _download(self, request: Request) -> Response | Request:
         self._stats.inc_value("lane/requests")
         result = await self._downloading.download(request)
-        if isinstance(result, Response) and engine_logger.isEnabledFor(logging.DEBUG):
+        if isinstance(result, Response):
             log_line(self._crawler, engine_logger, "crawled", result.request or request, result)
         return result
 

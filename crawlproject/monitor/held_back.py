@@ -66,6 +66,8 @@ def held_back(moment: Moment) -> str:
     sessions, limit = crawl.dispatcher.open_sessions, crawl.dispatcher.max_sessions
     if moment.is_closing:
         return f"the crawl is ending: {_counted(len(crawl.started), 'request')} in progress"
+    if crawl.is_paused:
+        return "the operator: the crawl is paused"
     if not crawl.is_allowed():
         return "the store: requests wait until it can be reached again"
     if limit < moment.max_sessions:

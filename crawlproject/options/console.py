@@ -30,7 +30,7 @@ class ConsoleOptions(Options):
     token: str
     #: Host names besides IP addresses and ``localhost`` by which a browser may call the console.
     names: frozenset[str]
-    #: Directory of the crawl, where address and token are kept; None: in a private directory for temporary files.
+    #: Directory of the crawl, where address and token are written; None: into a private directory for temporary files.
     job: Path | None
 
     @classmethod
