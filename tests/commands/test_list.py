@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from tests.processes import run_python
@@ -10,10 +11,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def listed(*options: str, **environment: str) -> list[str]:
-    import os
-
     variables = {name: value for name, value in os.environ.items() if name != "SCRAPY_PROJECT"} | environment
-    return run_python("-m", "scrapy", "list", *options, cwd=ROOT, env=variables).stdout.splitlines()
+    done = run_python("-m", "scrapy", "list", *options, cwd=ROOT, env=variables)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 def test_each_spider_with_what_it_is_for() -> None:
@@ -22,4 +23,4 @@ def test_each_spider_with_what_it_is_for() -> None:
     assert {"keyword", "topic", "web"} <= set(rows)
     assert rows["web"].startswith("The broad crawl")
     assert rows["topic"].startswith("The focused crawl")
-    assert listed("--names") == listed(SCRAPY_PROJECT="mine") == list(rows)
+    assert listed("--names") == listed(SCRAPY_PROJECT="default") == list(rows)

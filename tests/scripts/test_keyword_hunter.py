@@ -11,6 +11,7 @@ import pytest
 from tests.crawl.scripted_site import Answer, scripted_site
 
 ROOT = Path(__file__).resolve().parents[2]
+START = "http://a.example/"
 USAGE = "usage: keyword_hunter START_URL KEYWORD [OUTPUT_DIR]"
 
 
