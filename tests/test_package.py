@@ -34,8 +34,16 @@ HEAVY = (
     "scrapy_redis",
     "redis",
     "pyarrow",
+    "sqlalchemy",
+    "psycopg",
+    "scrapy_poet",
+    "web_poet",
+    "extruct",
+    "dateparser",
 )
-OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "simulate", "workers")
+OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "rules", "simulate", "workers")
+#: Modules of records/ that are imported with their settings only, or import their libraries when they are called.
+RECORD_MODULES = ("database", "feeds", "first_rules", "page_objects", "values")
 #: Modules of commands that import redis when they run.
 REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
 #: Scrapy's, replaced.
@@ -197,6 +205,7 @@ def test_the_default_crawl_needs_no_extra(tmp_path: Path) -> None:
         (("pagerank", "links.tsv"), "scrapy pagerank", "simulation"),
         (("workers", "web"), "scrapy workers", "redis"),
         (("repository", "ls", "pages"), "scrapy repository", "repository"),
+        (("rules", "init", "README.md"), "scrapy rules init", "records"),
     ],
 )
 def test_a_command_says_which_extra_it_needs(arguments: tuple[str, ...], what: str, extra: str, tmp_path: Path) -> None:
@@ -218,7 +227,12 @@ def test_a_setting_says_which_extra_it_needs(tmp_path: Path) -> None:
 def test_only_what_belongs_to_an_extra_imports_it() -> None:
     """A crawl with settings that no test without the extras has runs all the same."""
     package = ROOT / "crawlproject"
-    files = ("content/shingles.py", "backends/redis.py", *(f"commands/{name}.py" for name in REDIS_COMMANDS))
+    files = (
+        "content/shingles.py",
+        "backends/redis.py",
+        *(f"records/{name}.py" for name in RECORD_MODULES),
+        *(f"commands/{name}.py" for name in REDIS_COMMANDS),
+    )
     folders = ("simulation", "repository", "workers")
     optional = {package / name for name in files} | {path for name in folders for path in package.glob(f"{name}/*.py")}
     for path in sorted({*package.rglob("*.py")} - optional):
