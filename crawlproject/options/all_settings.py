@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import default_settings
 
+from crawlproject.options.console import ConsoleOptions
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.lane import LaneOptions
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.links import LinkOptions
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.network import NetworkOptions
 from crawlproject.options.presets import POLITE
+from crawlproject.options.records import RecordOptions
 from crawlproject.options.redis import RedisOptions
 from crawlproject.options.rendering import RenderOptions
+from crawlproject.options.report import ReportOptions
 from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.options.seen import SeenOptions
@@ -34,6 +38,7 @@ logger = logging.getLogger(__name__)
 FAMILIES: tuple[type[Options], ...] = (
     FrontierOptions,
     RedisOptions,
+    LaneOptions,
     LimitOptions,
     NetworkOptions,
     RobotsOptions,
@@ -42,7 +47,10 @@ FAMILIES: tuple[type[Options], ...] = (
     DuplicateOptions,
     SeenOptions,
     MonitorOptions,
+    ReportOptions,
+    ConsoleOptions,
     RepositorySettings,
+    RecordOptions,
     RenderOptions,
 )
 
