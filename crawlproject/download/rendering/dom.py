@@ -36,12 +36,13 @@ _CHANGED = """key => {
     return document.readyState === 'loading' ? -1 : performance.now() - window[name].at;
 }"""
 
-#: The document as text, with what shadow roots contain at its end, and the base of its links; null if it is too long.
+#: The document as text, with what shadow roots contain at the end of its body, and the base of its links; null if it is too long.
 _READ = """limit => {
     const root = document.documentElement;
     if (!root) return {html: '', base: document.baseURI, hasBase: true};
-    const parts = [document.doctype ? '<!DOCTYPE html>' : '', root.outerHTML];
-    let length = parts[1].length;
+    const html = root.outerHTML;
+    const parts = [];
+    let length = html.length;
     const look = parent => {
         for (const element of parent.querySelectorAll('*')) {
             if (element.shadowRoot && length <= limit) {
@@ -54,7 +55,9 @@ _READ = """limit => {
     };
     look(document);
     if (length > limit) return null;
-    return {html: parts.join(''), base: document.baseURI, hasBase: !!document.querySelector('base[href]')};
+    const end = parts.length ? html.lastIndexOf('</body>') : -1;
+    const whole = end < 0 ? html + parts.join('') : html.slice(0, end) + parts.join('') + html.slice(end);
+    return {html: (document.doctype ? '<!DOCTYPE html>' : '') + whole, base: document.baseURI, hasBase: !!document.querySelector('base[href]')};
 }"""
 
 _SCROLL = """() => {

@@ -217,7 +217,7 @@ def test_warc_files_keep_both(outcome: Outcome) -> None:
     for place, (refers_to, dom) in converted.items():
         assert refers_to == received[place][0]
         assert dom.decode() == outcome.items[place]["text"]
-    assert received["1/always"][1] == str(PAGES["/always"].body).encode()
+    assert received["1/wait"][1] == str(PAGES["/wait"].body).encode()
     assert outcome.crawl.stat("repository/records/conversion") == len(converted)
     with PageIndex(outcome.folder, read_only=True) as index:
         assert {row.record_type for row in index.rows()} == {"response", "revisit"}
