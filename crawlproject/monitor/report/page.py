@@ -148,9 +148,10 @@ def _chart(chart: Chart) -> str:
         for first, *rest in chart.rows()
     )
     return (
-        f'<figure><figcaption><h3>{text(chart.title)}</h3><p id="{chart.id}-words">{text(chart.words)}</p></figcaption>'
-        f'<div class="chart" id="{chart.id}" role="img" aria-label="{text(chart.title)}" '
-        f'aria-describedby="{chart.id}-words"></div>'
+        f"<figure><figcaption><h3>{text(chart.title)}</h3>"
+        f'<p id="chart-{chart.id}-words">{text(chart.words)}</p></figcaption>'
+        f'<div class="chart" id="chart-{chart.id}" role="img" aria-label="{text(chart.title)}" '
+        f'aria-describedby="chart-{chart.id}-words"></div>'
         f"<details><summary>Values: {text(chart.title)}</summary>"
         f'<div class="scroll" tabindex="0" role="region" aria-label="Values: {text(chart.title)}">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details></figure>"
