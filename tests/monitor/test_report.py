@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from html.parser import HTMLParser
@@ -84,7 +83,7 @@ def test_every_reason_has_words() -> None:
 
 
 def test_nothing_is_loaded_from_elsewhere_and_every_chart_has_words(tmp_path: Path) -> None:
-    """No address of another file; a table and a description beside each chart; a policy that allows only this script."""
+    """No address of another file; a table and words beside each chart; a policy that allows only this script."""
     html = page(series_of(samples(50, 100.0, 100)), snapshot([server(1)]))
     parsed = Parsed(html)
     assert not [attributes for _, attributes in parsed.tags if {"src", "href", "srcset", "action"} & attributes.keys()]
@@ -189,11 +188,11 @@ def test_the_command_of_a_running_and_of_a_killed_crawl(tmp_path: Path) -> None:
     with scripted_site() as site:
         site.script = {"1/": scripted_page(*(f"/{number}" for number in range(50)))}
         settings = {"JOBDIR": str(tmp_path / "job"), "FRONTIER_MIN_DELAY": 3, "FRONTIER_MAX_BATCH": 1}
-        arguments = {"sites": json.dumps(site.origins), "start": site.url("1/")} if hasattr(site, "origins") else {}
-        spider = "tests.crawl.ordinary_spiders:StartUrlsSpider"
-        with crawling(spider, tmp_path, settings=settings, **arguments) as process:
+        spider = "tests.crawl.ordinary_spiders.StartUrlsSpider"
+        with crawling(spider, tmp_path, settings=settings, sites=",".join(site.origins), start="1/") as process:
             series = tmp_path / "job" / "report" / "series.jsonl"
             while not series.exists() or len(series.read_text().splitlines()) < 3:
+                assert process.poll() is None
                 time.sleep(0.05)
             running = run_python("-m", "scrapy", "report", str(tmp_path / "job"))
             process.kill()
