@@ -28,7 +28,8 @@ LEVELS = (
     ("dupefilter",),
     ("backends",),
     ("discovery",),
-    ("middlewares", "monitor", "scheduler"),
+    ("middlewares", "monitor", "records", "scheduler"),
+    ("lane",),
     ("spiders",),
     ("addon", "commands", "settings"),
 )

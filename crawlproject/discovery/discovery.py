@@ -104,6 +104,11 @@ class Discovery:
         if self._guard is not None:
             self._guard.learn_content(key, url, copy=copy)
 
+    def release(self, name: str) -> Iterator[None]:
+        """Release the servers that ``name`` covers from the guard, in steps."""
+        if self._guard is not None:
+            yield from self._guard.release(name)
+
     # called by the backend
 
     def receive(self, entries: Sequence[Entry]) -> Iterator[None]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.learning.expectation import Expectations
+from crawlproject.frontier.orders import covers
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.quality_tally import QualityTally
 from crawlproject.frontier.server_table import ServerQueue, ServerTable
@@ -29,6 +30,9 @@ FIRST_ARRIVAL = 1 << 39
 
 #: URLs that ``rewrite_queue`` judges, or requeues, in one step: 0.1 s.
 REWRITE_STEP = 2_000
+
+#: Servers compared with the name of an order in one step: a few ms.
+ORDER_STEP = 2_000
 
 LINGERING = SessionState.LINGERING  # an enum look-up for each URL would take longer than the rest
 
@@ -117,7 +121,11 @@ class Frontier:
                 self._arrivals += 1
                 if quality > server.rerank_above:
                     changed[server] = None
-                self._push_url(server, path, entry, self._arrivals)
+                if server.session is None and not server.full and not server.given_up:  # most frequent
+                    server.urls.push(entry, path, self._arrivals)
+                    self._urls += 1
+                else:
+                    self._push_url(server, path, entry, self._arrivals)
                 if look_ahead is not None:
                     gain += look_ahead.learn_url(quality * server.worth, rate, server.page_time)
         finally:
@@ -298,7 +306,7 @@ class Frontier:
         server = self.servers[key]
         self._queue.remove(server)
         self._given_up -= server.given_up
-        self._urls -= len(server.urls)
+        self._urls -= self._countable(server)
         self.servers.remove(server)
 
     def forget_removed(self) -> None:
@@ -356,7 +364,7 @@ class Frontier:
         early; they stay in the store until then.  Ends early if the server is removed.
         """
         steps = -(-len(server.urls) // REWRITE_STEP)
-        self._urls -= len(server.urls)
+        self._urls -= self._countable(server)
         left = self._leaving(server.urls.drain(server.key))
         self.servers.move(server)
         kept: deque[tuple[Entry, Entry]] = deque()
@@ -372,6 +380,64 @@ class Frontier:
             if self._is_known(server):
                 kept.extend((entry, entry._replace(place=None)) for entry in left)
                 self._put_back(server, kept, len(kept))
+
+    # Orders of the operator
+
+    def block(self, name: str, *, blocked: bool) -> Iterator[None]:
+        """Block the servers that ``name`` (``orders.canonical_name``) covers, known ones and new ones, or unblock them.
+
+        A blocked server keeps its URLs and takes new ones, which no longer count as queued; an open session carries no
+        further request.  Servers that another name blocks stay blocked.  In steps of ``ORDER_STEP`` servers; take all.
+        Raises ValueError for too many names.
+        """
+        names = self.servers.orders.blocked
+        if blocked:
+            names.set(name, True)
+        elif not names.remove(name):
+            return
+        for server in self._covered(name):
+            if server is None:
+                yield
+            else:
+                self._obey_block(server)
+
+    def set_delay(self, name: str, seconds: float, now: float) -> Iterator[None]:
+        """Keep at least ``seconds`` between any two requests to a server that ``name`` covers; 0: no such order.
+
+        In steps, as ``block``.
+        """
+        names = self.servers.orders.delays
+        if seconds > 0:
+            names.set(name, seconds)
+        elif not names.remove(name):
+            return
+        self._queue.tick(now)
+        for server in self._covered(name):
+            if server is None:
+                yield
+            else:
+                self.servers.obey_delay(server, now)
+
+    def _covered(self, name: str) -> Iterator[Server | None]:
+        """The known servers that ``name`` covers; None after each ``ORDER_STEP`` servers."""
+        keys = [name] if "://" in name else [server.key for server in self.servers]
+        for number, key in enumerate(keys, 1):
+            server = self.server(key) if covers(name, key) else None
+            if server is not None:
+                yield server
+            if number % ORDER_STEP == 0:
+                yield None
+
+    def _obey_block(self, server: Server) -> None:
+        blocked = self.servers.orders.is_blocked(server.key)
+        if blocked == server.blocked:
+            return
+        counted = self._countable(server)
+        server.blocked = blocked
+        self._urls += self._countable(server) - counted
+        if blocked and server.session is not None:
+            server.session.ending = True
+        self._queue.place(server)
 
     # Inspection
 
@@ -421,11 +487,16 @@ class Frontier:
         if server.given_up:
             self._given_up += 1
             self._dropped += urls.drain(key)
-        self._urls += len(urls)
+        self._urls += self._countable(server)
         self._queue.place(server)
         return server
 
     # Internal
+
+    @staticmethod
+    def _countable(server: Server) -> int:
+        """Number of URLs of ``server`` that count as queued."""
+        return 0 if server.blocked else len(server.urls)
 
     def _is_known(self, server: Server) -> bool:
         """Whether ``server`` was not removed."""
@@ -451,7 +522,7 @@ class Frontier:
             yield entry
 
     def _drop_urls(self, server: Server) -> None:
-        self._urls -= len(server.urls)
+        self._urls -= self._countable(server)
         dropped = list(self._leaving(server.urls.drain(server.key)))
         self._expectations.sitemaps.dropped(dropped)
         self._dropped += dropped
@@ -465,8 +536,10 @@ class Frontier:
         if server.full:  # pushed first, so that the store keeps it for a run with a higher limit
             self._dropped.append(server.urls.pop(server.key))
             return
-        self._urls += 1
         self.quality.came(entry)
+        if server.blocked:
+            return
+        self._urls += 1
         session = server.session
         if session is not None and session.state is LINGERING:
             session.step(SessionEvent.WAKE)

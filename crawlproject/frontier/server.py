@@ -109,6 +109,7 @@ class Server:
 
     __slots__ = (
         "away_wait",
+        "blocked",
         "bonus",
         "copies",
         "copy_run",
@@ -169,6 +170,7 @@ class Server:
         self.demoted_because = ""  # reason for ranking last; empty if none
         self.file_kinds: FileKinds | None = None  # set by the first answer to a URL with a file extension
         self.given_up = False
+        self.blocked = False  # by the operator: keeps its URLs, gets no request
         self.pages = 0  # pages with compared content
         self.copies = 0  # pages among them with content seen before
         self.copy_run: CopyRun | None = None  # copies since its last page with new content

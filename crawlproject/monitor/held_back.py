@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from crawlproject.monitor.server_terms import rest_reason
 from crawlproject.monitor.survey import drain_time
-from crawlproject.monitor.waiting import rest_reason
 
 if TYPE_CHECKING:
     from crawlproject.crawl_frontier import CrawlFrontier
@@ -66,6 +66,8 @@ def held_back(moment: Moment) -> str:
     sessions, limit = crawl.dispatcher.open_sessions, crawl.dispatcher.max_sessions
     if moment.is_closing:
         return f"the crawl is ending: {_counted(len(crawl.started), 'request')} in progress"
+    if crawl.is_paused:
+        return "the operator: the crawl is paused"
     if not crawl.is_allowed():
         return "the store: requests wait until it can be reached again"
     if limit < moment.max_sessions:

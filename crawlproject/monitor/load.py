@@ -16,7 +16,6 @@ from crawlproject.engine import stats_of
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.failure_log import failure_counts
 from crawlproject.monitor.loop_lag import LoopLag
-from crawlproject.monitor.metrics import MetricsServer
 from crawlproject.monitor.throttle import Throttle
 from crawlproject.monitor.waiting import waiting_words
 from crawlproject.options.monitor import MonitorOptions
@@ -72,6 +71,8 @@ class LoadMonitor:
         self._silent_until = 0.0
         self._metrics: MetricsServer | None = None
         if options.metrics_port:
+            from crawlproject.monitor.metrics import MetricsServer  # with prometheus_client: only where it is used
+
             self._metrics = MetricsServer(self._stats, options.metrics_host, options.metrics_port)
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
@@ -120,6 +121,8 @@ class LoadMonitor:
         throttle = self._throttle
         if throttle is None or crawl is None:
             return
+        if throttle.full != crawl.allowed_sessions:
+            throttle.resize(crawl.allowed_sessions)
         before = throttle.limit
         limit = throttle.look(self._load["lag"], int(self._load["memory"]))
         if limit == before:
@@ -187,7 +190,7 @@ class LoadMonitor:
     def _log_waiting(self) -> None:
         """Log which server the crawl waits for, if it was idle at two measurements in a row."""
         crawl = frontier_of(self._crawler)
-        waits = crawl is not None and crawl.is_waiting
+        waits = crawl is not None and crawl.is_waiting and not crawl.is_paused
         waited, self._waited = self._waited, waits
         if crawl is None or not (waited and waits) or CLOCK() < self._silent_until:
             return

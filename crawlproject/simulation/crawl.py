@@ -9,10 +9,10 @@ Several workers each have a frontier of their own for their own servers, and sen
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -32,19 +32,41 @@ if TYPE_CHECKING:
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.quality import Quality
     from crawlproject.frontier.server import Session
-    from crawlproject.simulation.record import Watch
     from crawlproject.simulation.web import SimulatedWeb
 
 UNKNOWN, QUEUED, TAKEN = range(3)
 
 
-def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions | None = None) -> Crawl:
-    """Crawl ``web`` from its seeds until nothing is left to fetch.
+@runtime_checkable
+class LinkRater(Protocol):
+    """A ``Quality`` that rates each link by the page it is on, like a spider that yields ``Links`` with qualities."""
+
+    def rate(self, page: int, links: Sequence[int]) -> Sequence[float | None]:
+        """The quality of each of the ``links`` of a fetched ``page``; None for one that is not followed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Each ``interval`` seconds ``look`` gets the time, a worker's dispatcher, its pages and failed requests."""
+
+    interval: float
+    look: Callable[[float, Dispatcher, int, int], None]
+
+
+def simulate(
+    web: SimulatedWeb,
+    policy: Policy,
+    quality: Quality,
+    options: CrawlOptions | None = None,
+    watch: Watch | None = None,
+) -> Crawl:
+    """Crawl ``web`` from its seeds until nothing is left to fetch; ``watch`` looks on.
 
     The same arguments always give the same crawl.  About 60 us of CPU per page.  Several workers share ``policy`` and
     ``quality``, which must not depend on the order of calls.  Raises ValueError for more workers than sessions.
     """
-    return _Run(web, policy, quality, options or CrawlOptions()).run()
+    return _Run(web, policy, quality, options or CrawlOptions()).run(watch)
 
 
 def _share_of(worker: int, options: CrawlOptions) -> CrawlOptions:
@@ -169,13 +191,12 @@ class _Run:
             _Worker(number, self._world, policy, quality, _share_of(number, options)) for number in range(count)
         ]
 
-    def run(self) -> Crawl:
+    def run(self, watch: Watch | None) -> Crawl:
         """Advance time from event to event."""
         workers, exchange = self._workers, self._world.exchange
         for worker in workers:
             worker.begin()
         times = [worker.step(0.0) for worker in workers]
-        watch = self._options.watch
         next_look = 0.0 if watch is not None else inf
         while (now := min(due := list(map(min, times, exchange.due)))) < inf:
             while watch is not None and next_look <= now:
@@ -359,7 +380,21 @@ class _Worker:
             self._discover_listed(entry)
             return
         first, end = self._world.indptr[entry.payload : entry.payload + 2]
-        self._discover(self._world.targets[first:end], entry.depth + 1, now, entry)
+        links = self._world.targets[first:end]
+        if isinstance(self._quality, LinkRater):
+            self._queue_rated(links, self._quality.rate(entry.payload, links), entry)
+        else:
+            self._discover(links, entry.depth + 1, now, entry)
+
+    def _queue_rated(self, links: Sequence[int], qualities: Sequence[float | None], page: Entry) -> None:
+        """Queue the new URLs among the ``links`` of ``page`` with the qualities given; for a single worker."""
+        state, urls, depth = self._world.state, self._urls, page.depth + 1
+        entries = []
+        for link, quality in zip(links, qualities, strict=True):
+            if quality is not None and state[link] == UNKNOWN:
+                state[link] = QUEUED
+                entries.append(Entry(urls[link], quality, 0, depth, link))
+        self._frontier.push(entries, self._web.keys[self._world.server[page.payload]])
 
     def _discover(self, links: Sequence[int], depth: int, now: float, page: Entry | None = None) -> None:
         """Queue the new URLs among the ``links`` of ``page``, and raise the quality of those that are queued.

@@ -1,0 +1,107 @@
+"""The settings ``RECORDS_*`` (docs/records.md)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from crawlproject.options.extras import needs_extra
+from crawlproject.options.values import Options, Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Beginning of the address of a database -> the driver that is used.
+DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+
+_password = re.compile(r"(?<=:)[^:@/]*(?=@)")
+
+
+@dataclass(frozen=True)
+class RecordOptions(Options):
+    """Where records are kept, and which page objects make them."""
+
+    #: SQLAlchemy's URL with its driver; None: no database.
+    database: str | None
+    #: Records wait here until the database has them.
+    journal: Path | None
+    #: Records of a transaction, at most.
+    batch: int
+    #: Seconds for which a crawl waits at its end for a database that is away.
+    patience: float
+    #: Kind of record (class of an item) -> fields that identify one.
+    keys: Mapping[str, tuple[str, ...]]
+    #: Modules and packages with page objects.
+    pages: tuple[str, ...]
+    #: Where shares of fields are kept between crawls; None: in the database, or nowhere.
+    drift_file: Path | None
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        """See ``Options``. Imports the libraries of the extra only if they are wanted."""
+        database = _database(reader)
+        pages = reader.strings("RECORDS_PAGES", [])
+        if pages:
+            with needs_extra(f"RECORDS_PAGES={','.join(pages)!r}", "records"):
+                import web_poet  # noqa: F401
+        job = reader.path("JOBDIR")
+        return cls(
+            database=database,
+            journal=None if database is None else _journal(reader, database, job),
+            # 500 rows take 20 ms: few commits, and little to repeat when one row fails.
+            batch=reader.count("RECORDS_DB_BATCH", 500, least=1),
+            # A restart of PostgreSQL takes some seconds; what is left is in the journal.
+            patience=reader.number("RECORDS_DB_PATIENCE", 10.0),
+            keys=_keys(reader),
+            pages=pages,
+            drift_file=job / "records-drift.json" if job else None,
+        )
+
+
+def _database(reader: Reader) -> str | None:
+    """The URL in ``RECORDS_DB``, with the driver. Its password does not enter messages."""
+    written = reader.value("RECORDS_DB")
+    if written is None or written == "":
+        return None
+    shown = _password.sub("***", str(written))
+    scheme, separator, rest = str(written).partition("://")
+    driver = DRIVERS.get(scheme.partition("+")[0])
+    if not separator or driver is None or (driver == "sqlite" and len(rest) < 2):
+        raise ValueError(f"RECORDS_DB={shown!r}: must be sqlite:///FILE or postgresql://USER@HOST/DATABASE")
+    with needs_extra(f"RECORDS_DB={shown!r}", "records"):
+        from sqlalchemy.engine import make_url
+        from sqlalchemy.exc import ArgumentError
+    try:
+        url = make_url(f"{driver}://{rest}")
+    except (ArgumentError, ValueError) as error:
+        raise ValueError(f"RECORDS_DB={shown!r}: {error}") from error
+    if driver == "sqlite" and not (url.database and Path(url.database).absolute().parent.is_dir()):
+        raise ValueError(f"RECORDS_DB={shown!r}: no such folder")
+    if driver != "sqlite":
+        with needs_extra(f"RECORDS_DB={shown!r}", "records"):
+            import psycopg  # noqa: F401
+    return url.render_as_string(hide_password=False)
+
+
+def _journal(reader: Reader, database: str, job: Path | None) -> Path:
+    """The file beside an SQLite file; for a server in ``JOBDIR``, or in the working directory."""
+    path = reader.path("RECORDS_JOURNAL")
+    if path is not None:
+        return path
+    scheme, _, rest = database.partition("://")
+    if scheme == "sqlite":
+        return Path(f"{rest.removeprefix('/').partition('?')[0]}.pending")
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", rest.rpartition("/")[2].partition("?")[0])[:60] or "records"
+    return (job or Path()) / f"{name}.pending"
+
+
+def _keys(reader: Reader) -> dict[str, tuple[str, ...]]:
+    keys: dict[str, tuple[str, ...]] = {}
+    for name, given in reader.dictionary("RECORDS_KEYS").items():
+        fields: Any = given.split(",") if isinstance(given, str) else given
+        if not isinstance(fields, (list, tuple)) or not all(isinstance(one, str) and one.strip() for one in fields):
+            raise reader.wrong("RECORDS_KEYS", "a dict: class of an item -> a field, or a list of fields")
+        keys[name] = tuple(one.strip() for one in fields)
+    return keys

@@ -1,0 +1,134 @@
+"""Reads the records of a crawl's pages by rules, counts what was not found, and tells of drift."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from scrapy.http import TextResponse
+
+from crawlproject.discovery.page_reading import is_html
+from crawlproject.download.off_loop import off_loop
+from crawlproject.engine import stats_of
+from crawlproject.records.drift_watch import DriftWatch
+from crawlproject.records.reading import OFF_LOOP, ON_LOOP, OutOfTimeError, Source, read_page
+from crawlproject.records.record import Record
+from crawlproject.requests.answers import media_type
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from crawlproject.records.rules import Problem, Reading, SiteRules
+    from crawlproject.records.selectors import Selector
+
+logger = logging.getLogger(__name__)
+
+#: Problem -> its stat.
+STATS = {
+    "selector": "records/selector_errors",
+    "value": "records/bad_values",
+    "required": "records/missing_required",
+}
+
+#: Fields whose problems are logged, at most; each once.
+MAX_LOGGED = 1_000
+
+
+def source_of(response: Response) -> Source | None:
+    """The page as rules read it; None if it is neither HTML nor XML nor JSON."""
+    if not isinstance(response, TextResponse):
+        return None
+    kind = media_type(response.headers)
+    if is_html(response):
+        return Source(response.text, response.url, kind="html")
+    if kind.endswith("json"):
+        return Source(response.text, response.url, kind="json")
+    if kind.endswith("xml"):
+        return Source(response.text, response.url, kind="xml")
+    return Source(response.text, response.url, kind="html")
+
+
+class RecordIntake:
+    """One per crawl (``intake_of``).
+
+    Stats: ``records/pages`` (pages that rules were applied to), ``records/found``, those of ``STATS``,
+    ``records/incomplete`` (rows left out), ``records/pages_cut`` (out of time).
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._stats = stats_of(crawler)
+        self._drift = DriftWatch.of(crawler)
+        self._logged: set[tuple[str, str, str]] = set()
+
+    async def read(self, source: Source, site: SiteRules) -> list[Record]:
+        """The records of a page. One that is large or slow to read is read off the event loop."""
+        rules = site.records_on(source.url)
+        if not rules:
+            return []
+        readings = None
+        if source.is_small:
+            with suppress(OutOfTimeError):
+                readings = read_page(source, rules, ON_LOOP)
+        if readings is None:
+            readings = await off_loop(read_page, source, rules)
+        self._stats.inc_value("records/pages")
+        records = [record for reading in readings for record in self._records(site, source.url, reading)]
+        if records:
+            self._stats.inc_value("records/found", len(records))
+        return records
+
+    async def links(self, source: Source, selector: Selector, site: SiteRules) -> list[str]:
+        """The references that a selector finds: texts, or the ``href`` of elements."""
+        try:
+            is_fast = source.is_small and not (selector.is_costly and source.cost() > ON_LOOP)
+            found = _select(source, selector) if is_fast else await off_loop(_select, source, selector)
+        except Exception as error:  # noqa: BLE001 - lxml, jmespath and re2 raise of their own
+            self._note(site.name, "pagination", "selector", f"{selector.text}: {error}")
+            return []
+        hrefs = (one if isinstance(one, str) else one.get("href") for one in found if hasattr(one, "get") or one)
+        return [href for href in hrefs if isinstance(href, str)]
+
+    def _records(self, site: SiteRules, url: str, reading: Reading) -> list[Record]:
+        rule = reading.rule
+        for problem in reading.problems:
+            self._tell(site.name, problem)
+        if reading.incomplete:
+            self._stats.inc_value("records/incomplete", reading.incomplete)
+        if reading.is_cut:
+            self._stats.inc_value("records/pages_cut")
+            self._note(site.name, rule.name, "cut", f"reading {url:.200} took too long; the rest of it is not read")
+        self._drift.page(site.name, rule, reading.found)
+        return [
+            Record({"record": rule.name, "url": url, **row}, site=site.name, keys_of=rule.key, place=place)
+            for place, row in enumerate(reading.rows)
+        ]
+
+    def _tell(self, site: str, problem: Problem) -> None:
+        self._stats.inc_value(STATS[problem.kind])
+        self._note(site, problem.name, problem.kind, problem.reason)
+
+    def _note(self, site: str, name: str, kind: str, reason: str) -> None:
+        """A line in the log, once for each field and kind of problem."""
+        key = (site, name, kind)
+        if key not in self._logged and len(self._logged) < MAX_LOGGED:
+            self._logged.add(key)
+            logger.warning("%s: %s: %s (logged once; see the stats records/*)", site, name, reason)
+
+
+def _select(source: Source, selector: Selector) -> list[Any]:
+    if selector.is_costly and source.cost() > OFF_LOOP:
+        raise ValueError("too slow for a page of this shape, not used")
+    return selector.select(source.root())
+
+
+_intakes: WeakKeyDictionary[Crawler, RecordIntake] = WeakKeyDictionary()
+
+
+def intake_of(crawler: Crawler) -> RecordIntake:
+    """The crawl's intake, made at the first call."""
+    if crawler not in _intakes:
+        _intakes[crawler] = RecordIntake(crawler)
+    return _intakes[crawler]

@@ -1,0 +1,247 @@
+"""Applies rules to a page.
+
+A hostile page can make selectors slow: ``p ~ p`` takes 4.7 s for 3,000 paragraphs, as libxml2 needs cubic time for it,
+and nothing interrupts it.  So a selector that looks around (``is_costly``) is used only on pages whose shape allows it;
+all others take linear time.  The CPU time for a page is limited as well, and checked between selectors.
+"""
+
+from __future__ import annotations
+
+import time
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from lxml import etree
+
+from crawlproject.records.rules import FieldRule, Problem, Reading
+from crawlproject.records.selectors import MAX_SOURCE, JsonText
+from crawlproject.urls import resolve
+from crawlproject.urls.parse_budget import affordable_parts
+
+if TYPE_CHECKING:
+    from crawlproject.records.rules import RecordRule
+
+#: Tags of a page that are used.
+MAX_TAGS = 100_000
+
+#: Characters up to which a page is read on the event loop: 3 ms to parse, 0.05 s if it is hostile.
+SMALL = 200_000
+
+#: libxml2 compares each attribute of a tag with all others: a longer stretch without a tag is examined first. 5 ms.
+_LONG_TAG = 16_384
+#: libxml2 before 2.14 has no limit of depth.
+_LIMITS_DEPTH = etree.LIBXML_VERSION >= (2, 14)
+
+#: A costly selector takes at most so many seconds for each cubed number of children (of elements with more than
+#: ``_WIDE``), and for each squared number of tags; on pages deeper than ``_DEEP`` it is not used.
+_PER_CHILDREN, _PER_TAGS = 2e-10, 1e-9
+_WIDE, _DEEP = 50, 200
+
+#: CPU seconds for a page: on the event loop, and off it.
+ON_LOOP, OFF_LOOP = 0.1, 2.0
+
+#: Problems kept of a page and a kind of record.
+MAX_PROBLEMS = 100
+
+
+class OutOfTimeError(Exception):
+    """Reading a page took more CPU time than allowed."""
+
+
+class Source:
+    """A page to read: its text, parsed at the first use. One of them per page."""
+
+    def __init__(self, text: str, url: str, *, kind: str = "html", base: str | None = None) -> None:
+        self.url = url
+        self._text = text
+        #: html, xml or json.
+        self._kind = kind
+        self._base = base
+        self._root: Any = None
+        self._cost: float | None = None
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it may be read on the event loop."""
+        return len(self._text) < SMALL
+
+    def cost(self) -> float:
+        """Seconds that a costly selector takes, at most. O(tags), once."""
+        if self._cost is None:
+            root = self.root()
+            self._cost = 0.0
+            if isinstance(root, etree._Element):
+                widths = [len(element) for element in _wide(root)]
+                self._cost = (
+                    inf
+                    if _is_deep(root)
+                    else _PER_CHILDREN * sum(width**3 for width in widths) + _PER_TAGS * self._text.count("<") ** 2
+                )
+        return self._cost
+
+    @property
+    def text(self) -> str:
+        """The page as text, for regular expressions."""
+        return self._text[:MAX_SOURCE]
+
+    def root(self) -> Any:
+        """The tree, or a ``JsonText``; None for an empty page, or one that cannot be parsed."""
+        if self._root is None:
+            self._root = JsonText(self._text) if self._kind == "json" else _tree(self._text, self._kind)
+        return self._root
+
+    def base(self) -> str:
+        """The URL that references are relative to."""
+        if self._base is None:
+            root, href = self.root(), None
+            if isinstance(root, etree._Element) and self._kind == "html":
+                element = root.find(".//base[@href]")
+                href = None if element is None else element.get("href")
+            self._base = (href and resolve(href, self.url)) or self.url
+        return self._base
+
+
+_wide = etree.XPath(f"//*[count(*) > {_WIDE}]")
+_is_deep = etree.XPath(f"boolean({'/*' * _DEEP})")
+
+
+def _tree(text: str, kind: str) -> Any:
+    pieces = text.split("<")
+    if kind == "html" and (not _LIMITS_DEPTH or len(max(pieces, key=len)) > _LONG_TAG):
+        parts = affordable_parts(text)
+        text = text[parts[0].start : parts[0].end] if parts else ""
+    if len(pieces) > MAX_TAGS:
+        text = "<".join(text.split("<", MAX_TAGS)[:-1])
+    if not text.strip():
+        return None
+    parser: Any = (
+        etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+        if kind == "html"
+        else etree.XMLParser(
+            encoding="utf-8", recover=True, resolve_entities=False, no_network=True, huge_tree=False, remove_pis=True
+        )
+    )
+    try:
+        return etree.fromstring(text.replace("\0", "").encode("utf-8", "replace"), parser)
+    except etree.LxmlError:
+        return None
+
+
+def read_page(source: Source, rules: list[RecordRule], seconds: float = OFF_LOOP) -> list[Reading]:
+    """What a page gives by each of ``rules``. Raises OutOfTimeError only with ``seconds=ON_LOOP``."""
+    readings = []
+    end = time.thread_time() + seconds
+    for rule in rules:
+        reading = Reading(rule)
+        try:
+            _Reader(source, reading, end, seconds).read()
+        except OutOfTimeError:
+            if seconds == ON_LOOP:
+                raise
+            reading.is_cut = True
+        readings.append(reading)
+    return readings
+
+
+class _Reader:
+    """Reads the records of one kind from a page."""
+
+    def __init__(self, source: Source, reading: Reading, end: float, seconds: float) -> None:
+        self._source = source
+        self._reading = reading
+        self._end = end
+        self._seconds = seconds
+
+    def read(self) -> None:
+        """Fill the reading. Raises OutOfTimeError; what was read until then is kept."""
+        rule, root = self._reading.rule, self._source.root()
+        if root is None:
+            return
+        rows = [root]
+        if rule.rows is not None:
+            rows = self._select(rule.rows, root, rule.name)
+        for row in rows:
+            record: dict[str, Any] = {}
+            is_complete = self._fields(rule.fields, row, record, rule.name)
+            if not any(value not in (None, []) for value in record.values()):
+                continue
+            self._reading.found.update(name for name, value in record.items() if value is not None and value != [])
+            if not is_complete:
+                self._reading.incomplete += 1
+                continue
+            for field in rule.fields:
+                if record[field.name] in (None, []) and field.default is not None:
+                    record[field.name] = field.default
+            self._reading.rows.append(record)
+
+    def _fields(self, fields: tuple[FieldRule, ...], node: Any, record: dict[str, Any], name: str) -> bool:
+        """Read ``fields`` into ``record``; whether all that are required are there."""
+        is_complete = True
+        for field in fields:
+            if time.thread_time() > self._end:
+                raise OutOfTimeError
+            full_name = f"{name}.{field.name}"
+            values = self._values(field, node, full_name)
+            record[field.name] = values if field.is_list else next(iter(values), None)
+            if field.is_required and not values and field.default is None:
+                is_complete = False
+                self._note(full_name, "required", "missing")
+        return is_complete
+
+    def _values(self, field: FieldRule, node: Any, name: str) -> list[Any]:
+        if field.selector is None:
+            return self._converted(field, [node], name)
+        if not field.is_list and field.selector.first is not None:
+            values = self._converted(field, self._select(field.selector.first, node, name), name)
+            if values:
+                return values
+        return self._converted(field, self._select(field.selector, node, name), name)
+
+    def _converted(self, field: FieldRule, found: list[Any], name: str) -> list[Any]:
+        values: list[Any] = []
+        for one in found:
+            value = self._nested(field, one, name) if field.fields else self._value(field, one, name)
+            if value is not None:
+                values.append(value)
+                if not field.is_list:
+                    break
+        return values
+
+    def _nested(self, field: FieldRule, node: Any, name: str) -> dict[str, Any] | None:
+        record: dict[str, Any] = {}
+        is_complete = self._fields(field.fields, node, record, name)
+        has_values = any(value is not None and value != [] for value in record.values())
+        for inner in field.fields:
+            if record[inner.name] in (None, []) and inner.default is not None:
+                record[inner.name] = inner.default
+        return record if is_complete and has_values else None
+
+    def _value(self, field: FieldRule, found: Any, name: str) -> Any:
+        assert field.convert is not None
+        try:
+            return field.convert(found, self._source.base())
+        except (ValueError, OverflowError, TypeError) as error:
+            self._note(name, "value", str(error))
+            return None
+
+    def _select(self, selector: Any, node: Any, name: str) -> list[Any]:
+        if selector.markup is None and selector.path is None and node is self._source.root():
+            node = self._source.text  # a regular expression alone reads the page as it was sent
+        if selector.is_costly and self._source.cost() > self._seconds:
+            if self._seconds == ON_LOOP:
+                raise OutOfTimeError
+            self._note(name, "selector", f"{selector.text}: too slow for a page of this shape, not used")
+            return []
+        try:
+            found: list[Any] = selector.select(node)
+        except Exception as error:  # noqa: BLE001 - lxml, jmespath and re2 raise of their own
+            self._note(name, "selector", f"{selector.text}: {type(error).__name__}: {error}")
+            return []
+        return found
+
+    def _note(self, name: str, kind: str, reason: str) -> None:
+        """The same problem counts once for a page."""
+        problem = Problem(name, kind, " ".join(reason.split())[:300])
+        problems = self._reading.problems
+        if len(problems) < MAX_PROBLEMS and problem not in problems:
+            problems.append(problem)

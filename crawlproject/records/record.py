@@ -1,0 +1,48 @@
+"""The item of a record, and records of other items: a dict with what identifies it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+_humps = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_other = re.compile(r"[^a-z0-9_]+")
+
+#: Characters of a name of a table or a column: PostgreSQL keeps 63 bytes.
+MAX_NAME = 60
+
+
+class Record(dict[str, Any]):
+    """Fields of a record, as feeds write them: ``record`` (its kind), ``url`` (its page), and those of its rule."""
+
+    __slots__ = ("keys_of", "meta", "place", "site")
+
+    def __init__(self, values: dict[str, Any], *, site: str, keys_of: tuple[str, ...], place: int = 0) -> None:
+        super().__init__(values)
+        self.site = site
+        #: Names of the fields that identify it; empty: its page and its place there.
+        self.keys_of = keys_of
+        #: Number among the records of its page.
+        self.place = place
+        #: Of the page's request: a record that cannot be kept keeps its page queued.
+        self.meta: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Row:
+    """A record as the database gets it."""
+
+    #: Name of its table.
+    table: str
+    site: str
+    key: str
+    #: Time of the page, UNIX seconds.
+    seen: float
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+def sql_name(name: str) -> str:
+    """``ProductPage`` -> ``product_page``: a name for a table or a column. O(length)."""
+    plain = _other.sub("_", _humps.sub("_", name[: 4 * MAX_NAME]).lower()).strip("_")[:MAX_NAME]
+    return plain if plain[:1].isalpha() else f"x_{plain}"[:MAX_NAME]

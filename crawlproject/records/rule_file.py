@@ -1,0 +1,156 @@
+"""Reads rule files (TOML, docs/site-rules.md). A wrong file is refused in one line that names file, line and key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crawlproject.records.fields import field_rules, key_of, name_of, selector
+from crawlproject.records.rules import NO_PATTERNS, RecordRule, RuleSet, SiteRules, domain_of
+from crawlproject.records.table import RuleError, Table, dotted
+from crawlproject.records.toml_lines import error_line, line_of
+from crawlproject.urls import LinkFilter, UrlPatterns, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Bytes of a file, and files of a folder.
+MAX_FILE, MAX_FILES = 1 << 20, 10_000
+
+_is_name = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}").fullmatch
+
+
+def read_rules(path: str | Path) -> RuleSet:
+    """The rules in a file, or in all files ``*.toml`` of a folder.
+
+    Raises ValueError in one line: ``FILE, line N: KEY: REASON``.
+    """
+    path = Path(path)
+    try:
+        files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from error
+    if not files or len(files) > MAX_FILES:
+        raise ValueError(f"{path}: {len(files)} files *.toml in this folder; must be 1 to {MAX_FILES}")
+    sites = []
+    owners: dict[str, Path] = {}
+    names: dict[str, Path] = {}
+    for file in files:
+        text = _text(file)
+        site = read_site(text, file)
+        for kind, known, values in (("domain", owners, site.domains), ("name", names, (site.name,))):
+            for value in values:
+                if value in known:
+                    raise _located(
+                        file,
+                        text,
+                        RuleError((f"{kind}s" if kind == "domain" else kind,), f"{value} is in {known[value]}, too"),
+                    )
+                known[value] = file
+        sites.append(site)
+    return RuleSet(sites)
+
+
+def read_site(text: str, file: Path) -> SiteRules:
+    """The rules in the text of a file. Raises ValueError."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        reason = str(error).partition(" (at ")[0]
+        raise ValueError(f"{file}, line {error_line(error, text)}: {reason}") from error
+    except RecursionError as error:
+        raise ValueError(f"{file}: too many lists within each other") from error
+    try:
+        return _site(Table(data), file.stem)
+    except RuleError as error:
+        raise _located(file, text, error) from error
+
+
+def _located(file: Path, text: str, error: RuleError) -> ValueError:
+    return ValueError(f"{file}, line {line_of(text, error.path)}: {error}")
+
+
+def _text(file: Path) -> str:
+    try:
+        if file.stat().st_size > MAX_FILE:
+            raise ValueError(f"{file}: more than {MAX_FILE} bytes")
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"{file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = file.read_bytes()[: error.start].count(b"\n") + 1
+        raise ValueError(f"{file}, line {line}: not UTF-8") from error
+
+
+def _site(table: Table, stem: str) -> SiteRules:
+    name = table.take("name", str, stem)
+    if not _is_name(name):
+        raise table.wrong("name", f"{name!r:.80}: letters, digits, '_', '.' and '-', at most 100")
+    seeds = tuple(_seeds(table))
+    domains = tuple(_domains(table, seeds))
+    follow = table.table("follow")
+    allow, deny = _patterns(follow, "allow"), _patterns(follow, "deny")
+    follow.end()
+    next_pages = None
+    if table.has("pagination"):
+        pagination = table.table("pagination")
+        next_pages = selector(pagination)
+        if next_pages is None:
+            raise RuleError(pagination.path, "needs one of css, xpath, json, regex")
+        pagination.end()
+    render = table.any("render")
+    records = tuple(_records(table.table("records")))
+    table.end()
+    return SiteRules(name, seeds, domains, records, allow, deny, next_pages, render)
+
+
+def _seeds(table: Table) -> Iterator[str]:
+    seeds = table.texts("seeds")
+    if not seeds:
+        raise table.wrong("seeds", "missing: at least one URL")
+    for seed in seeds:
+        url = resolve(seed) if seed.startswith(("http://", "https://")) else None
+        if url is None:
+            raise table.wrong("seeds", f"not an http or https URL: {seed!r:.80}")
+        yield url
+
+
+def _domains(table: Table, seeds: tuple[str, ...]) -> Iterator[str]:
+    given = [domain.lower() for domain in table.texts("domains")]
+    try:
+        LinkFilter(allowed=frozenset(given))
+    except ValueError as error:
+        raise table.wrong("domains", str(error)) from error
+    yield from dict.fromkeys(given or map(domain_of, seeds))
+
+
+def _patterns(table: Table, key: str) -> UrlPatterns:
+    try:
+        return UrlPatterns(table.texts(key))
+    except ValueError as error:
+        raise table.wrong(key, str(error)) from error
+
+
+def _records(records: Table) -> Iterator[RecordRule]:
+    if not records.keys():
+        raise RuleError(records.path, "missing: at least one table [records.NAME.fields]")
+    for name in records.keys():  # noqa: SIM118 - it is no dict
+        table = records.table(name_of(name, (*records.path, name)))
+        rows = None
+        if table.has("rows"):
+            written = table.any("rows")
+            rows_table = Table({"css": written} if isinstance(written, str) else written, (*table.path, "rows"))
+            rows = selector(rows_table)
+            rows_table.end()
+            if rows is None:
+                raise RuleError(rows_table.path, "needs one of css, xpath, json, regex")
+        fields = field_rules(table.table("fields"))
+        rule = RecordRule(name, fields, key_of(table, fields), rows, _patterns(table, "pages"))
+        table.end()
+        yield rule
+    records.end()
+
+
+__all__ = ["NO_PATTERNS", "dotted", "read_rules", "read_site"]

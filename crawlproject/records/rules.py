@@ -1,0 +1,139 @@
+"""Rules of sites: which pages hold records, and where their fields are. Read from files by ``rule_file``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from crawlproject.urls import UrlPatterns, host_of, server_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from crawlproject.records.selectors import Selector
+
+NO_PATTERNS = UrlPatterns(())
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRule:
+    """Where a field is, and what it becomes."""
+
+    name: str
+    #: None: the whole row.
+    selector: Selector | None
+    #: Text or JSON value -> value; raises ValueError. None for a field with fields of its own.
+    convert: Callable[[Any, str], Any] | None
+    #: A list of all values instead of the first one.
+    is_list: bool = False
+    is_required: bool = False
+    default: Any = None
+    #: Fields within each match of the selector.
+    fields: tuple[FieldRule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRule:
+    """A kind of record: its pages and its fields."""
+
+    name: str
+    fields: tuple[FieldRule, ...]
+    #: Names of the fields that identify a record; empty: its page does.
+    key: tuple[str, ...] = ()
+    #: One record for each match; None: one for the page.
+    rows: Selector | None = None
+    pages: UrlPatterns = NO_PATTERNS
+
+    def is_on(self, url: str) -> bool:
+        """Whether the page with the canonical ``url`` has such records, by its URL."""
+        return not self.pages or self.pages.match(url)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRules:
+    """The rules of one site, from one file."""
+
+    name: str
+    seeds: tuple[str, ...]
+    #: Hosts, each with its subdomains; optionally with a port.
+    domains: tuple[str, ...]
+    records: tuple[RecordRule, ...]
+    allow: UrlPatterns = NO_PATTERNS
+    deny: UrlPatterns = NO_PATTERNS
+    #: Links to further pages of a list, followed whatever ``allow`` says.
+    next_pages: Selector | None = None
+    #: The table ``render`` as it was written; for ``Request.meta["render"]``.
+    render: Any = None
+
+    def records_on(self, url: str) -> list[RecordRule]:
+        """The kinds of records that the page with this URL may have."""
+        return [record for record in self.records if record.is_on(url)]
+
+    def follows(self, url: str) -> bool:
+        """Whether a link to the canonical ``url`` is followed: allowed, or a page of records, and not denied."""
+        if self.deny.match(url):
+            return False
+        return not self.allow or self.allow.match(url) or any(rule.pages.match(url) for rule in self.records)
+
+
+class RuleSet:
+    """The rules of all sites, by domain."""
+
+    def __init__(self, sites: Iterable[SiteRules]) -> None:
+        self.sites = tuple(sites)
+        self._by_domain: Mapping[str, SiteRules] = {domain: site for site in self.sites for domain in site.domains}
+
+    def of(self, url: str) -> SiteRules | None:
+        """The rules of the nearest domain above the host of ``url``. O(labels)."""
+        netloc = urlsplit(url).netloc.rpartition("@")[2].lower()
+        host, port = _host_and_port(netloc)
+        while host:
+            found = self._by_domain.get(f"{host}:{port}") or self._by_domain.get(host)
+            if found is not None:
+                return found
+            host = host.partition(".")[2]
+        return None
+
+    def follows(self, url: str) -> bool:
+        """Whether the rules of its domain follow a link to the canonical ``url``."""
+        site = self.of(url)
+        return site is not None and site.follows(url)
+
+
+def _host_and_port(netloc: str) -> tuple[str, str]:
+    host, _, port = netloc.rpartition(":")
+    return (host, port) if port.isdecimal() and host else (netloc, "")
+
+
+def domain_of(url: str) -> str:
+    """The domain that a seed stands for: its host, with the port if it is not the scheme's. Raises ValueError."""
+    key = server_key(url)
+    host = host_of(key)
+    netloc = key.partition("://")[2]
+    return netloc if netloc != host else host
+
+
+class Problem(NamedTuple):
+    """What went wrong with a field on a page."""
+
+    #: Dotted name: record, field and nested fields.
+    name: str
+    #: ``selector`` (it raised), ``value`` (not of its type), ``required`` (missing).
+    kind: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Reading:
+    """What one page gives by the rules of one kind of record."""
+
+    rule: RecordRule
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    #: Names of the fields that were found at least once.
+    found: set[str] = field(default_factory=set)
+    #: Rows without a required field.
+    incomplete: int = 0
+    #: The limit of time or of rows ended it early.
+    is_cut: bool = False

@@ -1,0 +1,185 @@
+"""Selectors of fields: CSS, XPath, JSON path and regular expression, compiled once, applied to a page or a part of it.
+
+Regular expressions are RE2's, so linear in the text; XPath has no functions with regular expressions (EXSLT's use
+Python's ``re``, which takes exponential time for some).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import jmespath
+import re2
+from cssselect import SelectorError
+from jmespath.exceptions import JMESPathError
+from lxml import etree
+from parsel.csstranslator import HTMLTranslator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Matches of one selector that are used.
+MAX_MATCHES = 10_000
+
+#: Characters of a text that are used.
+MAX_TEXT = 100_000
+
+#: Characters of a text that is read as JSON, or by a regular expression.
+MAX_SOURCE = 5_000_000
+
+#: Characters of an expression.
+MAX_EXPRESSION = 2_000
+
+#: Axes and functions that look at other elements than those below: libxml2 takes up to cubic time for them.
+_looks_around = re.compile(
+    r"following|preceding|ancestor|parent::|\.\.|\||\b(?:last|position|count|sum|id|key|current)\s*\("
+).search
+_descends = re.compile(r"//|descendant").findall
+
+_string = etree.XPath("string()", smart_strings=False)
+_translator = HTMLTranslator()
+
+
+class JsonText:
+    """A text that contains JSON, parsed at the first use; None if it is not JSON."""
+
+    __slots__ = ("_text", "_value")
+
+    def __init__(self, text: str) -> None:
+        self._text: str | None = text
+        self._value: Any = None
+
+    def value(self) -> Any:
+        """The parsed value."""
+        if self._text is not None:
+            text, self._text = self._text, None
+            try:
+                self._value = json.loads(text) if len(text) <= MAX_SOURCE else None
+            except (ValueError, RecursionError):
+                self._value = None
+        return self._value
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """One step or several: CSS or XPath, then a JSON path, then a regular expression. All are optional, one is not."""
+
+    #: As written, for messages.
+    text: str
+    markup: etree.XPath | None = None
+    attribute: str | None = None
+    path: Any = None
+    regex: Any = None
+    #: Whether its time may grow faster than the page: read only pages whose shape allows it.
+    is_costly: bool = False
+    #: The same for the first element only, which libxml2 finds without looking further; None if that is no gain.
+    first: Selector | None = None
+
+    def select(self, node: Any) -> list[Any]:
+        """The matches in ``node``: an element, a ``JsonText``, a JSON value, or a text.
+
+        They are elements, texts or JSON values, at most ``MAX_MATCHES``.  Raises what its library raises.
+        """
+        found = [node] if self.markup is None else self._elements(node)
+        if self.path is not None:
+            found = [value for one in found for value in _listed(self.path.search(_json(one)))]
+        if self.regex is not None:
+            found = [match for one in found for match in _matches(self.regex, text_of(one))]
+        return found[:MAX_MATCHES]
+
+    def _elements(self, node: Any) -> list[Any]:
+        if not isinstance(node, etree._Element):
+            return []
+        assert self.markup is not None
+        found = self.markup(node)
+        if not isinstance(found, list):  # a number, a text or a truth value
+            return [] if found is None or found == "" else [found]
+        found = found[:MAX_MATCHES]
+        if self.attribute is None:
+            return found
+        values = (one.get(self.attribute) for one in found if isinstance(one, etree._Element))
+        return [value for value in values if value is not None]
+
+
+def text_of(value: Any) -> str:
+    """The text of a match, at most ``MAX_SOURCE`` characters."""
+    if isinstance(value, str):
+        return value[:MAX_SOURCE]
+    if isinstance(value, etree._Element):
+        return str(_string(value))[:MAX_SOURCE]
+    if isinstance(value, JsonText):
+        return text_of(value.value())
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:  # XPath has no whole numbers
+        return str(int(value))
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, ensure_ascii=False)[:MAX_SOURCE]
+    return "" if value is None else str(value)
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, JsonText):
+        return value.value()
+    return JsonText(text_of(value)).value() if isinstance(value, (str, etree._Element)) else value
+
+
+def _listed(value: Any) -> list[Any]:
+    """The values of a JSON path; those of a list one by one."""
+    if value is None:
+        return []
+    return [one for one in islice(value, MAX_MATCHES) if one is not None] if isinstance(value, list) else [value]
+
+
+def _matches(regex: Any, text: str) -> Iterator[str]:
+    """The first group of each match, or all of it if there is no group."""
+    group = 1 if regex.groups else 0
+    for match in islice(regex.finditer(text), MAX_MATCHES):
+        if match[group] is not None:
+            yield match[group]
+
+
+def css(expression: str) -> etree.XPath:
+    """CSS with ``::text`` and ``::attr(NAME)``. Raises ValueError."""
+    try:
+        return xpath(_translator.css_to_xpath(expression))
+    except SelectorError as error:
+        raise ValueError(str(error)) from error
+
+
+def xpath(expression: str) -> etree.XPath:
+    """XPath 1.0. Raises ValueError."""
+    try:
+        return etree.XPath(expression, smart_strings=False, regexp=False)
+    except etree.XPathError as error:
+        raise ValueError(str(error)) from error
+
+
+def is_costly(expression: str) -> bool:
+    """Whether an XPath may take more than linear time: two levels of descendants, siblings, ancestors, positions.
+
+    Literals count as well: a false alarm costs little.
+    """
+    return _looks_around(expression) is not None or len(_descends(expression)) > 1
+
+
+def json_path(expression: str) -> Any:
+    """JMESPath. Raises ValueError."""
+    try:
+        return jmespath.compile(expression)
+    except (JMESPathError, RecursionError) as error:
+        raise ValueError(str(error).splitlines()[0]) from error
+
+
+def regular_expression(expression: str) -> Any:
+    """RE2. Raises ValueError."""
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = 8 << 20
+    try:
+        return re2.compile(expression, options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else "not valid"
+        raise ValueError(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)) from error
