@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from math import log
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,7 @@ def snapshot(servers: list[list[Any]], **values: Any) -> dict[str, Any]:
         "duplicates/exact": 40_000,
         "finish_reason": "finished",
     }
-    return {
+    found = {
         "version": VERSION,
         "columns": SERVER_COLUMNS,
         "servers": servers,
@@ -106,7 +107,9 @@ def snapshot(servers: list[list[Any]], **values: Any) -> dict[str, Any]:
         "too_early": 0,
         "stats": stats,
         "settings": {"FRONTIER_MAX_SESSIONS": "128"},
-    } | values
+    }
+    read: dict[str, Any] = json.loads(json.dumps(found | values))
+    return read
 
 
 def write(folder: Path, found: list[Sample], snapshot: dict[str, Any] | None) -> Path:

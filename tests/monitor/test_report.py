@@ -45,8 +45,8 @@ def test_a_finished_crawl() -> None:
     assert "found 4,000 URLs on 100,000 servers" in told
     assert "It gathered 91% of the quality of all URLs known; 80% of it after 41 min." in told
     assert "most often (100% of the time) the limit was: politeness" in told
-    assert "100 requests failed or were refused, most often: status 404, timeout." in told
-    assert "It ended with the reason “finished”; 600 URLs are still queued." in told
+    assert "Failed or refused: 100 requests, most often: status 404, timeout." in told
+    assert "It ended with the reason “finished”; still queued: 600 URLs." in told
 
 
 def test_runs_are_joined() -> None:
@@ -146,7 +146,7 @@ def test_a_crawl_leaves_a_report(tmp_path: Path) -> None:
         assert ours.reason == "finished"
         assert f"Report: {tmp_path / 'report' / 'report.html'}" in ours.crawl.log
         html = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
-        assert "fetched 3 pages" in html
+        assert f"fetched {3 * number} pages" in html  # each run has servers of its own
         assert ("ran 2 times" in html) == (number == 2)
     kept = read_snapshot(tmp_path / "report" / "snapshot.json")
     first = dict(zip(COLUMNS, kept["servers"][0], strict=True))

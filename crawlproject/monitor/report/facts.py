@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.monitor.failure_log import failures_by_kind
-from crawlproject.monitor.held_back import duration
+from crawlproject.monitor.held_back import counted, duration
 from crawlproject.monitor.progress.words import size
 from crawlproject.monitor.series.samples import HELD_BACK
 
@@ -137,10 +137,11 @@ def summary(facts: Facts) -> list[str]:
     seconds = max(1.0, end["elapsed"])
     began = datetime.fromtimestamp(facts.began, UTC).strftime("%Y-%m-%d %H:%M")
     runs = "" if facts.runs == 1 else f" and ran {facts.runs} times"
+    pages, urls = counted(round(end["pages"]), "page"), counted(round(end["seen"]), "URL")
     found = [
         f"The crawl began on {began} UTC{runs}.",
-        f"In {duration(seconds)} it fetched {end['pages']:,.0f} pages ({end['pages'] / seconds:,.1f} per second, "
-        f"{size(end['bytes'])}) and found {end['seen']:,.0f} URLs on {end['servers']:,.0f} servers.",
+        f"In {duration(seconds)} it fetched {pages} ({end['pages'] / seconds:,.1f} per second, {size(end['bytes'])}) "
+        f"and found {urls} on {counted(round(end['servers']), 'server')}.",
     ]
     share = facts.quality_share(end)
     if share is not None:
@@ -161,11 +162,12 @@ def summary(facts: Facts) -> list[str]:
     failed = end["failures"]
     if failed:
         kinds = ", ".join(list(facts.failures)[:2])
-        found.append(f"{failed:,.0f} requests failed or were refused{f', most often: {kinds}' if kinds else ''}.")
+        most_often = f", most often: {kinds}" if kinds else ""
+        found.append(f"Failed or refused: {counted(round(failed), 'request')}{most_often}.")
     reason = stats.get("finish_reason")
     last = datetime.fromtimestamp(facts.last, UTC).strftime("%Y-%m-%d %H:%M:%S")
     if reason:
-        found.append(f"It ended with the reason “{reason}”; {end['queued']:,.0f} URLs are still queued.")
+        found.append(f"It ended with the reason “{reason}”; still queued: {counted(round(end['queued']), 'URL')}.")
     else:
         found.append(f"It is running, or was interrupted: its last sign of life was at {last} UTC.")
     return found
