@@ -120,8 +120,6 @@ class LoadMonitor:
         throttle = self._throttle
         if throttle is None or crawl is None:
             return
-        if throttle.full != crawl.allowed_sessions:
-            throttle.resize(crawl.allowed_sessions)
         before = throttle.limit
         limit = throttle.look(self._load["lag"], int(self._load["memory"]))
         if limit == before:
@@ -149,6 +147,10 @@ class LoadMonitor:
                 for name, number in answer.items():
                     known = load.get(name, 0)
                     load[name] = max(known, number) if name in SHARED else known + number
+        crawl = frontier_of(self._crawler)
+        if self._throttle is not None and crawl is not None and self._throttle.full != crawl.allowed_sessions:
+            self._throttle.resize(crawl.allowed_sessions)
+            crawl.dispatcher.max_sessions = self._throttle.limit
         load["session_limit"] = self._throttle.limit if self._throttle is not None else 0
         for stat, rate in RATES.items():
             count = self._stats.get_value(stat, 0)
