@@ -15,7 +15,7 @@ from crawlproject.crawl_frontier import CrawlFrontier, CrawlFrontierScheduler
 from crawlproject.discovery.discovery import Discovery
 from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.dupefilter import SeenDupeFilter
-from crawlproject.engine import EngineAlarm, ended_downloads, stats_of
+from crawlproject.engine import EngineAlarm, ended_downloads, quicken_stats, stats_of
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.options.frontier import FrontierOptions
@@ -56,6 +56,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
     def __init__(self, crawler: Crawler, options: FrontierOptions) -> None:
         self._crawler = crawler
         self._stats = stats_of(crawler)
+        quicken_stats(self._stats)
         self.dupefilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
         frontier = options.new_frontier()
         dispatcher = Dispatcher(frontier, options.max_sessions, max_parked=options.max_parked)

@@ -21,8 +21,8 @@ from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.quality import QUALITIES
 from crawlproject.monitor.forecast import MOST, Forecast, Forecaster, Look
 from crawlproject.monitor.survey import Surveyor
-from crawlproject.simulation.crawl import simulate
-from crawlproject.simulation.record import CrawlOptions, Watch
+from crawlproject.simulation.crawl import Watch, simulate
+from crawlproject.simulation.record import CrawlOptions
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 
 if TYPE_CHECKING:
@@ -123,8 +123,8 @@ class Errors:
 def run(case: Case) -> tuple[float, Errors, Errors]:
     """Crawl; returns the time that it took, and the errors of both forecasts."""
     watched = Watched()
-    options = replace(case.options, watch=Watch(INTERVAL, watched.look))
-    crawl = simulate(build(case.web), POLICIES[case.policy](), QUALITIES[case.quality](), options)
+    policy, quality, watch = POLICIES[case.policy](), QUALITIES[case.quality](), Watch(INTERVAL, watched.look)
+    crawl = simulate(build(case.web), policy, quality, case.options, watch)
     end, most = max(crawl.full_time, watched.looks[-1][0]), watched.most_at()
     errors = Errors(), Errors()
     for now, forecast in watched.looks:

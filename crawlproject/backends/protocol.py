@@ -26,7 +26,7 @@ class Exchange(Protocol):
     def unsent(self, urls: Sequence[str], *, repeats: bool = False) -> list[int]:
         """For each of the foreign canonical ``urls``, how many links to it to send now as one; 0: none.
 
-        1 if it was not sent recently; then 0, with ``repeats`` sometimes more: ``links_to_send``.  A URL that is twice
+        1 if it was not sent recently; then 0, with ``repeats`` sometimes more: ``CrossLinks``.  A URL that is twice
         in ``urls`` is found twice.  O(length) each.
         """
 

@@ -8,13 +8,11 @@ from scrapy import signals
 from scrapy.core.downloader import Downloader
 from scrapy.http import Request, Response
 
-from crawlproject.lane.neutral import REQUEST_SIGNALS, is_known_handler, unknown_receiver, why_not_download
-from crawlproject.lane.receivers import Receivers, connected, copied
+from crawlproject.download.receivers import Receivers, connected, copied
+from crawlproject.lane.neutral import REQUEST_SIGNALS, direct, is_known_handler, unknown_receiver, why_not_download
 from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy.core.downloader.handlers import DownloadHandlerProtocol
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
@@ -34,14 +32,14 @@ class Downloading:
         self._crawler = crawler
         downloader = engine.downloader
         self._handlers = downloader.handlers
-        methods = downloader.middleware.methods
-        self._process_request = cast("list[Callable[..., Any]]", list(methods["process_request"]))
-        self._process_response = cast("list[Callable[..., Any]]", list(methods["process_response"]))
-        self._process_exception = cast("list[Callable[..., Any]]", list(methods["process_exception"]))
         self._receivers = {signal: Receivers(crawler, signal) for signal in _SIGNALS}
         self._downloaded = self._receivers[signals.response_downloaded]
         self._received = self._receivers[signals.response_received]
         self._why_not = why_not_download(engine, downloader)
+        methods = downloader.middleware.methods if self._why_not is None else {}
+        self._process_request = [direct(method) for method in methods.get("process_request", ())]
+        self._process_response = [direct(method) for method in methods.get("process_response", ())]
+        self._process_exception = [direct(method) for method in methods.get("process_exception", ())]
         self._why_not_heard: str | None = None
         self._connected: list[list[object]] | None = None
         self._by_scheme: dict[str, DownloadHandlerProtocol | None] = {}

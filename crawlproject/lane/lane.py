@@ -14,9 +14,9 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.python.failure import Failure
 
 from crawlproject.crawl_frontier import frontier_of
+from crawlproject.download.receivers import log_line
 from crawlproject.engine import RequestsUnderWay, engine_of, stats_of
 from crawlproject.lane.downloading import Downloading
-from crawlproject.lane.receivers import log_line
 from crawlproject.lane.scraping import Scraping
 from crawlproject.options.lane import LaneOptions
 
@@ -50,13 +50,13 @@ class FastLane:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Called by Scrapy. Raises NotConfigured if the lane is off."""
-        if not LaneOptions.of(crawler).is_on or not is_asyncio_available():
+        if not LaneOptions.of(crawler).is_on:
             raise NotConfigured
         return cls(crawler)
 
     def _opened(self) -> None:
         frontier, engine = frontier_of(self._crawler), engine_of(self._crawler)
-        if frontier is None or engine is None:
+        if frontier is None or engine is None or not is_asyncio_available():
             return
         self._engine = engine
         self._under_way = RequestsUnderWay(engine)
@@ -114,7 +114,7 @@ class FastLane:
     async def _download(self, request: Request) -> Response | Request:
         self._stats.inc_value("lane/requests")
         result = await self._downloading.download(request)
-        if isinstance(result, Response) and engine_logger.isEnabledFor(logging.DEBUG):
+        if isinstance(result, Response):
             log_line(self._crawler, engine_logger, "crawled", result.request or request, result)
         return result
 

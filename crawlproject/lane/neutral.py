@@ -6,6 +6,8 @@ may not be used, in words, or None.
 
 from __future__ import annotations
 
+from functools import partial
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -33,6 +35,7 @@ DOWNLOADER_MIDDLEWARES = frozenset(
         "crawlproject.middlewares.recrawl.RecrawlMiddleware",
         "crawlproject.middlewares.redirects.TolerantMetaRefreshMiddleware",
         "crawlproject.middlewares.redirects.TolerantRedirectMiddleware",
+        "crawlproject.middlewares.rendering.RenderMiddleware",
         "crawlproject.middlewares.repository.RepositoryMiddleware",
         "crawlproject.middlewares.robots.RobotsMiddleware",
         "crawlproject.middlewares.timing.ServerTimingMiddleware",
@@ -64,6 +67,7 @@ SPIDER_MIDDLEWARES = frozenset(
     )
 )
 
+_OFFSITE = "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware"
 _LINKS = "crawlproject.middlewares.links.LinksMiddleware"
 _ORIGIN = "crawlproject.middlewares.links.OriginMiddleware"
 _CORE_STATS = "scrapy.extensions.corestats.CoreStats"
@@ -131,6 +135,20 @@ def process_of_requests(middleware: object) -> Callable[[Request, Response], Req
             return None
         return middleware.get_processed_request
     return middleware.mark if _class(middleware) == _ORIGIN else None  # type: ignore[attr-defined]
+
+
+def direct(method: Any) -> Callable[..., Any]:
+    """A method of a known middleware, without Scrapy's check for a deprecated argument; what never acts is skipped."""
+    owner = method.__self__
+    wrapped = getattr(method, "__wrapped__", None)
+    called = method if wrapped is None else MethodType(wrapped, owner)
+    return partial(_on_site, called) if _class(owner) == _OFFSITE else called
+
+
+def _on_site(filter_request: Callable[..., Any], *, request: Request) -> Any:
+    """Scrapy's filter of other sites, asked only if the spider has ``allowed_domains``."""
+    spider = filter_request.__self__.crawler.spider  # type: ignore[attr-defined]
+    return filter_request(request=request) if getattr(spider, "allowed_domains", None) else None
 
 
 def is_known_handler(handler: object) -> bool:

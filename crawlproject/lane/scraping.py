@@ -12,8 +12,15 @@ from scrapy.spidermiddlewares.depth import DepthMiddleware
 from scrapy.utils.misc import warn_on_generator_with_return_value
 from twisted.python.failure import Failure
 
-from crawlproject.lane.neutral import ITEM_SIGNALS, process_of_requests, push_of_links, unknown_receiver, why_not_scrape
-from crawlproject.lane.receivers import Receivers, connected, copied, log_line
+from crawlproject.download.receivers import Receivers, connected, copied, log_line
+from crawlproject.lane.neutral import (
+    ITEM_SIGNALS,
+    direct,
+    process_of_requests,
+    push_of_links,
+    unknown_receiver,
+    why_not_scrape,
+)
 from crawlproject.links import Links
 
 if TYPE_CHECKING:
@@ -39,8 +46,9 @@ class Scraping:
         self._why_not_heard: str | None = None
         self._connected: list[list[object]] | None = None
         self._plain: dict[Any, bool] = {}  # callback -> whether it is a generator function
-        middlewares = engine.scraper.spidermw.middlewares
-        self._inputs: Any = engine.scraper.spidermw.methods["process_spider_input"]
+        middlewares = engine.scraper.spidermw.middlewares if self._why_not is None else ()
+        inputs = engine.scraper.spidermw.methods["process_spider_input"] if self._why_not is None else ()
+        self._inputs = [direct(method) for method in inputs]
         self._push = push_of_links(middlewares)
         self._init_depth = next((each._init_depth for each in middlewares if isinstance(each, DepthMiddleware)), None)
         #: Each (request, response) -> the request, changed or another one; None: it is dropped.
@@ -111,6 +119,5 @@ class Scraping:
 
     async def _process_item(self, item: Any, response: Response) -> None:
         """Send ``item`` to those that receive items; there is no pipeline."""
-        if logger.isEnabledFor(logging.DEBUG):
-            log_line(self._crawler, logger, "scraped", item, response)
+        log_line(self._crawler, logger, "scraped", item, response)
         self._scraped.send(item=item, response=response)

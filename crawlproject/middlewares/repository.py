@@ -224,9 +224,9 @@ def _heads(request: Request, response: Response, exchange: Exchange | None) -> t
     HTTP/2 is written as HTTP/1.1; WARC-Protocol names the real protocol.
     """
     version = response.protocol if (response.protocol or "").startswith("HTTP/") else "HTTP/1.1"
+    asked: Iterable[tuple[bytes, bytes]]
     if exchange is not None:
-        target, reason = exchange.request_info.url.raw_path_qs, exchange.reason or ""
-        asked = ((name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in exchange.asked())
+        target, reason, asked = exchange.target, exchange.reason or "", exchange.asked()
         answered: Iterable[tuple[bytes, bytes]] = exchange.answered
     else:
         target, reason = _target(request.url), responses.get(response.status, "")

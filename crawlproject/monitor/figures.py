@@ -132,10 +132,15 @@ class CrawlFigures:
         """Examines the servers; None before the spider opens, and with another scheduler."""
         return self._surveyor
 
-    def now(self) -> Figures:
-        """The figures, at most ``FRESH`` seconds old."""
+    def finish_survey(self) -> None:
+        """Look at all servers now, at the end of a crawl. O(servers)."""
+        if self._surveyor is not None:
+            self._surveyor.finish(CLOCK())
+
+    def now(self, fresh: float = FRESH) -> Figures:
+        """The figures, at most ``fresh`` seconds old."""
         now = CLOCK()
-        if now - self._last >= FRESH:
+        if now - self._last >= fresh:
             self._figures = self._look(now, min(now - self._last, 1e6))
             self._last = now
         return self._figures

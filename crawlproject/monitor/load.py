@@ -16,7 +16,6 @@ from crawlproject.engine import stats_of
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.failure_log import failure_counts
 from crawlproject.monitor.loop_lag import LoopLag
-from crawlproject.monitor.metrics import MetricsServer
 from crawlproject.monitor.throttle import Throttle
 from crawlproject.monitor.waiting import waiting_words
 from crawlproject.options.monitor import MonitorOptions
@@ -72,6 +71,8 @@ class LoadMonitor:
         self._silent_until = 0.0
         self._metrics: MetricsServer | None = None
         if options.metrics_port:
+            from crawlproject.monitor.metrics import MetricsServer  # with prometheus_client: only where it is used
+
             self._metrics = MetricsServer(self._stats, options.metrics_host, options.metrics_port)
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)

@@ -9,7 +9,7 @@ Several workers each have a frontier of their own for their own servers, and sen
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.quality import Quality
     from crawlproject.frontier.server import Session
-    from crawlproject.simulation.record import Watch
     from crawlproject.simulation.web import SimulatedWeb
 
 UNKNOWN, QUEUED, TAKEN = range(3)
@@ -47,13 +46,27 @@ class LinkRater(Protocol):
         ...
 
 
-def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions | None = None) -> Crawl:
-    """Crawl ``web`` from its seeds until nothing is left to fetch.
+@dataclass(frozen=True)
+class Watch:
+    """Each ``interval`` seconds ``look`` gets the time, a worker's dispatcher, its pages and failed requests."""
+
+    interval: float
+    look: Callable[[float, Dispatcher, int, int], None]
+
+
+def simulate(
+    web: SimulatedWeb,
+    policy: Policy,
+    quality: Quality,
+    options: CrawlOptions | None = None,
+    watch: Watch | None = None,
+) -> Crawl:
+    """Crawl ``web`` from its seeds until nothing is left to fetch; ``watch`` looks on.
 
     The same arguments always give the same crawl.  About 60 us of CPU per page.  Several workers share ``policy`` and
     ``quality``, which must not depend on the order of calls.  Raises ValueError for more workers than sessions.
     """
-    return _Run(web, policy, quality, options or CrawlOptions()).run()
+    return _Run(web, policy, quality, options or CrawlOptions()).run(watch)
 
 
 def _share_of(worker: int, options: CrawlOptions) -> CrawlOptions:
@@ -178,13 +191,12 @@ class _Run:
             _Worker(number, self._world, policy, quality, _share_of(number, options)) for number in range(count)
         ]
 
-    def run(self) -> Crawl:
+    def run(self, watch: Watch | None) -> Crawl:
         """Advance time from event to event."""
         workers, exchange = self._workers, self._world.exchange
         for worker in workers:
             worker.begin()
         times = [worker.step(0.0) for worker in workers]
-        watch = self._options.watch
         next_look = 0.0 if watch is not None else inf
         while (now := min(due := list(map(min, times, exchange.due)))) < inf:
             while watch is not None and next_look <= now:

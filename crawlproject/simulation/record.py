@@ -11,7 +11,6 @@ from crawlproject.frontier.politeness import Politeness
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from crawlproject.frontier.dispatch import Dispatcher
     from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb
 
 #: (Keys of all servers, number of workers) -> worker of each server.
@@ -25,14 +24,6 @@ def in_turn(keys: Sequence[str], workers: int) -> list[int]:
 
 #: Politeness without waits.
 NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
-
-
-@dataclass(frozen=True)
-class Watch:
-    """Called with the time, a worker's dispatcher, and the requests that it has finished: pages, and failures."""
-
-    interval: float
-    look: Callable[[float, Dispatcher, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -60,8 +51,6 @@ class CrawlOptions:
     owners: Owners = in_turn
     #: How often workers send each other links.
     exchange_interval: float = 1.0
-    #: Looks at the crawl of each worker at regular times.
-    watch: Watch | None = None
 
 
 @dataclass(frozen=True)
