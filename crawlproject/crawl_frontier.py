@@ -6,7 +6,7 @@ They get it from ``frontier_of(crawler)``; the scheduler creates it.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from scrapy.core.scheduler import BaseScheduler
 
@@ -17,6 +17,7 @@ from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
+    from pathlib import Path
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -57,6 +58,10 @@ class CrawlFrontier:
     is_allowed: Callable[[], bool] = staticmethod(lambda: True)
     #: Number of URLs seen, with ``JOBDIR`` including earlier runs. Set by the scheduler.
     urls_seen: Callable[[], int] = staticmethod(lambda: 0)
+    #: Where the operator's orders are kept with the frontier; None: it is not on disk. Set by the scheduler.
+    directory: Path | None = None
+    #: What the workers of a crawl by several of them say of themselves; None: there is one. Set by the scheduler.
+    workers: Callable[[], Awaitable[dict[str, Any] | None]]
     #: Makes the engine ask the scheduler for requests soon. Set by the scheduler.
     wake: Callable[[], None] = staticmethod(lambda: None)
     #: Whether a request that was handed out takes the fast lane, instead of going to the engine. Set by the lane.

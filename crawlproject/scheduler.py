@@ -83,6 +83,8 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self.crawl.intake = self._discovery
         self.crawl.urls_seen = lambda: len(self._seen.seen)
         self.crawl.wake = self._alarm.ring
+        self.crawl.directory = self._backend.directory
+        self.crawl.workers = self._backend.workers
 
     @classmethod
     @starting(StoreError)

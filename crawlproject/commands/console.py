@@ -12,6 +12,7 @@ from scrapy.exceptions import UsageError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from pathlib import Path
 
 #: Action -> what follows it, and what it does.
 ACTIONS = {
@@ -56,8 +57,8 @@ class Command(ScrapyCommand):
         lines = [f"{name} {arguments}".rstrip() + f": {does}" for name, (arguments, does) in ACTIONS.items()]
         return (
             "Ask or steer the crawl whose console is at a URL (as the crawl has logged it), or whose JOBDIR is given. "
-            "Actions: " + "; ".join(lines) + ". The token is part of the URL, or in CONSOLE_TOKEN, or in the file that "
-            "the crawl has written."
+            "Actions: " + "; ".join(lines) + ". The token is part of the URL, or in "
+            "the environment variable CRAWLPROJECT_TOKEN, or in the file that the crawl has written."
         )
 
     def add_options(self, parser: ArgumentParser) -> None:
@@ -131,10 +132,10 @@ def _address(target: str) -> tuple[str, str]:
     from pathlib import Path
     from urllib.parse import parse_qs, urlsplit
 
-    given = os.environ.get("CONSOLE_TOKEN", "")
+    given = os.environ.get("CRAWLPROJECT_TOKEN", "")
     if "://" not in target:
         path = Path(target)
-        url, token = _ticket(path / "console.json" if path.is_dir() else path)
+        url, token = _ticket(_ticket_in(path) if path.is_dir() else path)
         return url, given or token
     parts = urlsplit(target)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -146,12 +147,27 @@ def _address(target: str) -> tuple[str, str]:
 
         path = ticket_path(parts.port or 80)
         if not path.exists():
-            raise ValueError("no token: use the link that the crawl has logged, its JOBDIR, or CONSOLE_TOKEN")
+            raise ValueError(
+                "no token: use the link in the log, JOBDIR, or the environment variable CRAWLPROJECT_TOKEN"
+            )
         token = _ticket(path)[1]
     return url, token
 
 
-def _ticket(path: Any) -> tuple[str, str]:
+def _ticket_in(job: Path) -> Path:
+    """The file of the only open console of a JOBDIR."""
+    import json
+
+    from psutil import pid_exists
+
+    found = [path for path in job.glob("console-*.json") if pid_exists(int(json.loads(path.read_text())["pid"]))]
+    if len(found) != 1:
+        which = ": " + ", ".join(sorted(map(str, found))) if found else ""
+        raise ValueError(f"{job}: {len(found) or 'no'} console{'s are' if found else ' is'} open there{which}")
+    return found[0]
+
+
+def _ticket(path: Path) -> tuple[str, str]:
     import json
 
     if not path.exists():

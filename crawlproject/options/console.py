@@ -30,7 +30,7 @@ class ConsoleOptions(Options):
     token: str
     #: Host names besides IP addresses and ``localhost`` by which a browser may call the console.
     names: frozenset[str]
-    #: Directory of the crawl, where address and token are kept; None: in a private directory for temporary files.
+    #: Directory of the crawl, where address and token are written; None: into a private directory for temporary files.
     job: Path | None
 
     @classmethod
@@ -51,7 +51,7 @@ class ConsoleOptions(Options):
             host=host,
             is_local=is_local,
             token=token,
-            names=frozenset(name.lower() for name in reader.strings("CONSOLE_NAMES", ())),
+            names=frozenset(name.lower() for name in reader.strings("CONSOLE_NAMES")),
             job=reader.path("JOBDIR"),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,21 +17,23 @@ from crawlproject.content.relevance.anchors import anchors
 from crawlproject.content.relevance.features import MAX_RATED, LinkReader
 from crawlproject.content.relevance.language import declared_language
 from crawlproject.content.relevance.model import LinkModel
-from crawlproject.content.relevance.topic import Example, learned, learned_threshold
+from crawlproject.content.relevance.topic import Example, learned, learned_threshold, warm_up
 from crawlproject.content.relevance.topic_file import read_topic
 from crawlproject.discovery.page_reading import is_html, read_page
+from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.engine import stats_of
 from crawlproject.items import Page
 from crawlproject.links import Links
 from crawlproject.options.extras import needs_extra
 from crawlproject.options.links import LinkOptions
 from crawlproject.options.start_errors import starting
+from crawlproject.requests.meta import KEEP
 from crawlproject.spiders.topic_state import Learned, TopicStateFile
 from crawlproject.spiders.web import WebSpider
 from crawlproject.urls.extract import extract
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -46,6 +49,8 @@ MAX_TUNNEL = 9
 DISCOUNT = 0.5
 #: Links whose features are remembered until their page comes: 30 MB. The oldest are forgotten: nothing is learned.
 MAX_REMEMBERED = 50_000
+#: Links rated per turn of the event loop: 0.1 s if each brings words never seen.
+STEP = 100
 #: Least quality of a link.
 MIN_QUALITY = 1e-6
 #: Seconds between lines in the log, and between writes of what was learned.
@@ -91,6 +96,7 @@ class TopicSpider(WebSpider):
             import rjieba  # noqa: F401
             import snowballstemmer  # noqa: F401
         self._file: TopicFile = read_topic(Path(topic))
+        warm_up()
         self.topic: Topic | None = None if self._file.examples else self._file.topic()
         self._examples = [_read_example(path) for path in self._file.files()]
         self._learned = Learned(LinkModel())
@@ -104,19 +110,24 @@ class TopicSpider(WebSpider):
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """See ``WebSpider``; also read what was learned. Raises ValueError."""
+        """See ``WebSpider``. Raises ValueError."""
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.with_text = True
-        folder = job_dir(crawler.settings)
-        if folder is not None:
-            file = spider._file
-            chosen = {"terms": file.terms, "examples": file.examples, "threshold": file.threshold}
-            spider._state = TopicStateFile(Path(folder), chosen, stats_of(crawler))
-            spider._learned = spider._state.load() or spider._learned
-            if spider._learned.terms is not None:
-                spider.topic = file.topic(spider._learned.terms, spider._learned.threshold)
+        crawler.signals.connect(spider._opened, signals.spider_opened)
         crawler.signals.connect(spider._closed, signals.spider_closed)
         return spider
+
+    def _opened(self) -> None:
+        """On ``spider_opened``: read what an earlier run has learned."""
+        folder = job_dir(self.settings)
+        if folder is None:
+            return
+        file = self._file
+        chosen = {"terms": file.terms, "examples": file.examples, "threshold": file.threshold}
+        self._state = TopicStateFile(Path(folder), chosen, stats_of(self.crawler))
+        self._learned = self._state.load() or self._learned
+        if self._learned.terms is not None:
+            self.topic = file.topic(self._learned.terms, self._learned.threshold)
 
     async def start(self) -> AsyncIterator[Any]:
         """Learn the topic from its examples, if it has any; then as ``WebSpider``."""
@@ -126,16 +137,22 @@ class TopicSpider(WebSpider):
             async for links in super().start():
                 yield links
 
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Page | Links]:
+    async def parse(  # type: ignore[override]  # Scrapy takes both
+        self, response: Response, **kwargs: Any
+    ) -> AsyncIterator[Page | Links]:
         """A page found by links of relevant pages, or a seed."""
-        yield from self._parse_at(response, 0)
+        async for output in self._parse_at(response, 0):
+            yield output
 
-    def _parse_at(self, response: Response, steps: int) -> Iterator[Page | Links]:
+    async def _parse_at(self, response: Response, steps: int) -> AsyncIterator[Page | Links]:
         """``steps``: pages below the threshold in a row that led here."""
         judged: Relevance | None = None
+        if self.topic is None:  # the frontier had pages, but the examples are gone
+            response.meta[KEEP] = True
+            return
         for output in super().parse(response):
             if isinstance(output, Page):
-                judged = self._judge(response, output)
+                judged = self._judge(response, output, *await _text_of(response))
                 if self._is_relevant(judged):
                     values = {one.name: getattr(output, one.name) for one in fields(Page)}
                     yield TopicPage(**values, relevance=round(judged.value, 4))
@@ -143,12 +160,11 @@ class TopicSpider(WebSpider):
                 yield output
             else:
                 steps = 0 if self._is_relevant(judged) else steps + 1
-                yield self._rated(response, output, judged, steps)
+                yield await self._rated(response, output, judged, steps)
 
-    def _judge(self, response: Response, page: Page) -> Relevance:
+    def _judge(self, response: Response, page: Page, html: str, text: str) -> Relevance:
         """The relevance of a fetched page; learns from it."""
         assert self.topic is not None
-        html, text = _text_of(response)
         judged = self.topic.relevance(page.title or "", text, declared_language(html))
         self._found.update(judged.found)
         first = response.meta.get("redirect_urls") or [response.request.url if response.request else response.url]
@@ -162,27 +178,29 @@ class TopicSpider(WebSpider):
         assert self.topic is not None
         return judged.value >= self.topic.threshold
 
-    def _rated(self, response: Response, links: Links, judged: Relevance, steps: int) -> Links:
+    async def _rated(self, response: Response, links: Links, judged: Relevance, steps: int) -> Links:
         """``links`` with a quality for each; without any below the threshold for too long."""
         if steps > self.tunnel:
             return Links(response, ())
-        hrefs = links.hrefs
+        hrefs, html = links.hrefs, cast("TextResponse", response).text
         encoding = getattr(response, "encoding", "utf-8")
-        urls = LinkOptions.of(self.crawler).canonicalizer.batch(hrefs, links.base or response.url, encoding)
-        around = anchors(cast("TextResponse", response).text)
+        urls = LinkOptions.of(self.crawler).canonicalizer.batch(hrefs[:MAX_RATED], links.base or response.url, encoding)
+        around = await off_loop(anchors, html) if len(response.body) >= LARGE else anchors(html)
         assert self.topic is not None
         reader, model, discount = LinkReader(self.topic), self._learned.model, DISCOUNT**steps
-        rest = model.foresee(reader.features(response.url, None, judged.value, judged.language)) * discount
-        qualities = [max(MIN_QUALITY, rest)] * len(hrefs)
-        for number, (href, url) in enumerate(zip(hrefs[:MAX_RATED], urls, strict=False)):
-            if url is None:
-                continue
-            anchor = around.get(href.partition("#")[0])
-            features = reader.features(url, anchor, judged.value, judged.language)
-            qualities[number] = max(MIN_QUALITY, model.foresee(features) * discount)
-            self._remember(url, features)
+        rest = model.foresee(reader.features(response.url, None, judged.value, judged.language))
+        qualities = [rest] * len(hrefs)
+        for number, (href, url) in enumerate(zip(hrefs, urls, strict=False)):
+            if number % STEP == STEP - 1:
+                await asyncio.sleep(0)
+            if url is not None:
+                anchor = around.get(href.partition("#")[0])
+                features = reader.features(url, anchor, judged.value, judged.language)
+                qualities[number] = model.foresee(features)
+                self._remember(url, features)
+        given = [max(MIN_QUALITY, quality * discount) for quality in qualities]
         callback = getattr(self, f"parse_below_{steps}") if steps else None
-        return Links(response, hrefs, base=links.base, callback=callback, quality=qualities)
+        return Links(response, hrefs, base=links.base, callback=callback, quality=given)
 
     def _remember(self, url: str, features: Features) -> None:
         if url not in self._followed:
@@ -254,7 +272,7 @@ class TopicSpider(WebSpider):
             response = await self.crawler.engine.download_async(Request(url, dont_filter=True))
             if response.status != 200:
                 raise ValueError(f"status {response.status}")
-            html, text = _text_of(response)
+            html, text = await _text_of(response)
         except Exception as error:  # noqa: BLE001  # a middleware may raise any
             self._count("topic/bad_examples")
             self.logger.warning("Example %.200s skipped: %.200s", url, str(error) or type(error).__name__)
@@ -273,8 +291,9 @@ class TopicSpider(WebSpider):
 def _below(steps: int) -> Any:
     """The callback of pages found below the threshold: its name keeps the steps, also in a stored frontier."""
 
-    def parse(self: TopicSpider, response: Response) -> Iterator[Page | Links]:
-        yield from self._parse_at(response, steps)
+    async def parse(self: TopicSpider, response: Response) -> AsyncIterator[Page | Links]:
+        async for output in self._parse_at(response, steps):
+            yield output
 
     parse.__name__ = f"parse_below_{steps}"
     parse.__qualname__ = f"TopicSpider.{parse.__name__}"
@@ -286,7 +305,7 @@ for _steps in range(1, MAX_TUNNEL + 1):
     setattr(TopicSpider, f"parse_below_{_steps}", _below(_steps))
 
 
-def _text_of(response: Response) -> tuple[str, str]:
+async def _text_of(response: Response) -> tuple[str, str]:
     """The source and the visible text of a page; "" if it is no text."""
     if not isinstance(response, TextResponse):
         return "", ""
@@ -295,7 +314,8 @@ def _text_of(response: Response) -> tuple[str, str]:
         return "", html[:_MAX_UNPARSED]
     text = read_page(response).text
     if text is None:  # the guard is off, so that nobody else asked for it
-        text = extract(html[:_MAX_UNPARSED], response.url, with_text=True).text
+        page = await off_loop(extract, html[:_MAX_UNPARSED], response.url, with_text=True)
+        text = page.text
     return html, text or ""
 
 

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from crawlproject.storage.errors import StoreError
-from crawlproject.workers.connection import reason_of
-from crawlproject.workers.control import AWAY, Control, texts, worker_info
+from crawlproject.workers.control import texts, worker_info
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from crawlproject.workers.connection import RedisConnector
+    from crawlproject.workers.control import Control
     from crawlproject.workers.keys import Keys
 
 #: Figures that a worker tells of itself, and the type of each.
@@ -57,26 +55,20 @@ def _checked(value: Any, kind: type) -> Any:
     return kind(value) if is_number else None
 
 
-async def read_workers(connector: RedisConnector, keys: Keys, timeout: float) -> dict[str, Any]:
+async def read_workers(control: Control, keys: Keys) -> dict[str, Any]:
     """The workers that are not buried, as ``worker_facts`` has them, the state of the crawl and the pages of all.
 
-    O(workers): no partition is read.  Closes ``connector``.  Raises StoreError if Redis does not answer, or knows no
-    such crawl; ValueError, KeyError or TypeError for damaged data.
+    O(workers): no partition is read, nothing is written.  Raises what a call to Redis raises, and ValueError for
+    damaged data.
     """
-    try:
-        control = Control(connector.client(), keys, timeout)
-        commands = (("TIME",), *(("HGETALL", key) for key in (keys.meta, keys.workers, keys.info)))
-        (seconds, micros), *hashes = await control.commands(commands)
-        meta, leases, infos = map(texts, hashes)
-    except AWAY as error:
-        raise StoreError(connector.name, reason_of(error)) from error
-    finally:
-        await connector.close()
-    now = int(seconds) + int(micros) / 1e6
-    workers = workers_of(leases, infos, now)
+    commands = (("TIME",), *(("HGETALL", key) for key in (keys.meta, keys.workers, keys.info)))
+    (seconds, micros), *hashes = await control.commands(commands)
+    meta, leases, infos = map(texts, hashes)
+    workers = workers_of(leases, infos, int(seconds) + int(micros) / 1e6)
     return {
         "state": meta.get("state", ""),
         "pages": number_of(meta.get("pages")) + sum(number_of(worker.info.get("pages")) for worker in workers),
+        "own": control.id,
         "workers": [worker_facts(worker) for worker in workers],
     }
 

@@ -61,6 +61,13 @@ def test_without_crashes_each_page_is_fetched_once(kind: str, seed: int) -> None
     assert set(run.observer.fetched.values()) == {1}
 
 
+@pytest.mark.parametrize(("kind", "seed"), [("calls", 1), ("churn", 0)])
+def test_pages_are_counted_once(kind: str, seed: int) -> None:
+    """Also if the answer to a worker that leaves is lost."""
+    run = Run(kind, seed).run()
+    assert int(run.redis.hash_of(KEYS.meta)[b"pages"]) == sum(run.observer.fetched.values())
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_changes_too_large_for_a_commit_become_a_snapshot(seed: int) -> None:
     """Too many rows (seed 0), too many bytes (seed 1)."""

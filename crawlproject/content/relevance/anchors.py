@@ -15,7 +15,7 @@ from crawlproject.urls.canonical import MAX_REFERENCE
 from crawlproject.urls.parse_budget import affordable_parts
 
 #: Characters of a page that are read, and links.
-MAX_PAGE = 500_000
+MAX_PAGE = 1_000_000
 MAX_ANCHORS = 2_000
 #: Characters kept of a link's text, and on each side of it.
 MAX_ANCHOR = 200

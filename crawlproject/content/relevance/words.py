@@ -8,7 +8,6 @@ pages need no decision.  An underscore separates words, unlike in UAX 29: ``thre
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from collections import Counter
 from functools import cache
@@ -33,16 +32,11 @@ _MAX_RUN = 1_000
 _MAX_MARKS = 30
 
 
-def _class(categories: frozenset[str]) -> str:
-    """A regular expression's character class of all characters of these categories."""
-    codes = [code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in categories]
-    ranges: list[list[int]] = []
-    for code in codes:
-        if ranges and ranges[-1][1] == code - 1:
-            ranges[-1][1] = code
-        else:
-            ranges.append([code, code])
-    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
+@cache
+def _marks() -> str:
+    """A regular expression's character class of all combining marks."""
+    codes = (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0))
+    return "".join(f"\\U{code:08x}" for code in codes if unicodedata.category(chr(code)).startswith("M"))
 
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
@@ -57,15 +51,13 @@ _has_many_marks = re2.compile(rf"\pM{{{_MAX_MARKS + 1}}}").search
 
 @cache
 def _many_marks() -> re.Pattern[str]:
-    marks = _class(frozenset(("Mn", "Mc", "Me")))
-    return re.compile(rf"([{marks}]{{{_MAX_MARKS}}})[{marks}]+")
+    return re.compile(rf"([{_marks()}]{{{_MAX_MARKS}}})[{_marks()}]+")
 
 
 @cache
 def _find_words() -> Callable[[str], list[str]]:
     """Letters, digits, and the marks that combine with them, which ``\\w`` lacks."""
-    marks = _class(frozenset(("Mn", "Mc", "Me")))
-    return re.compile(rf"[^\W_]++(?:[{marks}]++[^\W_]*+)*+").findall
+    return re.compile(rf"[^\W_]++(?:[{_marks()}]++[^\W_]*+)*+").findall
 
 
 def folded(text: str, limit: int = MAX_TEXT) -> str:
@@ -73,9 +65,13 @@ def folded(text: str, limit: int = MAX_TEXT) -> str:
     text = text[:limit]
     if text.isascii():
         return text.lower()
-    if _has_many_marks(text):
-        text = _many_marks().sub(r"\1", text)
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text)[:limit].casefold())[:limit]
+    text = unicodedata.normalize("NFKC", few_marks(text))[:limit]
+    return unicodedata.normalize("NFKC", text.casefold())[:limit]
+
+
+def few_marks(text: str) -> str:
+    """``text`` with at most ``_MAX_MARKS`` combining marks in a row. O(length)."""
+    return _many_marks().sub(r"\1", text) if _has_many_marks(text) else text
 
 
 def words_of(text: str) -> list[str]:

@@ -128,7 +128,7 @@ class Browser:
                 await handler._maybe_launch_browser()
         except Exception as error:
             await self.restart()
-            raise RenderError("browser", f"the browser did not start: {_first_line(error)}") from error
+            raise RenderError("browser", f"the browser did not start: {first_line(error)}") from error
 
     async def open(self, slot: Slot, job: PageJob) -> Page:
         """A page with the document of ``job``, whose scripts have begun to run. Raises RenderError.
@@ -149,8 +149,8 @@ class Browser:
         try:
             await handler.download_request(request)
         except Exception as error:
-            is_gone = _is_gone(error) or not self._is_running()
-            raise RenderError("crashed" if is_gone else "navigation", _first_line(error)) from error
+            kind = "crashed" if is_gone(error) or not self._is_running() else "navigation"
+            raise RenderError(kind, first_line(error)) from error
         page: Page = request.meta["playwright_page"]
         return page
 
@@ -185,6 +185,18 @@ class Browser:
         if wrapper is not None and not await _done(wrapper.context.close()) and self._is_running():
             logger.debug("A context of the browser does not close")
             self.processes.end()
+
+    async def check(self) -> None:
+        """Restart the browser and its driver if they no longer answer."""
+        browser = getattr(self._handler, "browser", None)
+        if browser is None:
+            return
+        try:
+            async with asyncio.timeout(CLOSE_TIMEOUT):
+                await (await browser.new_context()).close()
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with it
+            logger.debug("The browser does not answer: %s", error)
+            await self.restart()
 
     async def restart(self) -> None:
         """End the browser and its driver; the next page starts new ones."""
@@ -260,11 +272,12 @@ async def _done(awaitable: Awaitable[object], timeout: float = CLOSE_TIMEOUT) ->
     return True
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What went wrong, without Playwright's log of the call."""
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
-def _is_gone(error: Exception) -> bool:
+def is_gone(error: Exception) -> bool:
     """Whether the page, its context, the browser or its driver no longer exists."""
     words = ("closed", "crash", "disconnected", "connection")
     return any(word in f"{type(error).__name__} {error}".lower() for word in words)

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -32,11 +31,13 @@ class BrowserProcesses:
     def __init__(self, mark: str) -> None:
         self._mark = mark.encode()
         self._root: int | None = None
+        self._zygotes: list[int] = []  # they start those of pages
 
     def root(self) -> int | None:
-        """The first process; None if it does not run. O(children of this process), or O(1) while it runs."""
+        """The first process; None if it does not run. O(1) while it runs, else O(processes below this one)."""
         if self._root is None or not self._is_root(self._root):
             self._root = next((pid for pid in _below(os.getpid()) if self._is_root(pid)), None)
+            self._zygotes = []
         return self._root
 
     def _is_root(self, pid: int) -> bool:
@@ -44,9 +45,14 @@ class BrowserProcesses:
         return self._mark in arguments and not any(part.startswith(b"--type=") for part in arguments)
 
     def usage(self) -> list[Usage]:
-        """All processes of the browser. O(processes), 0.1 ms each."""
+        """The first process of the browser and those of pages. O(processes), 0.1 ms each."""
         root = self.root()
-        return [] if root is None else [each for each in map(_usage, (root, *_below(root))) if each is not None]
+        if root is None:
+            return []
+        if not self._zygotes:
+            self._zygotes = [pid for pid in _below(root) if b"--type=zygote" in _arguments(pid)]
+        pids = {root, *(pid for zygote in self._zygotes for pid in _started_by(zygote))}
+        return [each for each in map(_usage, pids) if each is not None]
 
     def end_largest(self) -> None:
         """Kill the page that uses most memory."""
@@ -76,27 +82,49 @@ async def watch(processes: BrowserProcesses, limit: int, exceeded: Callable[[], 
 
 
 def _below(pid: int) -> Iterator[int]:
-    """Descendants of a process."""
-    with suppress(OSError, ValueError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in map(int, (task / "children").read_text().split()):
+    """Descendants of a process. O(threads of all)."""
+    with suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - three times as fast
+            for child in _children(pid, task):
                 yield child
                 yield from _below(child)
 
 
+def _started_by(pid: int) -> Iterator[int]:
+    """Descendants of a process that has one thread, and whose children have one or no children. O(processes)."""
+    for child in _children(pid, pid):
+        yield child
+        yield from _started_by(child)
+
+
+def _children(pid: int, task: int | str) -> list[int]:
+    return [int(child) for child in _read(f"/proc/{pid}/task/{task}/children").split()]
+
+
 def _arguments(pid: int) -> list[bytes]:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").split(b" ")  # Chromium joins them, too
-    except OSError:
-        return []
+    return _read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").split(b" ")  # Chromium joins them, too
 
 
 def _usage(pid: int) -> Usage | None:
-    try:
-        _, resident, shared, *_ = map(int, Path(f"/proc/{pid}/statm").read_text().split())
-    except (OSError, ValueError):
-        return None
+    numbers = _read(f"/proc/{pid}/statm").split()
+    if len(numbers) < 3:
+        return None  # it has ended
+    resident, shared = int(numbers[1]), int(numbers[2])
     return Usage(pid, resident * _PAGE, (resident - shared) * _PAGE)
+
+
+def _read(path: str) -> bytes:
+    """The start of a file of /proc; empty if its process has ended. 10 us."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(file, 65_536)
+    except OSError:
+        return b""
+    finally:
+        os.close(file)
 
 
 def _kill(pid: int) -> None:

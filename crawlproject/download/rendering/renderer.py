@@ -9,11 +9,9 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urljoin
 
-from playwright.async_api import Error as PlaywrightError
-
 from crawlproject.clock import CLOCK
 from crawlproject.download.rendering import dom
-from crawlproject.download.rendering.browser import Browser, Slot
+from crawlproject.download.rendering.browser import Browser, Slot, first_line, is_gone
 from crawlproject.download.rendering.job import PageJob, RenderError
 from crawlproject.download.rendering.processes import watch
 from crawlproject.download.rendering.proxy import REFUSED, Answer, Asked, GuardedProxy
@@ -100,6 +98,8 @@ class Renderer:
                     if error.kind not in _AGAIN or attempt == TRIES:
                         raise
                     self._stats.inc_value("render/retries")
+                    if self._browser is not None:
+                        await self._browser.check()
             raise AssertionError("unreachable")
         finally:
             self._slots.put_nowait(slot)
@@ -149,11 +149,12 @@ class Renderer:
             return await _unless_failed(job, dom.read(page, self._options.max_size), LAST_READ)
         except TimeoutError as error:
             raise self._too_late() from error
-        except PlaywrightError as error:
+        except RenderError:
+            raise
+        except Exception as error:  # of Playwright; one without a type if its driver is gone
             if job.failure.done():
                 await job.failure
-            words = error.message.partition("\n")[0]
-            raise RenderError("crashed" if page.is_closed() else "script", words) from error
+            raise RenderError("crashed" if is_gone(error) else "script", first_line(error)) from error
 
     def _too_late(self) -> RenderError:
         return RenderError("timeout", f"its scripts did not end within RENDER_TIMEOUT={self._options.timeout:g}")

@@ -128,7 +128,7 @@ class Ticket:
     """The file with address and token, which only its owner can read; ``scrapy console`` finds it."""
 
     def __init__(self, options: ConsoleOptions) -> None:
-        self.path = ticket_path(options.port) if options.job is None else options.job / "console.json"
+        self.path = ticket_path(options.port, options.job)
         self._is_private = options.job is None
 
     def write(self, url: str, token: str) -> bool:
@@ -156,9 +156,10 @@ class Ticket:
             pass
 
 
-def ticket_path(port: int) -> Path:
-    """Where a crawl without JOBDIR keeps the address and the token of its console."""
-    return Path(tempfile.gettempdir()) / f"crawlproject-{os.getuid()}" / f"console-{port}.json"
+def ticket_path(port: int, job: Path | None = None) -> Path:
+    """Where a crawl with the JOBDIR ``job``, or without one, keeps the address and the token of its console."""
+    folder = Path(tempfile.gettempdir()) / f"crawlproject-{os.getuid()}" if job is None else job
+    return folder / f"console-{port}.json"
 
 
 def make_private(folder: Path) -> None:

@@ -12,7 +12,6 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.monitor.console.control import Control
 from crawlproject.monitor.console.order_book import FILE_NAME, OrderBook
 from crawlproject.options.console import ConsoleOptions
-from crawlproject.options.frontier import FrontierOptions
 
 if TYPE_CHECKING:
     from typing import Self
@@ -55,8 +54,7 @@ class Console:
             if self._options.port:
                 logger.error("No console: CONSOLE_PORT needs crawlproject.scheduler.FrontierScheduler")
             return
-        directory = FrontierOptions.of(self._crawler).directory
-        book = OrderBook(None if directory is None else directory / FILE_NAME)
+        book = OrderBook(None if crawl.directory is None else crawl.directory / FILE_NAME)
         book.load()
         control = Control(self._crawler, crawl, book)
         if self._options.port:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+import asyncio
+from dataclasses import asdict, dataclass, field, fields
+from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING, Any
 
+from crawlproject.clock import CLOCK
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.monitor.console.live import CHARTED
 from crawlproject.monitor.console.server_list import STATES, Query, find
 from crawlproject.monitor.console.server_view import server_view
+from crawlproject.monitor.figures import figures_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,10 +24,15 @@ if TYPE_CHECKING:
     from crawlproject.monitor.console.answers import AnswerLog
     from crawlproject.monitor.console.live import History, LineLog
     from crawlproject.monitor.console.order_book import OrderBook
-    from crawlproject.monitor.console.workers_view import WorkersView
 
 #: Orders of one kind that the page lists.
 MAX_LISTED = 500
+
+#: Kinds of failures that the page lists.
+MAX_FAILURES = 12
+
+#: Seconds for which what the workers say counts as new.
+FRESH = 2.0
 
 
 @dataclass
@@ -36,8 +45,11 @@ class CrawlRoom:
     answers: AnswerLog
     charts: History
     log: LineLog
-    all_workers: WorkersView | None
     all_actions: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]
+
+    _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _looked_at: float = -inf
+    _workers: dict[str, Any] = field(default_factory=dict)
 
     def state(self) -> dict[str, Any]:
         """See ``api.Room``."""
@@ -54,25 +66,18 @@ class CrawlRoom:
         return {"figures": self.figures(), "orders": self.orders(), "lines": self.log.count}
 
     def figures(self) -> dict[str, Any]:
-        """The figures now, flat. O(stats)."""
-        stats: Mapping[str, Any] = stats_of(self.crawler).get_stats()
-        crawl = self.crawl
-        counts = crawl.frontier.counts()
-        shown = {
-            "at": time.time(),
-            "pages": stats.get("frontier/pages", 0),
-            "pages_per_second": stats.get("monitor/pages_per_second", 0.0),
-            "bytes_per_second": stats.get("monitor/bytes_per_second", 0.0),
-            "sessions": crawl.dispatcher.open_sessions,
-            "session_limit": crawl.dispatcher.max_sessions,
-            "queued": len(crawl),
-            "lag": stats.get("monitor/lag", 0.0),
-            "memory": stats.get("monitor/memory", 0),
-        }
+        """The figures now, those of servers as ``servers/<state>``. O(stats) at most twice a second."""
+        now = figures_of(self.crawler).now()
+        shown = {each.name: getattr(now, each.name) for each in fields(now)}
+        servers, forecast = shown.pop("servers"), shown.pop("forecast")
         return shown | {
-            **{f"servers/{state}": count for state, count in counts.items() if state not in ("urls", "servers")},
-            "servers/known": counts["servers"],
-            "paused": crawl.is_paused,
+            **{f"servers/{name}": count for name, count in asdict(servers).items()},
+            "failures": dict(islice(now.failures.items(), MAX_FAILURES)),
+            "end": forecast.end,
+            "why_no_end": forecast.why_not,
+            "most_quality": forecast.most_quality,
+            "quality_share": now.quality_share,
+            "paused": self.crawl.is_paused,
             "closing": is_closing(self.crawler),
         }
 
@@ -102,7 +107,11 @@ class CrawlRoom:
 
     async def workers(self) -> dict[str, Any]:
         """See ``api.Room``."""
-        return {"workers": None} if self.all_workers is None else await self.all_workers.look()
+        async with self._looking:  # one question to Redis at a time, whoever asks
+            if CLOCK() - self._looked_at >= FRESH:
+                self._workers = await self.crawl.workers() or {"workers": None}
+                self._looked_at = CLOCK()
+        return self._workers
 
     def stats(self) -> dict[str, Any]:
         """See ``api.Room``."""

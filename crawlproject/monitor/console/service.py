@@ -14,7 +14,6 @@ from crawlproject.monitor.console.answers import AnswerLog
 from crawlproject.monitor.console.api import TICK, Hub, application
 from crawlproject.monitor.console.live import History, LineLog
 from crawlproject.monitor.console.room import CrawlRoom
-from crawlproject.monitor.console.workers_view import workers_view
 from crawlproject.options.console import ConsoleOptions
 
 if TYPE_CHECKING:
@@ -44,8 +43,7 @@ class ConsoleService:
         self._options = options = ConsoleOptions.of(crawler)
         self._crawl = crawl
         self._answers, self._lines, self._charts = AnswerLog(), LineLog(), History(INTERVAL)
-        workers = workers_view(crawler)
-        self._room = CrawlRoom(crawler, crawl, book, self._answers, self._charts, self._lines, workers, actions)
+        self._room = CrawlRoom(crawler, crawl, book, self._answers, self._charts, self._lines, actions)
         self._hub = Hub(self._room)
         self._access = Access(options)
         self._ticket = Ticket(options)

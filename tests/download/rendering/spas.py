@@ -1,6 +1,7 @@
 """Five small single-page applications: their links and records exist only after their scripts ran.
 
-The frameworks come from npm as they are published; only Svelte's component must be compiled first.
+The frameworks come from npm.  React and Vue are served as they are published; Angular's and Svelte's applications are
+bundled, as their own tools do it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ PACKAGES = [
     "@angular/platform-browser@18.2.13",
     "rxjs@7.8.1",
     "zone.js@0.14.10",
+    "esbuild@0.24.2",
 ]
 
 #: Path -> what the API tells about it.
@@ -98,30 +100,10 @@ fetch('/api' + location.pathname).then(answer => answer.json()).then(record => {
 });
 """
 
-_IMPORTS = {
-    "@angular/core": "/npm/@angular/core/fesm2022/core.mjs",
-    "@angular/core/primitives/signals": "/npm/@angular/core/fesm2022/primitives/signals.mjs",
-    "@angular/core/primitives/event-dispatch": "/npm/@angular/core/fesm2022/primitives/event-dispatch.mjs",
-    "@angular/common": "/npm/@angular/common/fesm2022/common.mjs",
-    "@angular/common/http": "/npm/@angular/common/fesm2022/http.mjs",
-    "@angular/compiler": "/npm/@angular/compiler/fesm2022/compiler.mjs",
-    "@angular/platform-browser": "/npm/@angular/platform-browser/fesm2022/platform-browser.mjs",
-    "rxjs": "/npm/rxjs/dist/esm/index.js",
-    "rxjs/operators": "/npm/rxjs/dist/esm/operators/index.js",
-    "svelte/internal": "/npm/svelte/src/runtime/internal/index.js",
-    "svelte/internal/disclose-version": "/npm/svelte/src/runtime/internal/disclose-version/index.js",
-    "zone.js": "/npm/zone.js/bundles/zone.umd.min.js",
-}
 
-_MAP = f'<script type="importmap">{json.dumps({"imports": _IMPORTS})}</script>'
-
-
-def _shell(root: str, *scripts: str, module: bool = False) -> str:
-    kind = ' type="module"' if module else ""
-    tags = "".join(f'<script{kind} src="{script}"></script>' for script in scripts)
-    return (
-        f"<!doctype html><html><head><title>shop</title>{_MAP if module else ''}</head><body>{root}{tags}</body></html>"
-    )
+def _shell(root: str, *scripts: str) -> str:
+    tags = "".join(f'<script src="{script}"></script>' for script in scripts)
+    return f"<!doctype html><html><head><title>shop</title></head><body>{root}{tags}</body></html>"
 
 
 #: Name -> the HTML of each of its pages.
@@ -133,14 +115,15 @@ SHELLS = {
         "/app.js",
     ),
     "vue": _shell('<div id="app"></div>', "/npm/vue/dist/vue.global.prod.js", "/app.js"),
-    "svelte": _shell("", "/start.js", module=True),
-    "angular": _shell("<app-root></app-root>", "/app.js", module=True),
+    "svelte": _shell("", "/vendor.js", "/app.js"),
+    "angular": _shell("<app-root></app-root>", "/app.js"),
     "fetch": _shell("<noscript>Please enable JavaScript.</noscript>", "/app.js"),
 }
 
 _COMPILE = """
 const {compile} = require(process.argv[1] + '/svelte/compiler.cjs');
-process.stdout.write(compile(require('fs').readFileSync(0, 'utf8'), {name: 'App'}).js.code);
+process.stdout.write(compile(require('fs').readFileSync(0, 'utf8'), {name: 'App'}).js.code
+    + "\\nnew App({target: document.body});");
 """
 
 
@@ -167,13 +150,14 @@ class Application(dict[str, Answer]):
         self._packages = packages
         self._shell = Answer(SHELLS[name], headers={"Content-Type": "text/html; charset=utf-8"})
         sources = {"react": REACT, "vue": VUE, "angular": ANGULAR, "fetch": FETCH, "svelte": ""}
-        scripts = {"/app.js": sources[name]}
+        code = sources[name]
         if name == "svelte":
-            compiler = ["node", "-e", _COMPILE, str(packages)]
-            code = subprocess.run(compiler, input=SVELTE, capture_output=True, text=True, check=True).stdout
-            scripts = {"/app.js": code, "/start.js": "import App from '/app.js'; new App({target: document.body});"}
-        for path, code in scripts.items():
-            self[path] = _script(code)
+            code = _output(["node", "-e", _COMPILE, str(packages)], SVELTE)
+        if name in ("svelte", "angular"):
+            options = ("--bundle", "--minify", "--format=iife", "--log-level=error", "--keep-names")
+            code = _output([*map(str, packages.glob("@esbuild/*/bin/esbuild")), *options], code, packages.parent)
+        self["/app.js"] = _script(code)
+        self["/vendor.js"] = _script("window.dataLayer = [];")
 
     def get(self, place: str, default: Answer | None = None) -> Answer | None:  # type: ignore[override]
         """The answer to a path; of a place with its server's number None."""
@@ -186,9 +170,11 @@ class Application(dict[str, Answer]):
             return record and Answer(json.dumps(record), headers={"Content-Type": "application/json"})
         if place.startswith("/npm/") and (file := self._packages / place.removeprefix("/npm/")).is_file():
             return _script(file.read_bytes())
-        if place.startswith("/npm/") and (file := file.with_suffix(".js")).is_file():
-            return _script(file.read_bytes())
         return self._shell if place in RECORDS else default
+
+
+def _output(command: list[str], text: str, folder: Path | None = None) -> str:
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=folder).stdout
 
 
 def _script(code: str | bytes) -> Answer:

@@ -97,7 +97,9 @@ function showFigures(figures) {
     ["URLs seen", count(figures.seen)],
     ["Quality gathered", number(figures.quality_gathered)],
     ["Of what is known", percent(figures.quality_share)],
-    ["Ends", figures.end],
+    ["Ends", ends(figures)],
+    ["80% of quality", range(figures.most_quality)],
+    ["Failures", failures(figures.failures)],
     ["Servers", count(servers("known"))],
     ["Ready", count(servers("ready"))],
     ["Resting", count(servers("resting"))],
@@ -105,7 +107,19 @@ function showFigures(figures) {
     ["Loop lag", seconds(figures.lag).replace("now", "0 ms")],
     ["Memory", bytes(figures.memory)],
   ].filter(([, value]) => value !== undefined && value !== "–");
-  fill($("figures"), tiles.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, clean(value)))));
+  fill($("figures"), tiles.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { class: String(value).length > 24 ? "words" : null }, clean(value)))));
+}
+
+function range(found) {
+  if (!found) return undefined;
+  return found[2] <= 0 ? "gathered" : `in ${seconds(found[0])} to ${seconds(found[2])}`.replace("in now", "in 0 s");
+}
+
+const ends = (figures) => range(figures.end) || (figures.why_no_end ? `unknown: ${figures.why_no_end}` : undefined);
+
+function failures(found) {
+  const kinds = Object.entries(found || {});
+  return kinds.length ? kinds.map(([kind, times]) => `${kind}: ${count(times)}`).join(", ") : undefined;
 }
 
 /** Replace the children only where the text differs, so that a selection survives. */
