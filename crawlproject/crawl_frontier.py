@@ -6,7 +6,7 @@ They get it from ``frontier_of(crawler)``; the scheduler creates it.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from scrapy.core.scheduler import BaseScheduler
 
@@ -16,10 +16,12 @@ from crawlproject.frontier.observed_times import ObservedTimes
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
+    from pathlib import Path
 
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from crawlproject.frontier.dispatch import Dispatcher, Start
     from crawlproject.frontier.entry import Entry
@@ -56,8 +58,16 @@ class CrawlFrontier:
     is_allowed: Callable[[], bool] = staticmethod(lambda: True)
     #: Number of URLs seen, with ``JOBDIR`` including earlier runs. Set by the scheduler.
     urls_seen: Callable[[], int] = staticmethod(lambda: 0)
+    #: Where the operator's orders are kept with the frontier; None: it is not on disk. Set by the scheduler.
+    directory: Path | None = None
+    #: What the workers of a crawl by several of them say of themselves; None: there is one. Set by the scheduler.
+    workers: Callable[[], Awaitable[dict[str, Any] | None]]
     #: Makes the engine ask the scheduler for requests soon. Set by the scheduler.
     wake: Callable[[], None] = staticmethod(lambda: None)
+    #: Whether a request that was handed out takes the fast lane, instead of going to the engine. Set by the lane.
+    take: Callable[[Request], bool] = staticmethod(lambda _: False)
+    #: Fetches a request that nobody scrapes by the fast lane; None: the engine must. Set by the lane.
+    fetch: Callable[[Request], Awaitable[Response] | None] = staticmethod(lambda _: None)
 
     def __init__(self, dispatcher: Dispatcher, take_dropped: Callable[[], None], *, by_ip: bool) -> None:
         self.dispatcher = dispatcher
@@ -115,6 +125,14 @@ class CrawlFrontier:
         if server is None or request in self.started:
             return 0.0
         return max(0.0, server.ready_at - CLOCK())
+
+    def server_was_idle(self, request: Request, seconds: float) -> None:
+        """For ``seconds`` up to now, the session of ``request`` did not keep its server busy: its page was rendered."""
+        start = self.started.get(request)
+        if start is not None and start.session.busy_since is not None:
+            now = CLOCK()
+            start.session.busy_since = min(now, start.session.busy_since + seconds)
+            start.session.last_end = now
 
     def join_group(self, request: Request, group_key: str) -> bool:
         """Put the request's server into a politeness group; False if the group may not be contacted now."""

@@ -71,7 +71,6 @@ class SeenDupeFilter(BaseDupeFilter):
         self._record: ExactStore | None = None  # stores the keys of a Bloom filter
         self._withheld: set[int] = set()  # seen, but not in the store
         self._is_open = False
-        self._url_key: Callable[[str], int] = url_fingerprint
         self._server_part: Callable[[str], int] | None = None  # of a store's keys
         self._fingerprinter = fingerprinter
         self._by_url = type(fingerprinter) is RequestFingerprinter
@@ -106,7 +105,6 @@ class SeenDupeFilter(BaseDupeFilter):
         if store is None:
             return
         self._server_part = server_part
-        self._url_key = self._key_below_server
         if self._options.kind == "exact":
             self.seen = self._by_urls = self._options.over(store, self._canonical)
             return
@@ -158,7 +156,7 @@ class SeenDupeFilter(BaseDupeFilter):
 
     def key_of(self, met: Request | str) -> int:
         """The key in the seen-set of a request, or of the canonical URL of a link. O(length)."""
-        return self._url_key(met) if isinstance(met, str) else self._request_key(met)
+        return self._url_keys((met,))[0] if isinstance(met, str) else self._request_key(met)
 
     def withhold(self, key: int) -> None:
         """Keep ``key`` in memory only; the caller has removed it from the store. O(1)."""
@@ -199,16 +197,15 @@ class SeenDupeFilter(BaseDupeFilter):
     def _request_key(self, request: Request) -> int:
         canonical = self.url_of(request)
         if canonical is not None:
-            return self._url_key(canonical)
+            return self._url_keys((canonical,))[0]
         fingerprint = bytes_fingerprint(self._fingerprinter.fingerprint(request))
         return fingerprint if self._server_part is None else self._server_part(request.url) | fingerprint
 
-    def _key_below_server(self, url: str) -> int:
-        assert self._server_part is not None
-        return self._server_part(url) | url_fingerprint(url)
-
     def _url_keys(self, urls: Sequence[str]) -> list[int]:
-        return list(map(self._url_key, urls))
+        part = self._server_part
+        if part is None:
+            return list(map(url_fingerprint, urls))
+        return [part(url) | url_fingerprint(url) for url in urls]
 
     def _canonical(self, url: str) -> str:
         """The canonical form of ``url``, or ``url`` if it has none."""

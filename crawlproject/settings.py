@@ -31,6 +31,9 @@ LOG_LEVEL = "INFO"
 # Many pages of a broad crawl fail; the log counts them by kind.
 FRONTIER_LOG_FAILURES = "counts"
 
+# For `-O pages.parquet`, which Scrapy checks before it loads the add-on.
+FEED_EXPORTERS = {"parquet": "crawlproject.records.feeds.ParquetExporter"}
+
 # Open no port unasked; the second would execute Python for anybody who reaches it.
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False

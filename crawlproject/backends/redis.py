@@ -30,13 +30,14 @@ from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
 from crawlproject.urls.server_key import suffix_list_id
 from crawlproject.workers.blobs import MAX_URL
-from crawlproject.workers.connection import RedisAddress, RedisConnector
-from crawlproject.workers.control import Control
+from crawlproject.workers.connection import RedisAddress, RedisConnector, reason_of
+from crawlproject.workers.control import AWAY, Control
 from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
+from crawlproject.workers.roster import read_workers
 from crawlproject.workers.worker import Worker
 
 if TYPE_CHECKING:
@@ -67,6 +68,9 @@ NOT_SUMMED = (
     "frontier/urls",
     "seen/urls",
 )
+
+#: Characters of the reason why the list of workers cannot be read.
+MAX_REASON = 300
 
 
 class RedisBackend(StoringBackend):
@@ -190,6 +194,15 @@ class RedisBackend(StoringBackend):
         if not goes_on:  # so that no spider takes the crawl for failed because others fetched its pages
             self._stats.set_value("workers/pages", self._worker.summary()["pages"])
         return goes_on
+
+    async def workers(self) -> dict[str, Any] | None:
+        """See ``Backend``."""
+        if self._worker is None:
+            return {"workers": [], "error": "not joined yet"}
+        try:
+            return await read_workers(self._worker.control, self._keys)
+        except (*AWAY, ValueError) as error:
+            return {"workers": [], "error": reason_of(error)[:MAX_REASON]}
 
     def close(self) -> Awaitable[None] | None:
         """Send all changes, give the partitions back, leave."""

@@ -63,8 +63,8 @@ class Frontier:
     ) -> None:
         self.policy = policy
         self.politeness = politeness or Politeness()
+        self.max_failures = max_failures
         self._max_batch = max_batch
-        self._max_failures = max_failures
         self._learns = policy.learns_prior or policy.looks_ahead  # from all servers, so ranks change
         self._queue = ServerQueue(policy.rank, policy.rerank_above, group_of)
         self._expectations = Expectations(learns_prior=policy.learns_prior, looks_ahead=policy.looks_ahead)
@@ -121,7 +121,11 @@ class Frontier:
                 self._arrivals += 1
                 if quality > server.rerank_above:
                     changed[server] = None
-                self._push_url(server, path, entry, self._arrivals)
+                if server.session is None and not server.full and not server.given_up:  # most frequent
+                    server.urls.push(entry, path, self._arrivals)
+                    self._urls += 1
+                else:
+                    self._push_url(server, path, entry, self._arrivals)
                 if look_ahead is not None:
                     gain += look_ahead.learn_url(quality * server.worth, rate, server.page_time)
         finally:
@@ -218,7 +222,7 @@ class Frontier:
         server = self.servers.learn(measurement)
         if self._learns:
             self._rank_again()
-        if server.failures >= self._max_failures > 0:
+        if server.failures >= self.max_failures > 0:
             self.give_up(server.key)
         self.servers.move(server)
 

@@ -362,7 +362,12 @@ class ServerTable:
 
         Raises ValueError for a URL without a server.
         """
-        return self.locate_known(url) or (server := self.get_or_add(server_key(url)), path_of(url, server.key))
+        end = url.find("/", 8)  # as in ``locate_known``
+        server = self._by_key.get(url[:end]) if end > 0 else None
+        if server is not None:
+            return server, url[end:]
+        server = self.get_or_add(server_key(url))
+        return server, path_of(url, server.key)
 
     def locate_known(self, url: str) -> tuple[Server, str] | None:
         """``locate`` for a known server; None if the server is unknown."""

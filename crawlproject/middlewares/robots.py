@@ -170,12 +170,17 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             meta["proxy"] = page.meta["proxy"]
         for hops in range(MAX_REDIRECTS + 1):
             request = Request(url, priority=self.DOWNLOAD_PRIORITY, meta=dict(meta), callback=NO_CALLBACK)
-            response = await self.crawler.engine.download_async(request)
+            response = await self._send(request)
             target = _redirect_target(response)
             if target is None or hops == MAX_REDIRECTS:
                 break
             url = target
         return response
+
+    async def _send(self, request: Request) -> Response:
+        frontier = frontier_of(self.crawler)
+        answer = frontier.fetch(request) if frontier is not None else None
+        return await (answer or self.crawler.engine.download_async(request))
 
     def copy_of(self, response: Response) -> Copy:
         """The copy to cache for a response that is not an outage."""

@@ -58,7 +58,8 @@ class Figures:
     #: Received.
     bytes: int = 0
     bytes_per_second: float = 0.0
-    #: Sessions, each with a connection; how many are allowed now, and with ``FRONTIER_MAX_SESSIONS``.
+    #: Sessions, each with a connection; how many are allowed now, and by ``FRONTIER_MAX_SESSIONS`` or the
+    #: operator.
     sessions: int = 0
     session_limit: int = 0
     max_sessions: int = 0
@@ -120,7 +121,6 @@ class CrawlFigures:
         limits = LimitOptions.of(crawler)
         self._forecaster = Forecaster(limits.ends_at_time, limits.ends_at_pages)
         self._surveyor: Surveyor | None = None
-        self._max_sessions = 0
 
     @property
     def survey(self) -> Survey | None:
@@ -132,10 +132,15 @@ class CrawlFigures:
         """Examines the servers; None before the spider opens, and with another scheduler."""
         return self._surveyor
 
-    def now(self) -> Figures:
-        """The figures, at most ``FRESH`` seconds old."""
+    def finish_survey(self) -> None:
+        """Look at all servers now, at the end of a crawl. O(servers)."""
+        if self._surveyor is not None:
+            self._surveyor.finish(CLOCK())
+
+    def now(self, fresh: float = FRESH) -> Figures:
+        """The figures, at most ``fresh`` seconds old."""
         now = CLOCK()
-        if now - self._last >= FRESH:
+        if now - self._last >= fresh:
             self._figures = self._look(now, min(now - self._last, 1e6))
             self._last = now
         return self._figures
@@ -172,7 +177,6 @@ class CrawlFigures:
         frontier, dispatcher = crawl.frontier, crawl.dispatcher
         if self._surveyor is None:
             self._surveyor = Surveyor(frontier)
-            self._max_sessions = dispatcher.max_sessions
         self._surveyor.step(now, round(min(MAX_EXAMINED, max(FRESH, since) * EXAMINED_PER_SECOND)))
         counts = frontier.counts()
         servers = ServerCounts(
@@ -183,26 +187,25 @@ class CrawlFigures:
         queued, survey = len(crawl), self._surveyor.survey
         waiting = frontier.quality.queued(counts["urls"])
         done = stats.get("scheduler/dequeued", 0) - len(crawl.started)
-        longest = 0.0 if survey is None else survey.longest_time
-        self._forecaster.add(Look(now, done, common["pages"], queued, frontier.quality.gathered, waiting, longest))
+        self._forecaster.add(Look(now, done, common["pages"], queued, frontier.quality.gathered, waiting))
         return Figures(
             **common,
             sessions=dispatcher.open_sessions,
             session_limit=dispatcher.max_sessions,
-            max_sessions=self._max_sessions,
+            max_sessions=crawl.allowed_sessions,
             servers=servers,
             queued=queued,
             seen=crawl.urls_seen(),
             quality_gathered=frontier.quality.gathered,
             quality_queued=waiting,
-            forecast=self._forecaster.forecast(),
+            forecast=self._forecaster.forecast(survey),
             held_back=held_back(
                 Moment(
                     crawl=crawl,
                     now=now,
                     servers=servers,
                     survey=survey,
-                    max_sessions=self._max_sessions,
+                    max_sessions=crawl.allowed_sessions,
                     cpu=common["cpu"],
                     lag=common["lag"],
                     dns_lookups=stats.get("monitor/dns_lookups", 0),

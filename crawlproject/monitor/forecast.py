@@ -1,26 +1,46 @@
 """Forecasts when a crawl ends, and when most of its quality is gathered, from regular looks at it. Pure: no clock.
 
-The end: what is queued and what is still to be discovered, at the present pace; and not before the server that takes
-longest.  What is still to be discovered is extrapolated from how the number of new URLs per page has fallen; as long
-as it does not fall, nobody can know the end, and there is no forecast.
+What is left is what is queued and what is still to be discovered.  The number u of new URLs per page falls with what is
+left, as left**``FALL``; so u now tells how much is still to be discovered.  As long as u is too high for that, nobody
+can know the end, and there is no forecast.  The known quality grows likewise, with an exponent measured in this crawl.
+
+The time that is left follows from the recent pace, and from the time that politeness demands of each server.
 """
 
 from __future__ import annotations
 
-from math import inf, log, sqrt
-from typing import NamedTuple
+from math import hypot, inf, log
+from typing import TYPE_CHECKING, NamedTuple
 
-#: Looks kept; every second one is dropped, and the interval doubled, when there are more.
-MAX_LOOKS = 240
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-#: Looks and pages before there is a forecast.
-MIN_LOOKS, MIN_PAGES = 8, 50
+    from crawlproject.monitor.survey import Survey
 
-#: Share of the pages so far that counts as recent: pace, discovery and quality are measured over it.
-RECENT = 0.25
+#: Looks kept; every second one is dropped when there are more.
+MAX_LOOKS = 400
+
+#: Looks and requests before there is a forecast.
+MIN_LOOKS, MIN_DONE = 8, 100
+
+#: Share of what was done so far that counts as recent, and the least number of requests.
+RECENT, MIN_RECENT = 0.15, 50
+
+#: Exponent with which new URLs per page fall, and between which values it may be.
+#: Found with webs of other seeds than those in docs/progress.md.
+FALL, LEAST_FALL, MOST_FALL = 1.5, 0.7, 3.0
+
+#: Exponent of the known quality: its value before anything is measured, the weight of what is measured, its bounds.
+QUALITY_FALL, FALL_WEIGHT, QUALITY_FALLS = 0.7, 3.0, (0.3, 3.0)
+
+#: New URLs per page from which there is no forecast.
+TOO_MANY = 2.2
 
 #: The share of the quality whose time is forecast.
 MOST = 0.8
+
+#: Factors on a forecast for its range, besides that of what is to be discovered.
+END_RANGE, QUALITY_RANGE = (0.7, 1.4), (0.5, 2.0)
 
 
 class Look(NamedTuple):
@@ -28,15 +48,13 @@ class Look(NamedTuple):
 
     #: Seconds on a monotonic clock.
     now: float
-    #: Pages fetched, and URLs that left the queue without becoming a page (errors, refusals): all that was tried.
+    #: Requests finished, those without a page included.
     done: float
     pages: int
     queued: int
     #: Quality gathered, and that of queued URLs; None if it is not known.
     gathered: float
     waiting: float | None
-    #: Seconds until the server that takes longest is done with what is queued now, politely; 0 if not known.
-    longest: float
 
 
 class Range(NamedTuple):
@@ -65,112 +83,149 @@ class Forecaster:
         self._max_time = max_time
         self._max_pages = max_pages
         self._looks: list[Look] = []
-        self._first: Look | None = None
 
     def add(self, look: Look) -> None:
         """Add the next look, in order of time. Amortised O(1)."""
-        self._first = self._first or look
         self._looks.append(look)
         if len(self._looks) > MAX_LOOKS:
-            del self._looks[1::2]
+            del self._looks[1:-1:2]
 
-    def forecast(self) -> Forecast:
-        """From the looks so far. O(MAX_LOOKS)."""
-        if self._first is None:
+    def forecast(self, survey: Survey | None) -> Forecast:
+        """From the looks so far, and the last round over all servers. O(MAX_LOOKS)."""
+        if not self._looks:
             return Forecast(None, "the crawl has not begun", None, None)
         look = self._looks[-1]
+        recent = _Recent.of(self._looks)
         share = _share(look)
-        done = look.done - self._first.done
-        if len(self._looks) < MIN_LOOKS or done < MIN_PAGES:
-            return Forecast(None, "too few pages yet", None, share)
-        since = self._since(look.done - max(MIN_PAGES, RECENT * done))
-        fetched = look.done - since.done
-        if look.now <= since.now or fetched <= 0:
-            return Forecast(None, "no page was fetched lately", None, share)
-        pace = fetched / (look.now - since.now)
-        found = self._undiscovered(look)
-        if found is None:
-            end = self._limited(look, since, None)
-            return Forecast(end, "" if end else "new URLs are found as fast as pages are fetched", None, share)
-        low, likely, high = (look.queued + undiscovered for undiscovered in found)
-        growth = likely / max(1, look.queued)
-        end = self._limited(
-            look,
-            since,
-            Range(
-                max(low / pace, look.longest),
-                max(likely / pace, look.longest * sqrt(growth)),
-                high / pace + look.longest * growth,
-            ),
+        if recent is None or len(self._looks) < MIN_LOOKS or look.done - self._looks[0].done < MIN_DONE:
+            end = self._limited(look, None)
+            return Forecast(end, "" if end else "too few pages yet", None, share)
+        if recent.new >= TOO_MANY:
+            end = self._limited(look, None, recent.pages_per_second)
+            return Forecast(end, "" if end else "new URLs are found faster than pages are fetched", None, share)
+        left = _Left.of(look, recent, survey)
+        end = Range(
+            *(factor * time for factor, time in zip((END_RANGE[0], 1.0, END_RANGE[1]), left.ends(), strict=True))
         )
-        return Forecast(end, "", self._most(look, since, likely, pace), share)
+        return Forecast(self._limited(look, end, recent.pages_per_second), "", _most(look, recent, left), share)
 
-    def _since(self, done: float) -> Look:
-        """The last look before ``done`` pages, or the first."""
-        return next((look for look in reversed(self._looks) if look.done <= done), self._looks[0])
-
-    def _undiscovered(self, look: Look) -> Range | None:
-        """URLs still to be discovered; None if their number does not fall.
-
-        New URLs per page u fall as fewer are left: u = c·left.  From u now and u before, a number of pages apart,
-        c follows, and with it what is left.
-        """
-        first = self._looks[0]
-        span = look.done - first.done
-        middle, before = self._since(look.done - span / 4), self._since(look.done - span / 2)
-        pages, pages_before = look.done - middle.done, middle.done - before.done
-        if pages <= 0 or pages_before <= 0:
-            return None
-        new = (_discovered(look) - _discovered(middle)) / pages
-        new_before = (_discovered(middle) - _discovered(before)) / pages_before
-        if new <= 0:
-            return Range(0.0, 0.0, 0.1 * look.queued)
-        if new >= 1 and new >= new_before:
-            return None
-        apart = (pages + pages_before) / 2
-        falls = log(new_before / new) / apart if new_before > new else 0.0
-        by_fall = new / falls if falls > 0 else inf
-        by_share = look.queued * new / (1 - new) if new < 1 else inf  # if u stayed as it is
-        likely = min(by_fall, by_share)
-        return None if likely == inf else Range(0.0, likely, min(2.0 * likely, max(by_share, likely)))
-
-    def _limited(self, look: Look, since: Look, end: Range | None) -> Range | None:
+    def _limited(self, look: Look, end: Range | None, pages_per_second: float = 0.0) -> Range | None:
         """``end``, or the crawl's limit if that comes first."""
-        assert self._first is not None
-        left = self._max_time - (look.now - self._first.now)
-        if look.pages > since.pages:
-            left = min(left, (self._max_pages - look.pages) * (look.now - since.now) / (look.pages - since.pages))
+        left = self._max_time - (look.now - self._looks[0].now)
+        if pages_per_second > 0:
+            left = min(left, (self._max_pages - look.pages) / pages_per_second)
         if left == inf:
             return end
         left = max(0.0, left)
         return Range(left, left, left) if end is None else Range(*(min(each, left) for each in end))
 
-    def _most(self, look: Look, since: Look, left: float, pace: float) -> Range | None:
-        """When ``MOST`` of the quality is gathered.
 
-        What is left of the quality falls with what is left of the pages, x, as x**steepness; the steepness is that
-        of the recent pages.
-        """
-        if look.waiting is None or left <= 0:
+class _Recent(NamedTuple):
+    """The last share of a crawl, and the one before."""
+
+    #: Requests per second.
+    pace: float
+    pages_per_second: float
+    #: New URLs, quality gathered, and quality that became known, for each request.
+    new: float
+    gathered: float
+    known: float
+    #: The latter in the share before; None if there was none.
+    known_before: float | None
+    #: Requests in this share and in the one before.
+    done: float
+    done_before: float
+
+    @classmethod
+    def of(cls, looks: Sequence[Look]) -> _Recent | None:
+        """None if no request has ended lately."""
+        last = looks[-1]
+        share = max(MIN_RECENT, RECENT * (last.done - looks[0].done))
+        since = _before(looks, last.done - share)
+        before = _before(looks, since.done - share)
+        done, seconds = last.done - since.done, last.now - since.now
+        if done <= 0 or seconds <= 0:
             return None
-        waiting = look.waiting * left / max(1, look.queued)
-        whole = look.gathered + waiting
-        needed = MOST * whole - look.gathered
-        if whole <= 0 or needed <= 0:
-            return Range(0.0, 0.0, 0.0)
-        per_page = (look.gathered - since.gathered) / (look.done - since.done)
-        steepness = max(1.0, per_page * left / waiting)
-        pages = left * (1 - (1 - needed / waiting) ** (1 / steepness))
-        slowly = left * needed / waiting
-        return Range(0.7 * pages / pace, pages / pace, max(slowly, 1.4 * pages) / pace)
+        known_before = (_known(since) - _known(before)) / (since.done - before.done) if since is not before else None
+        return cls(
+            pace=done / seconds,
+            pages_per_second=(last.pages - since.pages) / seconds,
+            new=max(0.0, (last.done + last.queued - since.done - since.queued) / done),
+            gathered=(last.gathered - since.gathered) / done,
+            known=max(0.0, (_known(last) - _known(since)) / done),
+            known_before=known_before,
+            done=done,
+            done_before=since.done - before.done,
+        )
 
 
-def _discovered(look: Look) -> float:
-    return look.done + look.queued
+class _Left(NamedTuple):
+    """What is left to do."""
+
+    #: Queued URLs that can be expected to be fetched.
+    queued: float
+    #: And with those to be discovered: fewest, likely, most.
+    urls: tuple[float, float, float]
+    pace: float
+    survey: Survey | None
+
+    @classmethod
+    def of(cls, look: Look, recent: _Recent, survey: Survey | None) -> _Left:
+        failing = 0 if survey is None else survey.failing_urls
+        queued = max(1.0, look.queued - failing)
+
+        def left(fall: float) -> float:  # u * left / (1 + fall) are undiscovered; left = queued + undiscovered
+            return queued * (1 + fall) / (1 + fall - recent.new) if recent.new < 1 + fall else inf
+
+        likely = left(FALL)
+        return cls(queued, (left(MOST_FALL), likely, min(left(LEAST_FALL), 3 * likely)), recent.pace, survey)
+
+    def time(self, urls: float) -> float:
+        """Seconds for so many more URLs, if the likely number is left: both the pace and politeness take time."""
+        polite = 0.0 if self.survey is None else self.survey.drains.polite_time(urls, self.urls[1] / self.queued)
+        return hypot(urls / self.pace, polite)
+
+    def ends(self) -> tuple[float, float, float]:
+        """Seconds until all is done: least, likely, most. Servers that fail must be given up, too."""
+        longest, failing = (0.0, 0.0) if self.survey is None else (self.survey.longest_time, self.survey.failing_time)
+        low, likely, high = (max(hypot(urls / self.pace, longest), failing) for urls in self.urls)
+        return low, max(likely, self.time(self.urls[1])), max(high, likely)
+
+
+def _most(look: Look, recent: _Recent, left: _Left) -> Range | None:
+    """When ``MOST`` of the quality is gathered.
+
+    What is left of the quality falls with what is left of the URLs, as left**steepness; the steepness is that of the
+    recent pages.
+    """
+    if look.waiting is None:
+        return None
+    urls = left.urls[1]
+    fall = QUALITY_FALL
+    if recent.known_before is not None and recent.known_before > 0 and recent.known > 0:
+        apart = log((urls + recent.done + recent.done_before / 2) / (urls + recent.done / 2))
+        fall = (FALL_WEIGHT * log(recent.known_before / recent.known) + fall) / (FALL_WEIGHT * apart + 1)
+        fall = min(QUALITY_FALLS[1], max(QUALITY_FALLS[0], fall))
+    to_gather = look.waiting * left.queued / max(1, look.queued) + recent.known * urls / (1 + fall)
+    needed = MOST * (look.gathered + to_gather) - look.gathered
+    if needed <= 0:
+        return Range(0.0, 0.0, 0.0)
+    steepness = max(1.0, recent.gathered * urls / to_gather)
+    likely = left.time(urls * (1 - (1 - needed / to_gather) ** (1 / steepness)))
+    return Range(QUALITY_RANGE[0] * likely, likely, QUALITY_RANGE[1] * likely)
+
+
+def _before(looks: Sequence[Look], done: float) -> Look:
+    """The last look with at most ``done`` requests, or the first."""
+    return next((look for look in reversed(looks) if look.done <= done), looks[0])
+
+
+def _known(look: Look) -> float:
+    return look.gathered + (look.waiting or 0.0)
 
 
 def _share(look: Look) -> float | None:
     if look.waiting is None:
         return None
-    whole = look.gathered + look.waiting
+    whole = _known(look)
     return look.gathered / whole if whole > 0 else None

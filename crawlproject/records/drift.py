@@ -1,13 +1,15 @@
 """Notices fields that are no longer found: compares the share of pages with a field now with its own past share.
 
-A window of pages is judged when a fall below half of the past share would be no chance: the probability that so few
-are found at an unchanged share is below ``CHANCE``, by Chernoff's bound exp(-n D(p/2 || p)).  For a field on every page
-these are 5 pages, for one on half of the pages 53, on every tenth 413; while the crawl runs at least ``MIN_PAGES``.
+While a crawl runs, each window of at least ``MIN_PAGES`` pages is compared with all pages before it; at its end, the
+whole crawl with earlier crawls.  (The pages of a site come by sections, so a short window is no sample of it.)  Nothing
+is judged that could be chance: the probability that so few are found at an unchanged share must be below ``CHANCE``, by
+Chernoff's bound exp(-n D(p/2 || p)).  That takes 5 pages for a field on every page, 53 for one on half of the pages,
+413 for one on every tenth.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 #: Probability of a false alarm per window.
 CHANCE = 0.001
 
-#: Pages of a window at least; at the end of a crawl, at least.
-MIN_PAGES, MIN_LAST_PAGES = 20, 5
+#: Pages of a window, at least; and of a whole crawl.
+MIN_PAGES, MIN_CRAWL = 100, 5
 
 #: Pages that the past counts as, at most: a share that changes slowly is no drift.
 MEMORY = 2_000
@@ -43,16 +45,34 @@ class Fall(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Share:
+class _Count:
+    """Pages, and pages with the field."""
+
     pages: float = 0.0
     found: float = 0.0
-    window_pages: int = 0
-    window_found: int = 0
-    has_fallen: bool = False
 
     @property
-    def past(self) -> float:
+    def share(self) -> float:
         return self.found / self.pages if self.pages else 0.0
+
+    def add(self, other: _Count) -> None:
+        self.pages += other.pages
+        self.found += other.found
+        if self.pages > MEMORY:
+            self.found *= MEMORY / self.pages
+            self.pages = MEMORY
+
+
+@dataclass(slots=True)
+class _Share:
+    #: Of earlier crawls; of this one, without the window; of the window.
+    earlier: _Count = field(default_factory=_Count)
+    crawl: _Count = field(default_factory=_Count)
+    window: _Count = field(default_factory=_Count)
+    has_fallen: bool = False
+
+    def past(self) -> _Count:
+        return _Count(self.earlier.pages + self.crawl.pages, self.earlier.found + self.crawl.found)
 
 
 class Drift:
@@ -68,40 +88,45 @@ class Drift:
             share = self._shares.get(key)
             if share is None:
                 share = self._shares[key] = _Share()
-            share.window_pages += 1
-            share.window_found += name in found
-            if share.window_pages >= MIN_PAGES:
-                fall = self._judge(key, share, MIN_PAGES)
+            window = share.window
+            window.pages += 1
+            window.found += name in found
+            if window.pages < MIN_PAGES:
+                continue
+            past = share.past()
+            needed = _pages_needed(past.share)
+            if past.pages < needed:
+                _end_window(share)
+            elif window.pages >= needed:
+                fall = self._judge(key, share, past, window)
                 if fall is not None:
                     yield fall
 
     def end(self) -> Iterator[Fall]:
-        """Judge the last windows, and add them to the past."""
+        """Judge the crawl as a whole, unless a field has fallen during it, and add it to the past."""
         for key, share in self._shares.items():
-            fall = self._judge(key, share, MIN_LAST_PAGES)
-            if fall is not None:
+            fall = None
+            if not share.has_fallen:
+                _end_window(share)
+                if min(share.crawl.pages, share.earlier.pages) >= max(MIN_CRAWL, _pages_needed(share.earlier.share)):
+                    fall = self._judge(key, share, share.earlier, share.crawl)
+            if fall is None:  # of a crawl with a fall, the pages before it
+                share.earlier.add(share.crawl)
+            else:
                 yield fall
-            if share.window_pages and not share.has_fallen:
-                _into_past(share)
-
-    def shares(self) -> dict[Key, tuple[int, int]]:
-        """Pages and pages with the field, past and present."""
-        return {
-            key: (round(share.pages + share.window_pages), round(share.found + share.window_found))
-            for key, share in self._shares.items()
-        }
+            share.crawl, share.window = _Count(), _Count()
 
     def add_past(self, rows: Iterable[tuple[str, str, str, float, float]]) -> None:
         """What earlier crawls counted: site, record, field, pages, pages with the field; skips nonsense."""
         for site, record, name, pages, found in rows:
             share = self._shares.setdefault((site, record, name), _Share())
             if 0 <= found <= pages:
-                share.pages += pages
-                share.found += found
+                share.earlier.add(_Count(pages, found))
 
     def past_rows(self) -> list[tuple[str, str, str, float, float]]:
         """For ``add_past``."""
-        return [(*key, share.pages, share.found) for key, share in self._shares.items() if share.pages]
+        counts = ((key, share.past()) for key, share in self._shares.items())
+        return [(*key, count.pages, count.found) for key, count in counts if count.pages]
 
     def to_state(self) -> dict[str, Any]:
         """For JSON."""
@@ -120,25 +145,15 @@ class Drift:
         drift.add_past(rows)
         return drift
 
-    def _judge(self, key: Key, share: _Share, least: int) -> Fall | None:
-        """Judge a window that is long enough; one that has not fallen is added to the past."""
-        past, pages = share.past, share.window_pages
-        if pages < least:
+    def _judge(self, key: Key, share: _Share, past: _Count, now: _Count) -> Fall | None:
+        """Compare; what has fallen does not become part of the past."""
+        had_fallen, share.has_fallen = share.has_fallen, now.share < past.share / 2
+        if not share.has_fallen:
+            _end_window(share)
             return None
-        needed = _pages_needed(past)
-        if past and (pages < needed or share.pages < needed):
-            if share.pages < needed:
-                _into_past(share)
-            return None
-        now = share.window_found / pages
-        if now >= past / 2:
-            share.has_fallen = False
-            _into_past(share)
-            return None
-        is_new = not share.has_fallen
-        share.has_fallen = True
-        share.window_pages = share.window_found = 0
-        return Fall(*key, before=past, now=now, pages=pages) if is_new else None
+        fall = Fall(*key, before=past.share, now=now.share, pages=round(now.pages))
+        share.window = _Count()
+        return None if had_fallen else fall
 
 
 def _pages_needed(share: float) -> float:
@@ -151,10 +166,6 @@ def _pages_needed(share: float) -> float:
     return -log(CHANCE) / divergence
 
 
-def _into_past(share: _Share) -> None:
-    share.pages += share.window_pages
-    share.found += share.window_found
-    share.window_pages = share.window_found = 0
-    if share.pages > MEMORY:
-        share.found *= MEMORY / share.pages
-        share.pages = MEMORY
+def _end_window(share: _Share) -> None:
+    share.crawl.add(share.window)
+    share.window = _Count()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.records.rules import FieldRule
@@ -10,6 +11,7 @@ from crawlproject.records.selectors import (
     MAX_EXPRESSION,
     Selector,
     css,
+    is_costly,
     json_path,
     regular_expression,
     xpath,
@@ -64,6 +66,7 @@ def _field(fields: Table, name: str, depth: int) -> FieldRule:
     else:
         convert = _converter(table, is_json=chosen is not None and chosen.path is not None and chosen.regex is None)
         if chosen is None:
+            table.end()
             raise RuleError(table.path, "needs one of css, xpath, json, regex")
     table.end()
     return FieldRule(name, chosen, convert, is_list, is_required, default, nested)
@@ -103,13 +106,18 @@ def selector(table: Table) -> Selector | None:
     markup = next((key for key in _MARKUP if key in given), None)
     if "attr" in given and markup is None:
         raise table.wrong("attr", "needs css or xpath")
-    return Selector(
+    compiled = None if markup is None else _compiled(table, markup, given[markup], _MARKUP[markup])
+    chosen = Selector(
         text=", ".join(f"{key} = {value}" for key, value in given.items()),
-        markup=None if markup is None else _compiled(table, markup, given[markup], _MARKUP[markup]),
+        markup=compiled,
+        is_costly=compiled is not None and is_costly(compiled.path),
         attribute=given.get("attr"),
         path=_compiled(table, "json", given["json"], json_path) if "json" in given else None,
         regex=_compiled(table, "regex", given["regex"], regular_expression) if "regex" in given else None,
     )
+    if compiled is None or chosen.is_costly or not compiled.path.startswith(("//", "descendant-or-self::")):
+        return chosen
+    return replace(chosen, first=replace(chosen, markup=xpath(f"({compiled.path})[1]")))
 
 
 def _compiled(table: Table, key: str, expression: str, compile_it: Callable[[str], Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from scrapy.http import TextResponse
@@ -13,7 +13,7 @@ from crawlproject.discovery.page_reading import is_html
 from crawlproject.download.off_loop import off_loop
 from crawlproject.engine import stats_of
 from crawlproject.records.drift_watch import DriftWatch
-from crawlproject.records.reading import ON_LOOP, OutOfTimeError, Source, read_page
+from crawlproject.records.reading import OFF_LOOP, ON_LOOP, OutOfTimeError, Source, read_page
 from crawlproject.records.record import Record
 from crawlproject.requests.answers import media_type
 
@@ -83,7 +83,8 @@ class RecordIntake:
     async def links(self, source: Source, selector: Selector, site: SiteRules) -> list[str]:
         """The references that a selector finds: texts, or the ``href`` of elements."""
         try:
-            found = selector.select(source.root()) if source.is_small else await off_loop(_select, source, selector)
+            is_fast = source.is_small and not (selector.is_costly and source.cost() > ON_LOOP)
+            found = _select(source, selector) if is_fast else await off_loop(_select, source, selector)
         except Exception as error:  # noqa: BLE001 - lxml, jmespath and re2 raise of their own
             self._note(site.name, "pagination", "selector", f"{selector.text}: {error}")
             return []
@@ -117,7 +118,9 @@ class RecordIntake:
             logger.warning("%s: %s: %s (logged once; see the stats records/*)", site, name, reason)
 
 
-def _select(source: Source, selector: Selector) -> list[object]:
+def _select(source: Source, selector: Selector) -> list[Any]:
+    if selector.is_costly and source.cost() > OFF_LOOP:
+        raise ValueError("too slow for a page of this shape, not used")
     return selector.select(source.root())
 
 

@@ -1,30 +1,41 @@
 """Applies rules to a page.
 
-A hostile page can make any selector slow (``p ~ p`` is quadratic), so reading has a limit of CPU time, which is checked
-between selectors, and a limit of tags, so that no single selector takes long.
+A hostile page can make selectors slow: ``p ~ p`` takes 4.7 s for 3,000 paragraphs, as libxml2 needs cubic time for it,
+and nothing interrupts it.  So a selector that looks around (``is_costly``) is used only on pages whose shape allows it;
+all others take linear time.  The CPU time for a page is limited as well, and checked between selectors.
 """
 
 from __future__ import annotations
 
 import time
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
 from crawlproject.records.rules import FieldRule, Problem, Reading
 from crawlproject.records.selectors import MAX_SOURCE, JsonText
+from crawlproject.urls import resolve
 from crawlproject.urls.parse_budget import affordable_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from crawlproject.records.rules import RecordRule
 
-#: Tags up to which a page is read on the event loop, and at most: a quadratic selector takes 0.03 s, and 8 s.
-FEW_TAGS, MAX_TAGS = 3_000, 100_000
+#: Tags of a page that are used.
+MAX_TAGS = 100_000
 
-#: Characters up to which a page is read on the event loop.
-SMALL = 65_536
+#: Characters up to which a page is read on the event loop: 3 ms to parse, 0.05 s if it is hostile.
+SMALL = 200_000
+
+#: libxml2 compares each attribute of a tag with all others: a longer stretch without a tag is examined first. 5 ms.
+_LONG_TAG = 16_384
+#: libxml2 before 2.14 has no limit of depth.
+_LIMITS_DEPTH = etree.LIBXML_VERSION >= (2, 14)
+
+#: A costly selector takes at most so many seconds for each cubed number of children (of elements with more than
+#: ``_WIDE``), and for each squared number of tags; on pages deeper than ``_DEEP`` it is not used.
+_PER_CHILDREN, _PER_TAGS = 2e-10, 1e-9
+_WIDE, _DEEP = 50, 200
 
 #: CPU seconds for a page: on the event loop, and off it.
 ON_LOOP, OFF_LOOP = 0.1, 2.0
@@ -47,11 +58,26 @@ class Source:
         self._kind = kind
         self._base = base
         self._root: Any = None
+        self._cost: float | None = None
 
     @property
     def is_small(self) -> bool:
         """Whether it may be read on the event loop."""
-        return len(self._text) < SMALL and self._text.count("<") <= FEW_TAGS
+        return len(self._text) < SMALL
+
+    def cost(self) -> float:
+        """Seconds that a costly selector takes, at most. O(tags), once."""
+        if self._cost is None:
+            root = self.root()
+            self._cost = 0.0
+            if isinstance(root, etree._Element):
+                widths = [len(element) for element in _wide(root)]
+                self._cost = (
+                    inf
+                    if _is_deep(root)
+                    else _PER_CHILDREN * sum(width**3 for width in widths) + _PER_TAGS * self._text.count("<") ** 2
+                )
+        return self._cost
 
     @property
     def text(self) -> str:
@@ -71,17 +97,21 @@ class Source:
             if isinstance(root, etree._Element) and self._kind == "html":
                 element = root.find(".//base[@href]")
                 href = None if element is None else element.get("href")
-            from crawlproject.urls import resolve
-
             self._base = (href and resolve(href, self.url)) or self.url
         return self._base
 
 
+_wide = etree.XPath(f"//*[count(*) > {_WIDE}]")
+_is_deep = etree.XPath(f"boolean({'/*' * _DEEP})")
+
+
 def _tree(text: str, kind: str) -> Any:
-    if kind == "html":
+    pieces = text.split("<")
+    if kind == "html" and (not _LIMITS_DEPTH or len(max(pieces, key=len)) > _LONG_TAG):
         parts = affordable_parts(text)
         text = text[parts[0].start : parts[0].end] if parts else ""
-    text = _first_tags(text)
+    if len(pieces) > MAX_TAGS:
+        text = "<".join(text.split("<", MAX_TAGS)[:-1])
     if not text.strip():
         return None
     parser: Any = (
@@ -97,22 +127,14 @@ def _tree(text: str, kind: str) -> Any:
         return None
 
 
-def _first_tags(text: str) -> str:
-    """The text up to ``MAX_TAGS`` tags."""
-    if text.count("<") <= MAX_TAGS:
-        return text
-    return "<".join(text.split("<", MAX_TAGS)[:-1])
-
-
 def read_page(source: Source, rules: list[RecordRule], seconds: float = OFF_LOOP) -> list[Reading]:
     """What a page gives by each of ``rules``. Raises OutOfTimeError only with ``seconds=ON_LOOP``."""
-    clock = time.thread_time
     readings = []
-    end = clock() + seconds
+    end = time.thread_time() + seconds
     for rule in rules:
         reading = Reading(rule)
         try:
-            _Reader(source, reading, end, clock).read()
+            _Reader(source, reading, end, seconds).read()
         except OutOfTimeError:
             if seconds == ON_LOOP:
                 raise
@@ -124,11 +146,11 @@ def read_page(source: Source, rules: list[RecordRule], seconds: float = OFF_LOOP
 class _Reader:
     """Reads the records of one kind from a page."""
 
-    def __init__(self, source: Source, reading: Reading, end: float, clock: Callable[[], float]) -> None:
+    def __init__(self, source: Source, reading: Reading, end: float, seconds: float) -> None:
         self._source = source
         self._reading = reading
         self._end = end
-        self._clock = clock
+        self._seconds = seconds
 
     def read(self) -> None:
         """Fill the reading. Raises OutOfTimeError; what was read until then is kept."""
@@ -156,7 +178,7 @@ class _Reader:
         """Read ``fields`` into ``record``; whether all that are required are there."""
         is_complete = True
         for field in fields:
-            if self._clock() > self._end:
+            if time.thread_time() > self._end:
                 raise OutOfTimeError
             full_name = f"{name}.{field.name}"
             values = self._values(field, node, full_name)
@@ -167,7 +189,15 @@ class _Reader:
         return is_complete
 
     def _values(self, field: FieldRule, node: Any, name: str) -> list[Any]:
-        found = [node] if field.selector is None else self._select(field.selector, node, name)
+        if field.selector is None:
+            return self._converted(field, [node], name)
+        if not field.is_list and field.selector.first is not None:
+            values = self._converted(field, self._select(field.selector.first, node, name), name)
+            if values:
+                return values
+        return self._converted(field, self._select(field.selector, node, name), name)
+
+    def _converted(self, field: FieldRule, found: list[Any], name: str) -> list[Any]:
         values: list[Any] = []
         for one in found:
             value = self._nested(field, one, name) if field.fields else self._value(field, one, name)
@@ -197,6 +227,11 @@ class _Reader:
     def _select(self, selector: Any, node: Any, name: str) -> list[Any]:
         if selector.markup is None and selector.path is None and node is self._source.root():
             node = self._source.text  # a regular expression alone reads the page as it was sent
+        if selector.is_costly and self._source.cost() > self._seconds:
+            if self._seconds == ON_LOOP:
+                raise OutOfTimeError
+            self._note(name, "selector", f"{selector.text}: too slow for a page of this shape, not used")
+            return []
         try:
             found: list[Any] = selector.select(node)
         except Exception as error:  # noqa: BLE001 - lxml, jmespath and re2 raise of their own
@@ -205,5 +240,8 @@ class _Reader:
         return found
 
     def _note(self, name: str, kind: str, reason: str) -> None:
-        if len(self._reading.problems) < MAX_PROBLEMS:
-            self._reading.problems.append(Problem(name, kind, " ".join(reason.split())[:300]))
+        """The same problem counts once for a page."""
+        problem = Problem(name, kind, " ".join(reason.split())[:300])
+        problems = self._reading.problems
+        if len(problems) < MAX_PROBLEMS and problem not in problems:
+            problems.append(problem)

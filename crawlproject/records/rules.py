@@ -95,6 +95,11 @@ class RuleSet:
             host = host.partition(".")[2]
         return None
 
+    def follows(self, url: str) -> bool:
+        """Whether the rules of its domain follow a link to the canonical ``url``."""
+        site = self.of(url)
+        return site is not None and site.follows(url)
+
 
 def _host_and_port(netloc: str) -> tuple[str, str]:
     host, _, port = netloc.rpartition(":")

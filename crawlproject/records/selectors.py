@@ -7,6 +7,7 @@ Python's ``re``, which takes exponential time for some).
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,12 @@ MAX_SOURCE = 5_000_000
 
 #: Characters of an expression.
 MAX_EXPRESSION = 2_000
+
+#: Axes and functions that look at other elements than those below: libxml2 takes up to cubic time for them.
+_looks_around = re.compile(
+    r"following|preceding|ancestor|parent::|\.\.|\||\b(?:last|position|count|sum|id|key|current)\s*\("
+).search
+_descends = re.compile(r"//|descendant").findall
 
 _string = etree.XPath("string()", smart_strings=False)
 _translator = HTMLTranslator()
@@ -67,6 +74,10 @@ class Selector:
     attribute: str | None = None
     path: Any = None
     regex: Any = None
+    #: Whether its time may grow faster than the page: read only pages whose shape allows it.
+    is_costly: bool = False
+    #: The same for the first element only, which libxml2 finds without looking further; None if that is no gain.
+    first: Selector | None = None
 
     def select(self, node: Any) -> list[Any]:
         """The matches in ``node``: an element, a ``JsonText``, a JSON value, or a text.
@@ -144,6 +155,14 @@ def xpath(expression: str) -> etree.XPath:
         return etree.XPath(expression, smart_strings=False, regexp=False)
     except etree.XPathError as error:
         raise ValueError(str(error)) from error
+
+
+def is_costly(expression: str) -> bool:
+    """Whether an XPath may take more than linear time: two levels of descendants, siblings, ancestors, positions.
+
+    Literals count as well: a false alarm costs little.
+    """
+    return _looks_around(expression) is not None or len(_descends(expression)) > 1
 
 
 def json_path(expression: str) -> Any:

@@ -15,6 +15,7 @@ from crawlproject.records.rule_file import read_rules
 from crawlproject.requests.meta import BY_TYPE, KEEP
 from crawlproject.spiders.web import WebSpider
 from crawlproject.urls import server_key
+from crawlproject.urls.known_urls import remembering
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -44,6 +45,7 @@ class SiteSpider(WebSpider):
         super().__init__(seeds=seeds or server_key(own[0]) + "/", allowed=allowed or domains, **kwargs)
         if not seeds:
             self._seed_lines = own
+        self._is_followed = remembering(self.rules.follows)
         self._has_patterns = any(site.allow or site.deny or site.render for site in self.rules.sites)
 
     async def start(self) -> AsyncIterator[Any]:
@@ -87,10 +89,8 @@ class SiteSpider(WebSpider):
         found = canonicalizer.batch(links.hrefs, base, encoding)
         followed = dict.fromkeys(canonicalizer.batch(next_pages, base, encoding))
         followed.pop(None, None)
-        for url in dict.fromkeys(found):
-            site = None if url is None else self.rules.of(url)
-            if site is not None and site.follows(str(url)):
-                followed[url] = None
+        is_followed = self._is_followed
+        followed.update((url, None) for url in dict.fromkeys(found) if url is not None and is_followed(url))
         refused = len(links.hrefs) - len(followed)
         if refused > 0:
             self.crawler.stats.inc_value("site/not_followed", refused)

@@ -74,6 +74,7 @@ class Worker:
         self._looked_at = boot_time()
         self._has_ended = False
         self._is_gone = False
+        self._has_released = False  # all partitions, at the end
         self._is_beginning = False
         self._failing: set[str] = set()  # loops whose last step Redis did not answer
         self._logged_at = 0.0
@@ -127,8 +128,12 @@ class Worker:
             "cuts": self._writer.cuts,
             "pages": pages,
             "partitions": len(self.parts),
-            "lag": round(boot_time() - self._writer.confirmed_at, 1),
+            "lag": self._lag(),
         }
+
+    def _lag(self) -> float:
+        """Seconds since Redis confirmed a cut."""
+        return round(boot_time() - self._writer.confirmed_at, 1)
 
     # life
 
@@ -177,22 +182,28 @@ class Worker:
     async def _leave(self) -> bool:
         """Send what is left; when nothing is, release all partitions and return True."""
         try:
-            await self._beat_once()
-            await self._replay()
-            try:
-                await self._writer.send()
-                if not self._writer.is_clean:
-                    return False
-            except StoreError as error:
-                logger.critical("The last changes are lost, their pages are fetched again: %s", error)
-            await self.control.release({part.number: part.epoch for part in self.parts.values()})
-            await self.control.leave()
+            if not self._has_released and not await self._release_all():
+                return False
+            await self.control.leave()  # no beat before it is repeated: that would join again, and leave twice
         except AWAY as error:
             self._redis_is_away(error, "_leave")
             return False
         except (_GoneError, _BuriedError):
             return True
         self._shares.released += len(self.parts)
+        return True
+
+    async def _release_all(self) -> bool:
+        """False if something was left to be sent."""
+        await self._beat_once()
+        await self._replay()
+        try:
+            if not await self._writer.flush():
+                return False
+        except StoreError as error:
+            logger.critical("The last changes are lost, their pages are fetched again: %s", error)
+        await self.control.release({part.number: part.epoch for part in self.parts.values()})
+        self._has_released = True
         return True
 
     def _next_tick(self, started: float) -> float:
@@ -315,7 +326,7 @@ class Worker:
         info = self._crawl.info()
         return info | {
             "partitions": len(self.parts),
-            "lag": round(boot_time() - self._writer.confirmed_at, 1),
+            "lag": self._lag(),
             "busy": self._is_busy(info),
             "run": self._run_id,
             "leaving": self._crawl.is_closing(),

@@ -60,14 +60,14 @@ def test_a_known_link_raises_the_quality_of_its_url() -> None:
 
 
 def test_some_repeated_links_are_sent_for_all() -> None:
-    """The third link to a URL is sent for the second as well: together they add as much as they would in one worker."""
+    """The eighth link to a URL is sent for those before as well: they add as much as they would in one worker."""
     one, other = Worker(), Worker(OtherWorker)
-    for number in range(4):
+    for number in range(8):
         push(one, FOREIGN, FOREIGN, page=f"{OWN}{number}")
     other.receive(*one.sent)
-    assert [entry.quality for entry in one.sent] == [1.0 + 2.0, 1.0 + 2 * 2.0]
-    assert queued(other, FOREIGN).quality == 1.0 + 3 * 2.0
-    assert one.stats("frontier/links/found", "frontier/links/sent", "frontier/links/seen") == [8, 2, 6]
+    assert [entry.quality for entry in one.sent] == [1.0 + 2.0, 1.0 + 7 * 2.0]
+    assert queued(other, FOREIGN).quality == 1.0 + 8 * 2.0
+    assert one.stats("frontier/links/found", "frontier/links/sent", "frontier/links/seen") == [16, 2, 14]
 
 
 def test_repeated_links_that_add_nothing_are_not_sent() -> None:

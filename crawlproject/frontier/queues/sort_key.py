@@ -97,6 +97,8 @@ def is_row_of(data: bytes, path: str) -> bool:
 
 def decode_row(data: bytes) -> Row:
     """Inverse of ``encode_row``. O(length)."""
+    if data[1:2] == b"\0" and data[0] < 0x80:  # no payload, as nearly all links
+        return Row(data[2:].decode("utf-8", "surrogatepass"), data[0], None)
     depth, at = _read_varint(data, 0)
     length, at = _read_varint(data, at)
     end = at + max(0, length - 1)

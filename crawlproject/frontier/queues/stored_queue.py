@@ -116,15 +116,18 @@ class StoredUrlQueue:
 
     def pop(self, prefix: str) -> Entry:
         """See ``ServerUrls``. Raises IndexError if the queue is empty, LookupError if the store has lost the URL."""
-        entry = self.best(prefix)
-        sort_key, last = self._head[:SIZE], self._head[-SIZE:]
-        self._head = self._head[SIZE:]
+        head = self._head
+        sort_key = head[:SIZE]
+        if not sort_key:
+            raise IndexError("the queue is empty")
+        entry = self._entry(sort_key, prefix, sort_key)
+        self._head = head[SIZE:]
         if self._leased is _NONE_LEASED:
             self._leased = set()
         self._leased.add(sort_key)
         self._length -= 1
-        self._refill(last)
-        return entry._replace(place=sort_key)
+        self._refill(head[-SIZE:])
+        return entry
 
     def best(self, prefix: str) -> Entry:
         """See ``ServerUrls``. Raises the same errors as ``pop``."""
@@ -185,7 +188,7 @@ class StoredUrlQueue:
             raise LookupError(f"the store has lost URLs of the server number {self.number}")
         self._head, self._length = b"", 0
         self._leased = self._leased.union(sort_keys) if sort_keys else self._leased
-        return (self._entry(sort_key, prefix)._replace(place=sort_key) for sort_key in sort_keys)
+        return (self._entry(sort_key, prefix, sort_key) for sort_key in sort_keys)
 
     # For the store
 
@@ -260,10 +263,10 @@ class StoredUrlQueue:
         if len(self._head) < covered:
             raise LookupError(f"the store has lost URLs of the server number {self.number}")
 
-    def _entry(self, sort_key: bytes, prefix: str) -> Entry:
+    def _entry(self, sort_key: bytes, prefix: str, place: bytes | None = None) -> Entry:
         path, depth, payload = self._row(sort_key)
         quality, priority, _ = decode_sort_key(sort_key, by_quality=self._of.by_quality)
-        return Entry(url_of(path, prefix), quality, priority, depth, payload)
+        return Entry(url_of(path, prefix), quality, priority, depth, payload, place)
 
     def _row(self, sort_key: bytes) -> tuple[str, int, Any]:
         volatile = self._volatile.get(sort_key)

@@ -1,0 +1,179 @@
+"""``scrapy rules``: checks a rule file, shows what it gives of a page, writes a first one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, Spider
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+from scrapy.settings import SETTINGS_PRIORITIES
+
+from crawlproject.options.extras import MissingExtraError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.http import Response
+
+    from crawlproject.records.rules import FieldRule, Reading, RuleSet, SiteRules
+
+#: Characters of a value that are shown.
+SHOWN = 70
+
+
+class OnePage(Spider):
+    """Fetches one page, with the project's settings, and keeps the response."""
+
+    name = "rules"
+
+    def __init__(self, url: str, kept: list[Response], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._url, self._kept = url, kept
+
+    async def start(self) -> AsyncIterator[Request]:
+        """The page."""
+        yield Request(self._url, dont_filter=True)
+
+    def parse(self, response: Response, **kwargs: Any) -> None:
+        """Keep it."""
+        self._kept.append(response)
+
+
+class Command(ScrapyCommand):
+    """Writes nothing but to standard output; its log has only warnings, unless a level is given."""
+
+    def syntax(self) -> str:
+        """Arguments of ``scrapy rules``."""
+        return "[options] <check FILE|FOLDER [URL|PAGE.html] | init URL|PAGE.html>"
+
+    def short_desc(self) -> str:
+        """One line for the list of commands."""
+        return "Check the rules of `scrapy crawl site` on a page, or write first ones"
+
+    def long_desc(self) -> str:
+        """For ``--help``."""
+        return (
+            "check: read a rule file; with a page, show what each field gives and what matched nothing; exit code 1 if"
+            " the file is wrong or the page has no record. init: print a rule file with what the page's JSON-LD,"
+            " microdata and OpenGraph tell."
+        )
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Adds this command's options to Scrapy's."""
+        super().add_options(parser)
+        parser.add_argument("--url", help="the URL of PAGE.html, which decides the rules that apply")
+
+    def process_options(self, args: list[str], opts: Namespace) -> None:
+        """See ``ScrapyCommand``."""
+        super().process_options(args, opts)
+        assert self.settings is not None
+        if (self.settings.getpriority("LOG_LEVEL") or 0) < SETTINGS_PRIORITIES["cmdline"]:
+            self.settings.set("LOG_LEVEL", "WARNING", priority="cmdline")
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        """Run the action; raises UsageError for wrong arguments."""
+        action, *rest = args or [""]
+        if action not in ("check", "init") or not 1 <= len(rest) <= (2 if action == "check" else 1):
+            raise UsageError("expected check FILE [URL|PAGE.html], or init URL|PAGE.html", print_help=False)
+        try:
+            if action == "init":
+                self._init(rest[0], opts)
+            else:
+                self._check(rest[0], rest[1] if len(rest) > 1 else None, opts)
+        except (ValueError, OSError) as error:
+            sys.stderr.write(f"{error}\n")
+            self.exitcode = 1
+        except MissingExtraError as error:
+            raise SystemExit(str(error)) from None
+
+    def _init(self, page: str, opts: Namespace) -> None:
+        from crawlproject.records.first_rules import first_rules
+
+        text, url, _ = self._page(page, opts.url or "http://site.example/")
+        sys.stdout.write(first_rules(text, url, Path("rules.toml")))
+
+    def _check(self, path: str, page: str | None, opts: Namespace) -> None:
+        from crawlproject.records.reading import Source, read_page
+        from crawlproject.records.rule_file import read_rules
+
+        rules = read_rules(path)
+        sys.stdout.writelines(_summary(rules))
+        if page is None:
+            return
+        text, url, kind = self._page(page, opts.url or rules.sites[0].seeds[0])
+        site = rules.of(url)
+        if site is None:
+            raise ValueError(f"{url}: no rules for its domain; domains: {', '.join(_domains(rules))}")
+        source = Source(text, url, kind=kind)
+        applied = site.records_on(url)
+        if page != url and not opts.url:  # a file, whose URL is not known
+            applied = list(site.records)
+        readings = read_page(source, applied)
+        sys.stdout.writelines(_shown(site, url, readings))
+        if not any(reading.rows for reading in readings):
+            self.exitcode = 1
+
+    def _page(self, page: str, url: str) -> tuple[str, str, str]:
+        """Text, URL and kind of a page: fetched, or a file with the given ``url``. Raises OSError, ValueError."""
+        if not page.startswith(("http://", "https://")):
+            text = Path(page).read_text(encoding="utf-8", errors="replace")
+            kind = {".json": "json", ".xml": "xml"}.get(Path(page).suffix.lower(), "html")
+            return text, url, kind
+        from crawlproject.requests.answers import media_type
+
+        kept: list[Response] = []
+        assert self.crawler_process is not None
+        self.crawler_process.settings.set("RECORDS_DB", None, priority="cmdline")
+        self.crawler_process.crawl(OnePage, url=page, kept=kept)
+        self.crawler_process.start()
+        response = kept[0] if kept else None
+        if response is None or not hasattr(response, "text"):
+            raise ValueError(f"{page}: not fetched, or no text")
+        declared = media_type(response.headers)
+        kind = "json" if declared.endswith("json") else "html"
+        kind = "xml" if declared.endswith("xml") and not declared.endswith("xhtml+xml") else kind
+        return response.text, response.url, kind
+
+
+def _domains(rules: RuleSet) -> list[str]:
+    return [domain for site in rules.sites for domain in site.domains]
+
+
+def _summary(rules: RuleSet) -> Iterator[str]:
+    for site in rules.sites:
+        kinds = ", ".join(f"{rule.name} ({len(rule.fields)} fields)" for rule in site.records)
+        yield f"{site.name}: {', '.join(site.domains)}: {kinds}\n"
+
+
+def _shown(site: SiteRules, url: str, readings: list[Reading]) -> Iterator[str]:
+    yield f"\n{url} by the rules of {site.name}\n"
+    if not readings:
+        yield f"  no records by its URL; patterns are in pages of {', '.join(rule.name for rule in site.records)}\n"
+    for reading in readings:
+        rows, rule = reading.rows, reading.rule
+        left_out = f", {reading.incomplete} left out because a required field is missing" if reading.incomplete else ""
+        yield f"\n{rule.name}: {len(rows)} record{'s' * (len(rows) != 1)}{left_out}\n"
+        width = max(len(field.name) for field in rule.fields)
+        for field in rule.fields:
+            yield f"  {field.name:{width}}  {_field(field, reading)}\n"
+        for problem in reading.problems[:20]:
+            if problem.kind != "required":
+                yield f"  ! {problem.name}: {problem.reason}\n"
+
+
+def _field(field: FieldRule, reading: Reading) -> str:
+    values = [row[field.name] for row in reading.rows if row[field.name] is not None and row[field.name] != []]
+    written = field.selector.text if field.selector is not None else "the row"
+    if field.name not in reading.found:
+        default = f"; default {field.default!r}" if field.default is not None else ""
+        return f"- nothing matched: {written}{default}"
+    if not values:
+        return "found, but no record is complete"
+    shown = repr(values[0])
+    shown = shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 3]}..."
+    count = f" ({len(values[0])} values)" if isinstance(values[0], list) else ""
+    return shown + count + (f"; in {len(values)} of {len(reading.rows)}" if len(reading.rows) > 1 else "")

@@ -1,0 +1,260 @@
+"""Records in SQL tables, one for each kind of record, made and widened as records need it.
+
+SQLite and PostgreSQL by SQLAlchemy core; blocking, so it runs in the writer's thread.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+from sqlalchemy.dialects import postgresql, sqlite
+
+from crawlproject.records.kinds import Kind, as_kind, digest_of, kind_of, wider
+from crawlproject.records.record import sql_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from crawlproject.records.record import Row
+
+#: Columns of every table, before those of the fields.
+OWN_COLUMNS = ("site", "record_key", "first_seen", "last_seen", "changed", "digest")
+
+#: Columns of a table, at most.
+MAX_COLUMNS = 500
+
+#: Seconds to wait for a connection, and for SQLite's lock; milliseconds for a statement of PostgreSQL.
+CONNECT_TIMEOUT, STATEMENT_TIMEOUT = 5, 60_000
+
+SHARES = "crawl_field_shares"
+
+_TYPES: dict[Kind, sa.types.TypeEngine[Any]] = {
+    Kind.BOOLEAN: sa.Boolean(),
+    Kind.INTEGER: sa.BigInteger(),
+    Kind.NUMBER: sa.Double(),
+    Kind.DATE: sa.Date(),
+    Kind.DATETIME: sa.DateTime(),
+    Kind.JSON: sa.JSON().with_variant(postgresql.JSONB(), "postgresql"),
+    Kind.TEXT: sa.Text(),
+}
+#: Types as they are read from a database -> kinds; anything else is text.
+_KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], Kind], ...] = (
+    (sa.Boolean, Kind.BOOLEAN),
+    (sa.Integer, Kind.INTEGER),
+    (sa.Numeric, Kind.NUMBER),
+    (sa.Date, Kind.DATE),
+    (sa.DateTime, Kind.DATETIME),
+    (sa.JSON, Kind.JSON),
+)
+
+
+class AwayError(Exception):
+    """The database cannot be used now: not reachable, disk full, locked, no permission."""
+
+
+class Database:
+    """Raises AwayError from all methods."""
+
+    def __init__(self, url: str) -> None:
+        arguments: dict[str, Any] = {"timeout": CONNECT_TIMEOUT}
+        if not url.startswith("sqlite"):
+            arguments = {
+                "connect_timeout": CONNECT_TIMEOUT,
+                "tcp_user_timeout": 2_000 * CONNECT_TIMEOUT,
+                "options": f"-c statement_timeout={STATEMENT_TIMEOUT}",
+            }
+        self._engine = sa.create_engine(url, connect_args=arguments, pool_size=1, max_overflow=1, pool_pre_ping=True)
+        self._is_sqlite = self._engine.dialect.name == "sqlite"
+        self._insert: Any = sqlite.insert if self._is_sqlite else postgresql.insert
+        self._columns: dict[str, dict[str, Kind]] = {}
+
+    def write(self, rows: Iterable[Row]) -> list[tuple[Row, str]]:
+        """Insert or update rows; returns those that the database refuses, with the reason.
+
+        A row that is older than the stored one changes nothing, so that rows may be written repeatedly.
+        """
+        refused: list[tuple[Row, str]] = []
+        by_table: dict[str, list[Row]] = defaultdict(list)
+        for row in rows:
+            by_table[row.table].append(row)
+        for table, some in by_table.items():
+            name = sql_name(table)
+            try:
+                refused += self._write(name, some)
+            except exc.SQLAlchemyError:
+                self._columns.pop(name, None)  # another process may have changed the table, or removed it
+                try:
+                    refused += self._write(name, some)
+                except exc.SQLAlchemyError as error:
+                    raise AwayError(_reason(error)) from error
+        return refused
+
+    def shares(self) -> list[tuple[str, str, str, float, float]]:
+        """Shares of fields that an earlier crawl saved (``Drift.past_rows``)."""
+        try:
+            with self._engine.begin() as connection:
+                _shares.create(connection, checkfirst=True)
+                found = connection.execute(sa.select(_shares)).all()
+        except exc.SQLAlchemyError as error:
+            raise AwayError(_reason(error)) from error
+        return [(site, record, name, pages, count) for site, record, name, pages, count in found]
+
+    def save_shares(self, rows: Iterable[tuple[str, str, str, float, float]]) -> None:
+        """Replace the shares of the fields in ``rows``."""
+        names = [column.name for column in _shares.columns]
+        values = [dict(zip(names, row, strict=True)) for row in rows]
+        if not values:
+            return
+        insert = self._insert(_shares)
+        insert = insert.on_conflict_do_update(
+            index_elements=names[:3], set_={name: insert.excluded[name] for name in names[3:]}
+        )
+        try:
+            with self._engine.begin() as connection:
+                _shares.create(connection, checkfirst=True)
+                connection.execute(insert, values)
+        except exc.SQLAlchemyError as error:
+            raise AwayError(_reason(error)) from error
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._engine.dispose()
+
+    def _write(self, name: str, rows: list[Row]) -> list[tuple[Row, str]]:
+        fitting, refused = _named(rows)
+        columns = self._fit(name, [values for _, values in fitting])
+        table = sa.Table(
+            name,
+            sa.MetaData(),
+            *_own_columns(),
+            *(sa.Column(column, _TYPES[kind]) for column, kind in columns.items()),
+        )
+        return refused + self._upsert(table, columns, fitting)
+
+    def _upsert(
+        self, table: sa.Table, columns: dict[str, Kind], rows: list[tuple[Row, dict[str, Any]]]
+    ) -> list[tuple[Row, str]]:
+        """In one transaction; if a row is refused, in halves, so that it costs no other. O(rows + refused log rows)."""
+        if not rows:
+            return []
+        insert = self._insert(table)
+        updated = {name: insert.excluded[name] for name in ("last_seen", "digest", *columns)}
+        has_changed = table.c.digest != insert.excluded.digest
+        updated["changed"] = sa.case((has_changed, insert.excluded.last_seen), else_=table.c.changed)
+        insert = insert.on_conflict_do_update(
+            index_elements=["site", "record_key"],
+            set_=updated,
+            where=insert.excluded.last_seen >= table.c.last_seen,
+        )
+        try:
+            bound = [_bound(row, values, columns) for row, values in rows]
+            with self._engine.begin() as connection:
+                connection.execute(insert, bound)
+        except exc.DBAPIError as error:
+            if not isinstance(error, (exc.DataError, exc.IntegrityError)) or error.connection_invalidated:
+                raise
+            return self._halves(table, columns, rows, error)
+        except (exc.StatementError, ValueError, TypeError, OverflowError) as error:  # a value that cannot be sent
+            return self._halves(table, columns, rows, error)
+        return []
+
+    def _halves(
+        self, table: sa.Table, columns: dict[str, Kind], rows: list[tuple[Row, dict[str, Any]]], error: Exception
+    ) -> list[tuple[Row, str]]:
+        if len(rows) == 1:
+            return [(rows[0][0], _reason(error))]
+        middle = len(rows) // 2
+        return self._upsert(table, columns, rows[:middle]) + self._upsert(table, columns, rows[middle:])
+
+    def _fit(self, name: str, rows: list[dict[str, Any]]) -> dict[str, Kind]:
+        """The columns of a table, after those are added or widened that ``rows`` need. O(values)."""
+        columns = self._columns.get(name)
+        if columns is None:
+            columns = self._columns[name] = self._read_columns(name)
+        needed: dict[str, Kind] = {}
+        for values in rows:
+            for column, value in values.items():
+                kind = kind_of(value)
+                known = needed.get(column) or columns.get(column)
+                if kind is not None and known != kind:
+                    needed[column] = kind if known is None else wider(known, kind)
+        changed = {column: kind for column, kind in needed.items() if columns.get(column) != kind}
+        if changed or not columns:
+            with self._engine.begin() as connection:
+                self._change(connection, name, columns, changed)
+            columns.update(changed)
+        return columns
+
+    def _read_columns(self, name: str) -> dict[str, Kind]:
+        found = sa.inspect(self._engine)
+        if not found.has_table(name):
+            return {}
+        return {
+            column["name"]: next((kind for type_, kind in _KINDS if isinstance(column["type"], type_)), Kind.TEXT)
+            for column in found.get_columns(name)
+            if column["name"] not in OWN_COLUMNS
+        }
+
+    def _change(self, connection: sa.Connection, name: str, columns: dict[str, Kind], new: dict[str, Kind]) -> None:
+        quote = self._engine.dialect.identifier_preparer.quote_identifier
+        sa.Table(name, sa.MetaData(), *_own_columns()).create(connection, checkfirst=True)
+        for column, kind in new.items():
+            type_ = _TYPES[kind].compile(self._engine.dialect)
+            if column not in columns:
+                connection.execute(sa.text(f"ALTER TABLE {quote(name)} ADD COLUMN {quote(column)} {type_}"))
+            elif not self._is_sqlite:  # whose columns take any value
+                change = f"ALTER COLUMN {quote(column)} TYPE {type_} USING {quote(column)}::{type_}"
+                connection.execute(sa.text(f"ALTER TABLE {quote(name)} {change}".replace(":", r"\:")))
+
+
+_shares = sa.Table(
+    SHARES,
+    sa.MetaData(),
+    *(sa.Column(name, sa.Text(), primary_key=True) for name in ("site", "record", "field")),
+    *(sa.Column(name, sa.Double(), nullable=False) for name in ("pages", "found")),
+)
+
+
+def _own_columns() -> list[sa.Column[Any]]:
+    texts = [sa.Column(name, sa.Text(), primary_key=True) for name in OWN_COLUMNS[:2]]
+    times = [sa.Column(name, sa.DateTime(), nullable=False) for name in OWN_COLUMNS[2:5]]
+    return [*texts, *times, sa.Column("digest", sa.Text(), nullable=False)]
+
+
+def _named(rows: list[Row]) -> tuple[list[tuple[Row, dict[str, Any]]], list[tuple[Row, str]]]:
+    """Rows with the names of their columns, and those that are refused for their number."""
+    fitting, refused = [], []
+    for row in rows:
+        values: dict[str, Any] = {}
+        for name, value in row.values.items():
+            column = sql_name(str(name))
+            column = f"field_{column}"[:60] if column in OWN_COLUMNS else column
+            values.setdefault(column, value)
+        if len(values) > MAX_COLUMNS:
+            refused.append((row, f"{len(values)} fields: at most {MAX_COLUMNS}"))
+        else:
+            fitting.append((row, values))
+    return fitting, refused
+
+
+def _bound(row: Row, values: dict[str, Any], columns: dict[str, Kind]) -> dict[str, Any]:
+    seen = datetime.fromtimestamp(row.seen, UTC).replace(tzinfo=None)
+    return {
+        "site": row.site,
+        "record_key": row.key,
+        "first_seen": seen,
+        "last_seen": seen,
+        "changed": seen,
+        "digest": digest_of(values),
+        **{name: as_kind(values.get(name), kind) for name, kind in columns.items()},
+    }
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what the driver says, without the statement and its values."""
+    said = str(getattr(error, "orig", None) or error).strip().splitlines()
+    return (said[0] if said else type(error).__name__)[:300]

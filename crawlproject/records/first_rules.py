@@ -1,0 +1,223 @@
+"""Writes a first rule file for a page: what its JSON-LD, microdata and OpenGraph tell (``scrapy rules init``)."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from lxml import etree
+
+from crawlproject.options.extras import needs_extra
+from crawlproject.records.fields import RESERVED
+from crawlproject.records.reading import Source, read_page
+from crawlproject.records.record import sql_name
+from crawlproject.records.rule_file import read_site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+#: Types of JSON-LD that describe the site rather than the page; used if there is nothing else.
+_OF_THE_SITE = ("WebSite", "Organization", "BreadcrumbList", "SearchAction", "ImageObject", "WebPage")
+
+#: Fields of a kind of record, and levels of nested objects.
+_MAX_FIELDS, _MAX_DEPTH = 30, 2
+
+#: Names whose digits are no number.
+_is_identifier = re.compile(r"(?:^|_)(?:id|sku|mpn|isbn|gtin[0-9]*|identifier|phone|telephone|fax|code)$").search
+_is_number = re.compile(r"-?[0-9]+(?:\.[0-9]+)?").fullmatch
+_is_path = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
+_is_url = re.compile(r"https?://\S+").fullmatch
+
+#: The attribute that is the value of a microdata property, by element (HTML standard).
+_ATTRIBUTES = {
+    "a": "href", "area": "href", "link": "href", "audio": "src", "embed": "src", "iframe": "src", "img": "src",
+    "source": "src", "track": "src", "video": "src", "object": "data", "data": "value", "meter": "value",
+    "time": "datetime", "meta": "content",
+}  # fmt: skip
+_URLS = frozenset(("href", "src", "data"))
+
+Fields = dict[str, dict[str, Any]]
+
+
+def first_rules(text: str, url: str, file: Path) -> str:
+    """The text of a rule file for the page ``text``. Every field in it is found on the page, except by chance none is.
+
+    Raises MissingExtraError without extruct.
+    """
+    source = Source(text, url)
+    kinds = [kind for kind in (*_json_ld(text, url), *_microdata(source, text, url), *_open_graph(text)) if kind[2]]
+    kinds = kinds or [("page", "the page has no JSON-LD, microdata or OpenGraph", _plain(), None)]
+    names: set[str] = set()
+    parts = [_head(url)]
+    for name, comment, fields, rows in kinds:
+        unique = next(one for one in (name, *(f"{name}_{number}" for number in range(2, 99))) if one not in names)
+        names.add(unique)
+        found = _found(source, _record(unique, fields, rows, url), fields, file, url)
+        if found or len(kinds) == 1:
+            parts.append(f"# From {comment}.\n{_record(unique, found or fields, rows, url)}")
+    return "\n".join(parts)
+
+
+def _head(url: str) -> str:
+    host = urlsplit(url).netloc.rpartition("@")[2]
+    return (
+        f"seeds = [{_quoted(url)}]\n"
+        f"domains = [{_quoted(host)}]\n\n"
+        "# Which links are followed: without patterns, all within the domains.\n"
+        "[follow]\nallow = []\ndeny = []\n"
+    )
+
+
+def _record(name: str, fields: Fields, rows: dict[str, str] | None, url: str) -> str:
+    path = urlsplit(url).path
+    lines = [f"[records.{name}]", f"pages = [{_quoted(path[: path.rindex('/') + 1] if '/' in path else '/')}]"]
+    if rows:
+        lines.append(f"rows = {_inline(rows)}")
+    key = next((one for one in ("sku", "isbn", "gtin", "id", "identifier", "url") if one in fields), None)
+    if key and not fields[key].get("many"):
+        lines.append(f"key = {_quoted(key)}")
+    lines.append(f"\n[records.{name}.fields]")
+    lines += [f"{field} = {_inline(rule)}" for field, rule in fields.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _found(source: Source, record: str, fields: Fields, file: Path, url: str) -> Fields:
+    """The fields that the page has by these rules."""
+    site = read_site(f"{_head(url)}\n{record}", file)
+    readings = read_page(source, list(site.records))
+    found = {name for reading in readings for name in reading.found}
+    return {name: rule for name, rule in fields.items() if name in found}
+
+
+def _json_ld(text: str, url: str) -> Iterator[tuple[str, str, Fields, dict[str, str] | None]]:
+    with needs_extra("scrapy rules init", "records"):
+        from extruct.jsonld import JsonLdExtractor
+    try:
+        found = JsonLdExtractor().extract(text, base_url=url)
+    except Exception:  # noqa: BLE001 - pages have JSON of many sorts
+        return
+    objects = [one for top in found if isinstance(top, dict) for one in (top, *_listed(top.get("@graph")))]
+    by_type = {str(_listed(one.get("@type"))[0]): one for one in objects if isinstance(one, dict) and one.get("@type")}
+    chosen = [kind for kind in by_type if kind not in _OF_THE_SITE] or list(by_type)
+    for kind in chosen[:3]:
+        quoted = kind.replace("\\", "\\\\").replace("'", "\\'")
+        path = f'[[@], "@graph", @][][] | [?contains(to_array("@type"), \'{quoted}\')]'
+        fields = dict(list(_json_fields(by_type[kind], "", ""))[:_MAX_FIELDS])
+        yield sql_name(kind), f"JSON-LD, {kind}", fields, {"css": "script[type='application/ld+json']", "json": path}
+
+
+def _json_fields(one: dict[str, Any], path: str, name: str, depth: int = 1) -> Iterator[tuple[str, dict[str, Any]]]:
+    for key, value in one.items():
+        if key.startswith("@") or not value:
+            continue
+        step = key if _is_path(key) else json.dumps(key)
+        full, full_name = f"{path}{step}", sql_name(f"{name}{key}")
+        if full_name in RESERVED:
+            full_name = f"{full_name}_value"
+        if isinstance(value, dict):
+            if depth <= _MAX_DEPTH:
+                yield from _json_fields(value, f"{full}.", f"{full_name}_", depth + 1)
+        elif isinstance(value, list):
+            if not any(isinstance(each, (dict, list)) for each in value):
+                yield full_name, {"json": f"{full}[]", "many": True}
+        else:
+            yield full_name, {"json": full, **_typed(value, full_name)}
+
+
+def _microdata(source: Source, text: str, url: str) -> Iterator[tuple[str, str, Fields, dict[str, str] | None]]:
+    with needs_extra("scrapy rules init", "records"):
+        from extruct.w3cmicrodata import MicrodataExtractor
+    try:
+        items = MicrodataExtractor().extract(text, base_url=url)
+    except Exception:  # noqa: BLE001 - whatever the library raises for a page
+        return
+    root = source.root()
+    for item in items[:3]:
+        kind = str(_listed(item.get("type") or "")[0]).rstrip("/").rpartition("/")[2]
+        if not kind.isalnum() or not isinstance(root, etree._Element):
+            continue
+        rows = f"[itemtype$='/{kind}']"
+        fields: Fields = {}
+        for name in list(item.get("properties", {}))[:_MAX_FIELDS]:
+            elements = root.xpath(f"//*[@itemscope and contains(@itemtype, '/{kind}')]//*[@itemprop=$name]", name=name)
+            if not elements or elements[0].get("itemscope") is not None:
+                continue
+            fields[_field_name(name)] = _microdata_rule(name, elements)
+        yield sql_name(kind), f"microdata, {kind}", fields, {"css": rows}
+
+
+def _microdata_rule(name: str, elements: list[Any]) -> dict[str, Any]:
+    css = f"[itemprop='{name}']" if "'" not in name else f'[itemprop="{name}"]'
+    attribute = "content" if elements[0].get("content") is not None else _ATTRIBUTES.get(elements[0].tag)
+    if attribute is None or elements[0].get(attribute) is None:
+        value = "".join(elements[0].itertext()).strip()
+        return {"css": css, **_typed(value, _field_name(name))}
+    rule = {"css": f"{css}::attr({attribute})", **_typed(elements[0].get(attribute), _field_name(name))}
+    return {**rule, "type": "url"} if attribute in _URLS else rule
+
+
+def _open_graph(text: str) -> Iterator[tuple[str, str, Fields, None]]:
+    with needs_extra("scrapy rules init", "records"):
+        from extruct.opengraph import OpenGraphExtractor
+    try:
+        found = OpenGraphExtractor().extract(text)
+    except Exception:  # noqa: BLE001 - whatever the library raises for a page
+        return
+    fields: Fields = {}
+    for name, value in [pair for one in found for pair in one.get("properties", ())][:_MAX_FIELDS]:
+        if "'" not in name:
+            css = f"meta[property='{name}']::attr(content)"
+            plain = _field_name(name.partition(":")[2] or name)
+            fields.setdefault(plain, {"css": css, **_typed(value, plain)})
+    yield "page", "OpenGraph", fields, None
+
+
+def _plain() -> Fields:
+    return {
+        "title": {"css": "h1"},
+        "page_title": {"css": "title"},
+        "description": {"css": "meta[name='description']::attr(content)"},
+    }
+
+
+def _field_name(name: str) -> str:
+    plain = sql_name(name)
+    return f"{plain}_value" if plain in RESERVED else plain
+
+
+def _typed(value: Any, name: str) -> dict[str, str]:
+    """The type that an example suggests."""
+    text = str(value).strip()
+    if _is_identifier(name):
+        return {"type": "text"}
+    if isinstance(value, bool) or text.lower() in ("true", "false"):
+        return {"type": "boolean"}
+    if isinstance(value, (int, float)) or (_is_number(text) and len(text) < 9 and not text.startswith("0")):
+        return {"type": "number", "locale": "en"}
+    if _is_url(text):
+        return {"type": "url"}
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return {"type": "text"}
+    return {"type": "datetime" if len(text) > 10 or moment.tzinfo else "date"}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) and value else [] if value is None else [value]
+
+
+def _inline(rule: dict[str, Any]) -> str:
+    values = (
+        f"{key} = {str(value).lower() if isinstance(value, bool) else _quoted(value)}" for key, value in rule.items()
+    )
+    return "{ " + ", ".join(values) + " }"
+
+
+def _quoted(text: str) -> str:
+    """A text of TOML, on one line."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

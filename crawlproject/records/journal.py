@@ -1,0 +1,125 @@
+"""The file in which records wait for the database: nothing is lost while that is away, or if the crawl is killed.
+
+One JSON list per line.  Lines are appended by the crawl and read by the writer's thread; when all are written, the file
+is emptied.  After a crash, some rows are written again, which changes nothing (``Database.write``).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import suppress
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from crawlproject.records.kinds import from_json, to_json
+from crawlproject.records.record import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+#: Bytes read at a time.
+_PIECE = 1 << 20
+
+#: Processes that may share a database and a working directory.
+_MAX_FILES = 1_000
+
+
+class Journal:
+    """Locked for this process: if ``path`` is another's, ``path.2`` and so on is used. Raises OSError."""
+
+    def __init__(self, path: Path) -> None:
+        for number in range(1, _MAX_FILES):
+            self.path = path if number == 1 else path.with_name(f"{path.name}.{number}")
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                os.close(self._file)
+        else:
+            raise OSError(f"{path} and {_MAX_FILES} others are in use")
+        self._lock = Lock()
+        #: Bytes of whole lines; bytes of those that are in the database.
+        self._end = os.fstat(self._file).st_size
+        self._done = 0
+        self._seal()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the database has all rows."""
+        return self._done >= self._end
+
+    def append(self, rows: Iterable[Row]) -> None:
+        """Write rows. Raises OSError (disk full); then nothing of them remains in the file."""
+        data = b"".join(_line(row) for row in rows)
+        with self._lock:
+            try:
+                written = os.write(self._file, data)
+                while written < len(data):
+                    written += os.write(self._file, data[written:])
+            except OSError:
+                with suppress(OSError):
+                    os.ftruncate(self._file, self._end)
+                raise
+            self._end += len(data)
+
+    def read(self, most: int) -> tuple[list[Row], int, int]:
+        """The next rows, at most ``most``; the place behind them, for ``done``; lines that cannot be read."""
+        rows: list[Row] = []
+        bad = 0
+        place, buffer = self._done, b""
+        while len(rows) < most:
+            line, newline, rest = buffer.partition(b"\n")
+            if not newline:
+                more = os.pread(self._file, min(_PIECE, self._end - place - len(buffer)), place + len(buffer))
+                if not more:
+                    break
+                buffer += more
+                continue
+            place, buffer = place + len(line) + 1, rest
+            try:
+                rows.append(_row(line))
+            except (ValueError, TypeError, RecursionError):
+                bad += bool(line)
+        return rows, place, bad
+
+    def done(self, place: int) -> None:
+        """The database has all rows before ``place``."""
+        with self._lock:
+            self._done = place
+            if place >= self._end:
+                os.ftruncate(self._file, 0)
+                self._done = self._end = 0
+
+    def count(self) -> int:
+        """Rows that the database does not have. O(length)."""
+        count, place = 0, self._done
+        while piece := os.pread(self._file, min(_PIECE, self._end - place), place):
+            count, place = count + piece.count(b"\n"), place + len(piece)
+        return count
+
+    def close(self) -> None:
+        """Close the file; remove it if it is empty, and a file rather than a device."""
+        if self.is_empty and self.path.is_file():
+            self.path.unlink()
+        os.close(self._file)
+
+    def _seal(self) -> None:
+        """End the last line of a file that was cut."""
+        if self._end and os.pread(self._file, 1, self._end - 1) != b"\n":
+            os.write(self._file, b"\n")
+            self._end += 1
+
+
+def _line(row: Row) -> bytes:
+    return json.dumps([row.table, row.site, row.key, row.seen, row.values], default=to_json).encode() + b"\n"
+
+
+def _row(line: bytes) -> Row:
+    table, site, key, seen, values = json.loads(line, object_hook=from_json)
+    if not isinstance(values, dict):
+        raise TypeError("no values")
+    return Row(str(table), str(site), str(key), float(seen), values)

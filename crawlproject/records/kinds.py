@@ -1,0 +1,108 @@
+"""Kinds of values in a database: which a value has, which one holds two of them, and how a value is written as one."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from enum import StrEnum
+from hashlib import blake2b
+from math import isfinite
+from typing import Any
+
+
+class Kind(StrEnum):
+    """Of a column."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    NUMBER = "number"
+    DATE = "date"
+    DATETIME = "datetime"
+    JSON = "json"
+    TEXT = "text"
+
+
+_WIDER = {
+    frozenset((Kind.INTEGER, Kind.NUMBER)): Kind.NUMBER,
+    frozenset((Kind.DATE, Kind.DATETIME)): Kind.DATETIME,
+}
+
+#: Whole numbers beyond are written as text: databases have 64 bits.
+MAX_INTEGER = 2**63 - 1
+
+
+def kind_of(value: Any) -> Kind | None:
+    """The narrowest kind for a value; None for None, and for numbers that are none."""
+    if value is None or (isinstance(value, float) and not isfinite(value)):
+        return None
+    if isinstance(value, bool):
+        return Kind.BOOLEAN
+    if isinstance(value, int):
+        return Kind.INTEGER if abs(value) <= MAX_INTEGER else Kind.TEXT
+    for types, kind in (
+        ((float, Decimal), Kind.NUMBER),
+        ((datetime,), Kind.DATETIME),
+        ((date,), Kind.DATE),
+        ((dict, list, tuple), Kind.JSON),
+    ):
+        if isinstance(value, types):
+            return kind
+    return Kind.TEXT
+
+
+def wider(one: Kind, other: Kind) -> Kind:
+    """The kind of a column for values of both: text if there is no other."""
+    return one if one == other else _WIDER.get(frozenset((one, other)), Kind.TEXT)
+
+
+def as_kind(value: Any, kind: Kind) -> Any:
+    """``value`` for a column of ``kind``, which is its own or wider. Moments with a zone become UTC."""
+    own = kind_of(value)
+    if own is None:
+        return None
+    if kind == Kind.TEXT:
+        return value if isinstance(value, str) else _text(value)
+    if kind == Kind.NUMBER:
+        return float(value)
+    if kind == Kind.DATETIME:
+        if not isinstance(value, datetime):
+            return datetime.combine(value, time())
+        return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+    return json.loads(_text(value)) if kind == Kind.JSON else value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (bool, dict, list, tuple)):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def digest_of(values: dict[str, Any]) -> str:
+    """Equal for equal values; those that are None do not count."""
+    given = {name: value for name, value in values.items() if value is not None}
+    text = json.dumps(given, sort_keys=True, default=str)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def to_json(value: Any) -> Any:
+    """For ``json.dumps(..., default=to_json)``: what JSON has not; ``from_json`` reads it back."""
+    if isinstance(value, datetime):
+        return {"$datetime": value.isoformat()}
+    if isinstance(value, date):
+        return {"$date": value.isoformat()}
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(str, value))
+    return str(value)
+
+
+def from_json(pairs: dict[str, Any]) -> Any:
+    """For ``json.loads(..., object_hook=from_json)``."""
+    if len(pairs) == 1:
+        if isinstance(moment := pairs.get("$datetime"), str):
+            return datetime.fromisoformat(moment)
+        if isinstance(day := pairs.get("$date"), str):
+            return date.fromisoformat(day)
+    return pairs

@@ -1,0 +1,168 @@
+"""The item pipeline that keeps records in a database (``RECORDS_DB``)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from itemadapter import ItemAdapter
+from scrapy import signals
+from scrapy.exceptions import DropItem, NotConfigured
+
+from crawlproject.engine import end_crawl, stats_of
+from crawlproject.options.records import RecordOptions
+from crawlproject.options.start_errors import starting
+from crawlproject.records.database import Database
+from crawlproject.records.drift_watch import DriftWatch
+from crawlproject.records.journal import Journal
+from crawlproject.records.kinds import digest_of
+from crawlproject.records.record import Record, Row, sql_name
+from crawlproject.records.writer import Writer
+from crawlproject.requests.meta import KEEP
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+#: Closing reason if records can be kept neither in the journal nor in the database.
+RECORDS_FAILED = "records_failed"
+
+#: Characters of a key; of a longer one the beginning and a digest: PostgreSQL's index takes 2,700 bytes.
+MAX_KEY = 400
+
+
+class DatabasePipeline:
+    """Records, and any other items, become rows: one table for each kind of record or class of items.
+
+    Stats: ``records/without_key``, ``records/journal_errors`` (disk full), ``records/lost``, ``records/pending`` (at
+    the end: rows in the journal that the database does not have), and those of ``Writer``.
+    """
+
+    def __init__(self, crawler: Crawler, options: RecordOptions) -> None:
+        assert options.database is not None
+        assert options.journal is not None
+        self._crawler, self._stats = crawler, stats_of(crawler)
+        self._keys = options.keys
+        self._journal = Journal(options.journal)
+        self._patience = options.patience
+        self._writer = Writer(
+            Database(options.database), self._journal, options.batch, self._count, patience=options.patience
+        )
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._logged: set[str] = set()
+        self._is_failing = False
+
+    @classmethod
+    @starting()
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Called by Scrapy. Raises NotConfigured without ``RECORDS_DB``; OSError if the journal cannot be opened."""
+        options = RecordOptions.of(crawler)
+        if options.database is None:
+            raise NotConfigured
+        try:
+            pipeline = cls(crawler, options)
+        except OSError as error:
+            raise OSError(f"{options.journal}: records cannot be kept there: {error.strerror or error}") from error
+        crawler.signals.connect(pipeline._start, signals.spider_opened)
+        crawler.signals.connect(pipeline._close, signals.spider_closed)
+        return pipeline
+
+    async def process_item(self, item: Any) -> Any:
+        """Append the record to the journal, or write it now if that is full. Raises DropItem if neither works."""
+        row = self._row(item)
+        try:
+            self._journal.append([row])
+        except (OSError, ValueError) as error:  # ValueError: nested too deep, or in itself
+            self._stats.inc_value("records/journal_errors")
+            self._log_once(
+                "journal", "%s: %s; records go to the database one by one (logged once)", self._journal.path, error
+            )
+            if not await asyncio.wrap_future(self._writer.write_now(row)):
+                self._fail(item)
+                await asyncio.sleep(0)  # the crawl begins to close, before this page may end it as finished
+                raise DropItem("neither the journal nor the database takes records") from error
+        else:
+            self._writer.wake()
+        return item
+
+    def _row(self, item: Any) -> Row:
+        adapter = ItemAdapter(item)
+        seen = time.time()
+        if isinstance(item, Record):
+            values = {name: value for name, value in item.items() if name != "record"}
+            table, site, names = str(item["record"]), item.site, item.keys_of
+            fallback = f"{item.get('url')}#{item.place}"
+        else:
+            values = adapter.asdict()
+            table = sql_name(type(item).__name__) if not isinstance(item, dict) else "item"
+            site = urlsplit(str(values.get("url") or "")).netloc
+            names = self._keys.get(type(item).__name__) or (("url",) if values.get("url") else ())
+            fallback = digest_of(values)
+        given = [values.get(name) for name in names]
+        if names and all(value is not None and value != "" for value in given):
+            key = str(given[0]) if len(given) == 1 else repr(given)
+        else:
+            key = fallback
+            if names or not isinstance(item, Record):
+                self._stats.inc_value("records/without_key")
+                self._log_once(
+                    table, "%s: a record has no key (%s): it is kept by %s (logged once)", table, ", ".join(names), key
+                )
+        if len(key) > MAX_KEY:
+            key = f"{key[: MAX_KEY - 40]}#{digest_of({'': key})}"
+        return Row(table, site, key.replace("\0", "").encode("utf-8", "replace").decode(), seen, values)
+
+    def _start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        watch = DriftWatch.of(self._crawler)
+        if not watch.is_kept_in_file:
+            self._writer.earlier_shares.add_done_callback(self._add_shares)
+        else:
+            self._writer.earlier_shares.set_result([])
+        self._writer.start()
+
+    def _add_shares(self, read: Future[Any]) -> None:
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(DriftWatch.of(self._crawler).drift.add_past, read.result())
+
+    async def _close(self) -> None:
+        watch = DriftWatch.of(self._crawler)
+        watch.close()
+        if not watch.is_kept_in_file:
+            self._writer.shares = watch.drift.past_rows()
+        is_empty = await asyncio.to_thread(self._writer.close)
+        if not is_empty:
+            pending = self._journal.count()
+            self._stats.set_value("records/pending", pending)
+            logger.error(
+                "%d records are not in the database: the next crawl writes them from %s", pending, self._journal.path
+            )
+        self._journal.close()
+
+    def _fail(self, item: Any) -> None:
+        """Keep the page queued, and end the crawl."""
+        self._stats.inc_value("records/lost")
+        meta = item.meta if isinstance(item, Record) else None
+        if meta is not None:
+            meta[KEEP] = True
+        if not self._is_failing:
+            self._is_failing = True
+            logger.error("Neither %s nor the database takes records: the crawl ends", self._journal.path)
+            end_crawl(self._crawler, RECORDS_FAILED)
+
+    def _count(self, stat: str, number: int) -> None:
+        assert self._loop is not None
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._stats.inc_value, stat, number)
+
+    def _log_once(self, about: str, text: str, *values: object) -> None:
+        if about not in self._logged and len(self._logged) < 100:
+            self._logged.add(about)
+            logger.warning(text, *values)

@@ -1,0 +1,163 @@
+"""Writes the journal's rows to the database, in a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+import time
+from concurrent.futures import Future
+from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING
+
+from crawlproject.records.database import AwayError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from crawlproject.records.database import Database
+    from crawlproject.records.journal import Journal
+    from crawlproject.records.record import Row
+
+logger = logging.getLogger(__name__)
+
+#: Seconds to wait for further rows of a batch.
+LINGER = 0.5
+
+#: Seconds between two attempts while the database is away: the first one, and at most.
+MIN_RETRY, MAX_RETRY = 0.5, 30.0
+
+#: Rows named in the log because the database refuses them; the rest is counted.
+MAX_LOGGED = 20
+
+Shares = list[tuple[str, str, str, float, float]]
+
+
+class Writer:
+    """``count(stat, number)`` is called in the thread.
+
+    Stats: ``records/db/written``, ``…/failed`` (rows that the database refuses), ``…/unreadable`` (lines of the
+    journal), ``…/away`` (times that it was found to be away).
+    """
+
+    def __init__(
+        self, database: Database, journal: Journal, batch: int, count: Callable[[str, int], None], *, patience: float
+    ) -> None:
+        self._database, self._journal, self._batch = database, journal, batch
+        self._count, self._patience = count, patience
+        self._work, self._stop = Event(), Event()
+        self._direct: list[tuple[Row, Future[bool]]] = []
+        self._deadline = 0.0
+        self._lock = Lock()
+        self._is_away = self._is_full = False
+        self._logged = 0
+        #: Shares of fields to be stored at the end; those of earlier crawls are set when they have been read.
+        self.shares: Shares | None = None
+        self.earlier_shares: Future[Shares] = Future()
+        self._thread = Thread(target=self._run, name="records", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread; rows that an earlier crawl left are written first."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """There are new rows in the journal."""
+        self._work.set()
+
+    def write_now(self, row: Row) -> Future[bool]:
+        """Write a row that the journal could not take; the result is False if the database is away as well."""
+        done: Future[bool] = Future()
+        with self._lock:
+            self._direct.append((row, done))
+        self._work.set()
+        return done
+
+    def close(self) -> bool:
+        """Write what is left; blocks for ``patience`` seconds if the database is away. Whether all is written."""
+        self._deadline = time.monotonic() + self._patience
+        self._stop.set()
+        self._work.set()
+        self._thread.join(self._patience + 60)
+        return self._journal.is_empty
+
+    def _run(self) -> None:
+        wait = MIN_RETRY
+        while True:
+            try:
+                is_done = self._step()
+                wait = MIN_RETRY
+            except AwayError as error:
+                is_done = False
+                self._tell_away(str(error))
+                if self._stop.is_set():
+                    if time.monotonic() >= self._deadline:
+                        break
+                    time.sleep(MIN_RETRY)
+                else:
+                    self._stop.wait(wait)
+                    wait = min(2 * wait, MAX_RETRY)
+            except Exception as error:  # noqa: BLE001 - the thread must not end silently
+                logger.error("Records cannot be written: %r", error)
+                self._stop.wait(MAX_RETRY)
+                is_done = time.monotonic() >= self._deadline
+            if is_done and self._stop.is_set():
+                break
+        self._refuse_direct()
+        self._database.close()
+
+    def _step(self) -> bool:
+        """One batch; whether there was nothing to do. Raises AwayError."""
+        if not self.earlier_shares.done():
+            self._with_direct_refused(lambda: self.earlier_shares.set_result(self._database.shares()))
+        if self._journal.is_empty and not self._direct:
+            if self._stop.is_set():
+                if self.shares is not None:
+                    self._database.save_shares(self.shares)
+                return True
+            self._work.wait()
+        self._work.clear()
+        if not (self._direct or self._is_full):
+            self._stop.wait(LINGER)
+        rows, place, bad = self._journal.read(self._batch)
+        direct = self._direct[: self._batch]
+        self._with_direct_refused(lambda: self._write([*rows, *(row for row, _ in direct)]))
+        if bad:
+            self._count("records/db/unreadable", bad)
+            logger.warning("%s: %d lines cannot be read", self._journal.path, bad)
+        self._journal.done(place)
+        with self._lock:
+            del self._direct[: len(direct)]
+        self._is_full = len(rows) >= self._batch
+        for _, done in direct:
+            done.set_result(True)
+        if self._is_away:
+            self._is_away = False
+            logger.info("The database of records answers again")
+        return False
+
+    def _with_direct_refused(self, do: Callable[[], None]) -> None:
+        try:
+            do()
+        except AwayError:
+            self._refuse_direct()
+            raise
+
+    def _refuse_direct(self) -> None:
+        with self._lock:
+            refused, self._direct = self._direct, []
+        for _, done in refused:
+            done.set_result(False)
+
+    def _write(self, rows: list[Row]) -> None:
+        refused = self._database.write(rows)
+        if len(rows) > len(refused):
+            self._count("records/db/written", len(rows) - len(refused))
+        for row, reason in refused:
+            self._count("records/db/failed", 1)
+            self._logged += 1
+            if self._logged <= MAX_LOGGED:
+                logger.error("Record %s %.100r of %s is not in the database: %s", row.table, row.key, row.site, reason)
+
+    def _tell_away(self, reason: str) -> None:
+        if not self._is_away:
+            self._is_away = True
+            self._count("records/db/away", 1)
+            logger.error("The database of records is away (%s); records are kept in %s", reason, self._journal.path)

@@ -1,0 +1,171 @@
+"""Records in SQLite and PostgreSQL: tables, upserts, refused rows, databases that are away."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawlproject.records.database import AwayError, Database
+from crawlproject.records.record import Row, sql_name
+from testbed.postgres_server import RunningPostgres
+
+Query = Callable[[str], list[tuple[Any, ...]]]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Database, Query]]:
+    """Empty, with a function that asks it."""
+    if request.param == "sqlite":
+        path = tmp_path / "records.db"
+        made = Database(f"sqlite:///{path}")
+
+        def ask(statement: str) -> list[tuple[Any, ...]]:
+            with sqlite3.connect(path) as connection:
+                return connection.execute(statement).fetchall()
+
+        yield made, ask
+        made.close()
+        return
+    server: RunningPostgres = request.getfixturevalue("postgres")
+    for (table,) in server.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"):
+        server.query(f'DROP TABLE "{table}"')
+    made = Database(server.url.replace("postgresql", "postgresql+psycopg"))
+    yield made, server.query
+    made.close()
+
+
+def row(key: str, seen: float = 1e9, table: str = "book", site: str = "shop", **values: Any) -> Row:
+    return Row(table, site, key, seen, values)
+
+
+def test_tables_are_made_and_widened(database: tuple[Database, Query]) -> None:
+    """A column for each field; a value that does not fit widens its column, what is there stays."""
+    books, ask = database
+    assert books.write([row("1", pages=3, title="One", sold=True, on=date(2024, 1, 2), more=["a", {"b": 1}])]) == []
+    assert ask("SELECT pages, title FROM book") == [(3, "One")]
+    assert books.write([row("2", pages=3.5, title=7, weight=1), row("3", pages="many", sold="perhaps")]) == []
+    assert books.write([row("4", pages=5, on=datetime(2024, 1, 2, 3, tzinfo=UTC))]) == []
+    found = ask("SELECT record_key, pages, title, weight FROM book ORDER BY record_key")
+    assert [(key, float(pages) if key in "124" else pages) for key, pages, _, _ in found] == [
+        ("1", 3.0),
+        ("2", 3.5),
+        ("3", "many"),
+        ("4", 5.0),
+    ]
+    assert [(title, weight) for _, _, title, weight in found] == [("One", None), ("7", 1), (None, None), (None, None)]
+
+
+def test_types_are_those_of_the_values(database: tuple[Database, Query]) -> None:
+    """In PostgreSQL; SQLite has the declared type."""
+    books, ask = database
+    books.write([row("1", n=1, x=1.5, b=True, d=date(2024, 1, 2), t=datetime(2024, 1, 2), s="x", j=[1])])
+    if "sqlite" in str(books._engine.url):
+        declared = {name: kind for _, name, kind, *_ in ask("PRAGMA table_info(book)")}
+        assert [declared[name] for name in "nxbdtsj"] == [
+            "BIGINT", "DOUBLE", "BOOLEAN", "DATE", "DATETIME", "TEXT", "JSON",
+        ]  # fmt: skip
+    else:
+        kinds = dict(ask("SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'book'"))
+        assert [kinds[name] for name in "nxbdtsj"] == [
+            "bigint", "double precision", "boolean", "date", "timestamp without time zone", "text", "jsonb",
+        ]  # fmt: skip
+
+
+def test_records_are_updated_by_key(database: tuple[Database, Query]) -> None:
+    """``first_seen`` stays, ``last_seen`` moves, ``changed`` moves only with the values; older rows change nothing."""
+    books, ask = database
+    times = "SELECT price, first_seen, last_seen, changed FROM book"
+    for price, seen in ((1, 100.0), (1, 200.0), (2, 300.0), (1, 200.0), (2, 300.0)):
+        assert books.write([row("k", seen, price=price)]) == []
+    ((price, *moments),) = ask(times)
+    stamps = [datetime.fromisoformat(str(moment)).replace(tzinfo=UTC).timestamp() for moment in moments]
+    assert (price, stamps) == (2, [100.0, 300.0, 300.0])
+    books.write([row("k", 400.0, price=2)])
+    ((_, _, last, changed),) = ask(times)
+    assert str(changed) < str(last)
+    books.write([row("k", 100.0, site="other", price=9), row("k", 500.0), row("k", 600.0, price=5)])
+    assert sorted(price for price, *_ in ask(times)) == [5, 9]
+
+
+def test_refused_row_costs_no_other(database: tuple[Database, Query]) -> None:
+    """Wherever it stands in a batch."""
+    books, ask = database
+    rows = [row(str(number), text="fine") for number in range(50)]
+    rows[7] = row("bad", text="half a character: \ud800")
+    rows[31] = row("wide", **{f"f{number}": 1 for number in range(600)})
+    refused = books.write(rows)
+    assert sorted(one.key for one, _ in refused) == ["bad", "wide"]
+    assert all(reason and "\n" not in reason for _, reason in refused)
+    assert ask("SELECT count(*) FROM book") == [(48,)]
+
+
+def test_nul_is_refused_by_postgresql_alone(postgres: RunningPostgres) -> None:
+    books = Database(postgres.url.replace("postgresql", "postgresql+psycopg"))
+    refused = books.write([row("1", table="nul", text="a\0b"), row("2", table="nul", text="ab")])
+    assert [one.key for one, _ in refused] == ["1"]
+    books.close()
+
+
+def test_names_of_strangers_do_no_harm(database: tuple[Database, Query]) -> None:
+    """Quotes, reserved words, own columns, capitals, names that are none."""
+    books, ask = database
+    values: dict[str, Any] = {'a"; DROP TABLE x; --': 1, "select": 2, "Site": 3, "é": 4, "a:b": 5, "1": 6, "digest": 7}
+    assert books.write([Row("Order By", "s", "k", 1.0, values)]) == []
+    names = 'a_drop_table_x, "select", field_site, a_b, x_1, field_digest'
+    assert ask(f"SELECT {names} FROM order_by") == [(1, 2, 3, 5, 6, 7)]
+    assert sql_name("ProductPage") == "product_page"
+
+
+def test_large_numbers_and_none(database: tuple[Database, Query]) -> None:
+    books, ask = database
+    assert books.write([row("1", a=10**30, b=float("nan"), c=None), row("2", a=1, b=1.5)]) == []
+    assert ask("SELECT a, b FROM book ORDER BY record_key") == [(str(10**30), None), ("1", 1.5)]
+    assert books.write([row("3")]) == []
+
+
+def test_changes_of_other_processes_are_noticed(database: tuple[Database, Query]) -> None:
+    """A table that is gone, a column that another process has added."""
+    books, ask = database
+    other = Database(books._engine.url.render_as_string(hide_password=False))
+    books.write([row("1", a=1)])
+    other.write([row("2", a=1, b=2)])
+    assert books.write([row("3", a="text", b=2)]) == []
+    assert other.write([row("4", a=4)]) == []
+    assert len(ask("SELECT a, b FROM book")) == 4
+    other.close()
+
+
+def test_shares_are_kept(database: tuple[Database, Query]) -> None:
+    books, _ = database
+    assert books.shares() == []
+    books.save_shares([("s", "r", "a", 10, 9), ("s", "r", "b", 10, 1)])
+    books.save_shares([("s", "r", "a", 20, 19)])
+    assert sorted(books.shares()) == [("s", "r", "a", 20.0, 19.0), ("s", "r", "b", 10.0, 1.0)]
+
+
+def test_database_that_is_away(postgres: RunningPostgres, tmp_path: Path) -> None:
+    """Stopped, then back; a folder that is gone; a disk that is full."""
+    books = Database(postgres.url.replace("postgresql", "postgresql+psycopg"))
+    postgres.query("DROP TABLE IF EXISTS away")
+    books.write([row("1", table="away")])
+    postgres.stop()
+    with pytest.raises(AwayError):
+        books.write([row("2", table="away")])
+    postgres.start()
+    assert books.write([row("2", table="away")]) == []
+    assert postgres.query("SELECT count(*) FROM away") == [(2,)]
+    books.close()
+    with pytest.raises(AwayError):
+        Database(f"sqlite:///{tmp_path}/gone/x.db").write([row("1")])
+    full = Database(f"sqlite:///{tmp_path}/full.db")
+    full.write([row("1", text="x")])
+    with full._engine.begin() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 10")
+    with pytest.raises(AwayError, match="full"):
+        full.write([row("2", text="x" * 1_000_000)])
+    full.close()

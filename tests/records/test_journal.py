@@ -1,0 +1,185 @@
+"""Records that wait for the database: in a file, which survives everything."""
+
+from __future__ import annotations
+
+import errno
+import os
+from datetime import date, datetime
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from crawlproject.records.database import AwayError
+from crawlproject.records.journal import Journal
+from crawlproject.records.record import Row
+from crawlproject.records.writer import Writer
+
+
+def rows(*keys: int) -> list[Row]:
+    return [
+        Row("t", "s", str(key), 1.0, {"n": key, "on": date(2024, 1, 2), "at": datetime(2024, 1, 2)}) for key in keys
+    ]
+
+
+def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
+    """In order, in batches, after a crash; when all are done, nothing is left."""
+    journal = Journal(tmp_path / "j")
+    journal.append(rows(1, 2, 3))
+    found, place, bad = journal.read(2)
+    assert (found, bad) == (rows(1, 2), 0)
+    journal.done(place)
+    os.close(journal._file)  # a crash
+    again = Journal(tmp_path / "j")
+    found, place, _ = again.read(10)
+    assert found == rows(1, 2, 3)  # some again, which changes nothing
+    assert again.count() == 3
+    again.append(rows(4))
+    again.done(place)
+    found, place, _ = again.read(10)
+    assert found == rows(4)
+    again.done(place)
+    assert again.is_empty
+    again.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_damaged_lines_cost_no_other(tmp_path: Path) -> None:
+    """Torn, binary, of another shape, nested without end."""
+    whole = Journal(tmp_path / "j")
+    whole.append(rows(1))
+    os.close(whole._file)
+    line = (tmp_path / "j").read_bytes()
+    deep = b"[" * 100_000
+    (tmp_path / "j").write_bytes(b"\xff\n{}\n[1]\n" + deep + b"\n" + line + b'["t","s","k",1.0,7]\n' + line[:20])
+    journal = Journal(tmp_path / "j")
+    journal.append(rows(2))
+    found, place, bad = journal.read(100)
+    assert found == rows(1, 2)
+    assert bad == 6
+    journal.done(place)
+    journal.close()
+
+
+def test_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written of a row before the disk was full is removed."""
+    journal = Journal(tmp_path / "j")
+    journal.append(rows(1))
+    write = os.write
+
+    def full(file: int, data: bytes) -> int:
+        if len(data) < 20:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, data[:-10])
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space"):
+        journal.append(rows(2))
+    monkeypatch.undo()
+    journal.append(rows(3))
+    assert journal.read(10)[0] == rows(1, 3)
+    journal.close()
+
+
+def test_each_process_has_its_own(tmp_path: Path) -> None:
+    one, other = Journal(tmp_path / "j"), Journal(tmp_path / "j")
+    assert [one.path.name, other.path.name] == ["j", "j.2"]
+    one.close()
+    other.close()
+
+
+class Books:
+    """A database that is away until told, and refuses the key 13."""
+
+    def __init__(self, *, is_away: bool = False) -> None:
+        self.is_away = is_away
+        self.written: list[str] = []
+        self.asked = Event()
+        self.saved: list[Any] = []
+
+    def write(self, rows: list[Row]) -> list[tuple[Row, str]]:
+        self.asked.set()
+        if self.is_away:
+            raise AwayError("connection refused")
+        self.written += [row.key for row in rows if row.key != "13"]
+        return [(row, "unlucky") for row in rows if row.key == "13"]
+
+    def shares(self) -> list[Any]:
+        if self.is_away:
+            self.asked.set()
+            raise AwayError("connection refused")
+        return []
+
+    def save_shares(self, rows: list[Any]) -> None:
+        self.saved += rows
+
+    def close(self) -> None:
+        pass
+
+
+def writing(books: Books, journal: Journal, counts: dict[str, int], patience: float = 0.0) -> Writer:
+    def count(stat: str, number: int) -> None:
+        counts[stat] = counts.get(stat, 0) + number
+
+    writer = Writer(books, journal, 100, count, patience=patience)  # type: ignore[arg-type]
+    writer.start()
+    return writer
+
+
+def test_writer_writes_everything(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What an earlier crawl left as well; a refused row costs one stat and one line."""
+    books, counts, journal = Books(), dict[str, int](), Journal(tmp_path / "j")
+    journal.append(rows(1, 13))
+    writer = writing(books, journal, counts)
+    journal.append(rows(2))
+    writer.wake()
+    writer.shares = [("s", "r", "f", 1.0, 1.0)]
+    assert writer.close()
+    assert sorted(books.written) == ["1", "2"]
+    assert counts == {"records/db/written": 2, "records/db/failed": 1}
+    assert books.saved == writer.shares
+    assert [record.getMessage() for record in caplog.records] == ["Record t '13' of s is not in the database: unlucky"]
+    journal.close()
+
+
+def test_nothing_is_lost_while_the_database_is_away(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """To the end of the crawl: the next one writes it. One line, one stat."""
+    books, counts, journal = Books(is_away=True), dict[str, int](), Journal(tmp_path / "j")
+    journal.append(rows(1, 2))
+    writer = writing(books, journal, counts)
+    writer.wake()
+    assert books.asked.wait(60)
+    assert not writer.close()
+    journal.close()
+    assert counts == {"records/db/away": 1}
+    assert len(caplog.records) == 1
+    later, journal = Books(), Journal(tmp_path / "j")
+    writer = writing(later, journal, counts)
+    assert writer.close()
+    assert later.written == ["1", "2"]
+    journal.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_database_that_comes_back(tmp_path: Path) -> None:
+    books, counts, journal = Books(is_away=True), dict[str, int](), Journal(tmp_path / "j")
+    journal.append(rows(1))
+    writer = writing(books, journal, counts, patience=120.0)
+    assert books.asked.wait(60)
+    books.is_away = False
+    assert writer.close()
+    assert books.written == ["1"]
+    journal.close()
+
+
+def test_rows_that_the_journal_cannot_take(tmp_path: Path) -> None:
+    """They are written at once, or refused if the database is away as well."""
+    books, counts, journal = Books(), dict[str, int](), Journal(tmp_path / "j")
+    writer = writing(books, journal, counts)
+    assert writer.write_now(rows(5)[0]).result(60) is True
+    books.is_away = True
+    assert writer.write_now(rows(6)[0]).result(60) is False
+    writer.close()
+    assert books.written == ["5"]
+    journal.close()

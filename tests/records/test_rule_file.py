@@ -1,0 +1,167 @@
+"""Rule files: what they may say, and how a wrong one is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from crawlproject.records.rule_file import read_rules, read_site
+from crawlproject.records.toml_lines import line_of
+
+GOOD = """\
+# A shop.
+seeds = ["http://shop.example/list"]
+domains = ["shop.example", "example.org:8080"]
+
+[follow]
+allow = ["/list"]
+deny = ["*?sort="]
+
+[pagination]
+css = "a.next::attr(href)"
+
+[render]
+scroll = 3
+
+[records.book]
+pages = ["/book/*"]
+key = ["isbn"]
+
+[records.book.fields]
+isbn = { css = ".isbn", required = true }
+title = "h1"
+price = { css = ".price", type = "number", locale = "de-CH" }
+on = { xpath = "//time", attr = "datetime", type = "date" }
+
+[records.book.fields.authors]
+css = ".author"
+many = true
+
+[records.book.fields.authors.fields]
+name = "b"
+"""
+
+
+def test_good_file() -> None:
+    """Everything in it is there, in its order."""
+    site = read_site(GOOD, Path("shop.toml"))
+    assert (site.name, site.seeds, site.domains) == (
+        "shop",
+        ("http://shop.example/list",),
+        ("shop.example", "example.org:8080"),
+    )
+    (book,) = site.records
+    assert [field.name for field in book.fields] == ["isbn", "title", "price", "on", "authors"]
+    assert book.key == ("isbn",)
+    assert site.render == {"scroll": 3}
+    assert [site.follows(f"http://shop.example{path}") for path in ("/list", "/book/1", "/about", "/list?sort=x")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('css = ".isbn"', 'css = ".isbn[["', "line 20: records.book.fields.isbn.css: '.isbn[['"),
+        ('xpath = "//time"', 'xpath = "//time["', "line 23: records.book.fields.on.xpath: '//time['"),
+        ('"number", loc', '"numbr", loc', "line 22: records.book.fields.price.type: 'numbr' is none of text, raw"),
+        ('"de-CH"', '"german"', "line 22: records.book.fields.price.locale: 'german' is no language"),
+        ("required = true", 'required = "yes"', "line 20: records.book.fields.isbn.required: must be true or false"),
+        ("required = true", "requird = true", "line 20: records.book.fields.isbn.requird: unknown key; did you mean"),
+        ('title = "h1"', 'title = { type = "text" }', "line 21: records.book.fields.title: needs one of css, xpath"),
+        ('title = "h1"', "title = 3", "line 21: records.book.fields.title: must be a table, not 3"),
+        ('title = "h1"', 'Title = "h1"', "line 21: records.book.fields.Title: a name begins with"),
+        ('title = "h1"', 'digest = "h1"', "line 21: records.book.fields.digest: digest is used by every record"),
+        ('title = "h1"', 'title = { css = "h1", xpath = "//h1" }', "line 21: records.book.fields.title.xpath: css is"),
+        ('title = "h1"', 'title = { json = "a[" }', "line 21: records.book.fields.title.json: 'a['"),
+        ('title = "h1"', 'title = { regex = "(" }', "line 21: records.book.fields.title.regex: '('"),
+        ('title = "h1"', 'title = { regex = "(?=x)" }', "line 21: records.book.fields.title.regex: '(?=x)'"),
+        ('title = "h1"', 'title = { json = "a", attr = "b" }', "line 21: records.book.fields.title.attr: needs css"),
+        ('title = "h1"', 'title = { css = "", many = 1 }', "line 21: records.book.fields.title.css: must have 1 to"),
+        ('key = ["isbn"]', 'key = ["isbm"]', "line 17: records.book.key: no field 'isbm'; fields: isbn, title"),
+        ('key = ["isbn"]', 'key = "authors"', "line 17: records.book.key: authors has several values"),
+        ('deny = ["*?sort="]', 'deny = ["sort"]', "line 7: follow.deny: 'sort': a pattern begins with"),
+        ('allow = ["/list"]', 'allow = ["re:("]', "line 6: follow.allow: 're:('"),
+        ('seeds = ["http://shop.example/list"]', 'seeds = ["shop"]', "line 2: seeds: not an http or https URL: 'shop'"),
+        ('seeds = ["http://shop.example/list"]', "", "line 1: seeds: missing: at least one URL"),
+        ('"shop.example", "ex', '"shop example", "ex', "line 3: domains: not a domain"),
+        ('[pagination]\ncss = "a.next::attr(href)"', "[pagination]", "line 9: pagination: needs one of css"),
+        ("[records.book]\npages", "[recods.book]\npages", "unknown key"),
+        ("# A shop.", 'sedes = "x"', "line 1: sedes: unknown key; did you mean seeds?"),
+        ('name = "b"', 'name = "b:nope(3)"', "line 30: records.book.fields.authors.fields.name.css"),
+        ("many = true", "many = true\nmany = false", "line 28: Cannot overwrite a value"),
+        ("many = true", "many =", "line 27: Invalid value"),
+        ("many = true", 'many = "x', "line 27: "),
+        ("[render]", "[records]", "line 13: records.scroll: must be a table, not 3"),
+    ],
+)
+def test_wrong_file_is_refused_with_its_line(old: str, new: str, told: str) -> None:
+    """In one line: file, line, key, what is allowed."""
+    assert old in GOOD
+    with pytest.raises(ValueError, match=re.escape(told)) as error:
+        read_site(GOOD.replace(old, new, 1), Path("shop.toml"))
+    assert str(error.value).startswith("shop.toml, line ")
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 400
+
+
+def test_expressions_of_exslt_are_refused() -> None:
+    """Theirs are Python's ``re``: exponential for some."""
+    rules = GOOD.replace('title = "h1"', "title = { xpath = \"//a[re:test(., '(a+)+$')]\" }")
+    site = read_site(rules, Path("shop.toml"))  # an unknown prefix shows when it is used
+    from crawlproject.records.reading import Source, read_page
+
+    (reading,) = read_page(Source("<b class=isbn>1</b><a>" + "a" * 50, "http://shop.example/book/1"), [*site.records])
+    assert [problem.kind for problem in reading.problems] == ["selector"]
+
+
+def test_lines_of_all_kinds_of_statements() -> None:
+    """Arrays and texts over several lines, texts that look like tables, arrays of tables."""
+    text = 'a = [\n  1,\n  2,\n]\n\n# [b]\nt = """\n[b]\nc = 1\n"""\n[b]\n\nc = 2\nd.e = { f = 1 }\n'
+    text += "[[x]]\ny = 1\n[[x]]\ny = 2\n"
+    places = [
+        (("a",), 1), (("t",), 7), (("b",), 11), (("b", "c"), 13), (("b", "d", "e", "f"), 14), (("b", "none"), 11),
+        (("x", 0, "y"), 16), (("x", 1), 17), (("x", 1, "y"), 18), ((), 1), (("none",), 1),
+    ]  # fmt: skip
+    assert [line_of(text, path) for path, _ in places] == [line for _, line in places]
+
+
+def test_folder_is_one_set(tmp_path: Path) -> None:
+    """Each page is read by the rules of the nearest domain; no domain and no name belongs to two files."""
+    for name, domain in (("a", "a.example"), ("b", "b.a.example"), ("c", "c.example:81")):
+        text = GOOD.replace('"shop.example", "example.org:8080"', f'"{domain}"')
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+    rules = read_rules(tmp_path)
+    urls = [
+        "http://a.example/",
+        "http://x.a.example/",
+        "https://b.a.example/",
+        "http://c.example/",
+        "http://c.example:81/",
+    ]
+    assert [site.name if (site := rules.of(url)) else None for url in urls] == ["a", "a", "b", None, "c"]
+    (tmp_path / "d.toml").write_text((tmp_path / "a.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"d\.toml, line 3: domains: a\.example is in .*a\.toml, too"):
+        read_rules(tmp_path)
+
+
+def test_what_is_no_rule_file(tmp_path: Path) -> None:
+    """One line each."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "binary.toml").write_bytes(b"a = 1\n\xff\xfe")
+    (tmp_path / "large.toml").write_bytes(b"#" * 2_000_000)
+    (tmp_path / "nothing.toml").write_text("")
+    for name, told in (
+        ("none.toml", "No such file"),
+        ("empty", "0 files"),
+        ("binary.toml", "line 2: not UTF-8"),
+        ("large.toml", "more than 1048576 bytes"),
+        ("nothing.toml", "line 1: seeds: missing"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(told)):
+            read_rules(tmp_path / name)
