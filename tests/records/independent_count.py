@@ -70,7 +70,7 @@ def git(name: str, text: str) -> Iterator[Expected]:
     manual = re.search(r"<h1>\s*([^\s<(]+)\(([0-9])\) Manual Page\s*</h1>", text)
     if manual is None or not re.fullmatch(r"git(?:k|-[a-z0-9-]+)?\.html", name):
         return
-    found: Expected = {"name": manual[1], "section": int(manual[2])}
+    found: Expected = {"name": plain(manual[1]), "section": int(manual[2])}
     if purpose := re.search(r"<h2>NAME</h2>\s*<div class=\"sectionbody\">\s*<p>.*?\s-\s+(.*?)</p>", text, re.DOTALL):
         found["purpose"] = plain(purpose[1])
     if 'id="_synopsis"' in text:
