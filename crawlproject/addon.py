@@ -40,6 +40,8 @@ DOWNLOADER_MIDDLEWARES = {
     "crawlproject.middlewares.limits.LimitsMiddleware": 80,  # outermost: sees only final responses
     "crawlproject.middlewares.admission.AdmissionMiddleware": 90,  # before RobotsMiddleware (100)
     "crawlproject.middlewares.politeness.PolitenessMiddleware": 110,  # after RobotsMiddleware
+    # after decompression (590), before large pages are parsed (585) and refreshes followed (580)
+    "crawlproject.middlewares.rendering.RenderMiddleware": 587,
     # between HttpCompressionMiddleware and MetaRefreshMiddleware
     "crawlproject.middlewares.large_pages.LargePageMiddleware": 585,
     # inside HttpCacheMiddleware (900), which sends its own conditional requests
@@ -87,8 +89,18 @@ FEED_EXPORTERS = {"parquet": "crawlproject.records.feeds.ParquetExporter"}
 
 EXTENSIONS = {
     "crawlproject.monitor.load.LoadMonitor": 0,
+    "crawlproject.monitor.console.extension.Console": 0,
     "crawlproject.monitor.stats_file.StatsFile": 0,
+    "crawlproject.monitor.progress.extension.Progress": 0,
+    "crawlproject.monitor.series.extension.Series": 0,
     "crawlproject.middlewares.page_types.PageTypes": 0,
+    "crawlproject.lane.lane.FastLane": 0,
+}
+
+#: Setting that switches an extension of Scrapy off -> that extension, which imports much.
+SWITCHED = {
+    "TELNETCONSOLE_ENABLED": "scrapy.extensions.telnet.TelnetConsole",
+    "REMOTE_CONTROL_ENABLED": "scrapy.extensions.remote_control.RemoteControl",
 }
 
 
@@ -136,6 +148,7 @@ class FrontierAddon:
                 settings.setdefault_in_component_priority_dict(name, load_object(path), order)
         for name, exporter in FEED_EXPORTERS.items():
             _set_in(settings, "FEED_EXPORTERS", name, exporter)
+        _leave_out_extensions(settings)
         self._replace(settings)
         if options[MonitorOptions].counts_failures:
             _count_failures(settings)
@@ -182,6 +195,13 @@ def _check_job_dir(settings: BaseSettings) -> None:
         raise ValueError(f"JOBDIR={settings['JOBDIR']!r}: {getattr(error, 'strerror', error)}") from error
     if path and not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
         raise ValueError(f"JOBDIR={path!r}: must be a writable directory")
+
+
+def _leave_out_extensions(settings: BaseSettings) -> None:
+    """Leave Scrapy's extensions out that are switched off: it would import them to learn that they are."""
+    off = {path: None for switch, path in SWITCHED.items() if not settings.getbool(switch)}
+    base = settings.getdict("EXTENSIONS_BASE")
+    settings.set("EXTENSIONS_BASE", {**base, **off}, priority=settings.getpriority("EXTENSIONS_BASE") or 0)
 
 
 def _set_in(settings: BaseSettings, name: str, key: str, value: Any) -> None:

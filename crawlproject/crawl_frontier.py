@@ -6,19 +6,22 @@ They get it from ``frontier_of(crawler)``; the scheduler creates it.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from scrapy.core.scheduler import BaseScheduler
 
 from crawlproject.clock import CLOCK
 from crawlproject.engine import scheduler_of
+from crawlproject.frontier.observed_times import ObservedTimes
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
+    from pathlib import Path
 
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from crawlproject.frontier.dispatch import Dispatcher, Start
     from crawlproject.frontier.entry import Entry
@@ -32,11 +35,14 @@ class PageIntake(Protocol):
     def push_links(self, links: Links) -> Iterator[None]:
         """Queue the new links of a page or sitemap, in steps of at most 0.1 s, and wake the engine."""
 
-    def page_fetched(self, key: str) -> None:
-        """Count a fetched page of the server ``key`` against the limits."""
+    def page_fetched(self, key: str, quality: float) -> None:
+        """Count a fetched page of the server ``key``, and against the limits; ``quality``: of its entry."""
 
     def learn_content(self, key: str, url: str, *, copy: bool) -> None:
         """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
+
+    def release(self, name: str) -> Iterator[None]:
+        """Judge the servers that ``name`` (``frontier.orders``) covers no longer, in steps of a few ms."""
 
 
 class CrawlFrontier:
@@ -50,16 +56,37 @@ class CrawlFrontier:
     intake: PageIntake
     #: Whether the backend lets requests start now. Set by the scheduler.
     is_allowed: Callable[[], bool] = staticmethod(lambda: True)
+    #: Number of URLs seen, with ``JOBDIR`` including earlier runs. Set by the scheduler.
+    urls_seen: Callable[[], int] = staticmethod(lambda: 0)
+    #: Where the operator's orders are kept with the frontier; None: it is not on disk. Set by the scheduler.
+    directory: Path | None = None
+    #: What the workers of a crawl by several of them say of themselves; None: there is one. Set by the scheduler.
+    workers: Callable[[], Awaitable[dict[str, Any] | None]]
+    #: Makes the engine ask the scheduler for requests soon. Set by the scheduler.
+    wake: Callable[[], None] = staticmethod(lambda: None)
+    #: Whether a request that was handed out takes the fast lane, instead of going to the engine. Set by the lane.
+    take: Callable[[Request], bool] = staticmethod(lambda _: False)
+    #: Fetches a request that nobody scrapes by the fast lane; None: the engine must. Set by the lane.
+    fetch: Callable[[Request], Awaitable[Response] | None] = staticmethod(lambda _: None)
 
     def __init__(self, dispatcher: Dispatcher, take_dropped: Callable[[], None], *, by_ip: bool) -> None:
         self.dispatcher = dispatcher
         self.frontier = dispatcher.frontier
         self.by_ip = by_ip
+        #: Of this run.
+        self.times = ObservedTimes()
         #: Requests handed out and not finished.
         self.started: dict[Request, Start] = {}
         #: Requests that will fail without being sent: their URL has no host, or their server is given up or full.
         self.unsent: deque[tuple[Request, Entry]] = deque()
         self._take_dropped = take_dropped
+        #: Whether the operator has paused the crawl. Set by ``pause``.
+        self.is_paused = False
+        #: Limit on open sessions by the settings, or by the operator: ``dispatcher.max_sessions`` may be lower while
+        #: the process cannot keep up.
+        self.allowed_sessions = dispatcher.max_sessions
+        #: Called with each measurement, after the frontier has learned from it.
+        self.observers: list[Callable[[Measurement], None]] = []
 
     def __len__(self) -> int:
         """Number of queued requests. O(1)."""
@@ -69,6 +96,16 @@ class CrawlFrontier:
     def is_waiting(self) -> bool:
         """Whether requests are queued and none is in progress."""
         return not self.started and len(self) > 0
+
+    # by the operator
+
+    def may_hand_out(self) -> bool:
+        """Whether requests may start now: the operator has not paused the crawl, and the backend allows it. O(1)."""
+        return not self.is_paused and self.is_allowed()
+
+    def limit_sessions(self, limit: int) -> None:
+        """Allow ``limit`` >= 1 open sessions; surplus ones close when their request ends. O(1)."""
+        self.allowed_sessions = self.dispatcher.max_sessions = limit
 
     # of requests
 
@@ -80,7 +117,7 @@ class CrawlFrontier:
         """Whether ``request`` may be sent now: not right after a fetch of its server's robots.txt, and not if the
         backend has stopped requests meanwhile."""
         start = self.started.get(request)
-        return start is None or (self.is_allowed() and not start.session.ending and CLOCK() >= start.session.ready_at)
+        return start is None or (self.may_hand_out() and not start.session.ending and CLOCK() >= start.session.ready_at)
 
     def polite_wait(self, request: Request) -> float:
         """Seconds until a request that bypassed the scheduler may be sent; 0 for one that was handed out."""
@@ -88,6 +125,14 @@ class CrawlFrontier:
         if server is None or request in self.started:
             return 0.0
         return max(0.0, server.ready_at - CLOCK())
+
+    def server_was_idle(self, request: Request, seconds: float) -> None:
+        """For ``seconds`` up to now, the session of ``request`` did not keep its server busy: its page was rendered."""
+        start = self.started.get(request)
+        if start is not None and start.session.busy_since is not None:
+            now = CLOCK()
+            start.session.busy_since = min(now, start.session.busy_since + seconds)
+            start.session.last_end = now
 
     def join_group(self, request: Request, group_key: str) -> bool:
         """Put the request's server into a politeness group; False if the group may not be contacted now."""
@@ -98,6 +143,10 @@ class CrawlFrontier:
         return False
 
     # of servers, by their keys
+
+    def is_blocked(self, key: str) -> bool:
+        """Whether the operator has blocked the server. O(labels); O(1) if none is."""
+        return self.frontier.servers.orders.is_blocked(key)
 
     def has_session(self, key: str) -> bool:
         """Whether the server has an open session."""
@@ -112,16 +161,25 @@ class CrawlFrontier:
 
     def request_ended(self, key: str, now: float, fetch_time: float) -> None:
         """Start the server's rest after the last byte of a response, whether the request is recorded or not."""
+        server = self.frontier.server(key)
+        if server is not None:
+            self.times.learn_wait(server, now, fetch_time)
         self.frontier.servers.rest(key, now, fetch_time)
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a finished request."""
+        if measurement.connect_time is not None:
+            self.times.connect.add(measurement.connect_time)
+        if measurement.response_time is not None:
+            self.times.response.add(measurement.response_time)
         self.frontier.record(measurement)
         self._take_dropped()
+        for observe in self.observers:
+            observe(measurement)
 
-    def page_fetched(self, key: str) -> None:
-        """Count a fetched page of the server against the limits."""
-        self.intake.page_fetched(key)
+    def page_fetched(self, request: Request) -> None:
+        """Count the page that answers ``request``, which was handed out, and count it against the limits."""
+        self.intake.page_fetched(server_key(request.url), self.started[request].entry.quality)
         self._take_dropped()
 
     def back_off(self, key: str, failures: int, retry_after: float | None, error: str, *, give_up: bool) -> float:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
     from scrapy.utils.request import RequestFingerprinterProtocol
 
-    from crawlproject.seen.seen_set import ExactStore
+    from crawlproject.seen.seen_set import ExactStore, SeenSet
     from crawlproject.urls.canonical import Canonicalizer
 
 logger = logging.getLogger(__name__)
@@ -67,10 +67,10 @@ class SeenDupeFilter(BaseDupeFilter):
         self._options = options
         self.seen = self._options.in_memory()
         self._file = None if self._options.directory is None else SeenFile(self._options.directory / FILE_NAME)
+        self._by_urls: SeenSet | None = None  # ``seen``, if it may be asked for URLs: nothing else needs their keys
         self._record: ExactStore | None = None  # stores the keys of a Bloom filter
         self._withheld: set[int] = set()  # seen, but not in the store
         self._is_open = False
-        self._url_key: Callable[[str], int] = url_fingerprint
         self._server_part: Callable[[str], int] | None = None  # of a store's keys
         self._fingerprinter = fingerprinter
         self._by_url = type(fingerprinter) is RequestFingerprinter
@@ -105,9 +105,8 @@ class SeenDupeFilter(BaseDupeFilter):
         if store is None:
             return
         self._server_part = server_part
-        self._url_key = self._key_below_server
         if self._options.kind == "exact":
-            self.seen = self._options.over(store, self._key_of_any)
+            self.seen = self._by_urls = self._options.over(store, self._canonical)
             return
         keys = iter(store)
         while chunk := list(islice(keys, CHUNK)):
@@ -139,14 +138,17 @@ class SeenDupeFilter(BaseDupeFilter):
         sources = request.meta.get("redirect_urls") or ()
         if request.url not in sources and any(self._is_same_page(source, request.url) for source in sources):
             return False
-        return not self._add_new((self._request_key(request),))[0]
+        url = self.url_of(request)
+        return not (self._add_new((self._request_key(request),)) if url is None else self.urls_are_new((url,)))[0]
 
     def urls_are_new(self, urls: Sequence[str]) -> list[bool]:
         """For each of the canonical ``urls``, whether it is new, also within ``urls``; marks all as seen.
 
-        O(length): 1.5 us each.
+        O(length): 1.5 us each, 0.2 us for a cached one.
         """
-        return self._add_new(list(map(self._url_key, urls)))
+        if self._by_urls is None or self._withheld:
+            return self._add_new(self._url_keys(urls))
+        return self._by_urls.add_new_urls(urls, self._url_keys)
 
     def url_is_new(self, url: str) -> bool:
         """Whether the canonical ``url`` is new; marks it as seen."""
@@ -154,7 +156,7 @@ class SeenDupeFilter(BaseDupeFilter):
 
     def key_of(self, met: Request | str) -> int:
         """The key in the seen-set of a request, or of the canonical URL of a link. O(length)."""
-        return self._url_key(met) if isinstance(met, str) else self._request_key(met)
+        return self._url_keys((met,))[0] if isinstance(met, str) else self._request_key(met)
 
     def withhold(self, key: int) -> None:
         """Keep ``key`` in memory only; the caller has removed it from the store. O(1)."""
@@ -195,14 +197,16 @@ class SeenDupeFilter(BaseDupeFilter):
     def _request_key(self, request: Request) -> int:
         canonical = self.url_of(request)
         if canonical is not None:
-            return self._url_key(canonical)
+            return self._url_keys((canonical,))[0]
         fingerprint = bytes_fingerprint(self._fingerprinter.fingerprint(request))
         return fingerprint if self._server_part is None else self._server_part(request.url) | fingerprint
 
-    def _key_below_server(self, url: str) -> int:
-        assert self._server_part is not None
-        return self._server_part(url) | url_fingerprint(url)
+    def _url_keys(self, urls: Sequence[str]) -> list[int]:
+        part = self._server_part
+        if part is None:
+            return list(map(url_fingerprint, urls))
+        return [part(url) | url_fingerprint(url) for url in urls]
 
-    def _key_of_any(self, url: str) -> int:
-        """Key of a URL that may not be canonical."""
-        return self._url_key(self.canonicalizer.canonical(url) or url)
+    def _canonical(self, url: str) -> str:
+        """The canonical form of ``url``, or ``url`` if it has none."""
+        return self.canonicalizer.canonical(url) or url

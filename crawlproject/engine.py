@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy.core.engine import ExecutionEngine
     from scrapy.core.scheduler import BaseScheduler
     from scrapy.crawler import Crawler
-    from scrapy.statscollectors import StatsCollector
+    from scrapy.http import Response
     from scrapy.utils.asyncio import CallLaterResult
 
 
@@ -28,6 +30,26 @@ def stats_of(crawler: Crawler) -> StatsCollector:
     """The stats, which a crawler sets before it builds its components."""
     assert crawler.stats is not None
     return crawler.stats
+
+
+def quicken_stats(stats: StatsCollector) -> None:
+    """Make ``inc_value`` of Scrapy's collectors three times as fast: a page counts some thirty things.
+
+    Scrapy wraps the method, to warn of a deprecated argument, and looks up each attribute of a collector twice.  A
+    collector with a method of its own is left as it is.
+    """
+    if type(stats).inc_value is not StatsCollector.inc_value:
+        return
+    slow, stats_now = stats.inc_value, partial(object.__getattribute__, stats, "_stats")
+
+    def inc_value(key: str, count: int = 1, start: int = 0, *args: Any, **kwargs: Any) -> None:
+        if args or kwargs:
+            slow(key, count, start, *args, **kwargs)
+            return
+        values = stats_now()
+        values[key] = values.get(key, start) + count
+
+    stats._cached_inc_value = inc_value  # type: ignore[attr-defined]
 
 
 def engine_of(crawler: Crawler) -> ExecutionEngine | None:
@@ -55,6 +77,19 @@ def active_downloads(crawler: Crawler) -> AbstractSet[Request]:
     """Requests that the downloader and its middlewares have not finished."""
     engine = engine_of(crawler)
     return engine.downloader.active if engine is not None else set()
+
+
+def ended_downloads(crawler: Crawler, started: Iterable[Request]) -> list[Request]:
+    """Those of ``started`` that the downloader has finished, perhaps among others. O(ended).
+
+    O(started) with a downloader that does not note what has ended.
+    """
+    active = active_downloads(crawler)
+    take_ended = getattr(active, "take_ended", None)
+    if take_ended is not None:
+        ended: list[Request] = take_ended()
+        return ended
+    return [request for request in started if request not in active]
 
 
 def is_starting(crawler: Crawler) -> bool:
@@ -126,3 +161,42 @@ class EngineAlarm:
     def _rang(self) -> None:
         self._timer = None
         self.ring()
+
+
+class RequestsUnderWay:
+    """What engine, downloader and scraper keep of the requests that they process; for those that skip them.
+
+    So these requests count wherever Scrapy asks what is in progress: when it ends a crawl, or finds it idle.  Created
+    when the spider is open.  All methods are O(1).
+    """
+
+    def __init__(self, engine: ExecutionEngine) -> None:
+        slot, scraper_slot = engine._slot, engine.scraper.slot
+        assert slot is not None
+        assert scraper_slot is not None
+        self._slot, self._scraper_slot = slot, scraper_slot
+        self._active = engine.downloader.active
+
+    def begin(self, request: Request) -> None:
+        """The engine has taken the request from the scheduler."""
+        self._slot.inprogress.add(request)
+        self._active.add(request)
+
+    def downloaded(self, request: Request) -> None:
+        """The downloader is done with it: its session may start the next one."""
+        self._active.remove(request)
+        self._slot.nextcall.schedule()
+
+    def scraping(self, request: Request, response: Response) -> None:
+        """The scraper has begun with its response."""
+        self._scraper_slot.active.add(request)
+        self._scraper_slot.active_size += max(len(response.body), self._scraper_slot.MIN_RESPONSE_SIZE)
+
+    def scraped(self, request: Request, response: Response) -> None:
+        """The scraper is done with its response."""
+        self._scraper_slot.finish_response(response, request)
+
+    def end(self, request: Request) -> None:
+        """The engine is done with it."""
+        self._slot.remove_request(request)
+        self._slot.nextcall.schedule()

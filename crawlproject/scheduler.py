@@ -15,7 +15,7 @@ from crawlproject.crawl_frontier import CrawlFrontier, CrawlFrontierScheduler
 from crawlproject.discovery.discovery import Discovery
 from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.dupefilter import SeenDupeFilter
-from crawlproject.engine import EngineAlarm, active_downloads, stats_of
+from crawlproject.engine import EngineAlarm, ended_downloads, quicken_stats, stats_of
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.options.frontier import FrontierOptions
@@ -56,6 +56,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
     def __init__(self, crawler: Crawler, options: FrontierOptions) -> None:
         self._crawler = crawler
         self._stats = stats_of(crawler)
+        quicken_stats(self._stats)
         self.dupefilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
         frontier = options.new_frontier()
         dispatcher = Dispatcher(frontier, options.max_sessions, max_parked=options.max_parked)
@@ -80,6 +81,10 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._backend.servers_came = self._discovery.servers_came
         self._backend.close_connections = self._close_connections
         self.crawl.intake = self._discovery
+        self.crawl.urls_seen = lambda: len(self._seen.seen)
+        self.crawl.wake = self._alarm.ring
+        self.crawl.directory = self._backend.directory
+        self.crawl.workers = self._backend.workers
 
     @classmethod
     @starting(StoreError)
@@ -219,9 +224,11 @@ class FrontierScheduler(CrawlFrontierScheduler):
     def next_request(self) -> Request | None:
         """A request that may start now, or None; then a timer wakes the engine when one may. O(log n).
 
+        Those that the fast lane takes are not returned.
+
         Stats: ``scheduler/dequeued``, ``scheduler/dequeued/memory|disk``, ``frontier/sessions``.
         """
-        if not self._backend.may_start():
+        if not self.crawl.may_hand_out():
             self._find_ended()
             self._close_connections()
             return None
@@ -246,7 +253,9 @@ class FrontierScheduler(CrawlFrontierScheduler):
                 self._stats.set_value("frontier/sessions", self._dispatcher.opened)
                 self._stats.set_value("frontier/sessions/resumed", self._dispatcher.resumed)
                 self._stats.max_value("frontier/sessions/max_open", self._dispatcher.open_sessions)
-            return self._hand_out(request, start.entry)
+            self._hand_out(request, start.entry)
+            if not self.crawl.take(request):
+                return request
         self._close_connections()
         if dropped:
             self._alarm.ring()
@@ -269,12 +278,11 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._take_dropped()
 
     def _find_ended(self) -> None:
-        """Find finished requests: Scrapy sends no signal if a middleware answers or drops a request. O(sessions)."""
-        started, active = self.crawl.started, active_downloads(self._crawler)
-        if started.keys() <= active:
-            return
-        for request in [request for request in started if request not in active]:
-            self._dispatcher.ended(started.pop(request).session)
+        """Find finished requests: Scrapy sends no signal if a middleware answers or drops a request. O(ended)."""
+        started = self.crawl.started
+        for request in ended_downloads(self._crawler, started):
+            if (start := started.pop(request, None)) is not None:
+                self._dispatcher.ended(start.session)
 
     def _close_connections(self) -> None:
         for session in self._dispatcher.take_closed():

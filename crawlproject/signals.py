@@ -12,3 +12,12 @@ connection_lost = object()
 
 #: Requests the current load. Receivers return a dict: name of a stat below ``monitor/`` -> number; these are added.
 load_asked = object()
+
+#: Asks for the robots.txt of a server. Argument ``server_key``. The receiver returns its text, or None if it has none.
+robots_asked = object()
+
+#: A page was rendered. Arguments ``request``, ``response`` (as fetched), ``html`` (the DOM, bytes in UTF-8).
+page_rendered = object()
+
+#: The operator has changed the limit on open sessions. Argument ``limit``.
+sessions_limited = object()

@@ -197,6 +197,16 @@ class BenchCrawl:
         """See ``Crawl``."""
         return {"host": "bench", "pid": 1, "pages": self.pages, "urls": len(self.frontier), "busy": True}
 
+    def disconnect(self) -> None:
+        """See ``Crawl``."""
+
+    def report(self, counts: Mapping[str, float]) -> None:
+        """See ``Crawl``."""
+
+    def stats(self) -> Mapping[str, float]:
+        """See ``Crawl``."""
+        return {}
+
     def is_closing(self) -> bool:
         """See ``Crawl``."""
         return False

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from testbed.crawl import ROOT
@@ -65,8 +66,31 @@ def fast_web(pages: int, page_bytes: int = 19_000, links: int = 40) -> WebSpec:
     )
 
 
+def real_web(pages: int, page_bytes: int = 20_000, links: int = 40, servers: int = 500) -> WebSpec:
+    """A web as in life: many servers with connection limits and times as in Cao 2003, robots.txt on all of them,
+    compressed pages, redirects, dead links and errors."""
+    return WebSpec(
+        servers=servers,
+        pages=pages,
+        page_bytes=page_bytes,
+        links_per_page=links,
+        links_sigma=0,
+        response_max=3.0,
+        robots_missing_share=0.0,
+        robots_disallow_share=0.3,
+        gzip_share=0.3,
+        redirect_share=0.05,
+        not_found_share=0.05,
+        server_error_share=0.01,
+        silent_close_share=0.05,
+    )
+
+
 class CpuTime:
-    """Extension: CPU seconds (user and system) and seconds from the spider's opening to its closing, as stats."""
+    """Extension: CPU seconds (user and system) and seconds from the spider's opening to its closing, as stats.
+
+    Also the most memory (RSS) that the process had, in MB.
+    """
 
     def __init__(self, crawler: Any) -> None:
         from scrapy import signals  # bench_policy.py times the garbage collector too, and does without Scrapy's objects
@@ -88,6 +112,13 @@ class CpuTime:
         """Stop."""
         self.stats.set_value("bench/cpu", time.process_time() - self._cpu)
         self.stats.set_value("bench/wall", time.monotonic() - self._wall)
+        self.stats.set_value("bench/peak_memory", peak_memory())
+
+
+def peak_memory() -> float:
+    """The most memory (RSS) of this process so far, MB: not ``ru_maxrss``, which may be that of its parent."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def crawl(settings: dict[str, Any], spider: str = WEB_SPIDER, **arguments: str) -> Stats:
@@ -103,15 +134,27 @@ def crawl(settings: dict[str, Any], spider: str = WEB_SPIDER, **arguments: str) 
     return stats
 
 
+def bare_loop(seeds: Iterable[str]) -> Stats:
+    """The stats of ``testbed.bench_bare`` in a separate process. Raises ``subprocess.CalledProcessError``."""
+    command = [sys.executable, "-m", "testbed.bench_bare", *seeds]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    stats: Stats = json.loads(done.stdout)
+    return stats
+
+
+def in_turns(cases: Iterable[str], measure: Callable[[str], Stats], rounds: int) -> dict[str, list[Stats]]:
+    """The stats of each case in each round; the cases are measured in turns."""
+    results: dict[str, list[Stats]] = {case: [] for case in cases}
+    for _ in range(rounds):
+        for case, found in results.items():
+            found.append(measure(case))
+    return results
+
+
 def best_of(cases: Iterable[str], measure: Callable[[str], Stats], rounds: int) -> dict[str, Stats]:
     """The stats of each case in its round with the lowest CPU time; the cases are measured in turns."""
-    best: dict[str, Stats] = {}
-    cases = list(cases)
-    for case in cases * rounds:
-        result = measure(case)
-        if case not in best or result["bench/cpu"] < best[case]["bench/cpu"]:
-            best[case] = result
-    return best
+    results = in_turns(cases, measure, rounds)
+    return {case: min(found, key=lambda stats: float(stats["bench/cpu"])) for case, found in results.items()}
 
 
 def _run(settings: dict[str, Any], spider: str, arguments: dict[str, str]) -> None:

@@ -113,10 +113,10 @@ def test_store_is_told_what_changes() -> None:
     assert store.keys == {"http://b.example"}
 
 
-def test_backend_keeps_a_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backend_keeps_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """Opened by its name, it gives back the request that it was given, and counts what is handed out."""
     monkeypatch.setitem(BACKENDS, "memory", example("Add a backend")["CountingBackend"])
-    with Place("memory", tmp_path).open() as crawl:
+    with Place("memory", {}).open() as crawl:
         backend: Any = crawl.backend
         request = Request("http://a.example/", meta={"number": 1})
         crawl.push(request)

@@ -29,6 +29,7 @@ LEVELS = (
     ("backends",),
     ("discovery",),
     ("middlewares", "monitor", "records", "scheduler"),
+    ("lane",),
     ("spiders",),
     ("addon", "commands", "settings"),
 )

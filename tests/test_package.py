@@ -34,6 +34,8 @@ HEAVY = (
     "scrapy_redis",
     "redis",
     "pyarrow",
+    "rjieba",
+    "snowballstemmer",
     "sqlalchemy",
     "psycopg",
     "scrapy_poet",
@@ -41,13 +43,15 @@ HEAVY = (
     "extruct",
     "dateparser",
 )
+#: Modules that a crawl imports when it needs them: a store, Redis, metrics, a page to compare, Scrapy's consoles.
+UNUSED_AT_FIRST = {*HEAVY, "rocksdict", "pybloom_live", "prometheus_client", "aiohttp.web", "twisted.conch.telnet"}
 OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "rules", "simulate", "workers")
 #: Modules of records/ that are imported with their settings only, or import their libraries when they are called.
 RECORD_MODULES = ("database", "feeds", "first_rules", "page_objects", "values")
 #: Modules of commands that import redis when they run.
 REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
 #: Scrapy's, replaced.
-REPLACED_COMMANDS = ("parse", "settings")
+REPLACED_COMMANDS = ("list", "parse", "settings")
 #: Of a plain install without pip and setuptools.
 MAX_MEGABYTES = 150
 SMALL = WebSpec(servers=4, pages=40, time_scale=0)
@@ -109,7 +113,7 @@ def commands_shown(cwd: Path) -> list[str]:
 def test_requirements_are_those_of_the_package() -> None:
     """requirements.txt is the package with all extras; what only an extra needs stands in requirements-dev.txt."""
     assert len(requirements("requirements.txt")) == len(set(requirements("requirements.txt")))
-    assert EXTRAS["all"] == ["crawlproject[fast,records,redis,repository,simulation]"]
+    assert EXTRAS["all"] == ["crawlproject[fast,records,redis,render,repository,simulation,topic]"]
     parts = re.findall(r"\w+", EXTRAS["all"][0])[1:]
     everything = [*PYPROJECT["dependencies"], *(line for part in parts for line in EXTRAS[part])]
     assert set(requirements("requirements.txt")) == set(everything)
@@ -229,6 +233,8 @@ def test_only_what_belongs_to_an_extra_imports_it() -> None:
     package = ROOT / "crawlproject"
     files = (
         "content/shingles.py",
+        "content/relevance/words.py",
+        "spiders/topic.py",
         "backends/redis.py",
         *(f"records/{name}.py" for name in RECORD_MODULES),
         *(f"commands/{name}.py" for name in REDIS_COMMANDS),
@@ -237,6 +243,16 @@ def test_only_what_belongs_to_an_extra_imports_it() -> None:
     optional = {package / name for name in files} | {path for name in folders for path in package.glob(f"{name}/*.py")}
     for path in sorted({*package.rglob("*.py")} - optional):
         assert not [name for name in imports(path) if name.partition(".")[0] in HEAVY], path
+
+
+def test_a_crawl_starts_with_little() -> None:
+    """Before its first page: no module that only some crawls need, though all are installed here."""
+    command = (sys.executable, "-X", "importtime", "-m", "scrapy", "crawl", "web", "-a", "seeds=http://127.0.0.1:9/")
+    log = run(*command, code=1).stderr  # the address is refused
+    lines = (line.split("|") for line in log.splitlines() if line.startswith("import time:"))
+    imported = {columns[-1].strip() for columns in lines}
+    assert "crawlproject.spiders.web" in imported
+    assert not imported.intersection(UNUSED_AT_FIRST)
 
 
 def test_commands_import_little() -> None:

@@ -54,7 +54,7 @@ class DiskBackend(StoringBackend):
         assert crawler.spider is not None
         assert options.directory is not None
         self._options = options
-        self._directory = options.directory
+        self._directory = self.directory = options.directory
         self._timer: CallLaterResult | None = None
         self._has_failed = False
         self._store = DiskStore(self._directory, StoreLabel(crawler.spider.name, order_of(frontier)))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from pathlib import Path
 
     from scrapy import Request
     from scrapy.http import Response
@@ -25,7 +26,7 @@ class Exchange(Protocol):
     def unsent(self, urls: Sequence[str], *, repeats: bool = False) -> list[int]:
         """For each of the foreign canonical ``urls``, how many links to it to send now as one; 0: none.
 
-        1 if it was not sent recently; then 0, with ``repeats`` sometimes more: ``links_to_send``.  A URL that is twice
+        1 if it was not sent recently; then 0, with ``repeats`` sometimes more: ``CrossLinks``.  A URL that is twice
         in ``urls`` is found twice.  O(length) each.
         """
 
@@ -48,6 +49,8 @@ class Backend(Protocol):
 
     #: Where foreign URLs go; None: this process crawls alone. Set by the constructor, and not changed.
     exchange: Exchange | None = None
+    #: Where what must survive a restart is kept; None: nothing does.
+    directory: Path | None = None
     #: Wakes the engine. Set by the scheduler before ``opened``.
     wake: Callable[[], None]
     #: Queues entries that other workers sent, in steps of at most 0.1 s. Set by the scheduler before ``opened``.
@@ -117,6 +120,13 @@ class Backend(Protocol):
 
     def given_back(self, request: Request) -> None:
         """Record that ``request`` was returned unsent and its entry queued again."""
+
+    async def workers(self) -> dict[str, Any] | None:
+        """What all workers of the crawl say of themselves (``workers.roster``); None if this process crawls alone.
+
+        Instead of it ``{"workers": [], "error": ...}`` if that cannot be read.
+        """
+        return None
 
     def close(self) -> Awaitable[None] | None:
         """Release all resources at the end of the crawl; the engine waits for the result, if any."""

@@ -128,6 +128,8 @@ class Recrawl:
             if page.fetched > latest or server is None or server.given_up:
                 continue
             server.fetched = max(0, server.fetched - 1)  # the refetched page is counted again
+            server.gathered = max(0.0, server.gathered - page.quality)
+            frontier.quality.unfetched(page.quality)
             self._servers.changed(server)
             url = url_of(path, server.key)
             entries.append(Entry(url, page.quality, page.priority, page.depth, pack_again(page)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from scrapy import signals
-from scrapy.utils.reactor import is_asyncio_reactor_installed
+from scrapy.utils.asyncio import is_asyncio_available
 
 from crawlproject.backends.feeds import overwritten_feed
 from crawlproject.backends.joining import FORMAT, Joining
@@ -30,13 +30,14 @@ from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
 from crawlproject.urls.server_key import suffix_list_id
 from crawlproject.workers.blobs import MAX_URL
-from crawlproject.workers.connection import RedisAddress, RedisConnector
-from crawlproject.workers.control import Control
+from crawlproject.workers.connection import RedisAddress, RedisConnector, reason_of
+from crawlproject.workers.control import AWAY, Control
 from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
+from crawlproject.workers.roster import read_workers
 from crawlproject.workers.worker import Worker
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ NOT_SUMMED = (
     "seen/urls",
 )
 
+#: Characters of the reason why the list of workers cannot be read.
+MAX_REASON = 300
+
 
 class RedisBackend(StoringBackend):
     """Keeps URLs, servers and seen-set of the partitions that this worker owns; see ``workers``.
@@ -84,7 +88,7 @@ class RedisBackend(StoringBackend):
         nothing is left of it.
         """
         super().__init__(crawler, frontier, seen)
-        if not is_asyncio_reactor_installed():
+        if not is_asyncio_available():
             raise ValueError("FRONTIER_BACKEND='redis' needs Scrapy's default TWISTED_REACTOR (asyncio)")
         assert crawler.spider is not None
         self._spider = crawler.spider
@@ -175,8 +179,7 @@ class RedisBackend(StoringBackend):
         )
         control = Control(self._connector.client(), self._keys, redis.timeout)
         worker = Worker(Holdings(control, self._local, self._outbox, self, worker_options))
-        start_urls = StartUrls(self._crawler, control.commands, worker.confirmed, worker.goes_on, redis)
-        worker.move_start_urls, worker.start_urls_partition = start_urls.move, start_urls.partition
+        worker.start_urls = StartUrls(self._crawler, control.commands, worker.confirmed, worker.goes_on, redis)
         return worker
 
     def may_start(self) -> bool:
@@ -191,6 +194,15 @@ class RedisBackend(StoringBackend):
         if not goes_on:  # so that no spider takes the crawl for failed because others fetched its pages
             self._stats.set_value("workers/pages", self._worker.summary()["pages"])
         return goes_on
+
+    async def workers(self) -> dict[str, Any] | None:
+        """See ``Backend``."""
+        if self._worker is None:
+            return {"workers": [], "error": "not joined yet"}
+        try:
+            return await read_workers(self._worker.control, self._keys)
+        except (*AWAY, ValueError) as error:
+            return {"workers": [], "error": reason_of(error)[:MAX_REASON]}
 
     def close(self) -> Awaitable[None] | None:
         """Send all changes, give the partitions back, leave."""

@@ -106,13 +106,18 @@ class StartUrls:
         self._spider.fetch_data = lambda *_: []
         self._spider.count_size = lambda *_: self._waiting
 
-    async def move(self) -> bool:
+    def ahead(self) -> Sequence[tuple[Any, ...]]:
+        """See ``StartUrlKey``: reads the next ones, unless some are being moved."""
+        is_reader = self._confirmed(self.partition) is not None
+        return [self._read_command()] if is_reader and not self._pending else []
+
+    async def move(self, answers: Sequence[Any] | None = None) -> bool:
         """Remove those that are stored, queue the next ones; returns whether any wait in their key.
 
-        Raises what a call to Redis raises; then call it again.
+        ``answers``: to ``ahead``, if the commands were sent.  Raises what a call to Redis raises; then call it again.
         """
         try:
-            has_any = await self._move()
+            has_any = await self._move(answers)
         except AWAY as error:
             if "WRONGTYPE" not in str(error):
                 raise
@@ -124,24 +129,32 @@ class StartUrls:
             self._spider.spider_idle_start_time = int(time.time())  # scrapy-redis would count from the first idle time
         return has_any
 
-    async def _move(self) -> bool:
+    async def _move(self, answers: Sequence[Any] | None) -> bool:
         cuts = self._confirmed(self.partition)
         if cuts is None:
             self._pending = []  # the next owner reads them again
             self._waiting = (await self._commands([(self._count, self._key)]))[0]
             return bool(self._waiting)
-        if self._pending and cuts >= self._pending_cut:
-            middle = (1,) if self._remove == "LREM" else ()
-            await self._commands([(self._remove, self._key, *middle, element) for element in self._pending])
-            self._pending = []
-        if not self._pending:
-            found: list[bytes] = (await self._commands([self._read_command()]))[0]
+        if not self._pending or cuts >= self._pending_cut:
+            found = await self._replace_pending(answers)
             self._fit(found)
             await self._queue(found)
             self._pending = found
             self._pending_cut = cuts + 1
         self._waiting = len(self._pending)
         return bool(self._pending)
+
+    async def _replace_pending(self, answers: Sequence[Any] | None) -> list[bytes]:
+        """Remove those that are stored; returns the next ones."""
+        if not self._pending and answers:
+            if isinstance(answers[0], Exception):
+                raise answers[0]
+            return list(answers[0])
+        middle = (1,) if self._remove == "LREM" else ()
+        removals = [(self._remove, self._key, *middle, element) for element in self._pending]
+        found: list[bytes] = (await self._commands([*removals, self._read_command()]))[-1]
+        self._pending = []
+        return found
 
     def _read_command(self) -> tuple[Any, ...]:
         return (self._read, self._key, *((self._size,) if self._type == "set" else (0, self._size - 1)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.options.redis import RedisOptions
@@ -13,21 +12,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
-    from crawlproject.workers.reading import NewCopy, StoredCrawl, WorkerState
-
-#: Figures that a worker tells of itself, and the type of each.
-FIGURES = (
-    ("host", str),
-    ("pid", int),
-    ("pages", int),
-    ("urls", int),
-    ("servers", int),
-    ("partitions", int),
-    ("sessions", int),
-    ("sent", int),
-    ("received", int),
-    ("lag", float),
-)
+    from crawlproject.workers.reading import NewCopy, StoredCrawl
 
 #: Columns of the table of workers: key, format.
 COLUMNS = (
@@ -80,7 +65,9 @@ def crawl_counts(crawl: StoredCrawl) -> dict[str, Any]:
 
 def workers(crawl: StoredCrawl) -> list[dict[str, Any]]:
     """One for each worker, those with most pages first; of what is no number or text, nothing."""
-    return sorted(map(_worker, crawl.workers), key=lambda worker: (-(worker["pages"] or 0), worker["worker"]))
+    from crawlproject.workers.roster import worker_facts
+
+    return sorted(map(worker_facts, crawl.workers), key=lambda worker: (-(worker["pages"] or 0), worker["worker"]))
 
 
 def partitions(crawl: StoredCrawl) -> list[dict[str, Any]]:
@@ -111,20 +98,6 @@ def workers_table(found: list[dict[str, Any]]) -> list[str]:
     title = " ".join(form.format(key) for key, form in COLUMNS)
     rows = (" ".join(form.format(_shown(worker[key])) for key, form in COLUMNS) for worker in found)
     return ["", title, *rows]
-
-
-def _worker(worker: WorkerState) -> dict[str, Any]:
-    told = {key: _checked(worker.info.get(key), kind) for key, kind in FIGURES}
-    started = _checked(worker.info.get("started"), float)
-    since = None if started is None else datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds")
-    return {"worker": worker.id, **told, "since": since, "lease": round(worker.lease, 1)}
-
-
-def _checked(value: Any, kind: type) -> Any:
-    if kind is str:
-        return value[:100] if isinstance(value, str) and value.isprintable() else None
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e11
-    return kind(value) if is_number else None
 
 
 def _shown(value: Any) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from crawlproject.frontier.entry import url_of
 from crawlproject.frontier.queues.sort_key import decode_row, decode_sort_key
 from crawlproject.frontier.states import ServerState
-from crawlproject.monitor.waiting import rest_reason
+from crawlproject.monitor.server_terms import rest_reason, server_terms
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.seen import DiskSeenStore
@@ -118,38 +118,10 @@ class FrontierReport:
 
     def _terms(self, server: Server) -> dict[str, Any]:
         """The rank of ``server`` and its terms; times in seconds."""
-        estimates, urls = server.estimates, server.urls
         resting = server.state is ServerState.RESTING
-        return {
-            "server": server.key,
-            "rank": self._frontier.policy.rank(server) if urls else 0.0,
-            "state": _state(server),
-            "reason": _reason(server),
-            "last_error": server.last_error,
-            "fetched": server.fetched,
-            "allowed_at": datetime.fromtimestamp(server.ready_at, UTC).isoformat(timespec="seconds")
-            if resting
-            else "now",
-            "wait": max(0.0, server.ready_at - self._now),
-            "urls": len(urls),
-            "batch": server.expected_pages,
-            "best_quality": urls.best_quality,
-            "batch_quality": urls.window_sum,
-            "bonus": server.bonus,
-            "urgency": server.urgency,
-            "pages": server.pages,
-            "copies": server.copies,
-            "worth": server.worth,
-            "connect_time": estimates.connect_time,
-            "response_time": estimates.response_time,
-            "page_time": server.page_time,
-            "session_time": server.expected_time if urls else 0.0,
-            "crawl_delay": server.crawl_delay,
-            "failures": server.failures,
-            "guarded": server.demoted_because,
-            "refused": server.guard.refused if server.guard else 0,
-            "traps": server.guard.spent if server.guard else [],
-        }
+        at = datetime.fromtimestamp(server.ready_at, UTC).isoformat(timespec="seconds") if resting else "now"
+        shown = {"state": _state(server), "reason": _reason(server), "allowed_at": at}
+        return server_terms(self._frontier, server, self._now) | shown
 
 
 def _state(server: Server) -> str:

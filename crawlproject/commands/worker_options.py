@@ -106,6 +106,8 @@ class WorkerOptions:
                 own[name] = numbered(str(path), number)
         if parsed.metrics_port:
             own["METRICS_PORT"] = str(parsed.metrics_port + number - 1)
+        if parsed.console_port:
+            own["CONSOLE_PORT"] = str(parsed.console_port + number - 1)
         if feeds := self._feeds(number, again=again):
             own["FEEDS"] = json.dumps(feeds, default=_name)
         return [f"{name}={value}" for name, value in own.items()]

@@ -152,7 +152,7 @@ def summed(stats: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def summary(sums: Mapping[str, Any], workers: int, seconds: float) -> str:
     """The last line: what ``workers`` have done in ``seconds``."""
-    pages = sums.get("response_received_count", 0)
+    pages = sums.get("frontier/pages", 0)
     parts = [
         f"{counted(workers, 'worker')} ended ({sums.get('finish_reason', 'no stats')}) after {seconds:.0f} s",
         f"{pages} pages ({pages / max(seconds, 1.0):.1f}/s)",

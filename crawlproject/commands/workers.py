@@ -42,7 +42,7 @@ class Command(BaseRunSpiderCommand):
             "Options are passed to each worker. Limits such as FRONTIER_MAX_SESSIONS and max_pages are per worker. "
             "What several processes cannot write to has the worker's number in its name: -o pages.jsonl gives "
             "pages-1.jsonl, pages-2.jsonl, ..., --logfile crawl.log gives crawl-1.log, ...; so do FEEDS, LINKS_FILE "
-            "and REPOSITORY_DIR, and METRICS_PORT counts up. "
+            "and REPOSITORY_DIR, and METRICS_PORT and CONSOLE_PORT count up. "
             "Without --logfile the logs are worker-1.log, ... in JOBDIR; without JOBDIR in a temporary directory, "
             "which is deleted if all ends well. "
             "Ctrl-C stops all workers, a second one forces it. A worker that is killed is started again."

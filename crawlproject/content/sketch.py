@@ -8,23 +8,19 @@ One pass over the shingles, compared with one per hash function in classic MinHa
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.util import find_spec
 from string import digits, punctuation
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.content.plain_shingles import BINS
 from crawlproject.seen.fingerprint import bytes_fingerprint
 
-try:
-    from crawlproject.content.shingles import summary
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-    #: Whether shingles are computed by numpy.
-    IS_FAST = True
-except ModuleNotFoundError as error:
-    if error.name != "numpy":
-        raise
-    from crawlproject.content.plain_shingles import summary
-
-    IS_FAST = False
+#: Whether shingles are computed by numpy.
+IS_FAST = find_spec("numpy") is not None
 
 #: Pages with fewer shingles get no sketch: one changed word changes four shingles, more than a twentieth of them.
 MIN_SHINGLES = 64
@@ -58,12 +54,22 @@ class PageSketch(NamedTuple):
 
         ``pictures``: names of its images.
         """
-        count, bins, total = summary(text)
+        count, bins, total = _summary()(text)
         if count < MIN_SHINGLES:
             return None
         shown = pictures if count < FEW_WORDS else ""
         heading = _key(f"{title}\n{shown}\n{_without_dates(_opening(text))}") if title else 0
         return cls(bins, heading, _key(title) if title else 0, total ^ _key(shown))
+
+
+@cache
+def _summary() -> Callable[[str], tuple[int, bytes, int]]:
+    """``summary``; imported for the first page: a crawl that compares none does not need numpy."""
+    if IS_FAST:
+        from crawlproject.content.shingles import summary
+    else:
+        from crawlproject.content.plain_shingles import summary
+    return summary
 
 
 def similarity(one: bytes | bytearray, other: bytes | bytearray) -> float:

@@ -94,15 +94,20 @@ class Discovery:
         for start in range(0, max(1, len(links.hrefs)), STEP):
             yield from self._push(self._sitemaps.own(replace(links, hrefs=links.hrefs[start : start + STEP])))
 
-    def page_fetched(self, key: str) -> None:
-        """Count a fetched page of the server ``key``."""
-        self._limits.fetched(key)
+    def page_fetched(self, key: str, quality: float) -> None:
+        """Count a fetched page of the server ``key``, of this ``quality``."""
+        self._limits.fetched(key, quality)
 
     def learn_content(self, key: str, url: str, *, copy: bool) -> None:
         """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
         self._frontier.servers.learn_content(key, copy=copy)
         if self._guard is not None:
             self._guard.learn_content(key, url, copy=copy)
+
+    def release(self, name: str) -> Iterator[None]:
+        """Release the servers that ``name`` covers from the guard, in steps."""
+        if self._guard is not None:
+            yield from self._guard.release(name)
 
     # called by the backend
 

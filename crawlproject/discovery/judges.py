@@ -43,6 +43,9 @@ class LinkGuard(Protocol):
     def learn_content(self, key: str, url: str | None, *, copy: bool) -> None:
         """Learn from a page of the server ``key``, after the frontier did."""
 
+    def release(self, name: str) -> Iterator[None]:
+        """Judge the servers that ``name`` covers no longer, in steps of a few ms."""
+
 
 class ServerLimits(Protocol):
     """Knows which servers have reached their page limit."""

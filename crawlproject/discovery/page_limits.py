@@ -56,11 +56,9 @@ class PageLimits:
         for key in keys:
             self.register(key)
 
-    def fetched(self, key: str) -> None:
-        """Count a page of the server ``key``. O(log servers); O(its URLs) when a limit is reached."""
-        if not self:
-            return
-        self._frontier.page_fetched(key, self._per_server)
+    def fetched(self, key: str, quality: float = 0.0) -> None:
+        """Count a page of the server ``key``, of this ``quality``. O(log servers); O(its URLs) at a limit."""
+        self._frontier.page_fetched(key, self._per_server, quality)
         if not self._per_domain:
             return
         domain = domain_of_server(key)

@@ -11,9 +11,10 @@ from scrapy.http import TextResponse
 from crawlproject.content.page_marks import MAX_TEXT, page_marks
 from crawlproject.discovery.page_reading import is_html, read_page
 from crawlproject.engine import stats_of
-from crawlproject.frontier.frontier import REWRITE_STEP
+from crawlproject.frontier.frontier import ORDER_STEP, REWRITE_STEP
 from crawlproject.frontier.guard.judge import REASONS, Guard, GuardedPage, demoted, is_dropped
 from crawlproject.frontier.guard.watched_patterns import is_doubted
+from crawlproject.frontier.orders import ServerNames, covers
 from crawlproject.options.traps import TrapOptions, warn_of_removed
 from crawlproject.requests.meta import DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF
 from crawlproject.urls import server_key
@@ -68,10 +69,11 @@ class TrapGuard:
         self._seen = seen
         self._backend = backend
         self._stats = stats
-        self._guard = Guard(options.limits, frontier.server, options.is_released, options.rules)
+        self._options = options
+        self._released: ServerNames[bool] = ServerNames()  # by the operator
+        self._guard = Guard(options.limits, frontier.server, self._is_released, options.rules)
         self._work: deque[tuple[Iterator[int], str]] = deque()
         self._rules: dict[str, DropRules] = {}  # by server, if visit ids are known
-        self._is_released = options.is_released
         self.load([server.key for server in frontier.servers])
 
     def load(self, keys: Sequence[str]) -> None:
@@ -151,6 +153,23 @@ class TrapGuard:
         if url is not None:
             self._guard.learn_content(server, url, copy=copy)
         self._judge(server)
+
+    def release(self, name: str) -> Iterator[None]:
+        """Judge the servers that ``name`` (``frontier.orders``) covers no longer, and rank them as others again.
+
+        In steps of a few ms.  URLs that were dropped do not come back.  Raises ValueError for too many names.
+        """
+        self._released.set(name, True)
+        keys = [name] if "://" in name else [server.key for server in self._frontier.servers]
+        for number, key in enumerate(keys, 1):
+            server = self._frontier.server(key) if covers(name, key) else None
+            if server is not None and server.demoted_because:
+                self._frontier.servers.rank_last(server, "")
+            if number % ORDER_STEP == 0:
+                yield
+
+    def _is_released(self, key: str) -> bool:
+        return self._options.is_released(key) or (len(self._released) > 0 and self._released.find(key) is not None)
 
     def _drop(self, server: Server, spent: str) -> None:
         """Drop the queued URLs of a pattern."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
+from cachetools import LRUCache
 from scrapy.exceptions import IgnoreRequest
 
 from crawlproject.options.network import NetworkOptions
@@ -54,6 +55,9 @@ _CARRIERS = {
 }
 _LOW = 0xFFFFFFFF
 
+#: Servers whose check is remembered.
+SERVERS_REMEMBERED = 10_000
+
 
 class AddressRefused(IgnoreRequest):
     """A request was not sent because the server's address is not allowed (``ALLOWED_NETWORKS``)."""
@@ -80,6 +84,7 @@ class AddressGuard:
 
     def __init__(self, allowed: Iterable[Network] = ()) -> None:
         self._allowed = tuple(allowed)
+        self._checked: LRUCache[str, Refusal | None] = LRUCache(SERVERS_REMEMBERED)
 
     def refusal(self, address: str) -> Refusal | None:
         """The reason not to contact ``address`` (an IP address, optionally with a zone); None if allowed. O(networks).
@@ -95,11 +100,20 @@ class AddressGuard:
         return None
 
     def check_url(self, url: str) -> None:
-        """Raise AddressRefused if the host of ``url`` is a refused IP address, in any notation."""
-        address = literal_address(url)
-        refusal = self.refusal(address) if address is not None else None
+        """Raise AddressRefused if the host of ``url`` is a refused IP address, in any notation.
+
+        O(length of the host) for a known server.
+        """
+        try:
+            key = server_key(url)
+        except ValueError:
+            key = url
+        if key not in self._checked:
+            address = literal_address(url)
+            self._checked[key] = None if address is None else self.refusal(address)
+        refusal = self._checked[key]
         if refusal is not None:
-            raise AddressRefused(server_key(url), refusal)
+            raise AddressRefused(key, refusal)
 
 
 def crawl_guard(crawler: Crawler) -> AddressGuard:

@@ -27,6 +27,8 @@ _END = re.compile(rb"\r?\n\r?\n")
 _empty_lines = re.compile(rb"[\r\n]++").match
 _chunk_size = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?", re.DOTALL).fullmatch
 _LENGTH = re.compile(rb"0*\d{1,18}")
+_connection = re.compile(rb"\r\nconnection:([^\r\n]*)", re.IGNORECASE).findall
+_NO_TOKENS: frozenset[bytes] = frozenset()
 _NO_BODY = frozenset((204, 304))
 
 # A head that needs no repair: at most one header states where the body ends.
@@ -59,8 +61,17 @@ class Head(NamedTuple):
     #: The headers contradict each other about where the body ends.
     contradicts: bool
 
+    @property
+    def closes(self) -> bool:
+        """Whether the connection ends with this response, by RFC 9112 section 9.3."""
+        words = _connection(self.raw)
+        tokens = {token.strip().lower() for word in words for token in word.split(b",")} if words else _NO_TOKENS
+        if self.raw[5:8] == b"1.0":
+            return b"keep-alive" not in tokens
+        return b"close" in tokens
 
-class AnswerRepair:
+
+class AnswerReader:
     """Reads one response, including preceding interim responses (1xx)."""
 
     def __init__(self, *, no_body: bool) -> None:
@@ -68,50 +79,56 @@ class AnswerRepair:
         self._head = bytearray()
         self._searched = 0
         self._body: _Sized | _Chunked | _UntilClose | None = None
-        #: The headers contradict each other about where the body ends.
-        self.contradicts = False
+        self._heads: list[bytes] = []  # rewritten, interim ones included
+        #: The head of the response, once it has arrived.
+        self.head: Head | None = None
         #: Data arrived after the end of the response.
         self.surplus = False
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether the headers contradict each other about where the body ends."""
+        return self.head is not None and self.head.contradicts
 
     @property
     def complete(self) -> bool:
         """Whether the whole response has arrived."""
         return self._body is not None and self._body.complete
 
+    @property
+    def ends_with_connection(self) -> bool:
+        """Whether the response is complete if the connection ends now."""
+        return isinstance(self._body, _UntilClose)
+
     def feed(self, data: bytes) -> bytes:
-        """Returns what aiohttp's parser reads instead of ``data``. O(len(data)).
+        """Returns the part of the body in ``data``. O(len(data)).
 
         Raises BrokenAnswerError, or BrokenBodyError with the valid part.
         """
-        heads: list[bytes] = []
         if self._body is None:
             self._head += data
-            heads, data = self._read_heads()
+            data = self._read_heads()
             if self._body is None:
-                return b"".join(heads)
-        try:
-            body, surplus = self._body.feed(data)
-        except BrokenBodyError as error:
-            raise BrokenBodyError(b"".join((*heads, error.before))) from None
+                return b""
+        body, surplus = self._body.feed(data)
         self.surplus = self.surplus or surplus
-        return b"".join((*heads, body)) if heads else body
+        return body
 
-    def _read_heads(self) -> tuple[list[bytes], bytes]:
-        """The complete heads, rewritten, and the data after the last one. O(bytes received)."""
-        heads: list[bytes] = []
+    def _read_heads(self) -> bytes:
+        """Read the complete heads; returns the data after the last one. O(bytes received)."""
         position = 0
         while self._body is None:
             found = self._find_head(position)
             if found is None:
-                return heads, b""
+                return b""
             start, end, position = found
             head = read_head(bytes(self._head[start:end]))
-            heads.append(head.raw)
+            self._heads.append(head.raw)
             if head.status >= 200 or head.status == 101:
-                self.contradicts = head.contradicts
+                self.head = head
                 self._body = self._body_of(head)
         rest, self._head = bytes(memoryview(self._head)[position:]), bytearray()
-        return heads, rest
+        return rest
 
     def _find_head(self, position: int) -> tuple[int, int, int] | None:
         """Start and end of the next head, and the end of the empty line after it.
@@ -130,12 +147,36 @@ class AnswerRepair:
         self._searched = 0
         return start, end.start(), end.end()
 
+    def _has_no_body(self, head: Head) -> bool:
+        return self._no_body or head.status in _NO_BODY
+
     def _body_of(self, head: Head) -> _Sized | _Chunked | _UntilClose:
-        if self._no_body or head.status in _NO_BODY:
+        if self._has_no_body(head):
             return _Sized(0)
         if head.chunked:
             return _Chunked()
         return _UntilClose() if head.length is None else _Sized(head.length)
+
+
+class AnswerRepair(AnswerReader):
+    """Reads one response and writes it as RFC 9112 has it, for aiohttp's parser."""
+
+    def feed(self, data: bytes) -> bytes:
+        """Returns what aiohttp's parser reads instead of ``data``. O(len(data)).
+
+        Raises BrokenAnswerError, or BrokenBodyError with the valid part.
+        """
+        try:
+            body = super().feed(data)
+        except BrokenBodyError as error:
+            raise BrokenBodyError(self._written(error.before)) from None
+        return self._written(body)
+
+    def _written(self, body: bytes) -> bytes:
+        heads, self._heads = self._heads, []
+        if self.head is not None and self.head.chunked and not self._has_no_body(self.head):
+            body = (b"%x\r\n%b\r\n" % (len(body), body) if body else b"") + (b"0\r\n\r\n" if self.complete else b"")
+        return b"".join((*heads, body)) if heads else body
 
 
 class _Sized:
@@ -176,7 +217,7 @@ class _Chunked:
         self.complete = False
 
     def feed(self, data: bytes) -> tuple[bytes, bool]:
-        """The part of ``data`` that belongs to the body, as one chunk, and whether there is more."""
+        """The part of ``data`` that belongs to the body, and whether there is more."""
         pieces: list[bytes] = []
         position = 0
         while position < len(data) and not self.complete:
@@ -190,10 +231,10 @@ class _Chunked:
             self._line += data[position:stop]
             position = stop + 1
             if len(self._line) > MAX_CHUNK_LINE or (end >= 0 and not self._read_line(bytes(self._line))):
-                raise BrokenBodyError(_chunk(pieces))
+                raise BrokenBodyError(b"".join(pieces))
             if end >= 0:
                 self._line.clear()
-        return _chunk(pieces) + (b"0\r\n\r\n" if self.complete else b""), position < len(data)
+        return b"".join(pieces), position < len(data)
 
     def _size(self, line: bytes) -> bool:
         size = _chunk_size(line)
@@ -211,11 +252,6 @@ class _Chunked:
         self._trailers += len(line)
         self.complete = line in (b"", b"\r")
         return self._trailers <= MAX_HEAD
-
-
-def _chunk(pieces: list[bytes]) -> bytes:
-    size = sum(map(len, pieces))
-    return b"".join((b"%x\r\n" % size, *pieces, b"\r\n")) if size else b""
 
 
 def read_head(raw: bytes) -> Head:
@@ -247,6 +283,19 @@ def read_head(raw: bytes) -> Head:
     written = [b"%s %d %s" % (version, code, _one_line(status[4])), *(b": ".join(header) for header in headers)]
     contradicts = bool(lengths and codings)
     return Head(b"\r\n".join((*written, b"", b"")), code, length, chunked, contradicts)
+
+
+def read_lines(head: Head) -> tuple[str, str, list[tuple[bytes, bytes]]]:
+    """Protocol (``HTTP/1.1``), reason, and names and values of the headers of a rewritten head. O(length): 3 us."""
+    status_line, _, lines = head.raw[:-4].partition(b"\r\n")
+    headers = [
+        (name, value.strip(b" \t")) for name, _, value in [line.partition(b":") for line in lines.split(b"\r\n")]
+    ]
+    return (
+        status_line[:8].decode("ascii"),
+        status_line[13:].decode("utf-8", "surrogateescape"),
+        headers if lines else [],
+    )
 
 
 def _read_headers(lines: list[bytes]) -> list[tuple[bytes, bytes]]:

@@ -1,7 +1,8 @@
 """The connections of the crawl: one per session, at most a fixed number open, each closed before its slot is reused.
 
-aiohttp does HTTP.  This module does only what aiohttp's pool hides: which server has a connection, how long it took to
-open, and that it is really closed (acknowledged by the server) before another connection takes its slot.
+Most connections are direct; aiohttp does what they leave out, such as proxies.  This module does what aiohttp's pool
+hides: which server has a connection, how long it took to open, and that it is really closed (acknowledged by the
+server) before another connection takes its slot.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 from scrapy.exceptions import IgnoreRequest
 
+from crawlproject.clock import CLOCK
 from crawlproject.download.answer_repair import MAX_HEAD, MAX_HEADERS
+from crawlproject.download.direct import DirectProtocol, peer_of
 from crawlproject.download.guarded_socket import GuardedSockets
 from crawlproject.download.protocol import AnswerProtocol
-from crawlproject.download.timing import TimedResponse, timing_trace
+from crawlproject.download.timing import TimedResponse, correct_lag, kernel_times, timing_trace, tls_protocols
 
 if TYPE_CHECKING:
     import ssl as ssl_module
@@ -27,7 +30,10 @@ if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
 
     from crawlproject.download.address_guard import AddressGuard
+    from crawlproject.download.body_budget import BodyBudget
+    from crawlproject.download.direct import Link
     from crawlproject.download.timing import Timing
+    from crawlproject.download.transfer import Transfer
 
 #: Longest wait (seconds) for a server to acknowledge the close of its connection.
 CLOSE_TIMEOUT = 1.0
@@ -41,25 +47,16 @@ class SessionAbandoned(IgnoreRequest):
 
 
 class Connection:
-    """A session's connection to one server; aiohttp opens it at the first request and reopens it if it was lost."""
+    """A session's connection to one server: opened at the first request, and again if it was lost.
 
-    def __init__(
-        self, connector: aiohttp.TCPConnector, sockets: GuardedSockets, local_address: tuple[str, int] | None
-    ) -> None:
+    ``DirectConnection`` and ``AiohttpConnection`` are the two kinds.
+    """
+
+    is_direct: bool
+
+    def __init__(self, sockets: GuardedSockets, local_address: tuple[str, int] | None) -> None:
         self.sockets = sockets
         self.local_address = local_address
-        self.client = aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            response_class=TimedResponse,
-            skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
-            trace_configs=[timing_trace()],
-            max_line_size=MAX_HEAD,  # AnswerProtocol limits the whole head
-            max_field_size=MAX_HEAD,
-            max_headers=MAX_HEADERS,
-        )
-        self.client._retry_connection = False  # Scrapy retries, and counts retries
         self.turn = asyncio.Lock()  # one request at a time
         self.requests = 0  # on the current socket
         self.transport: asyncio.Transport | None = None
@@ -74,7 +71,7 @@ class Connection:
         """Close the socket in the next step of the event loop: requests in progress fail, further ones, too."""
         self.is_aborted = True
         self.transport = None  # nothing is learned from this
-        return asyncio.get_running_loop().create_task(self.client.close())
+        return asyncio.get_running_loop().create_task(self._close_now())
 
     async def close(self) -> None:
         """Close the socket and return when the server has acknowledged it, or after ``CLOSE_TIMEOUT``."""
@@ -85,25 +82,27 @@ class Connection:
             transport.write_eof()
             if closed is not None:
                 await asyncio.wait([closed], timeout=CLOSE_TIMEOUT)
-        await self.client.close()
+        await self._close_now()
 
     async def check(self) -> None:
         """Close the socket if data arrived on it since the last response; the next request opens another one."""
         protocol = self.transport.get_protocol() if self.transport is not None else None
-        if isinstance(protocol, AnswerProtocol) and protocol.is_readable():
+        if isinstance(protocol, AnswerProtocol | DirectProtocol) and protocol.is_readable():
             self.transport = None  # the session continues
             await protocol.close_readable()
 
-    def note(self, timing: Timing, response: TimedResponse, on_lost: Callable[[], None]) -> None:
+    def note(self, timing: Timing, transport: asyncio.Transport | None, on_lost: Callable[[], None]) -> None:
         """Count a request on this connection; ``on_lost`` is called when its socket is closed."""
         self.requests = self.requests + 1 if timing.reused else 1
         timing.connection_requests = self.requests
-        transport = response.transport
         if transport is not None and transport is not self.transport:
             self.transport = transport
             closed = getattr(transport.get_protocol(), "closed", None)
             if closed is not None:
                 closed.add_done_callback(partial(self._lost, transport, on_lost))
+
+    async def _close_now(self) -> None:
+        raise NotImplementedError
 
     def _lost(self, transport: asyncio.Transport, on_lost: Callable[[], None], closed: asyncio.Future[None]) -> None:
         """The socket of ``transport`` was closed; ignored if another socket has replaced it."""
@@ -111,6 +110,105 @@ class Connection:
             closed.exception()  # retrieved, otherwise asyncio logs a reset as "exception was never retrieved"
         if transport is self.transport:
             on_lost()
+
+
+class AiohttpConnection(Connection):
+    """A connection for requests that need more than GET: by a proxy, with a body; with unusual URLs."""
+
+    is_direct = False
+
+    def __init__(
+        self, connector: aiohttp.TCPConnector, sockets: GuardedSockets, local_address: tuple[str, int] | None
+    ) -> None:
+        super().__init__(sockets, local_address)
+        self.client = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            response_class=TimedResponse,
+            skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
+            trace_configs=[timing_trace()],
+            max_line_size=MAX_HEAD,  # AnswerProtocol limits the whole head
+            max_field_size=MAX_HEAD,
+            max_headers=MAX_HEADERS,
+        )
+        self.client._retry_connection = False  # Scrapy retries, and counts retries
+
+    async def _close_now(self) -> None:
+        await self.client.close()
+
+
+class DirectConnection(Connection):
+    """A connection without aiohttp (see ``direct``)."""
+
+    is_direct = True
+
+    def __init__(self, opening: Opening, local_address: tuple[str, int] | None) -> None:
+        super().__init__(GuardedSockets(opening.guard), local_address)
+        self._opening = opening
+        self._protocol: DirectProtocol | None = None
+        self._connecting: asyncio.Task[None] | None = None
+        #: The IP address of the server, and its TLS session, if any; of the current socket.
+        self.address: Any = None
+        self.ssl_object: Any = None
+
+    async def fetch(self, transfer: Transfer, link: Link, budget: BodyBudget, timing: Timing, timeout: float) -> None:
+        """Send the request of ``transfer`` and return when it is done, or raise what ended it."""
+        head = transfer.request_head()
+        ends_at = asyncio.get_running_loop().time() + timeout
+        protocol = self._protocol
+        timing.reused = protocol is not None and protocol.is_usable
+        if protocol is None or not timing.reused:
+            async with asyncio.timeout(timeout):
+                protocol = await self._open(link, timing)
+        transfer.begin(protocol, budget, ends_at, timeout)
+        timing.sent = CLOCK()
+        protocol.ask(head, transfer, no_body=transfer.has_no_body)
+        try:
+            await transfer.done
+        except asyncio.CancelledError:
+            protocol.abort()
+            raise
+
+    def noted(self, timing: Timing, on_lost: Callable[[], None]) -> tuple[str, ...]:
+        """The head of an answer has arrived: see ``note``; returns the version of TLS."""
+        assert self._protocol is not None
+        transport = self._protocol.transport
+        assert transport is not None
+        self.note(timing, transport, on_lost)
+        kernel = kernel_times(transport.get_extra_info("socket"))
+        if kernel is not None:
+            correct_lag(timing, kernel, CLOCK())
+        return tls_protocols(self.ssl_object)
+
+    async def _open(self, link: Link, timing: Timing) -> DirectProtocol:
+        loop = asyncio.get_running_loop()
+        self.sockets.expect(to_proxy=False)
+        protocol = DirectProtocol(loop, self._opening.on_unsolicited)
+        connecting = self._connecting = loop.create_task(link.open(protocol, self.sockets, self.local_address, timing))
+        try:
+            await connecting
+        except asyncio.CancelledError:
+            connecting.cancel()
+            if self.is_aborted:
+                raise ConnectionAbortedError("the connection was aborted") from None
+            raise
+        finally:
+            self._connecting = None
+        if self.is_aborted:
+            protocol.abort()
+            raise ConnectionAbortedError("the connection was aborted")
+        assert protocol.transport is not None
+        self._protocol = protocol
+        self.address = peer_of(protocol.transport)
+        self.ssl_object = protocol.transport.get_extra_info("ssl_object")
+        return protocol
+
+    async def _close_now(self) -> None:
+        if self._connecting is not None:
+            self._connecting.cancel()
+        if self._protocol is not None:
+            self._protocol.abort()
 
 
 @dataclass(frozen=True)
@@ -123,8 +221,10 @@ class Opening:
     #: Called when unsolicited data arrives.
     on_unsolicited: Callable[[], None] = lambda: None
 
-    def connection(self, local_address: tuple[str, int] | None) -> Connection:
+    def connection(self, local_address: tuple[str, int] | None, *, direct: bool = False) -> Connection:
         """A new connection, not open yet, bound to ``local_address``."""
+        if direct:
+            return DirectConnection(self, local_address)
         sockets = GuardedSockets(self.guard)
         connector = aiohttp.TCPConnector(
             limit=1,
@@ -138,7 +238,7 @@ class Opening:
         loop = asyncio.get_running_loop()
         protocols: partial[Any] = partial(AnswerProtocol, loop, self.on_unsolicited)
         connector._factory = protocols  # there is no public API
-        return Connection(connector, sockets, local_address)
+        return AiohttpConnection(connector, sockets, local_address)
 
 
 class ConnectionPool:
@@ -158,6 +258,7 @@ class ConnectionPool:
         on_lost: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._on_lost = on_lost
+        self._limit = limit
         self._places = asyncio.Semaphore(limit)
         self._opening = opening
         self._connections: dict[str, Connection] = {}
@@ -168,6 +269,12 @@ class ConnectionPool:
     def __len__(self) -> int:
         return len(self._connections)
 
+    def allow(self, limit: int) -> None:
+        """Raise the limit to ``limit``; a lower one changes nothing: sessions are limited by the frontier. O(limit)."""
+        for _ in range(self._limit, limit):
+            self._places.release()
+        self._limit = max(self._limit, limit)
+
     @property
     def open(self) -> int:
         """Number of connections that are open, opening or closing. O(connections)."""
@@ -175,22 +282,25 @@ class ConnectionPool:
 
     @asynccontextmanager
     async def use(
-        self, server_key: str, *, keep: bool, local_address: tuple[str, int] | None = None
-    ) -> AsyncIterator[Connection]:
+        self, server_key: str, *, keep: bool, local_address: tuple[str, int] | None = None, direct: bool = False
+    ) -> AsyncIterator[Any]:
         """The connection to a server, for one request; waits for its turn and for a free slot.
 
-        ``keep``: the server has a session; ``close`` will be called when it ends.  A connection that was aborted, or is
-        bound to an address other than ``local_address``, is closed first.  Raises SessionAbandoned if the connection is
-        aborted meanwhile; one that is aborted later raises what aiohttp raises.
+        ``keep``: the server has a session; ``close`` will be called when it ends.  ``direct``: without aiohttp.  A
+        connection that was aborted, is of the other kind, or is bound to another ``local_address``, is closed first.
+        Raises SessionAbandoned if the connection is aborted meanwhile; one that is aborted later raises what aiohttp
+        raises.
         """
         connection = self._connections.get(server_key)
-        while connection is not None and (connection.is_aborted or connection.local_address != local_address):
+        while connection is not None and (
+            connection.is_aborted or connection.local_address != local_address or connection.is_direct != direct
+        ):
             await connection.unused.wait()
             if self._connections.get(server_key) is connection and not connection.users:
                 self._drop(server_key, connection)
             connection = self._connections.get(server_key)
         if connection is None:
-            connection = self._connections[server_key] = self._opening.connection(local_address)
+            connection = self._connections[server_key] = self._opening.connection(local_address, direct=direct)
         connection.is_kept = connection.is_kept or keep
         connection.users += 1
         connection.unused.clear()
@@ -211,7 +321,11 @@ class ConnectionPool:
 
     def note(self, server_key: str, connection: Connection, timing: Timing, response: TimedResponse) -> None:
         """Record that a response has started on the connection."""
-        connection.note(timing, response, lambda: self._lost(server_key, connection))
+        connection.note(timing, response.transport, lambda: self._lost(server_key, connection))
+
+    def noted(self, server_key: str, connection: DirectConnection, timing: Timing) -> tuple[str, ...]:
+        """The same, on a direct connection; returns the version of TLS."""
+        return connection.noted(timing, lambda: self._lost(server_key, connection))
 
     def close(self, server_key: str) -> None:
         """The server's session has ended: close its connection as soon as no request uses it."""

@@ -7,10 +7,31 @@ from typing import TYPE_CHECKING
 from scrapy.core.downloader import Downloader
 
 if TYPE_CHECKING:
+    from scrapy import Request
     from scrapy.crawler import Crawler
 
 #: Settings by which a project controls jitter.
 _JITTER = ("DOWNLOAD_DELAY_JITTER", "RANDOMIZE_DOWNLOAD_DELAY")
+
+
+class ActiveRequests(set["Request"]):
+    """Requests in progress; remembers which have ended, so that nobody needs to look for them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ended: list[Request] = []
+
+    def remove(self, request: Request) -> None:
+        """The request has ended."""
+        super().remove(request)
+        self._ended.append(request)
+
+    def take_ended(self) -> list[Request]:
+        """Requests that have ended since the last call."""
+        ended = self._ended
+        if ended:
+            self._ended = []
+        return ended
 
 
 class FrontierDownloader(Downloader):
@@ -21,6 +42,7 @@ class FrontierDownloader(Downloader):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        self.active = ActiveRequests()
         self._delay = 0.0
         if not any(crawler.settings.getpriority(name) for name in _JITTER):
             self._jitter = 0.0

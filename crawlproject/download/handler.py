@@ -1,7 +1,8 @@
 """The download handler: sends each request over its session's connection and measures it.
 
-Based on Scrapy's aiohttp handler, which reads bodies, enforces limits and sends signals.  Only the choice of the
-connection is replaced: Scrapy's pools limit neither the total number of sockets nor those to one server.
+Plain GET requests use a direct connection (``direct``, ``transfer``).  All others use Scrapy's aiohttp handler, which
+reads bodies, enforces limits and sends signals, with this project's connections: Scrapy's pools limit neither the total
+number of sockets nor those to one server.
 """
 
 from __future__ import annotations
@@ -25,17 +26,20 @@ from scrapy.exceptions import (
 )
 from scrapy.http import Headers
 from scrapy.utils._download_handlers import normalize_bind_address
-from scrapy.utils.ssl import _make_ssl_context
+from scrapy.utils.ssl import _log_sslobj_debug_info, _make_ssl_context
 
 from crawlproject import signals
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressRefused, crawl_guard
 from crawlproject.download.body_budget import crawl_budget
-from crawlproject.download.connection import ConnectionPool, Opening, SessionAbandoned
+from crawlproject.download.connection import Connection, ConnectionPool, Opening, SessionAbandoned
+from crawlproject.download.direct import Link
 from crawlproject.download.prefetch import DnsPrefetch
+from crawlproject.download.request_head import destination
 from crawlproject.download.resolver import close_resolver, crawl_resolver
 from crawlproject.download.timing import TimedResponse, Timing
+from crawlproject.download.transfer import MAX_DRAINED, BodySignals, Limits, Transfer
 from crawlproject.engine import stats_of
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.network import NetworkOptions
@@ -51,11 +55,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlproject.download.body_budget import Share
-    from crawlproject.download.connection import Connection
-
-#: Longest unwanted body (bytes) that is read to its end to keep the connection: at 650 kB/s (the median of real
-#: servers) this takes as long as opening a new one.
-MAX_DRAINED = 1 << 16
+    from crawlproject.download.connection import AiohttpConnection
+    from crawlproject.download.request_head import Destination
 
 
 class FrontierDownloadHandler(AiohttpDownloadHandler):
@@ -78,20 +79,27 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         self._resolver = crawl_resolver(crawler)
         self._budget = crawl_budget(crawler)
         self._prefetch = DnsPrefetch(self._resolver, self._upcoming, NetworkOptions.of(crawler).prefetch)
+        self._max_parked = sessions.max_parked
         self._pool = ConnectionPool(
-            sessions.max_sessions + sessions.max_parked,
+            sessions.max_sessions + self._max_parked,
             Opening(self._ssl_context, self._resolver, self._guard, self._unsolicited),
             on_lost=self._lost,
         )
+        self._limits = Limits(self._default_maxsize, self._default_warnsize, self._fail_on_dataloss)
+        self._body_signals = BodySignals(crawler)
         crawler.signals.connect(self._session_closed, signals.session_closed)
         crawler.signals.connect(self._session_abandoned, signals.session_abandoned)
         crawler.signals.connect(self._load, signals.load_asked)
+        crawler.signals.connect(self._sessions_limited, signals.sessions_limited)
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)
 
     def _session_abandoned(self, server_key: str) -> None:
         self._pool.abort(server_key)
+
+    def _sessions_limited(self, limit: int) -> None:
+        self._pool.allow(limit + self._max_parked)
 
     def _load(self) -> dict[str, int]:
         return {"connections": self._pool.open, "dns_lookups": self._resolver.in_flight}
@@ -122,7 +130,8 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         self._guard.check_url(request.url)
         timing = request.meta[TIMING] = Timing(started=CLOCK())
         try:
-            response = await super().download_request(request)
+            to = None if request.meta.get("proxy") else destination(request)
+            response = await (super().download_request(request) if to is None else self._fetch(request, timing, to))
         except (AddressRefused, SessionAbandoned):
             del request.meta[TIMING]
             raise
@@ -140,6 +149,54 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             if TIMING in request.meta and frontier is not None:
                 frontier.request_ended(server_key(request.url), CLOCK(), timing.fetch_time)
         return response
+
+    async def _fetch(self, request: Request, timing: Timing, to: Destination) -> Response:
+        """Download ``request`` over a direct connection."""
+        key = server_key(request.url)
+        frontier = frontier_of(self.crawler)
+        last, keep = bool(request.meta.get(LAST_OF_SESSION)), frontier is not None and frontier.has_session(key)
+        timeout: float = request.meta.get("download_timeout", self._DEFAULT_CONNECT_TIMEOUT)
+        local = self._local_address(request)
+        link = Link(to.host, to.port, self._ssl_context if to.is_https else None, self._resolver, self._connect_timeout)
+        async with (
+            self._pool.use(key, keep=keep, local_address=local, direct=True) as connection,
+            _unless_aborted(key, connection),
+        ):
+            await self._wait_politely(request)
+            is_awaited = frontier is not None and not frontier.handed_out(request)
+            share = request.meta[SHARE] = self._budget.share(awaited=is_awaited)
+            await self._budget.wait(share)
+            await connection.check()
+            timing.started = CLOCK()
+            transfer = Transfer(
+                request,
+                timing,
+                share,
+                self._limits,
+                self._body_signals,
+                to=to,
+                last=last,
+                noted=partial(self._pool.noted, key, connection, timing),
+                left=partial(self._left, key),
+            )
+            try:
+                await connection.fetch(transfer, link, self._budget, timing, timeout)
+            except TimeoutError as error:
+                raise DownloadTimeoutError(f"Getting {request.url} took longer than {timeout} seconds.") from error
+            except DownloadConnectionRefusedError as error:
+                if connection.sockets.refusal is not None:
+                    raise AddressRefused(key, connection.sockets.refusal) from error
+                raise
+            tls = connection.ssl_object
+            if tls is not None and self._tls_verbose_logging:
+                _log_sslobj_debug_info(tls)
+            certificate = None if tls is None else tls.getpeercert(binary_form=True)
+            return transfer.response(address=connection.address, certificate=certificate)
+
+    def _left(self, key: str) -> None:
+        """The rest of a body is not read: its connection ends, and the session with it."""
+        if (frontier := frontier_of(self.crawler)) is not None:
+            frontier.end_session(key)
 
     @asynccontextmanager
     async def _make_request(self, request: Request, timeout: float) -> AsyncIterator[Any]:
@@ -192,8 +249,8 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             return
         if response.content_length is not None and response.content_length <= MAX_DRAINED:
             await response.read()
-        elif (frontier := frontier_of(self.crawler)) is not None:
-            frontier.end_session(key)
+        else:
+            self._left(key)
 
     def _pace(self, share: Share, deadline: asyncio.Timeout, timing: Timing, size: int) -> Awaitable[None] | None:
         """``size`` bytes have arrived: what to await before reading more, or None."""
@@ -218,7 +275,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             if wait is not None:
                 await wait
 
-    def _send(self, connection: Connection, request: Request, *, last: bool) -> Any:
+    def _send(self, connection: AiohttpConnection, request: Request, *, last: bool) -> Any:
         proxy = self._extract_proxy_url_with_creds(request)
         connection.sockets.expect(to_proxy=proxy is not None)
         headers = self._request_headers(request).to_tuple_list()

@@ -73,7 +73,7 @@ class AnswerProtocol(ResponseHandler):
         sock = self._socket()
         if sock is not None and self.transport is not None and self.transport.get_extra_info("ssl_object") is None:
             with sock.dup() as same:
-                if _holds_data(same):
+                if holds_data(same):
                     self._on_unsolicited()
         else:
             for _ in range(2):  # the loop reads, decrypts and calls ``data_received`` if there is data
@@ -97,7 +97,8 @@ class AnswerProtocol(ResponseHandler):
             self.transport.abort()
 
 
-def _holds_data(sock: socket.socket) -> bool:
+def holds_data(sock: socket.socket) -> bool:
+    """Whether ``sock`` has received data that nobody has read."""
     try:
         return bool(sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
     except OSError:

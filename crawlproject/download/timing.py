@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -30,16 +31,15 @@ KERNEL_TICK = 0.008
 class Exchange:
     """What went over the wire apart from the bodies; the transfer coding is removed."""
 
-    request_info: aiohttp.RequestInfo
+    #: The target in the request line.
+    target: str
+    #: Returns the headers of the request, as sent.
+    asked: Callable[[], Iterable[tuple[bytes, bytes]]]
     reason: str | None
     #: Headers of the response, as received.
     answered: tuple[tuple[bytes, bytes], ...]
     #: ``tls/1.3``, or empty.
     tls_protocols: tuple[str, ...]
-
-    def asked(self) -> Iterable[tuple[str, str]]:
-        """Headers of the request, as sent."""
-        return self.request_info.headers.items()
 
 
 @dataclass(slots=True)
@@ -86,6 +86,20 @@ def kernel_times(sock: Any) -> tuple[float, float] | None:
     return (fields[_LAST_DATA_SENT] - fields[_LAST_DATA_RECV]) / 1e3, fields[_RTT] / 1e6
 
 
+def correct_lag(timing: Timing, kernel: tuple[float, float], now: float) -> None:
+    """Note how late the process noticed the response at ``now``."""
+    first_byte = kernel[0]
+    if first_byte >= 0 and timing.sent:
+        lag = now - timing.sent - first_byte
+        timing.lag = lag if lag > KERNEL_TICK else 0.0
+
+
+def tls_protocols(ssl_object: Any) -> tuple[str, ...]:
+    """The version of TLS as in WARC records: ``tls/1.3``; empty without TLS."""
+    version = (ssl_object.version() or "").lower().replace("tlsv", "tls/") if ssl_object is not None else ""
+    return (version,) if version else ()
+
+
 class TimedResponse(aiohttp.ClientResponse):
     """A response that inspects its socket when the headers have arrived."""
 
@@ -109,17 +123,21 @@ class TimedResponse(aiohttp.ClientResponse):
 
     def correct(self, timing: Timing, now: float) -> None:
         """Remove the event loop's lag from ``timing``; called when the headers have arrived."""
-        tls = (self.ssl_object.version() or "").lower().replace("tlsv", "tls/") if self.ssl_object is not None else ""
-        timing.exchange = Exchange(self.request_info, self.reason, self.raw_headers, (tls,) if tls else ())
+        info = self.request_info
+        asked = partial(_asked, info)
+        tls = tls_protocols(self.ssl_object)
+        timing.exchange = Exchange(info.url.raw_path_qs, asked, self.reason, self.raw_headers, tls)
         if self.kernel is None:
             return
-        first_byte, round_trip = self.kernel
-        if first_byte >= 0 and timing.sent:
-            lag = now - timing.sent - first_byte
-            timing.lag = lag if lag > KERNEL_TICK else 0.0
+        _, round_trip = self.kernel
+        correct_lag(timing, self.kernel, now)
         if timing.connect_time is not None and self.ssl_object is not None:
             handshake = min(round_trip, timing.connect_time)
             timing.connect_time, timing.tls_time = handshake, timing.connect_time - handshake
+
+
+def _asked(info: aiohttp.RequestInfo) -> Iterable[tuple[bytes, bytes]]:
+    return ((name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in info.headers.items())
 
 
 def timing_trace() -> aiohttp.TraceConfig:

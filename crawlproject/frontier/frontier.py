@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.learning.expectation import Expectations
+from crawlproject.frontier.orders import covers
 from crawlproject.frontier.politeness import Politeness
+from crawlproject.frontier.quality_tally import QualityTally
 from crawlproject.frontier.server_table import ServerQueue, ServerTable
 from crawlproject.frontier.states import SessionEvent, SessionState
 from crawlproject.urls.server_key import server_key
@@ -29,6 +31,9 @@ FIRST_ARRIVAL = 1 << 39
 #: URLs that ``rewrite_queue`` judges, or requeues, in one step: 0.1 s.
 REWRITE_STEP = 2_000
 
+#: Servers compared with the name of an order in one step: a few ms.
+ORDER_STEP = 2_000
+
 LINGERING = SessionState.LINGERING  # an enum look-up for each URL would take longer than the rest
 
 
@@ -40,7 +45,7 @@ class Frontier:
     moved (``record`` also O(batch) when a server's number of requests per connection changes).
     Memory grows with the number of queued URLs and known servers.
 
-    ``servers``: all known servers, and what was learned about each.
+    ``servers``: all known servers, and what was learned about each.  ``quality``: how much was gathered and is queued.
 
     ``max_batch``: maximum requests per session.  ``max_failures``: the frontier gives up a server after so many
     consecutive failures and hands its URLs to ``take_dropped``.  ``group_of``: server key -> politeness group;
@@ -58,8 +63,8 @@ class Frontier:
     ) -> None:
         self.policy = policy
         self.politeness = politeness or Politeness()
+        self.max_failures = max_failures
         self._max_batch = max_batch
-        self._max_failures = max_failures
         self._learns = policy.learns_prior or policy.looks_ahead  # from all servers, so ranks change
         self._queue = ServerQueue(policy.rank, policy.rerank_above, group_of)
         self._expectations = Expectations(learns_prior=policy.learns_prior, looks_ahead=policy.looks_ahead)
@@ -70,7 +75,9 @@ class Frontier:
             max_batch,
             by_quality=policy.by_quality,
         )
+        self.quality = QualityTally()
         self._urls = 0
+        self._given_up = 0
         self._arrivals = FIRST_ARRIVAL
         self._returns = FIRST_ARRIVAL
         self._refilled: list[Session] = []
@@ -114,7 +121,11 @@ class Frontier:
                 self._arrivals += 1
                 if quality > server.rerank_above:
                     changed[server] = None
-                self._push_url(server, path, entry, self._arrivals)
+                if server.session is None and not server.full and not server.given_up:  # most frequent
+                    server.urls.push(entry, path, self._arrivals)
+                    self._urls += 1
+                else:
+                    self._push_url(server, path, entry, self._arrivals)
                 if look_ahead is not None:
                     gain += look_ahead.learn_url(quality * server.worth, rate, server.page_time)
         finally:
@@ -138,7 +149,10 @@ class Frontier:
         changed: dict[Server, None] = {}
         for (server, path), gain in found:
             quality = server.urls.raise_quality(path, gain)
-            if quality is not None and quality > server.rerank_above:
+            if quality is None:
+                continue
+            self.quality.raised(gain)
+            if quality > server.rerank_above:
                 changed[server] = None
         servers.place(changed)
 
@@ -191,6 +205,7 @@ class Frontier:
             session.busy_since = now
         self._urls -= 1
         entry = server.urls.pop(server.key)
+        self.quality.left(entry)
         self._expectations.handed_out(entry, now, self._urls)
         return entry
 
@@ -207,7 +222,7 @@ class Frontier:
         server = self.servers.learn(measurement)
         if self._learns:
             self._rank_again()
-        if server.failures >= self._max_failures > 0:
+        if server.failures >= self.max_failures > 0:
             self.give_up(server.key)
         self.servers.move(server)
 
@@ -290,7 +305,8 @@ class Frontier:
         """
         server = self.servers[key]
         self._queue.remove(server)
-        self._urls -= len(server.urls)
+        self._given_up -= server.given_up
+        self._urls -= self._countable(server)
         self.servers.remove(server)
 
     def forget_removed(self) -> None:
@@ -309,16 +325,19 @@ class Frontier:
         server = self.servers.get_or_add(key)
         if not server.given_up:
             server.given_up = True
+            self._given_up += 1
             self._drop_urls(server)
 
-    def page_fetched(self, key: str, limit: int) -> int:
+    def page_fetched(self, key: str, limit: int, quality: float = 0.0) -> int:
         """Count a fetched page of the server ``key`` and return its count; at ``limit`` (0: none) the server is full.
 
-        A full server's URLs are dropped, queued ones and future ones.  The count persists, ``full`` does not.
-        O(log servers), or O(URLs) once.
+        ``quality``: of its entry.  A full server's URLs are dropped, queued ones and future ones.  The count persists,
+        ``full`` does not.  O(log servers), or O(URLs) once.
         """
         server = self.servers.get_or_add(key)
         server.fetched += 1
+        server.gathered += quality
+        self.quality.fetched(quality)
         if server.fetched >= limit > 0:
             self.fill(key)
         self.servers.changed(server)
@@ -345,8 +364,8 @@ class Frontier:
         early; they stay in the store until then.  Ends early if the server is removed.
         """
         steps = -(-len(server.urls) // REWRITE_STEP)
-        self._urls -= len(server.urls)
-        left = server.urls.drain(server.key)
+        self._urls -= self._countable(server)
+        left = self._leaving(server.urls.drain(server.key))
         self.servers.move(server)
         kept: deque[tuple[Entry, Entry]] = deque()
         try:
@@ -361,6 +380,64 @@ class Frontier:
             if self._is_known(server):
                 kept.extend((entry, entry._replace(place=None)) for entry in left)
                 self._put_back(server, kept, len(kept))
+
+    # Orders of the operator
+
+    def block(self, name: str, *, blocked: bool) -> Iterator[None]:
+        """Block the servers that ``name`` (``orders.canonical_name``) covers, known ones and new ones, or unblock them.
+
+        A blocked server keeps its URLs and takes new ones, which no longer count as queued; an open session carries no
+        further request.  Servers that another name blocks stay blocked.  In steps of ``ORDER_STEP`` servers; take all.
+        Raises ValueError for too many names.
+        """
+        names = self.servers.orders.blocked
+        if blocked:
+            names.set(name, True)
+        elif not names.remove(name):
+            return
+        for server in self._covered(name):
+            if server is None:
+                yield
+            else:
+                self._obey_block(server)
+
+    def set_delay(self, name: str, seconds: float, now: float) -> Iterator[None]:
+        """Keep at least ``seconds`` between any two requests to a server that ``name`` covers; 0: no such order.
+
+        In steps, as ``block``.
+        """
+        names = self.servers.orders.delays
+        if seconds > 0:
+            names.set(name, seconds)
+        elif not names.remove(name):
+            return
+        self._queue.tick(now)
+        for server in self._covered(name):
+            if server is None:
+                yield
+            else:
+                self.servers.obey_delay(server, now)
+
+    def _covered(self, name: str) -> Iterator[Server | None]:
+        """The known servers that ``name`` covers; None after each ``ORDER_STEP`` servers."""
+        keys = [name] if "://" in name else [server.key for server in self.servers]
+        for number, key in enumerate(keys, 1):
+            server = self.server(key) if covers(name, key) else None
+            if server is not None:
+                yield server
+            if number % ORDER_STEP == 0:
+                yield None
+
+    def _obey_block(self, server: Server) -> None:
+        blocked = self.servers.orders.is_blocked(server.key)
+        if blocked == server.blocked:
+            return
+        counted = self._countable(server)
+        server.blocked = blocked
+        self._urls += self._countable(server) - counted
+        if blocked and server.session is not None:
+            server.session.ending = True
+        self._queue.place(server)
 
     # Inspection
 
@@ -378,6 +455,11 @@ class Frontier:
         counts = self._queue.counts()
         counts["idle"] = len(self.servers) - sum(counts.values())
         return counts | {"servers": len(self.servers), "urls": self._urls}
+
+    @property
+    def given_up(self) -> int:
+        """Number of servers given up. O(1)."""
+        return self._given_up
 
     # For the store
 
@@ -403,12 +485,18 @@ class Frontier:
         restore(server)
         self.servers.restored(server)
         if server.given_up:
+            self._given_up += 1
             self._dropped += urls.drain(key)
-        self._urls += len(urls)
+        self._urls += self._countable(server)
         self._queue.place(server)
         return server
 
     # Internal
+
+    @staticmethod
+    def _countable(server: Server) -> int:
+        """Number of URLs of ``server`` that count as queued."""
+        return 0 if server.blocked else len(server.urls)
 
     def _is_known(self, server: Server) -> bool:
         """Whether ``server`` was not removed."""
@@ -427,9 +515,15 @@ class Frontier:
         self._queue.release(server)
         self.servers.changed(server)
 
+    def _leaving(self, entries: Iterator[Entry]) -> Iterator[Entry]:
+        """``entries`` of a drained queue, each no longer counted as queued once it is taken."""
+        for entry in entries:
+            self.quality.left(entry)
+            yield entry
+
     def _drop_urls(self, server: Server) -> None:
-        self._urls -= len(server.urls)
-        dropped = list(server.urls.drain(server.key))
+        self._urls -= self._countable(server)
+        dropped = list(self._leaving(server.urls.drain(server.key)))
         self._expectations.sitemaps.dropped(dropped)
         self._dropped += dropped
         self.servers.move(server)
@@ -441,6 +535,9 @@ class Frontier:
         server.urls.push(entry, path, arrival)
         if server.full:  # pushed first, so that the store keeps it for a run with a higher limit
             self._dropped.append(server.urls.pop(server.key))
+            return
+        self.quality.came(entry)
+        if server.blocked:
             return
         self._urls += 1
         session = server.session

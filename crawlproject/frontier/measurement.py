@@ -35,3 +35,5 @@ class Measurement(NamedTuple):
     retry_after: float | None = None
     #: Why no response came, as a message.
     error: str = ""
+    #: For people; the frontier does not use it.
+    url: str = ""

@@ -17,6 +17,7 @@ from __future__ import annotations
 from calendar import timegm
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ class Politeness:
         """The rules for the hosts that have a delay of their own."""
         return {host: replace(self, request_delay=delay) for host, delay in self.host_delays.items()}
 
+    def with_delay(self, delay: float) -> Politeness:
+        """The same rules with a ``request_delay`` of at least ``delay``. O(1)."""
+        return _with_delay(self, max(delay, self.request_delay))
+
     def request_wait(self, fetch_time: float, crawl_delay: float = 0.0) -> float:
         """Wait between a fetch of ``fetch_time`` and the next request to the server, with or without a session."""
         if self.mode == "session" and not self.request_delay and not crawl_delay:
@@ -88,6 +93,11 @@ class Politeness:
 
     def _bounded(self, time: float) -> float:
         return max(self.min_delay, min(self.max_delay, self.factor * time))
+
+
+@lru_cache(maxsize=1024)
+def _with_delay(rules: Politeness, delay: float) -> Politeness:
+    return replace(rules, request_delay=delay)
 
 
 def retry_after_seconds(value: str, wall_clock: float) -> float | None:

@@ -109,6 +109,7 @@ class Server:
 
     __slots__ = (
         "away_wait",
+        "blocked",
         "bonus",
         "copies",
         "copy_run",
@@ -121,6 +122,7 @@ class Server:
         "file_kinds",
         "found",
         "full",
+        "gathered",
         "given_up",
         "group",
         "guard",
@@ -161,12 +163,14 @@ class Server:
         self.crawl_delay = 0.0
         self.failures = 0  # consecutive
         self.last_error: str | None = None  # message, since its last answer; at most ``MAX_ERROR`` characters
-        self.fetched = 0  # pages; counted only if pages per server are limited
+        self.fetched = 0  # pages
+        self.gathered = 0.0  # their quality
         self.full = False  # its page limit is reached: no more pages in this run
         self.guard: ServerGuard | None = None  # its suspicious URL patterns
         self.demoted_because = ""  # reason for ranking last; empty if none
         self.file_kinds: FileKinds | None = None  # set by the first answer to a URL with a file extension
         self.given_up = False
+        self.blocked = False  # by the operator: keeps its URLs, gets no request
         self.pages = 0  # pages with compared content
         self.copies = 0  # pages among them with content seen before
         self.copy_run: CopyRun | None = None  # copies since its last page with new content

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.guard.copies import CopyRun, learn_shared
+from crawlproject.frontier.orders import FrontierOrders
 from crawlproject.frontier.queues.heap import LazyHeap
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Group, Server
@@ -77,7 +78,7 @@ class ServerQueue:
         state = server.state
         if state is LEASED or state is HELD:
             return
-        if state is READY and server.urls and server.ready_at <= self.now:  # most frequent: due and still ready
+        if state is READY and server.urls and server.ready_at <= self.now and not server.blocked:  # most frequent
             self.ready.rekey(server, self._key_by_rank(server))
             if server.group is not None and server.group.recalled is server:
                 self._recall_better(server, server.group)
@@ -225,7 +226,7 @@ class ServerQueue:
             self._offer(group)
 
     def _event(self, server: Server) -> ServerEvent:
-        if not server.urls:
+        if not server.urls or server.blocked:
             return EMPTY
         return REST if server.ready_at > self.now else DUE
 
@@ -300,6 +301,8 @@ class ServerTable:
         by_quality: bool,
     ) -> None:
         self.store: FrontierStore | None = None
+        #: Change them by ``Frontier.block`` and ``Frontier.set_delay``.
+        self.orders = FrontierOrders()
         self.penalizes_copies = True  # whether servers that show copies rank lower; set before the first server
         self._by_key: dict[str, Server] = {}
         self._queue = queue
@@ -340,6 +343,7 @@ class ServerTable:
         """Add a new server, with the queue ``urls`` or an empty one. O(1)."""
         own = UrlQueue(by_quality=self._by_quality, window=1) if urls is None else urls
         server = self._by_key[key] = Server(key, own, limit=1)
+        server.blocked = self.orders.is_blocked(key)
         self._queue.find_group(server)
         self._expectations.meet(server)
         self._predict_session(server)
@@ -358,7 +362,12 @@ class ServerTable:
 
         Raises ValueError for a URL without a server.
         """
-        return self.locate_known(url) or (server := self.get_or_add(server_key(url)), path_of(url, server.key))
+        end = url.find("/", 8)  # as in ``locate_known``
+        server = self._by_key.get(url[:end]) if end > 0 else None
+        if server is not None:
+            return server, url[end:]
+        server = self.get_or_add(server_key(url))
+        return server, path_of(url, server.key)
 
     def locate_known(self, url: str) -> tuple[Server, str] | None:
         """``locate`` for a known server; None if the server is unknown."""
@@ -445,10 +454,26 @@ class ServerTable:
     # Observations of a server
 
     def politeness_of(self, server: Server) -> Politeness:
-        """The politeness rules of ``server``. O(1)."""
-        if not self._politeness_by_host:
-            return self._politeness
-        return self._politeness_by_host.get(host_of(server.key), self._politeness)
+        """The politeness rules of ``server``. O(1), with delays that were ordered O(labels)."""
+        rules = self._politeness
+        if self._politeness_by_host:
+            rules = self._politeness_by_host.get(host_of(server.key), rules)
+        if len(self.orders.delays) and (delay := self.orders.delay(server.key)) > rules.request_delay:
+            rules = rules.with_delay(delay)
+        return rules
+
+    def obey_delay(self, server: Server, now: float) -> None:
+        """Apply a delay that was set or removed: the next request waits for it, as if the last one had just ended if
+        that is unknown. O(log servers)."""
+        self._predict_session(server)
+        self._expectations.update(server)
+        delay = self.orders.delay(server.key)
+        if delay:
+            last_end = server.last_end if server.session is None else server.session.last_end
+            server.ready_at = max(server.ready_at, (now if last_end == -inf else last_end) + delay)
+            if server.session is not None:
+                server.session.ready_at = max(server.session.ready_at, server.ready_at)
+        self.move(server)
 
     def learn(self, measurement: Measurement) -> Server:
         """Learn from a finished request: estimates, polite wait, back-off. O(batch).

@@ -33,6 +33,7 @@ def frontier_state(frontier: Frontier) -> dict[str, Any]:
         "arrivals": frontier._arrivals,
         "returns": frontier._returns,
         "learned": frontier._expectations.to_state(),
+        "quality": frontier.quality.to_state(),
     }
 
 
@@ -47,6 +48,9 @@ def restore_frontier(frontier: Frontier, values: dict[str, Any]) -> None:
     learned = state.part("learned")
     if learned is not None:
         frontier._expectations.restore(learned)
+    quality = state.part("quality")
+    if quality is not None:
+        frontier.quality.restore(quality)
 
 
 def server_state(server: Server) -> dict[str, Any]:
@@ -60,6 +64,7 @@ def server_state(server: Server) -> dict[str, Any]:
         "last_error": server.last_error,
         "given_up": server.given_up,
         "fetched": server.fetched,
+        "gathered": server.gathered,
         "pages": server.pages,
         "copies": server.copies,
         "copy_run": server.copy_run and server.copy_run.to_state(),
@@ -98,6 +103,7 @@ def _restore_counts(server: Server, state: StateReader) -> None:
     server.demotion = state.number("demotion", 1.0, minimum=0.0)
     server.failures = state.count("failures", 0)
     server.fetched = state.count("fetched", 0)
+    server.gathered = state.number("gathered", 0.0, minimum=0.0)
     server.pages = state.count("pages", 0)
     server.copies = state.count("copies", 0)
     server.given_up = state.flag("given_up", default=False)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+    from crawlproject.crawl_frontier import CrawlFrontier
+
 logger = logging.getLogger(__name__)
 
 #: Reason for failing a request without sending it -> text.
@@ -49,7 +51,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
     address is not allowed (``ALLOWED_NETWORKS``; for host names the download handler checks this after the lookup).
     With politeness per address it looks up the address; the request waits in the frontier while another server at this
     address has a connection.
-    Stats: ``frontier/denied``, ``guard/refused/<kind>``.
+    Stats: ``frontier/denied``, ``frontier/blocked``, ``guard/refused/<kind>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -72,14 +74,24 @@ class AdmissionMiddleware(CrawlerMiddleware):
                 raise IgnoreRequest(str(error)) from error
             return None  # let the download fail, as in plain Scrapy
         self._guard.check_url(request.url)
+        frontier = frontier_of(self._crawler)
+        if frontier is not None and frontier.is_blocked(key):
+            return self._wait_or_fail(request, frontier)
         if request.url[:4].lower() == "ftp:":  # Scrapy's FTP handler resolves names itself
             await self._check_name(request.url)
-        frontier = frontier_of(self._crawler)
         if frontier is None or not frontier.by_ip:
             return None
         address = await self._address(host_of(key))
         if address is None or frontier.join_group(request, address):
             return None
+        request.meta[UNSENT] = True
+        return request
+
+    def _wait_or_fail(self, request: Request, frontier: CrawlFrontier) -> Request:
+        """Return a request of a blocked server to the frontier; raises IgnoreRequest if it does not come from there."""
+        if not frontier.handed_out(request):
+            self._stats.inc_value("frontier/blocked")
+            raise IgnoreRequest("its server is blocked by the operator")
         request.meta[UNSENT] = True
         return request
 

@@ -13,7 +13,6 @@ from crawlproject.links import sitemap_callback
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.limits import LimitOptions
 from crawlproject.requests.answers import UNCHANGED
-from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -46,7 +45,7 @@ class LimitsMiddleware(CrawlerMiddleware):
         if frontier is not None and frontier.handed_out(request) and self._is_page(request, response):
             self._pages += 1
             self._stats.inc_value("frontier/pages")
-            frontier.page_fetched(server_key(request.url))
+            frontier.page_fetched(request)
             if self._pages >= self._limits.max_pages > 0:
                 self._close("closespider_pagecount", f"FRONTIER_MAX_PAGES={self._limits.max_pages}")
         return response

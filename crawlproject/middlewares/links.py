@@ -33,18 +33,19 @@ class OriginMiddleware(CrawlerMiddleware):
     def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
         """Mark requests; pass on everything."""
         for output in result:
-            yield _mark_origin(output, response)
+            yield self.mark(output, response)
 
     async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Mark requests; pass on everything."""
         async for output in result:
-            yield _mark_origin(output, response)
+            yield self.mark(output, response)
 
-
-def _mark_origin(output: Any, response: Response) -> Any:
-    if isinstance(output, Request) and response.request is not None and ORIGIN in response.meta:
-        output.meta[ORIGIN] = response.meta[ORIGIN]
-    return output
+    @staticmethod
+    def mark(output: Any, response: Response) -> Any:
+        """``output``; a request is marked."""
+        if isinstance(output, Request) and response.request is not None and ORIGIN in response.meta:
+            output.meta[ORIGIN] = response.meta[ORIGIN]
+        return output
 
 
 class LinksMiddleware(CrawlerMiddleware):
@@ -57,7 +58,7 @@ class LinksMiddleware(CrawlerMiddleware):
         """Queue ``Links`` (seeds); pass on everything else."""
         async for output in start:
             if isinstance(output, Links):
-                await self._push(output)
+                await self.push(output)
             else:
                 yield output
 
@@ -65,11 +66,11 @@ class LinksMiddleware(CrawlerMiddleware):
         """Queue ``Links``; pass on everything else."""
         async for output in result:
             if isinstance(output, Links):
-                await self._push(output)
+                await self.push(output)
             else:
                 yield output
 
-    async def _push(self, links: Links) -> None:
+    async def push(self, links: Links) -> None:
         """Queue ``links``; yields to the event loop between steps."""
         frontier = frontier_of(self._crawler)
         if frontier is None:

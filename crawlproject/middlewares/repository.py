@@ -24,7 +24,8 @@ from crawlproject.engine import end_crawl, stats_of
 from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.start_errors import starting
 from crawlproject.repository import COMPRESSIONS, Capture, Measured, Repository, RepositoryError, RepositoryOptions
-from crawlproject.requests.meta import KEEP, QUALITY, SENT_AT, TIMING
+from crawlproject.requests.meta import KEEP, QUALITY, RECORD, SENT_AT, TIMING
+from crawlproject.signals import page_rendered
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -86,12 +87,14 @@ class RepositoryMiddleware:
             raise NotConfigured("REPOSITORY_DIR: the repository needs Scrapy's asyncio support")
         middleware = cls(crawler, options)
         middleware._repository.open()
+        crawler.signals.connect(middleware._rendered, page_rendered)
         crawler.signals.connect(middleware._opened, signals.spider_opened)
         crawler.signals.connect(middleware._closed, signals.spider_closed)
         return middleware
 
     def process_request(self, request: Request) -> None:
         """Note the time of sending."""
+        request.meta.pop(RECORD, None)  # of the request that this one was copied from
         request.meta[SENT_AT] = time.time()
 
     def process_exception(self, request: Request, exception: Exception) -> None:
@@ -104,13 +107,24 @@ class RepositoryMiddleware:
         if sent is None or not request.url.startswith(("http:", "https:")):
             return response
         try:
-            await self._repository.keep(_capture(request, response, sent))
+            request.meta[RECORD] = await self._repository.keep(_capture(request, response, sent))
         except OSError as error:
             self._failed(error)
             if request.callback is not NO_CALLBACK:  # not robots.txt or media, which are in no queue
                 request.meta[KEEP] = True
                 raise IgnoreRequest(f"the record cannot be written: {error}") from error
         return response
+
+    async def _rendered(self, request: Request, response: Response, html: bytes) -> None:
+        """Write the DOM of a page whose response was written before."""
+        record = request.meta.get(RECORD)
+        if record is None:  # it came from a cache
+            return
+        try:
+            await self._repository.keep_conversion(response.url, record, html)
+        except OSError as error:
+            self._failed(error)
+            request.meta[KEEP] = True
 
     def _failed(self, error: OSError) -> None:
         self._stats.inc_value("repository/failures")
@@ -210,9 +224,9 @@ def _heads(request: Request, response: Response, exchange: Exchange | None) -> t
     HTTP/2 is written as HTTP/1.1; WARC-Protocol names the real protocol.
     """
     version = response.protocol if (response.protocol or "").startswith("HTTP/") else "HTTP/1.1"
+    asked: Iterable[tuple[bytes, bytes]]
     if exchange is not None:
-        target, reason = exchange.request_info.url.raw_path_qs, exchange.reason or ""
-        asked = ((name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in exchange.asked())
+        target, reason, asked = exchange.target, exchange.reason or "", exchange.asked()
         answered: Iterable[tuple[bytes, bytes]] = exchange.answered
     else:
         target, reason = _target(request.url), responses.get(response.status, "")

@@ -19,11 +19,12 @@ from w3lib.url import safe_url_string
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT
+from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.requests.answers import REDIRECTS, retry_after
 from crawlproject.requests.failures import in_words
 from crawlproject.requests.meta import ROBOTS_RECEIVED, UNSENT
+from crawlproject.signals import robots_asked
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._fetches: dict[str, asyncio.Future[RobotParser]] = {}
         self._allows_all: RobotParser = build_from_crawler(self._parserimpl, crawler, b"")
         crawler.signals.connect(self._stop_long, signals.bytes_received)
+        crawler.signals.connect(self._text_of, robots_asked)
 
     async def process_request(self, request: Request) -> Request | None:  # type: ignore[override]
         """None: allowed. The request itself: return it to the frontier. Raises IgnoreRequest if it is disallowed."""
@@ -168,12 +170,17 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             meta["proxy"] = page.meta["proxy"]
         for hops in range(MAX_REDIRECTS + 1):
             request = Request(url, priority=self.DOWNLOAD_PRIORITY, meta=dict(meta), callback=NO_CALLBACK)
-            response = await self.crawler.engine.download_async(request)
+            response = await self._send(request)
             target = _redirect_target(response)
             if target is None or hops == MAX_REDIRECTS:
                 break
             url = target
         return response
+
+    async def _send(self, request: Request) -> Response:
+        frontier = frontier_of(self.crawler)
+        answer = frontier.fetch(request) if frontier is not None else None
+        return await (answer or self.crawler.engine.download_async(request))
 
     def copy_of(self, response: Response) -> Copy:
         """The copy to cache for a response that is not an outage."""
@@ -217,6 +224,11 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             level = logging.WARNING
         logger.log(level, "robots.txt of %s is unavailable: %s; %s", key, reason, then)
         return RobotsUnreachableError(f"robots.txt of {key} is unavailable: {reason}")
+
+    def _text_of(self, server_key: str) -> str | None:
+        """The robots.txt that is obeyed for a server now; None if it is not known, "" if nothing is disallowed."""
+        copy = self._copies.get(server_key)
+        return copy.parser.text if copy is not None and isinstance(copy.parser, CappedRobotParser) else None
 
     def _stop_long(self, data: bytes, request: Request) -> None:
         """Stop the download of a robots.txt after ``MAX_ROBOTS_TXT`` bytes."""

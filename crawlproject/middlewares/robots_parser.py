@@ -56,6 +56,11 @@ class CappedRobotParser(RobotParser, NamesSitemaps):
         """URLs of the sitemaps, as written in the file."""
         return read_sitemaps(self._body)
 
+    @property
+    def text(self) -> str:
+        """The file, for people."""
+        return self._body.decode("utf-8", "replace")
+
     def _group(self, user_agent: str | bytes) -> Group:
         agent = to_unicode(user_agent, errors="replace")
         group = self._groups.get(agent)

@@ -79,6 +79,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
                 connection_requests=max(1, timing.connection_requests),
                 server_closed=False,
                 error=words,
+                url=request.url,
             )
         )
 
@@ -122,6 +123,7 @@ def _measure(request: Request, timing: Timing, response: Response) -> Measuremen
         keep_alive_time=keep_alive.get("timeout"),
         persistent=not (closes and not asked and timing.connection_requests == 1),
         retry_after=retry_after(headers),
+        url=request.url,
     )
 
 

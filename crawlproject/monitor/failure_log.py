@@ -64,13 +64,23 @@ class CountingHttpErrorMiddleware(HttpErrorMiddleware):
         return ()
 
 
-def failure_counts(stats: Mapping[str, Any], counted: Mapping[str, str] = MappingProxyType(COUNTED)) -> str:
-    """Failures so far by kind, most frequent first (``status 404: 12, timeout: 3``); empty if none. O(stats)."""
+def failures_by_kind(
+    stats: Mapping[str, Any], counted: Mapping[str, str] = MappingProxyType(COUNTED)
+) -> dict[str, int]:
+    """Failures so far: kind in words -> count, most frequent first. O(stats)."""
     counts: list[tuple[int, str]] = []
+    beginnings = tuple(counted)
     for name, count in stats.items():
+        if not name.startswith(beginnings):
+            continue
         for beginning, words in counted.items():
             if name == beginning:
                 counts.append((count, words))
             elif beginning.endswith("/") and name.startswith(beginning):
                 counts.append((count, words + name.removeprefix(beginning).replace("_", " ")))
-    return ", ".join(f"{words}: {count}" for count, words in sorted(counts, key=lambda each: (-each[0], each[1])))
+    return {words: count for count, words in sorted(counts, key=lambda each: (-each[0], each[1]))}
+
+
+def failure_counts(stats: Mapping[str, Any], counted: Mapping[str, str] = MappingProxyType(COUNTED)) -> str:
+    """``failures_by_kind`` as text (``status 404: 12, timeout: 3``); empty if none. O(stats)."""
+    return ", ".join(f"{words}: {count}" for words, count in failures_by_kind(stats, counted).items())

@@ -15,8 +15,8 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import stats_of
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.failure_log import failure_counts
+from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.loop_lag import LoopLag
-from crawlproject.monitor.metrics import MetricsServer
 from crawlproject.monitor.throttle import Throttle
 from crawlproject.monitor.waiting import waiting_words
 from crawlproject.options.monitor import MonitorOptions
@@ -72,6 +72,8 @@ class LoadMonitor:
         self._silent_until = 0.0
         self._metrics: MetricsServer | None = None
         if options.metrics_port:
+            from crawlproject.monitor.metrics import MetricsServer  # with prometheus_client: only where it is used
+
             self._metrics = MetricsServer(self._stats, options.metrics_host, options.metrics_port)
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
@@ -147,11 +149,21 @@ class LoadMonitor:
                 for name, number in answer.items():
                     known = load.get(name, 0)
                     load[name] = max(known, number) if name in SHARED else known + number
+        crawl = frontier_of(self._crawler)
+        if self._throttle is not None and crawl is not None and self._throttle.full != crawl.allowed_sessions:
+            self._throttle.resize(crawl.allowed_sessions)
+            crawl.dispatcher.max_sessions = self._throttle.limit
         load["session_limit"] = self._throttle.limit if self._throttle is not None else 0
         for stat, rate in RATES.items():
             count = self._stats.get_value(stat, 0)
             load[rate] = round((count - self._counts[stat]) / seconds, 1)
             self._counts[stat] = count
+        figures = figures_of(self._crawler).now()
+        load["cpu"] = round(figures.cpu, 3)
+        load["quality_gathered"] = round(figures.quality_gathered, 3)
+        if figures.quality_share is not None:
+            load["quality_share"] = round(figures.quality_share, 4)
+        load["servers/given_up"] = figures.servers.given_up
         load["lag"] = round(self._lag.take_mean(), 4)
         load["memory"] = self._process.memory_info().rss
         for name, number in load.items():
@@ -187,7 +199,7 @@ class LoadMonitor:
     def _log_waiting(self) -> None:
         """Log which server the crawl waits for, if it was idle at two measurements in a row."""
         crawl = frontier_of(self._crawler)
-        waits = crawl is not None and crawl.is_waiting
+        waits = crawl is not None and crawl.is_waiting and not crawl.is_paused
         waited, self._waited = self._waited, waits
         if crawl is None or not (waited and waits) or CLOCK() < self._silent_until:
             return

@@ -31,6 +31,11 @@ class Throttle:
     def __post_init__(self) -> None:
         self.limit = self.full
 
+    def resize(self, full: int) -> None:
+        """Change ``full``: at full speed ``limit`` becomes the new one, else it stays below it. O(1)."""
+        self.limit = full if self.limit >= self.full else min(self.limit, full)
+        self.full = full
+
     def look(self, lag: float, memory: int) -> int:
         """The new limit, given the loop's mean lag since the last call and the memory in use."""
         if self._exceeds(lag, memory):

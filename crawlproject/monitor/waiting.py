@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlproject.monitor.server_terms import rest_reason as rest_reason  # others import it from here
+
 if TYPE_CHECKING:
     from crawlproject.frontier.dispatch import Dispatcher
-    from crawlproject.frontier.server import Server
 
 
 def waiting_words(dispatcher: Dispatcher, now: float) -> str:
@@ -19,13 +20,3 @@ def waiting_words(dispatcher: Dispatcher, now: float) -> str:
     resting = counts["resting"] + counts["waiting"] + counts["leased"]
     servers = "1 server rests" if resting == 1 else f"{resting} servers rest"
     return f"{servers}; next {server.key} in {max(0.0, at - now):.0f} s ({rest_reason(server)})"
-
-
-def rest_reason(server: Server) -> str:
-    """The reason for the server's rest, with the last error if there is one."""
-    if server.last_error:
-        times = "" if server.failures < 2 else f", {server.failures} times in a row"
-        return f"{server.last_error}{times}"
-    if server.crawl_delay:
-        return f"Crawl-delay {server.crawl_delay:g} s"
-    return "polite wait"

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import default_settings
 
+from crawlproject.options.console import ConsoleOptions
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.lane import LaneOptions
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.links import LinkOptions
 from crawlproject.options.monitor import MonitorOptions
@@ -17,6 +19,8 @@ from crawlproject.options.network import NetworkOptions
 from crawlproject.options.presets import POLITE
 from crawlproject.options.records import RecordOptions
 from crawlproject.options.redis import RedisOptions
+from crawlproject.options.rendering import RenderOptions
+from crawlproject.options.report import ReportOptions
 from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.options.seen import SeenOptions
@@ -34,6 +38,7 @@ logger = logging.getLogger(__name__)
 FAMILIES: tuple[type[Options], ...] = (
     FrontierOptions,
     RedisOptions,
+    LaneOptions,
     LimitOptions,
     NetworkOptions,
     RobotsOptions,
@@ -42,15 +47,18 @@ FAMILIES: tuple[type[Options], ...] = (
     DuplicateOptions,
     SeenOptions,
     MonitorOptions,
+    ReportOptions,
+    ConsoleOptions,
     RepositorySettings,
     RecordOptions,
+    RenderOptions,
 )
 
 #: Settings of scrapy-redis that only its own components read.
 OF_SCRAPY_REDIS = ("REDIS_DECODE_RESPONSES", "REDIS_ITEMS_KEY", "REDIS_ITEMS_SERIALIZER")
 
-#: Set by the add-on itself; settings of scrapy-redis, and of earlier versions.
-OTHERS = frozenset(("FRONTIER_REQUEST_DELAY", *OF_SCRAPY_REDIS, *REMOVED))
+#: Set by the add-on itself; settings of scrapy-redis, of scrapy-playwright, and of earlier versions.
+OTHERS = frozenset(("FRONTIER_REQUEST_DELAY", "PLAYWRIGHT_LAUNCH_OPTIONS", *OF_SCRAPY_REDIS, *REMOVED))
 
 #: Setting of this project -> default; docs/settings.md and docs/limits.md list them.
 DEFAULTS: dict[str, Any] = {"FRONTIER_PRESET": POLITE} | {

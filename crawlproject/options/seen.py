@@ -76,20 +76,20 @@ class SeenOptions(Options):
             return BloomSeenSet(UrlBloom(self.bloom_capacity, self.bloom_error))
         return SeenSet(MemorySeenSet())
 
-    def over(self, store: ExactStore, key: Callable[[str], int]) -> SeenSet:
-        """An exact seen-set over ``store``, with its cache and Bloom filter; ``key`` gives the key of a URL.
+    def over(self, store: ExactStore, canonical: Callable[[str], str]) -> SeenSet:
+        """An exact seen-set over ``store``, with its cache and Bloom filter; ``canonical``: see ``cache``.
 
         No Bloom filter for a store that has keys already: to add them takes 5 to 9 s per million.
         """
         bloom = UrlBloom(self.bloom_capacity, self.bloom_error) if self.bloom_capacity and not len(store) else None
-        return SeenSet(store, cache=self.cache(key), bloom=bloom)
+        return SeenSet(store, cache=self.cache(canonical), bloom=bloom)
 
-    def cache(self, key: Callable[[str], int]) -> UrlCache | None:
-        """The cache, if any; ``key`` gives the key of a URL."""
+    def cache(self, canonical: Callable[[str], str]) -> UrlCache | None:
+        """The cache, if any; ``canonical`` gives the URL by which the seen-set is asked for a URL."""
         if not self.cache_size:
             return None
         if self.cache_policy == "static":
-            return StaticCache(map(key, self.cache_urls))
+            return StaticCache(map(canonical, self.cache_urls))
         return {"clock": ClockCache, "lru": LruCache, "random": RandomCache}[self.cache_policy](self.cache_size)
 
 

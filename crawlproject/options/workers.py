@@ -33,6 +33,7 @@ class WorkerSettings(Options):
     written: dict[str, Path]
     #: 0: none.
     metrics_port: int
+    console_port: int
     has_redis: bool
     redis: RedisOptions
 
@@ -48,6 +49,7 @@ class WorkerSettings(Options):
             stats_file=reader.path("MONITOR_STATS_FILE"),
             written={name: path for name, path in written.items() if path},
             metrics_port=reader.count("METRICS_PORT", 0),
+            console_port=reader.count("CONSOLE_PORT", 0),
             has_redis=any(reader.value(name) for name in _SERVER) or not _SERVER_PARAMS.isdisjoint(params),
             redis=RedisOptions.read(reader),
         )

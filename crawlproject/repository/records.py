@@ -23,6 +23,7 @@ REVISIT = "http://netpreserve.org/warc/1.1/revisit/"
 RESPONSE_TYPE = "application/http; msgtype=response"
 REQUEST_TYPE = "application/http; msgtype=request"
 FIELDS_TYPE = "application/warc-fields"
+DOM_TYPE = "text/html; charset=utf-8"
 
 _breaks = re.compile(r"[\x00-\x1f\x7f]+")
 _not_in_urls = re.compile(r"[\x00-\x20\x7f]+")
@@ -87,6 +88,18 @@ def page_records(
         _record(WarcRecordType.request, new_id(), asked, capture.request_head + capture.request_body),
         _record(WarcRecordType.metadata, new_id(), about, _fields(_metadata(capture))),
     )
+
+
+def conversion_record(url: str, time: float, response_id: str, html: bytes) -> bytes:
+    """The DOM of a page that was rendered at ``time``, of the response ``response_id``. O(length)."""
+    headers = [
+        ("WARC-Date", warc_date(time)),
+        ("WARC-Target-URI", target_uri(url)),
+        ("WARC-Refers-To", f"<{response_id}>"),
+        ("WARC-Payload-Digest", payload_digest(html)),
+        ("Content-Type", DOM_TYPE),
+    ]
+    return _record(WarcRecordType.conversion, new_id(), headers, html)
 
 
 def warcinfo_record(file_name: str, time: float, fields: Mapping[str, str | None]) -> bytes:

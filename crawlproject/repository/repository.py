@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.repository.index import PageIndex, PageRow, RepositoryError
 from crawlproject.repository.reading import Scan
-from crawlproject.repository.records import new_id, page_records, payload_digest, target_uri, warcinfo_record
+from crawlproject.repository.records import (
+    conversion_record,
+    new_id,
+    page_records,
+    payload_digest,
+    target_uri,
+    warcinfo_record,
+)
 from crawlproject.repository.warc_file import WarcFiles
 
 if TYPE_CHECKING:
@@ -117,8 +124,8 @@ class Repository:
                 self._options.directory,
             )
 
-    async def keep(self, capture: Capture) -> None:
-        """Write a page; its records have been passed to the operating system when this returns.
+    async def keep(self, capture: Capture) -> str:
+        """Write a page; its records have been passed to the operating system when this returns. The response's id.
 
         Raises OSError if the write fails; then nothing of the page is stored.
         """
@@ -130,7 +137,24 @@ class Repository:
         digest = await _run(is_long, payload_digest, capture.body)
         original = self._original(capture, digest)
         packed = await _run(is_long, self._pack, capture, digest, original)
-        full = self._write(packed)
+        await self._finish(self._write(packed))
+        return packed.row.record_id
+
+    async def keep_conversion(self, url: str, response_id: str, html: bytes) -> None:
+        """Write the DOM of a rendered page, whose response was kept as ``response_id``; it is not in the index.
+
+        Raises OSError if the write fails; then nothing of it is stored.
+        """
+        is_long = len(html) > LONG_BODY
+        record = await _run(is_long, conversion_record, url, time.time(), response_id, html)
+        packed = await _run(is_long, self._options.compression.compress, record)
+        file, full = self._file_for(len(packed))
+        file.append(packed)
+        self._count("repository/records/conversion", 1)
+        self._count("repository/bytes", len(packed))
+        await self._finish(full)
+
+    async def _finish(self, full: OpenFile | None) -> None:
         if full is not None:  # fsync of a gigabyte is slow
             await asyncio.to_thread(full.finish)
             self._count("repository/files", 1)
@@ -181,11 +205,8 @@ class Repository:
 
     def _write(self, packed: _Packed) -> OpenFile | None:
         """Append to the file and to the index; returns the previous file, to be finished, if it was full."""
-        full, written = None, b"".join(packed.records)
-        if self._file is not None and self._file.size + len(written) > self._options.file_size:
-            full, self._file = self._file, None
-            self._index_complete(full.name)
-        file = self._file = self._file or self._new_file()
+        written = b"".join(packed.records)
+        file, full = self._file_for(len(written))
         offset = file.append(written)
         self._index.add(packed.row._replace(file=file.name, offset=offset, record_length=len(packed.records[0])))
         self._count(f"repository/records/{packed.row.record_type}", 1)
@@ -193,6 +214,15 @@ class Repository:
         self._count("repository/records/metadata", 1)
         self._count("repository/bytes", len(written))
         return full
+
+    def _file_for(self, length: int) -> tuple[OpenFile, OpenFile | None]:
+        """The file for ``length`` more bytes; the previous one, to be finished, if it is full."""
+        full = None
+        if self._file is not None and self._file.size + length > self._options.file_size:
+            full, self._file = self._file, None
+            self._index_complete(full.name)
+        self._file = self._file or self._new_file()
+        return self._file, full
 
     def _new_file(self) -> OpenFile:
         file = self._warc.create()

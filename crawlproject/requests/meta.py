@@ -22,6 +22,9 @@ NEAR_DUPLICATE_OF    middlewares.duplicates                  discovery.trap_guar
 AT_ITSELF            middlewares.redirects                   middlewares.redirects
 ROBOTS_RECEIVED      middlewares.robots                      middlewares.robots
 SENT_AT              middlewares.repository                  middlewares.repository
+RECORD               middlewares.repository                  middlewares.repository
+RENDER               spiders                                 middlewares.rendering
+FOR_PAGE             download.rendering.resources            nobody yet: for a project's own middlewares
 ===================  ======================================  ======================================================
 
 ``middlewares.timing`` also writes its measurements, for spiders: ``dns_time``, ``connect_time``, ``tls_time``,
@@ -87,5 +90,14 @@ ROBOTS_RECEIVED = "robotstxt_received"
 #: Time when the request was sent (seconds since 1970); missing if no server was contacted.
 SENT_AT = "repository_sent"
 
+#: Id of the record that holds the response.
+RECORD = "repository_record"
+
+#: Whether, and with which steps, the page is rendered (docs/rendering.md).
+RENDER = "render"
+
+#: A request of a page that is being rendered, not a page itself.
+FOR_PAGE = "render_resource"
+
 #: Keys that are valid in this run only; not stored.
-THIS_RUN = frozenset((ORIGIN, SHARE, TIMING))
+THIS_RUN = frozenset((ORIGIN, RECORD, SHARE, TIMING))

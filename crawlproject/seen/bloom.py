@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import exp
 from typing import TYPE_CHECKING
 
-from pybloom_live import ScalableBloomFilter
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -27,6 +25,8 @@ class UrlBloom:
             raise ValueError(
                 f"a Bloom filter of capacity {capacity} and error rate {error_rate}: must be >= 1 and between 0 and 1"
             )
+        from pybloom_live import ScalableBloomFilter  # only crawls with a Bloom filter need it
+
         self.error_rate = error_rate
         self._filter = ScalableBloomFilter(capacity, error_rate * _ERROR_SHARE, ScalableBloomFilter.SMALL_SET_GROWTH)
 

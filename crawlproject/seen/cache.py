@@ -1,7 +1,8 @@
 """Caches of recent URLs in front of a slow seen-set (Broder, Najork & Wiener 2003, §3).
 
-A crawl finds the same URLs many times: a small cache answers most tests without a look-up.  One class per policy, with
-the paper's names.  MIN and INFINITE, which a crawl cannot implement, are in ``scripts/url_cache.py``.
+A crawl finds the same URLs many times: a small cache answers most tests without a look-up, and without a fingerprint if
+it is asked for the URL itself.  One class per policy, with the paper's names.  MIN and INFINITE, which a crawl cannot
+implement, are in ``scripts/url_cache.py``.
 
 Invariant: a cache never holds a key that was not added, so a hit always means "seen before".
 """
@@ -13,13 +14,13 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable, Sequence
 
 _MASK = 2**64 - 1
 
 
 class UrlCache(ABC):
-    """At most ``size`` keys; ``hits`` counts the calls of ``add`` that found their key."""
+    """At most ``size`` keys, URLs or their fingerprints; ``hits`` counts the tests that found their key."""
 
     def __init__(self, size: int) -> None:
         if size < 1:
@@ -28,11 +29,16 @@ class UrlCache(ABC):
         self.hits = 0
 
     @abstractmethod
-    def add(self, key: int) -> bool:
+    def add(self, key: Hashable) -> bool:
         """Whether ``key`` was cached; it is cached from now on if the policy admits it. O(1) amortised."""
 
+    def missed(self, keys: Sequence[Hashable]) -> list[int]:
+        """``add`` each of ``keys``; returns the places of those that were not cached. O(1) amortised each."""
+        add = self.add
+        return [place for place, key in enumerate(keys) if not add(key)]
+
     @abstractmethod
-    def __contains__(self, key: int) -> bool: ...
+    def __contains__(self, key: Hashable) -> bool: ...
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -47,9 +53,9 @@ class LruCache(UrlCache):
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
-        self._keys: OrderedDict[int, None] = OrderedDict()  # the least recently used first
+        self._keys: OrderedDict[Hashable, None] = OrderedDict()  # the least recently used first
 
-    def add(self, key: int) -> bool:
+    def add(self, key: Hashable) -> bool:
         """Whether ``key`` was cached; it is now the most recently used. O(1)."""
         keys = self._keys
         if key in keys:
@@ -61,7 +67,7 @@ class LruCache(UrlCache):
         keys[key] = None
         return False
 
-    def __contains__(self, key: int) -> bool:
+    def __contains__(self, key: Hashable) -> bool:
         return key in self._keys
 
     def __len__(self) -> int:
@@ -81,18 +87,37 @@ class ClockCache(UrlCache):
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
-        self._places: dict[int, int] = {}  # key -> its place on the circle
-        self._circle: list[int] = []
+        self._places: dict[Hashable, int] = {}  # key -> its place on the circle
+        self._circle: list[Hashable] = []
         self._marks = bytearray(size)
         self._hand = 0
 
-    def add(self, key: int) -> bool:
+    def add(self, key: Hashable) -> bool:
         """Whether ``key`` was cached; marks it if so. O(1) amortised."""
         place = self._places.get(key)
         if place is not None:
             self._marks[place] = 1
             self.hits += 1
             return True
+        self._insert(key)
+        return False
+
+    def missed(self, keys: Sequence[Hashable]) -> list[int]:
+        """See ``UrlCache``; without a call for each key."""
+        places, marks = self._places, self._marks
+        missed = []
+        for number, key in enumerate(keys):
+            place = places.get(key)
+            if place is None:
+                self._insert(key)
+                missed.append(number)
+            else:
+                marks[place] = 1
+        self.hits += len(keys) - len(missed)
+        return missed
+
+    def _insert(self, key: Hashable) -> None:
+        """Cache a new key. O(1) amortised."""
         if len(self._circle) < self.size:
             self._places[key] = len(self._circle)
             self._circle.append(key)
@@ -101,7 +126,6 @@ class ClockCache(UrlCache):
             del self._places[self._circle[place]]
             self._circle[place] = key
             self._places[key] = place
-        return False
 
     def _unmarked(self) -> int:
         """The next place without a mark; the hand moves past it."""
@@ -114,7 +138,7 @@ class ClockCache(UrlCache):
         self._hand = place + 1 if place + 1 < size else 0
         return place
 
-    def __contains__(self, key: int) -> bool:
+    def __contains__(self, key: Hashable) -> bool:
         return key in self._places
 
     def __len__(self) -> int:
@@ -133,11 +157,11 @@ class RandomCache(UrlCache):
 
     def __init__(self, size: int, seed: int = 1) -> None:
         super().__init__(size)
-        self._held: set[int] = set()
-        self._places: list[int] = []  # the same keys, to draw from
+        self._held: set[Hashable] = set()
+        self._places: list[Hashable] = []  # the same keys, to draw from
         self._state = seed & _MASK
 
-    def add(self, key: int) -> bool:
+    def add(self, key: Hashable) -> bool:
         """Whether ``key`` was cached. O(1)."""
         held, places = self._held, self._places
         if key in held:
@@ -154,7 +178,7 @@ class RandomCache(UrlCache):
             places[place] = key
         return False
 
-    def __contains__(self, key: int) -> bool:
+    def __contains__(self, key: Hashable) -> bool:
         return key in self._held
 
     def __len__(self) -> int:
@@ -173,11 +197,11 @@ class StaticCache(UrlCache):
     the start; a crawl that did so would take them for seen and never fetch them.)
     """
 
-    def __init__(self, keys: Iterable[int]) -> None:
+    def __init__(self, keys: Iterable[Hashable]) -> None:
         self._met = dict.fromkeys(keys, False)
         super().__init__(len(self._met))
 
-    def add(self, key: int) -> bool:
+    def add(self, key: Hashable) -> bool:
         """Whether ``key`` is a chosen key that was added before. O(1)."""
         met = self._met.get(key)
         if met:
@@ -187,7 +211,7 @@ class StaticCache(UrlCache):
             self._met[key] = True
         return False
 
-    def __contains__(self, key: int) -> bool:
+    def __contains__(self, key: Hashable) -> bool:
         return self._met.get(key, False)
 
     def __len__(self) -> int:

@@ -22,6 +22,9 @@ SERVER_BYTES = 4
 KEY_BYTES = SERVER_BYTES + FINGERPRINT_BYTES
 
 _FINGERPRINT_BITS = 8 * FINGERPRINT_BYTES
+_HTTP = ("http://", "https://")
+#: Characters of a URL before its path, at most, that are worth a place in the cache: longer than any DNS name.
+_MAX_PREFIX = 300
 
 
 def url_fingerprint(url: str) -> int:
@@ -33,7 +36,8 @@ def url_fingerprint(url: str) -> int:
         path, mark, query = url.partition("?")
         if mark:
             url = f"{path}?{'&'.join(sorted(query.split('&')))}"
-    return bytes_fingerprint(url.encode("utf-8", "surrogatepass"))
+    digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=FINGERPRINT_BYTES).digest()
+    return int.from_bytes(digest, "big")
 
 
 def bytes_fingerprint(data: bytes) -> int:
@@ -54,16 +58,21 @@ def server_part(url: str) -> int:
 
     A URL without a server gets the part of "".
     """
+    end = url.find("/", 8)  # 8: length of "https://"
+    prefix = url if end < 0 else url[:end]
+    if len(prefix) > _MAX_PREFIX or not prefix.startswith(_HTTP) or prefix.endswith("/"):
+        return _part_of.__wrapped__(url)
+    return _part_of(prefix)  # the part before the path of an http(s) URL has the same server key
+
+
+@lru_cache(maxsize=4096)  # a page's links lead to few servers, and the next page's to the same
+def _part_of(url: str) -> int:
     try:
         server = server_key(url)
     except ValueError:
         server = ""
-    return _server_hash(server) << _FINGERPRINT_BITS
-
-
-@lru_cache(maxsize=4096)  # a page's links lead to few servers, and the next page's to the same
-def _server_hash(server: str) -> int:
-    return int.from_bytes(blake2b(server.encode("utf-8", "surrogatepass"), digest_size=SERVER_BYTES).digest(), "big")
+    digest = blake2b(server.encode("utf-8", "surrogatepass"), digest_size=SERVER_BYTES).digest()
+    return int.from_bytes(digest, "big") << _FINGERPRINT_BITS
 
 
 def key_bytes(key: int) -> bytes:

@@ -6,13 +6,15 @@ Each part answers the tests that it can and passes on the rest: the cache knows 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from crawlproject.seen.bloom import UrlBloom
     from crawlproject.seen.cache import UrlCache
+
+T = TypeVar("T", int, str)
 
 
 class ExactStore(Protocol):
@@ -79,13 +81,22 @@ class SeenSet:
 
         O(1) each, plus one ``add`` and one ``add_new`` of the store.
         """
+        return self._add_new(keys, list)
+
+    def add_new_urls(self, urls: Sequence[str], keys_of: Callable[[Sequence[str]], list[int]]) -> list[bool]:
+        """``add_new`` of the keys of canonical ``urls``; ``keys_of`` is asked only for those that are not cached."""
+        return self._add_new(urls, keys_of)
+
+    def _add_new(self, names: Sequence[T], keys_of: Callable[[Sequence[T]], list[int]]) -> list[bool]:
+        """The cache knows ``names``: URLs, or keys.  A URL and its key may both be cached: each means "seen"."""
         if self._cache is None:
-            return self._add_uncached(keys)
-        add = self._cache.add
-        missed = [place for place, key in enumerate(keys) if not add(key)]
-        answers = [False] * len(keys)
+            return self._add_uncached(keys_of(names))
+        missed = self._cache.missed(names)
+        answers = [False] * len(names)
+        if not missed:
+            return answers
         try:
-            new = self._add_uncached([keys[place] for place in missed])
+            new = self._add_uncached(keys_of([names[place] for place in missed]))
         except BaseException:
             self._cache.clear()  # it has the keys, the store may not
             raise

@@ -9,10 +9,10 @@ Several workers each have a frontier of their own for their own servers, and sen
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -37,13 +37,36 @@ if TYPE_CHECKING:
 UNKNOWN, QUEUED, TAKEN = range(3)
 
 
-def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions | None = None) -> Crawl:
-    """Crawl ``web`` from its seeds until nothing is left to fetch.
+@runtime_checkable
+class LinkRater(Protocol):
+    """A ``Quality`` that rates each link by the page it is on, like a spider that yields ``Links`` with qualities."""
+
+    def rate(self, page: int, links: Sequence[int]) -> Sequence[float | None]:
+        """The quality of each of the ``links`` of a fetched ``page``; None for one that is not followed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Each ``interval`` seconds ``look`` gets the time, a worker's dispatcher, its pages and failed requests."""
+
+    interval: float
+    look: Callable[[float, Dispatcher, int, int], None]
+
+
+def simulate(
+    web: SimulatedWeb,
+    policy: Policy,
+    quality: Quality,
+    options: CrawlOptions | None = None,
+    watch: Watch | None = None,
+) -> Crawl:
+    """Crawl ``web`` from its seeds until nothing is left to fetch; ``watch`` looks on.
 
     The same arguments always give the same crawl.  About 60 us of CPU per page.  Several workers share ``policy`` and
     ``quality``, which must not depend on the order of calls.  Raises ValueError for more workers than sessions.
     """
-    return _Run(web, policy, quality, options or CrawlOptions()).run()
+    return _Run(web, policy, quality, options or CrawlOptions()).run(watch)
 
 
 def _share_of(worker: int, options: CrawlOptions) -> CrawlOptions:
@@ -162,18 +185,24 @@ class _Run:
         if not 1 <= count <= options.sessions:
             raise ValueError(f"{count} workers for {options.sessions} sessions: each needs at least one")
         self._world = _World(web, options)
+        self._options = options
         self._sessions = options.sessions
         self._workers = [
             _Worker(number, self._world, policy, quality, _share_of(number, options)) for number in range(count)
         ]
 
-    def run(self) -> Crawl:
+    def run(self, watch: Watch | None) -> Crawl:
         """Advance time from event to event."""
         workers, exchange = self._workers, self._world.exchange
         for worker in workers:
             worker.begin()
         times = [worker.step(0.0) for worker in workers]
+        next_look = 0.0 if watch is not None else inf
         while (now := min(due := list(map(min, times, exchange.due)))) < inf:
+            while watch is not None and next_look <= now:
+                for worker in workers:
+                    worker.show(next_look, watch)
+                next_look += watch.interval
             number = due.index(now)
             times[number] = workers[number].step(now)
         return self._result()
@@ -222,11 +251,16 @@ class _Worker:
         self._free_at = 0.0  # end of the processing of all responses received so far
         self._serial = 0
         self.fetched = 0  # pages
+        self._failed = 0
 
     def begin(self) -> None:
         """Queue the seeds on own servers."""
         seeds = self._web.seeds.tolist()
         self._discover([page for page in seeds if self._exchange.owner(page) == self._number], 0, 0.0)
+
+    def show(self, now: float, watch: Watch) -> None:
+        """Let ``watch`` look at this worker."""
+        watch.look(now, self.dispatcher, self.fetched, self._failed)
 
     def step(self, now: float) -> float:
         """Process what is due by ``now`` and start what may start then; returns the time of the next event."""
@@ -323,6 +357,7 @@ class _Worker:
     def _page_end(self, start: Start, now: float) -> None:
         """Process a page."""
         self._record(start, now)
+        self._frontier.quality.fetched(start.entry.quality)
         if self._options.parse_delay:
             self._at(now + self._options.parse_delay, self._parse, start)
         else:
@@ -332,6 +367,7 @@ class _Worker:
     def _fail(self, start: Start, now: float) -> None:
         """Process a timeout."""
         self._world.failures += 1
+        self._failed += 1
         timeout = self._options.timeout
         self._frontier.record(Measurement(start.session.server.key, now, failed=True, fetch_time=timeout))
         self._frontier.take_dropped()
@@ -344,7 +380,21 @@ class _Worker:
             self._discover_listed(entry)
             return
         first, end = self._world.indptr[entry.payload : entry.payload + 2]
-        self._discover(self._world.targets[first:end], entry.depth + 1, now, entry)
+        links = self._world.targets[first:end]
+        if isinstance(self._quality, LinkRater):
+            self._queue_rated(links, self._quality.rate(entry.payload, links), entry)
+        else:
+            self._discover(links, entry.depth + 1, now, entry)
+
+    def _queue_rated(self, links: Sequence[int], qualities: Sequence[float | None], page: Entry) -> None:
+        """Queue the new URLs among the ``links`` of ``page`` with the qualities given; for a single worker."""
+        state, urls, depth = self._world.state, self._urls, page.depth + 1
+        entries = []
+        for link, quality in zip(links, qualities, strict=True):
+            if quality is not None and state[link] == UNKNOWN:
+                state[link] = QUEUED
+                entries.append(Entry(urls[link], quality, 0, depth, link))
+        self._frontier.push(entries, self._web.keys[self._world.server[page.payload]])
 
     def _discover(self, links: Sequence[int], depth: int, now: float, page: Entry | None = None) -> None:
         """Queue the new URLs among the ``links`` of ``page``, and raise the quality of those that are queued.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import floor, inf
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.learning.cross_links import links_to_send
+from crawlproject.frontier.learning.cross_links import CrossLinks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,8 @@ class Exchange:
         self._interval = interval
         self._outboxes: list[list[Entry]] = [[] for _ in range(workers)]
         self._inboxes: list[list[Entry]] = [[] for _ in range(workers)]
-        self._found: list[dict[int, int]] = [{} for _ in range(workers)]  # links found to each page
+        self._found: list[dict[int, int]] = [{} for _ in range(workers)]  # state of each page
+        self._links = [CrossLinks() for _ in range(workers)]
         #: Time of each worker's next turn; inf if it has nothing to send or read.
         self.due = [inf] * workers
         #: Links sent so far.
@@ -42,11 +43,11 @@ class Exchange:
         Without ``repeats`` only the first is sent.
         """
         found = self._found[worker]
-        count = found.get(page, 0) + 1
-        if count > 1 and not repeats:
+        state = found.get(page, 0)
+        if state and not repeats:
             return 0
-        found[page] = count
-        return links_to_send(count)
+        found[page], count = self._links[worker].found(state)
+        return count
 
     def send(self, worker: int, entries: Sequence[Entry], now: float) -> None:
         """Put ``entries``, whose payloads are pages, into the outbox of ``worker``. O(entries)."""

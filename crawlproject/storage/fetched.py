@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.frontier.queues.sort_key import Row, decode_row, encode_row
+from crawlproject.frontier.queues.sort_key import decode_row, encode_row
 from crawlproject.storage.errors import StoreError
 from crawlproject.storage.ranges import number_range
 
@@ -48,7 +48,7 @@ class FetchedPage(NamedTuple):
         modified = self.modified if len(self.modified) <= MAX_MODIFIED else b""
         quality = min(self.quality, MAX_QUALITY)
         head = _head.pack(self.fetched, quality, self.priority, len(etag), len(modified))
-        return head + etag + modified + encode_row(Row("", self.depth, self.payload))
+        return head + etag + modified + encode_row(b"", self.depth, self.payload)
 
     @classmethod
     def decode(cls, data: bytes) -> FetchedPage:

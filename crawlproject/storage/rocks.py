@@ -1,6 +1,7 @@
 """RocksDB for the store: seven tables, atomic batches, StoreError for all errors. Reasons: docs/research/stores.md.
 
-Keys and values are bytes (rocksdict's raw mode: nothing is pickled).
+Keys and values are bytes (rocksdict's raw mode: nothing is pickled).  rocksdict is imported when a store is opened: a
+crawl in memory does not need it.
 """
 
 from __future__ import annotations
@@ -8,26 +9,13 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
-from rocksdict import (
-    AccessType,
-    BlockBasedIndexType,
-    BlockBasedOptions,
-    Cache,
-    DataBlockIndexType,
-    DBCompressionType,
-    DBRecoveryMode,
-    Options,
-    Rdict,
-    ReadOptions,
-    WriteBatch,
-    WriteOptions,
-)
-
 from crawlproject.storage.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from rocksdict import Cache, Options, ReadOptions
 
 #: Tables, and whether each is read by single keys only (then bloom filters and fast decompression pay off).
 TABLES = {
@@ -58,6 +46,8 @@ class Batch:
     """Changes of several tables, written atomically."""
 
     def __init__(self, rocks: Rocks) -> None:
+        from rocksdict import WriteBatch
+
         self._handles = rocks.handles
         self.raw = WriteBatch(raw_mode=True)
 
@@ -94,6 +84,8 @@ class Rocks:
     """
 
     def __init__(self, path: Path, *, read_only: bool = False, durable: bool = True) -> None:
+        from rocksdict import AccessType, Cache, Rdict
+
         self._path = path
         self._durable = durable
         #: The first error: after a failure the database must not be written to until it is reopened.
@@ -125,6 +117,8 @@ class Rocks:
 
     def rows(self, table: str, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
         """Keys and values in key order from ``start`` (inclusive) to ``end`` (exclusive); none if there is no table."""
+        from rocksdict import ReadOptions
+
         if table not in self._tables:
             return
         options = ReadOptions()
@@ -135,6 +129,8 @@ class Rocks:
 
     def scan(self, table: str, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
         """``rows`` as they are now, whatever is written while they are read."""
+        from rocksdict import ReadOptions
+
         options = ReadOptions()
         options.set_iterate_upper_bound(end)
         with self._errors("cannot be read"):
@@ -143,6 +139,8 @@ class Rocks:
 
     def write(self, batch: Batch) -> None:
         """Write ``batch`` atomically, and durably with one fsync unless the database is not durable."""
+        from rocksdict import WriteOptions
+
         options: Any = WriteOptions()  # its stub is wrong about ``disable_wal``
         options.sync = self._durable
         options.disable_wal = not self._durable
@@ -182,6 +180,8 @@ class Rocks:
 
 
 def _options() -> Options:
+    from rocksdict import DBRecoveryMode, Options
+
     options = Options(raw_mode=True)
     options.create_if_missing(True)
     options.create_missing_column_families(True)
@@ -197,6 +197,8 @@ def _options() -> Options:
 
 
 def _table_options(cache: Cache, *, points: bool) -> Options:
+    from rocksdict import BlockBasedIndexType, BlockBasedOptions, DataBlockIndexType, DBCompressionType, Options
+
     options = Options(raw_mode=True)
     options.set_write_buffer_size(WRITE_BUFFER)
     options.set_compression_type(DBCompressionType.lz4())

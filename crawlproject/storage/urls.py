@@ -45,8 +45,12 @@ class DiskUrlRows:
 
     def put(self, server: int, sort_key: bytes, row: bytes, digest: bytes | None = None) -> None:
         """Store ``row`` under ``sort_key``, which must be new; ``digest`` (8 bytes) makes it findable. O(1)."""
-        self._more[server] = self._more.get(server, 0) + 1
-        self._changes(server)[sort_key] = row
+        more, rows = self._more, self._rows
+        more[server] = more.get(server, 0) + 1
+        changes = rows.get(server)
+        if changes is None:
+            changes = rows[server] = {}
+        changes[sort_key] = row
         if digest is not None:
             key = _server_key(server) + digest
             self._sort_keys[key] = sort_key

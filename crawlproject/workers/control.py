@@ -152,6 +152,8 @@ class Control:
         self._is_cluster = isinstance(redis, RedisCluster)
         self._wanted: dict[int, bytes] = {}  # inboxes to be read by the next ``send``
         self._read: Inboxes | None = None  # what it found
+        self._extra: list[tuple[Any, ...]] = []  # commands for it
+        self._told: list[Any] | None = None  # their answers
         #: Round trips so far.
         self.calls = 0
 
@@ -278,15 +280,38 @@ class Control:
             for each in commits
         ]
         wanted, self._wanted = self._wanted, {}
-        answers = await self._run(commands, scripts, self._reads(wanted))
+        answers = await self._run_along(commands, scripts, self._reads(wanted))
         ends = len(commands), len(commands) + len(scripts)
         if wanted:
             self._read = self._found(wanted, answers[ends[1] :])
         return [(each[0].decode(), each[1] if len(each) > 1 else 0) for each in answers[slice(*ends)]]
 
-    def read_along(self, last: Mapping[int, bytes]) -> None:
-        """Let the next ``send`` also read what the next ``messages`` will ask for: one round trip less."""
+    def read_along(self, last: Mapping[int, bytes], commands: Sequence[tuple[Any, ...]] = ()) -> None:
+        """Let the next ``send`` also read what the next ``messages`` will ask for: one round trip less.
+
+        The first of both that is a round trip also carries out ``commands``; then ``told`` has their answers.
+        """
         self._wanted, self._read = dict(last), None
+        self._extra, self._told = list(commands), None
+
+    def told(self) -> list[Any] | None:
+        """The answers, or errors, to the commands for ``read_along``; None if there was no round trip. Once only."""
+        told, self._told = self._told, None
+        return told
+
+    async def _run_along(
+        self,
+        commands: Sequence[tuple[Any, ...]],
+        scripts: Sequence[tuple[str, list[str], Sequence[Any]]],
+        reads: Sequence[tuple[Any, ...]],
+    ) -> list[Any]:
+        """Like ``_run``, with the commands for ``read_along`` at the end, whose errors are not raised."""
+        extra, self._extra = self._extra, []
+        answers = await self._run(commands, scripts, [*reads, *extra], free=len(extra))
+        end = len(answers) - len(extra)
+        if extra and answers:
+            self._told = answers[end:]
+        return answers[:end]
 
     async def messages(self, last: Mapping[int, bytes]) -> Inboxes:
         """Ids and contents of the messages after the id ``last`` in each inbox.
@@ -295,7 +320,7 @@ class Control:
         """
         found, self._read, self._wanted = self._read, None, {}
         if found is None:
-            found = self._found(last, await self.commands(self._reads(last)))
+            found = self._found(last, await self._run_along([], [], self._reads(last)))
         return {partition: messages for partition, messages in found.items() if partition in last}
 
     def _reads(self, last: Mapping[int, bytes]) -> list[tuple[Any, ...]]:
@@ -381,8 +406,12 @@ class Control:
         commands: Sequence[tuple[Any, ...]],
         scripts: Sequence[tuple[str, list[str], Sequence[Any]]],
         last: Sequence[tuple[Any, ...]] = (),
+        free: int = 0,
     ) -> list[Any]:
-        """Send all in one pipeline in this order; raises the first error after all answers have arrived."""
+        """Send all in one pipeline in this order; raises the first error after all answers have arrived.
+
+        Errors among the last ``free`` answers are returned.
+        """
         if not commands and not scripts and not last:
             return []
         async with asyncio.timeout(self._timeout):
@@ -391,7 +420,7 @@ class Control:
                 for script in ALL:
                     await self._redis.script_load(script)
                 answers = await self._pipeline(commands, scripts, last)
-        for answer in answers:
+        for answer in answers[: len(answers) - free]:
             if isinstance(answer, Exception):
                 if isinstance(answer, ReadOnlyError) and isinstance(self._redis, Redis):
                     await self._redis.connection_pool.disconnect(inuse_connections=False)  # its name has moved

@@ -6,7 +6,7 @@ import logging
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.learning.cross_links import links_to_send
+from crawlproject.frontier.learning.cross_links import CrossLinks
 from crawlproject.seen.fingerprint import url_fingerprint
 from crawlproject.workers.blobs import MAX_URL, BlobError, encode_message
 
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 ENTRIES = 500
 #: Bytes of URLs and payloads in a message; one larger than that is sent alone.
 BYTES = 1 << 20
-#: URLs remembered as sent; 100 bytes each. They are sent again once they are forgotten: the seen-set refuses them.
+#: URLs remembered as sent; 130 bytes each. They are sent again once they are forgotten: the seen-set refuses them.
 REMEMBERED = 1 << 17
 
 
@@ -32,7 +32,8 @@ class Outbox:
     def __init__(self, partitions: Partitions) -> None:
         self._partitions = partitions
         self._own = bytearray(partitions.count)
-        self._sent: OrderedDict[int, int] = OrderedDict()  # URL -> links found; the least recently found URL first
+        self._sent: OrderedDict[int, int] = OrderedDict()  # URL -> state; the least recently found URL first
+        self._links = CrossLinks()
         self._entries: dict[int, list[Entry]] = {}
         #: URLs that wait.
         self.length = 0
@@ -55,15 +56,15 @@ class Outbox:
 
     def _to_send(self, key: int, *, repeats: bool) -> int:
         sent = self._sent
-        found = sent.get(key, 0)
-        if found and not repeats:
+        state = sent.get(key, 0)
+        if state and not repeats:
             sent.move_to_end(key)
             return 0
-        if not found and len(sent) == REMEMBERED:
+        if not state and len(sent) == REMEMBERED:
             sent.popitem(last=False)
-        sent[key] = found + 1
+        sent[key], count = self._links.found(state)
         sent.move_to_end(key)
-        return links_to_send(found + 1)
+        return count
 
     def send(self, entries: Iterable[Entry]) -> None:
         """Put ``entries`` into the outbox; their payloads are bytes or None."""

@@ -154,3 +154,19 @@ class Journal(Protocol):
 
     async def unload(self) -> None:
         """Remove dropped partitions from the frontier and the local store, in steps."""
+
+
+class StartUrlKey(Protocol):
+    """A key with start URLs that others put into Redis; implemented in ``backends.start_urls``."""
+
+    #: The worker that owns this partition moves them.
+    partition: int
+
+    def ahead(self) -> Sequence[tuple[Any, ...]]:
+        """Commands whose answers ``move`` needs."""
+
+    async def move(self, answers: Sequence[Any] | None = None) -> bool:
+        """Move start URLs into the crawl; returns whether any wait. Raises what a call to Redis raises.
+
+        ``answers``: to ``ahead``, if the commands were sent.
+        """

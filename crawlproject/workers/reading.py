@@ -9,16 +9,17 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.connection import reason_of
-from crawlproject.workers.control import AWAY, Control, texts, worker_info
+from crawlproject.workers.control import AWAY, Control, texts
 from crawlproject.workers.loading import read_partition
 from crawlproject.workers.part import Part
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.ports import Copy
+from crawlproject.workers.roster import WorkerState, number_of, workers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,17 +54,6 @@ class ReadableCopy(Copy, Protocol):
         """Throw the copy away."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerState:
-    """A worker that is not buried."""
-
-    id: str
-    #: Seconds until its lease ends; negative: since it has ended.
-    lease: float
-    #: What it says of itself: host, pid, started, pages, ...
-    info: Mapping[str, Any]
-
-
 @dataclass(slots=True)
 class StoredCrawl:
     """A crawl as Redis holds it; each partition as of a moment of its own."""
@@ -82,7 +72,7 @@ class StoredCrawl:
     @property
     def pages(self) -> int:
         """Pages that all workers have fetched; of those killed, up to their last sign of life."""
-        return _number(self.meta.get("pages")) + sum(_number(worker.info.get("pages")) for worker in self.workers)
+        return number_of(self.meta.get("pages")) + sum(number_of(worker.info.get("pages")) for worker in self.workers)
 
     def owner_of(self, server: str) -> tuple[int, str]:
         """The partition of the server with this key, and its owner's id; "": nobody."""
@@ -154,10 +144,7 @@ class _Reader:
         if "crawl" not in meta:
             raise StoreError(self._connector.name, f"there is no crawl {keys.name!r}: name it by --key")
         now = int(seconds) + int(micros) / 1e6
-        workers = [
-            WorkerState(name, int(until) / 1000 - now, worker_info(infos.get(name, "")))
-            for name, until in leases.items()
-        ]
+        workers = workers_of(leases, infos, now)
         label = StoreLabel(meta.get("spider", ""), meta.get("order", "quality"))
         copy = self._new_copy(Partitions(_partitions(meta)), self._path, label, lambda: now)
         self._copies.append(copy)
@@ -191,10 +178,3 @@ class _Reader:
 
 def _partitions(meta: Mapping[str, str]) -> int:
     return int(meta["partitions"])
-
-
-def _number(value: object) -> int:
-    try:
-        return int(str(value or 0))
-    except ValueError:
-        return 0

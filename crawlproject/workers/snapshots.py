@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 #: Rows of a blob: 3 ms to encode.
 ROWS = 1_000
 SEEN_KEYS = 4_000
+#: Bytes of a blob's rows, about.
+BYTES = 1 << 20
 #: Bytes sent at once, about.
 SENT_AT_ONCE = 512 << 10
 
@@ -58,9 +60,10 @@ def _blobs(rows: Iterator[tuple[str, bytes, bytes]]) -> Iterator[tuple[bool, byt
     row = next(rows, None)
     while row is not None:
         table, found = row[0], list[tuple[bytes, bytes]]()
-        size = SEEN_KEYS if table == "seen" else ROWS
-        while row is not None and row[0] == table and len(found) < size:
+        count, size = SEEN_KEYS if table == "seen" else ROWS, 0
+        while row is not None and row[0] == table and len(found) < count and size < BYTES:
             found.append(row[1:])
+            size += len(row[1]) + len(row[2])
             row = next(rows, None)
         if table == "seen":
             yield True, encode_seen([key for key, _ in found])

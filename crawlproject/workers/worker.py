@@ -11,6 +11,7 @@ import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
@@ -25,11 +26,12 @@ from crawlproject.workers.times import boot_time
 from crawlproject.workers.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.workers.holdings import Holdings
     from crawlproject.workers.part import Part
+    from crawlproject.workers.ports import StartUrlKey
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +39,8 @@ logger = logging.getLogger(__name__)
 MAX_OUTBOX = 50_000
 #: Seconds between two copies of what was learned from all servers.
 LEARNED_EVERY = 10.0
+#: Time after a beat until the beat loop makes one, unless a tick does: intervals of ticks, of 1 s at most.
+BEAT_WAIT = 1.5
 #: Ticks are so many times as frequent while partitions go from one worker to another.
 HASTE = 4
 #: Seconds without a confirmed beat, as a share of the lease, after which others may have missed beats as well.
@@ -65,10 +69,12 @@ class Worker:
         self._shares = Shares(holdings, self._writer, self._beat_once)
         self._lease = Lease(options.lease, margin=(1 - MAX_LAG) * options.lease)
         self._beat = Beat("ok")
+        self._beat_sent = -inf
         self._end = EndDetector()
         self._looked_at = boot_time()
         self._has_ended = False
         self._is_gone = False
+        self._has_released = False  # all partitions, at the end
         self._is_beginning = False
         self._failing: set[str] = set()  # loops whose last step Redis did not answer
         self._logged_at = 0.0
@@ -82,10 +88,8 @@ class Worker:
         #: Sums of the stats of all workers that left, if this one was the last.
         self.totals: dict[str, float] = {}
         self._hurry = asyncio.Event()  # the next tick should come at once
-        #: Moves start URLs into the crawl; whether there are any.
-        self.move_start_urls: Callable[[], Awaitable[bool]] = _none
-        #: The worker that owns this partition moves them.
-        self.start_urls_partition = 0
+        #: Start URLs that others put into Redis.
+        self.start_urls: StartUrlKey | None = None
 
     # for the backend
 
@@ -124,8 +128,12 @@ class Worker:
             "cuts": self._writer.cuts,
             "pages": pages,
             "partitions": len(self.parts),
-            "lag": round(boot_time() - self._writer.confirmed_at, 1),
+            "lag": self._lag(),
         }
+
+    def _lag(self) -> float:
+        """Seconds since Redis confirmed a cut."""
+        return round(boot_time() - self._writer.confirmed_at, 1)
 
     # life
 
@@ -140,9 +148,8 @@ class Worker:
             pass
         except StoreError as error:  # the loops will find that, too
             logger.debug("The first step failed: %s", error)
-        beat_interval = min(1.0, self._options.interval)
-        tick = self._repeat(self._tick, self._tick_interval, self._hurry)
-        beat = self._repeat(self._beat_once, lambda: beat_interval, asyncio.Event())
+        tick = self._repeat(self._tick, self._next_tick, self._hurry)
+        beat = self._repeat(self._beat_if_due, self._next_beat, asyncio.Event())
         for loop in (tick, beat, self._watch()):
             self._tasks.append(asyncio.get_running_loop().create_task(loop))
 
@@ -175,16 +182,9 @@ class Worker:
     async def _leave(self) -> bool:
         """Send what is left; when nothing is, release all partitions and return True."""
         try:
-            await self._beat_once()
-            await self._replay()
-            try:
-                await self._writer.send()
-                if not self._writer.is_clean:
-                    return False
-            except StoreError as error:
-                logger.critical("The last changes are lost, their pages are fetched again: %s", error)
-            await self.control.release({part.number: part.epoch for part in self.parts.values()})
-            await self.control.leave()
+            if not self._has_released and not await self._release_all():
+                return False
+            await self.control.leave()  # no beat before it is repeated: that would join again, and leave twice
         except AWAY as error:
             self._redis_is_away(error, "_leave")
             return False
@@ -193,13 +193,33 @@ class Worker:
         self._shares.released += len(self.parts)
         return True
 
-    def _tick_interval(self) -> float:
-        return self._options.interval / (HASTE if self._shares.is_moving else 1)
+    async def _release_all(self) -> bool:
+        """False if something was left to be sent."""
+        await self._beat_once()
+        await self._replay()
+        try:
+            if not await self._writer.flush():
+                return False
+        except StoreError as error:
+            logger.critical("The last changes are lost, their pages are fetched again: %s", error)
+        await self.control.release({part.number: part.epoch for part in self.parts.values()})
+        self._has_released = True
+        return True
+
+    def _next_tick(self, started: float) -> float:
+        return started + self._options.interval / (HASTE if self._shares.is_moving else 1)
+
+    def _next_beat(self, started: float) -> float:
+        """When a beat is due unless a tick makes one before: ticks begin with one."""
+        return max(started, self._beat_sent) + BEAT_WAIT * min(1.0, self._options.interval)
 
     async def _repeat(
-        self, step: Callable[[], Coroutine[Any, Any, object]], interval_now: Callable[[], float], event: asyncio.Event
+        self,
+        step: Callable[[], Coroutine[Any, Any, object]],
+        next_at: Callable[[float], float],
+        event: asyncio.Event,
     ) -> None:
-        """Until cancelled: ``step``, then wait until an interval has passed since its start, or for ``event``."""
+        """Until cancelled: ``step``, then wait until the time that follows from its start, or for ``event``."""
         while not self._stop.is_set():
             started = boot_time()
             try:
@@ -219,9 +239,8 @@ class Worker:
                 logger.exception("A step of this worker failed, it ends")
                 self._crawl.fail("worker_failed")
                 return
-            interval = interval_now()
             with suppress(TimeoutError):
-                async with asyncio.timeout(max(interval / 10, started + interval - boot_time())):
+                async with asyncio.timeout(max(self._options.interval / 40, next_at(started) - boot_time())):
                     await event.wait()
             event.clear()
 
@@ -253,10 +272,15 @@ class Worker:
 
     # the beat
 
+    async def _beat_if_due(self) -> None:
+        if boot_time() >= self._next_beat(-inf):
+            await self._beat_once()
+
     async def _beat_once(self) -> Beat:
         if self._is_beginning:
             raise _BuriedError
-        sent_at, worker = boot_time(), self.control.id
+        self._beat_sent = sent_at = boot_time()
+        worker = self.control.id
         self._lease.beat_sent(sent_at)
         beat = replace(await self.control.beat(self._options.lease, self._info()), at=sent_at)
         if self.control.id != worker:
@@ -302,7 +326,7 @@ class Worker:
         info = self._crawl.info()
         return info | {
             "partitions": len(self.parts),
-            "lag": round(boot_time() - self._writer.confirmed_at, 1),
+            "lag": self._lag(),
             "busy": self._is_busy(info),
             "run": self._run_id,
             "leaving": self._crawl.is_closing(),
@@ -334,7 +358,7 @@ class Worker:
         await self._beat_once()  # a Redis started again gets what it has lost before anything is acknowledged
         await self._replay()
         could_start = self.may_start()
-        self.control.read_along(self._inboxes())
+        self.control.read_along(self._inboxes(), self._start_urls_ahead())
         await self._writer.send()
         if not could_start:
             self._crawl.wake()
@@ -344,7 +368,7 @@ class Worker:
         await self._receive()
         if boot_time() - self._beat.at < BREAK * self._options.lease:  # else it says nothing about the other workers
             await self._shares.step(self._beat)
-        has_start_urls = self._needs_start_urls() and await self.move_start_urls()
+        has_start_urls = await self._move_start_urls()
         if has_start_urls and self._has_ended:
             self._has_ended = False
             await self.control.set_state(self._options.crawl, "running")
@@ -414,9 +438,16 @@ class Worker:
         except ValueError:
             return False
 
-    def _needs_start_urls(self) -> bool:
-        """Whether this worker moves start URLs, or has to know whether there are any: has the crawl ended?"""
-        return self.start_urls_partition in self.parts or self._has_ended or self._is_idle()
+    def _start_urls_ahead(self) -> Sequence[tuple[Any, ...]]:
+        """Commands that save a round trip if they are part of another one."""
+        return () if self.start_urls is None else self.start_urls.ahead()
+
+    async def _move_start_urls(self) -> bool:
+        """Whether start URLs wait, if this worker moves them, or has to know it: has the crawl ended?"""
+        source = self.start_urls
+        if source is None or not (source.partition in self.parts or self._has_ended or self._is_idle()):
+            return False
+        return await source.move(self.control.told())
 
     async def _keep_learned(self) -> None:
         if boot_time() > self._learned_at + LEARNED_EVERY:
@@ -467,7 +498,3 @@ class _GoneError(Exception):
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
-
-
-async def _none() -> bool:
-    return False

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from crawlproject.workers.blobs import decode_journal, encode_journal, encode_message
+from crawlproject.workers.blobs import BlobError, decode_journal, encode_journal, encode_message
 from crawlproject.workers.control import Commit
 from crawlproject.workers.part import KEPT
 from crawlproject.workers.snapshots import write_snapshot
@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 
 #: Messages, or commits, that are sent again by one call.
 REPLAYED = 100
+#: Rows of a commit, at most: 0.1 s to encode. More of them, or more bytes than a blob may have, become a snapshot.
+MAX_ROWS = 50_000
 #: Seconds of a tick for the removal of dropped partitions.
 UNLOADING = 0.5
 
@@ -43,13 +45,15 @@ class Cut:
 
     messages: list[tuple[int, bytes]] = field(default_factory=list)
     commits: dict[int, Commit] = field(default_factory=dict)
+    #: Partitions with more changes than a commit may have: all that they have is sent.
+    snapshots: list[Part] = field(default_factory=list)
     #: Changes by partition, in case the partition is lost.
     tables: dict[int, Tables] = field(default_factory=dict)
     #: Pages to acknowledge when all this is confirmed.
     done: list[Entry] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.messages or self.commits or self.done)
+        return bool(self.messages or self.commits or self.snapshots or self.done)
 
 
 class Writer:
@@ -76,7 +80,9 @@ class Writer:
     @property
     def is_clean(self) -> bool:
         """Whether nothing waits to be sent, confirmed or acknowledged, as far as the last cut tells."""
-        return not (self._cut or self._changes or self._done or self._confirmed or self._outbox.length)
+        if self._cut or self._changes or self._done or self._confirmed or self._outbox.length:
+            return False
+        return not any(part.is_read and part.stored < 0 for part in self._parts.values())
 
     async def send(self) -> None:
         """Make a cut, unless one is under way, and send it. Raises what a call to Redis raises; then call it again."""
@@ -90,10 +96,20 @@ class Writer:
             cut.messages = []  # sent, even if a gap has to be filled
             for commit, (result, seq) in zip(commits, answers, strict=True):
                 await self._answered(commit, result, seq)
+        for part in cut.snapshots:
+            if self._parts.get(part.number) is part:
+                await self._snapshot(part)
         self._confirmed += cut.done
         self._cut = None
         self.cuts += 1
         self.confirmed_at = boot_time()
+
+    async def flush(self) -> bool:
+        """Send all there is; returns whether nothing is left. Raises what a call to Redis raises."""
+        if self._cut is not None:  # one under way when the tick was cancelled: it lacks what came since
+            await self.send()
+        await self.send()
+        return self.is_clean
 
     async def _answered(self, commit: Commit, result: str, seq: int) -> None:
         part = self._parts.get(commit.partition)
@@ -122,18 +138,22 @@ class Writer:
             opened, stored = sessions.get(number, []), self.stored(part)
             if number in changes or part.applied or opened != part.open or stored != part.stored:
                 part.open, part.stored = opened, stored
-                cut.tables[number] = changes.pop(number, {})
-                cut.commits[number] = self._commit(part, cut.tables[number])
+                tables = cut.tables[number] = changes.pop(number, {})
+                part.seq += 1
+                blob = _encoded(part.seq, tables)
+                if blob is None:
+                    cut.snapshots.append(part)
+                else:
+                    cut.commits[number] = self._commit(part, blob)
         return cut
 
-    def _commit(self, part: Part, tables: Tables) -> Commit:
-        part.seq += 1
+    def _commit(self, part: Part, blob: bytes) -> Commit:
         applied, part.applied = part.applied, []
         return Commit(
             part.number,
             part.epoch,
             part.seq,
-            encode_journal(part.seq, tables),
+            blob,
             part.stored,
             self._local.server_count(part.number),
             part.open,
@@ -152,14 +172,14 @@ class Writer:
                 self._changes[number] = _merged(self._changes.get(number), tables)
 
     def unsent_partitions(self) -> set[int]:
-        """Partitions with changes, or with pages that are done and not acknowledged. O(such pages)."""
+        """Partitions with changes, or with pages that are done and not acknowledged. O(such pages + partitions)."""
         self._done += self._crawl.finished()
         done = [*self._confirmed, *self._done]
         if self._cut is not None:
             done += self._cut.done
         self.collect()
-        applied = {part.number for part in self._parts.values() if part.applied}
-        return self._local.partitions_of(entry.url for entry in done) | self._changes.keys() | applied
+        lacking = {part.number for part in self._parts.values() if part.applied or (part.is_read and part.stored < 0)}
+        return self._local.partitions_of(entry.url for entry in done) | self._changes.keys() | lacking
 
     def _remember(self, messages: Iterable[tuple[int, bytes]], now: float) -> None:
         self._sent.extend((now, message) for message in messages)
@@ -273,6 +293,16 @@ class Writer:
         else:
             self.lose(part)
         return []
+
+
+def _encoded(seq: int, tables: Tables) -> bytes | None:
+    """The blob of a commit; None if the changes are too many for one."""
+    if sum(map(len, tables.values())) > MAX_ROWS:
+        return None
+    try:
+        return encode_journal(seq, tables)
+    except BlobError:
+        return None
 
 
 def _merged(older: Tables | None, newer: Tables | None) -> Tables:

@@ -47,6 +47,8 @@ class Server:
     """The form of Retry-After: 'seconds', 'date', or '' for a server that never answers 429."""
     trap: str
     """'calendar', 'diary', 'session', 'visit', 'repeat' or ''."""
+    compresses: bool
+    """Its pages are compressed for clients that accept gzip."""
     session_form: str
     """How a session id is attached to its links, if its trap is 'session' or 'visit'."""
 
@@ -65,6 +67,7 @@ class _Manners:
     delayed: frozenset[int]
     without_robots: frozenset[int]
     dead: frozenset[int]
+    compressing: frozenset[int]
     throttled: dict[int, str]
     traps: dict[int, str]
 
@@ -94,6 +97,7 @@ def draw_servers(spec: WebSpec) -> tuple[Server, ...]:
             is_dead=i in manners.dead,
             throttle=manners.throttled.get(i, ""),
             trap=manners.traps.get(i, ""),
+            compresses=i in manners.compressing,
             session_form=VISIT_FORM if manners.traps.get(i) == "visit" else SESSION_FORMS[i % len(SESSION_FORMS)],
         )
         for i in range(spec.servers)
@@ -145,6 +149,7 @@ def _draw_manners(spec: WebSpec) -> _Manners:
         delayed=delayed,
         without_robots=_choose(spec, "robots", plain, spec.robots_missing_share),
         dead=_choose(spec, "dead", mortal, spec.dead_share * spec.servers / max(1, len(mortal))),
+        compressing=_choose(spec, "gzip", everyone, spec.gzip_share),
         throttled={i: "date" if rank % 2 else "seconds" for rank, i in enumerate(throttled)},
         traps=_draw_traps(spec),
     )

@@ -57,6 +57,7 @@ class WebSpec:
     idle_timeout: float = _option(15.0, "seconds after which an idle connection is closed")
 
     page_bytes: int = _option(0, "size of every page in bytes; 0: log-normal, 8 kB on average")
+    gzip_share: float = _option(0.0, "share of servers that compress their pages for clients that accept gzip")
 
     robots_missing_share: float = _option(0.5, "share of servers without robots.txt, among those without rules")
     robots_disallow_share: float = _option(0.0, "share of servers whose robots.txt disallows /private/")

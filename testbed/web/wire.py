@@ -26,6 +26,7 @@ class Request(NamedTuple):
     wants_close: bool
     """The client ends the connection after this request."""
     body_bytes: int
+    accepts_gzip: bool = False
 
 
 MALFORMED = Request("GET", "", "HTTP/1.1", wants_close=True, body_bytes=0)
@@ -45,7 +46,8 @@ def parse_head(head: bytes) -> Request:
     length = _field(fields, b"content-length") or b"0"
     if not length.isdigit():
         raise BadRequestError(f"not a length: {length!r}")
-    return Request(method, target.replace("\t", "%09"), version, wants_close, int(length))
+    accepts_gzip = b"gzip" in _field(fields, b"accept-encoding")
+    return Request(method, target.replace("\t", "%09"), version, wants_close, int(length), accepts_gzip)
 
 
 def _field(fields: bytes, name: bytes) -> bytes:

@@ -17,7 +17,7 @@ from crawlproject.backends import choice
 from crawlproject.backends.storing import StoringBackend
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import Entry, Frontier
-from crawlproject.frontier.learning.cross_links import links_to_send
+from crawlproject.frontier.learning.cross_links import CrossLinks
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.scheduler import FrontierScheduler
 from crawlproject.urls import server_key
@@ -47,6 +47,7 @@ class ListExchange:
         self.own = own
         self.sent: list[Entry] = []
         self._found: dict[str, int] = {}
+        self._links = CrossLinks()
 
     def is_own(self, url: str) -> bool:
         return self.own in server_key(url)
@@ -54,9 +55,10 @@ class ListExchange:
     def unsent(self, urls: Sequence[str], *, repeats: bool = False) -> list[int]:
         answers = []
         for url in urls:
-            found = self._found.get(url, 0)
-            answers.append(links_to_send(found + 1) if repeats or not found else 0)
-            self._found[url] = found + 1 if repeats or not found else found
+            state, count = self._found.get(url, 0), 0
+            if repeats or not state:
+                self._found[url], count = self._links.found(state)
+            answers.append(count)
         return answers
 
     def send(self, entries: Sequence[Entry]) -> None:

@@ -721,8 +721,8 @@ def test_a_closed_standard_error_stops_nothing(monkeypatch: pytest.MonkeyPatch) 
 def test_summary_adds_the_stats() -> None:
     """Numbers are added, reasons listed once."""
     stats: list[dict[str, Any]] = [
-        {"response_received_count": 10, "finish_reason": "finished", "log_count/ERROR": 1, "ok": True},
-        {"response_received_count": 5, "finish_reason": "finished", "downloader/response_bytes": 2_000_000},
+        {"frontier/pages": 10, "finish_reason": "finished", "log_count/ERROR": 1, "ok": True},
+        {"frontier/pages": 5, "finish_reason": "finished", "downloader/response_bytes": 2_000_000},
     ]
     assert summary(summed(stats), 2, 10.0) == (
         "2 workers ended (finished) after 10 s; 15 pages (1.5/s); 0 items; 0 requests; 2.0 MB; 1 error in the logs"

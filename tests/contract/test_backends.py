@@ -1,6 +1,7 @@
 """What the scheduler asks of a backend, of each backend alike (``crawlproject.backends.protocol``).
 
 To have another one tested, add its settings to ``BACKENDS``, and its name to ``DURABLE`` if it outlives the process.
+The one of several workers is alone in its crawl here: all servers are its own.
 """
 
 from __future__ import annotations
@@ -9,30 +10,33 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from scrapy import Request, Spider
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.utils.request import RequestFingerprinter
 from scrapy.utils.test import get_crawler
 
 from crawlproject.backends import choice
 from crawlproject.backends.protocol import Backend
+from crawlproject.crawl_frontier import CrawlFrontier, CrawlFrontierScheduler
 from crawlproject.dupefilter import SeenDupeFilter
+from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.requests.link_request import link_failed
 from crawlproject.requests.meta import BY_TYPE, KEEP, QUALITY
 
-#: ``FRONTIER_BACKEND`` -> its settings; a path stands for a directory of the test.
-BACKENDS: dict[str, Callable[[Path], dict[str, Any]]] = {
+#: ``FRONTIER_BACKEND`` -> its settings, from the request for a fixture of the test.
+BACKENDS: dict[str, Callable[[pytest.FixtureRequest], dict[str, Any]]] = {
     "memory": lambda _: {},
-    "disk": lambda folder: {"FRONTIER_DIR": str(folder)},
+    "disk": lambda request: {"FRONTIER_DIR": str(request.getfixturevalue("tmp_path"))},
+    "redis": lambda request: {"REDIS_URL": request.getfixturevalue("redis_server").url},
 }
-DURABLE = ("disk",)
+DURABLE = ("disk", "redis")
 
 URL = "http://a.example/"
 
@@ -80,12 +84,36 @@ class Opened:
         return request
 
 
+class IdleEngine:
+    """What is asked of the engine: it has started, and no request is in progress."""
+
+    def __init__(self, spider: Spider, crawl: CrawlFrontier) -> None:
+        self.spider = spider
+        self.scheduler = FrontierOnly()
+        self.scheduler.crawl = crawl
+        self._slot = None
+        self._start = None
+
+
+class FrontierOnly(CrawlFrontierScheduler):
+    """A scheduler that nobody asks for requests."""
+
+    def has_pending_requests(self) -> bool:
+        raise AssertionError
+
+    def enqueue_request(self, request: Request) -> bool:
+        raise AssertionError
+
+    def next_request(self) -> Request | None:
+        raise AssertionError
+
+
 @dataclass
 class Place:
     """Where a backend keeps what it keeps."""
 
     name: str
-    folder: Path
+    settings: dict[str, Any]
 
     @property
     def is_durable(self) -> bool:
@@ -94,33 +122,45 @@ class Place:
     @contextmanager
     def open(self) -> Iterator[Opened]:
         """A run: what the last one has kept is there."""
-        crawler = get_crawler(ContractSpider, {"FRONTIER_BACKEND": self.name, **BACKENDS[self.name](self.folder)})
+        crawler = get_crawler(ContractSpider, {"FRONTIER_BACKEND": self.name, **self.settings})
         crawler.spider = spider = ContractSpider()
         crawler.request_fingerprinter = crawler.request_fingerprinter or RequestFingerprinter(crawler)
         options = FrontierOptions.of(crawler)
         frontier = Frontier(options.policy(), options.politeness)
         seen = SeenDupeFilter.from_crawler(crawler)
-
-        async def start() -> Backend:
-            return choice.open_backend(crawler, options, frontier, seen)
-
-        async def stop() -> None:
-            backend.close()
-
+        crawl = CrawlFrontier(Dispatcher(frontier, options.max_sessions), lambda: None, by_ip=False)
+        crawler._engine = cast("Any", IdleEngine(spider, crawl))
         with asyncio.Runner() as runner:  # timers need a loop, which runs while they are set
-            backend = runner.run(start())
+            backend = runner.run(_open(crawler, options, frontier, seen))
             yield Opened(backend, frontier, seen, spider)
-            runner.run(stop())
+            runner.run(_close(backend))
+
+
+async def _open(crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> Backend:
+    """As the scheduler does; returns when the server of ``URL`` may be crawled."""
+    backend = choice.open_backend(crawler, options, frontier, seen)
+    backend.wake = backend.close_connections = lambda: None
+    backend.servers_came = lambda _: None
+    if (opening := backend.opened()) is not None:
+        await opening
+    while backend.exchange is not None and not backend.exchange.is_own(URL):
+        await asyncio.sleep(0.01)
+    return backend
+
+
+async def _close(backend: Backend) -> None:
+    if (closing := backend.close()) is not None:
+        await closing
 
 
 @pytest.fixture(params=BACKENDS)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    return Place(request.param, tmp_path)
+def place(request: pytest.FixtureRequest) -> Place:
+    return Place(request.param, BACKENDS[request.param](request))
 
 
 def test_each_name_of_the_setting_has_its_class() -> None:
-    """And each class is tested here, except the one that needs Redis."""
-    assert choice.BACKENDS.keys() - {"redis"} == BACKENDS.keys()
+    """And each class is tested here."""
+    assert choice.BACKENDS.keys() == BACKENDS.keys()
 
 
 def test_a_request_comes_back_as_it_was(place: Place) -> None:

@@ -7,6 +7,7 @@ Two servers share one port: on ``ALLOWED`` the public one (``ALLOWED_NETWORKS`` 
 from __future__ import annotations
 
 import socketserver
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -97,6 +98,7 @@ OTHER_HOSTS = [
 #: Names whose answer is the attack.
 ZONE: Zone = {
     "good.test": Name((f"A {ALLOWED}",)),
+    **{f"good{number}.test": Name((f"A {ALLOWED}",)) for number in range(4)},
     "mixed.test": Name(("A 127.0.0.1", f"A {ALLOWED}", "A 127.0.0.3", "AAAA ::1")),
     "evil.test": Name(("A 127.0.0.1",)),
     "evil6.test": Name(("AAAA ::1",)),
@@ -181,6 +183,15 @@ def _serving(server: socketserver.BaseServer, web: HostileWeb) -> Iterator[None]
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@contextmanager
+def public_server(web: HostileWeb, tls: ssl.SSLContext) -> Iterator[int]:
+    """Serve the public pages by https, too; the port."""
+    server = ThreadingHTTPServer((ALLOWED, 0), _Public)
+    server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    with _serving(server, web):
+        yield server.server_address[1]
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from scrapy.http import Response
 from crawlproject.backends import choice
 from crawlproject.backends.disk import DiskBackend
 from crawlproject.frontier import Entry
-from crawlproject.frontier.learning.cross_links import links_to_send
+from crawlproject.frontier.learning.cross_links import CrossLinks
 from crawlproject.links import Links
 from tests.crawl.ordinary_spiders import StartUrlsSpider
 
@@ -25,6 +25,7 @@ class LoopExchange:
         self.arrived = asyncio.Event()
         self._is_receiving = False
         self._found: dict[str, int] = {}
+        self._links = CrossLinks()
 
     def is_own(self, url: str) -> bool:
         return self._is_receiving
@@ -32,9 +33,10 @@ class LoopExchange:
     def unsent(self, urls: Sequence[str], *, repeats: bool = False) -> list[int]:
         answers = []
         for url in urls:
-            found = self._found.get(url, 0)
-            answers.append(links_to_send(found + 1) if repeats or not found else 0)
-            self._found[url] = found + 1 if repeats or not found else found
+            state, count = self._found.get(url, 0), 0
+            if repeats or not state:
+                self._found[url], count = self._links.found(state)
+            answers.append(count)
         return answers
 
     def send(self, entries: Sequence[Entry]) -> None:

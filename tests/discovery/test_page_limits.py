@@ -71,13 +71,15 @@ def test_servers_of_a_full_domain_stay_unknown() -> None:
     assert dropped(frontier) == [f"{A}/1", f"{B}/1"]
 
 
-def test_pages_are_not_counted_without_a_limit() -> None:
-    """No memory is used either."""
+def test_pages_are_counted_without_a_limit() -> None:
+    """Reports tell them, and their quality."""
     frontier = frontier_of(f"{A}/1")
     limits = PageLimits(frontier, 0, 0)
-    limits.fetched(A)
+    limits.fetched(A, 1.5)
+    limits.fetched(A, 0.5)
     assert not limits
-    assert (frontier.server(A).fetched, len(frontier)) == (0, 1)
+    assert (frontier.server(A).fetched, frontier.server(A).gathered, frontier.quality.gathered) == (2, 2.0, 2.0)
+    assert len(frontier) == 1
 
 
 @pytest.mark.parametrize("per_domain", [False, True])

@@ -60,14 +60,14 @@ def test_a_known_link_raises_the_quality_of_its_url() -> None:
 
 
 def test_some_repeated_links_are_sent_for_all() -> None:
-    """The third link to a URL is sent for the second as well: together they add as much as they would in one worker."""
+    """The eighth link to a URL is sent for those before as well: they add as much as they would in one worker."""
     one, other = Worker(), Worker(OtherWorker)
-    for number in range(4):
+    for number in range(8):
         push(one, FOREIGN, FOREIGN, page=f"{OWN}{number}")
     other.receive(*one.sent)
-    assert [entry.quality for entry in one.sent] == [1.0 + 2.0, 1.0 + 2 * 2.0]
-    assert queued(other, FOREIGN).quality == 1.0 + 3 * 2.0
-    assert one.stats("frontier/links/found", "frontier/links/sent", "frontier/links/seen") == [8, 2, 6]
+    assert [entry.quality for entry in one.sent] == [1.0 + 2.0, 1.0 + 7 * 2.0]
+    assert queued(other, FOREIGN).quality == 1.0 + 8 * 2.0
+    assert one.stats("frontier/links/found", "frontier/links/sent", "frontier/links/seen") == [16, 2, 14]
 
 
 def test_repeated_links_that_add_nothing_are_not_sent() -> None:
@@ -120,7 +120,7 @@ def test_links_whose_callback_cannot_be_written_are_lost(caplog: pytest.LogCaptu
 def test_links_to_full_servers_are_counted_only() -> None:
     """As those found here."""
     other = Worker(OtherWorker, FRONTIER_MAX_PAGES_PER_SERVER=1)
-    other.scheduler.crawl.page_fetched("http://b.example")
+    other.scheduler.crawl.intake.page_fetched("http://b.example", 1.0)
     other.receive(Entry(FOREIGN))
     assert len(other.scheduler) == 0
     assert other.stats("frontier/received/page_limit", "frontier/received/new") == [1, 0]

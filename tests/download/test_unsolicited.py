@@ -58,7 +58,7 @@ class Client:
         timing = Timing()
         async with self.connection.client.get(self.root + path, trace_request_ctx=timing) as answer:
             assert isinstance(answer, TimedResponse)
-            self.connection.note(timing, answer, self.lost.set)
+            self.connection.note(timing, answer.transport, self.lost.set)
             return await answer.text()
 
     def fileno(self) -> int:

@@ -28,8 +28,8 @@ def check(frontier: Frontier) -> None:
         elif server.state not in (ServerState.IDLE, ServerState.LEASED):
             assert server.urls, f"a server without URLs must be idle: {server!r}"
         if server.state is ServerState.IDLE:
-            assert not server.urls, f"a server with URLs must not be idle: {server!r}"
-    assert len(frontier) == sum(len(server.urls) for server in servers), "length"
+            assert not server.urls or server.blocked, f"a server with URLs must not be idle: {server!r}"
+    assert len(frontier) == sum(len(server.urls) for server in servers if not server.blocked), "length"
     assert queue.leased == len(by_state[ServerState.LEASED])
     assert queue.held == len(by_state[ServerState.HELD])
     assert queue._to_hold <= set(by_state[ServerState.LEASED])

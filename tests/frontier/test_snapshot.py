@@ -19,6 +19,7 @@ from crawlproject.frontier.learning.file_kinds import FileKinds
 from crawlproject.frontier.learning.look_ahead import LinkYield, LookAhead
 from crawlproject.frontier.learning.prior import Observed, Population, Prior
 from crawlproject.frontier.learning.sitemaps import Sitemaps
+from crawlproject.frontier.quality_tally import QualityTally
 from crawlproject.frontier.snapshot import (
     VERSION,
     frontier_state,
@@ -152,6 +153,11 @@ OVERALL: dict[str, tuple[Callable[[], Any], Callable[[], Any], tuple[str, ...]]]
         lambda: Sitemaps(None),
         NOT_OF_SITEMAPS,
     ),
+    "QualityTally": (
+        lambda: filled(QualityTally(), gathered=1.5, pages=2, _sum=3.5, _urls=4),
+        QualityTally,
+        (),
+    ),
     "Backlog": (lambda: filled(Backlog(), ("_last",), _gaps=1.5, _weight=2.5, _waiting=3), Backlog, ()),
     "Expectations": (
         lambda: filled(
@@ -194,6 +200,7 @@ STORED: dict[str, Any] = {
     "fetched": 4,
     "file_kinds": file_kinds(),
     "found": link_yield(),
+    "gathered": 1.5,
     "given_up": True,
     "demoted_because": "copies",
     "guard": guard(),
@@ -205,7 +212,7 @@ STORED: dict[str, Any] = {
 
 #: Attributes of ``Server`` that are not stored: made from those that are, or of this run's sessions.
 DERIVED = {
-    *("away_wait", "bonus", "limit", "page_time", "request_wait", "rerank_above", "urgency", "worth"),
+    *("away_wait", "blocked", "bonus", "limit", "page_time", "request_wait", "rerank_above", "urgency", "worth"),
     *("full", "group", "heap_item", "last_end", "parked", "session", "state"),
 }
 
@@ -266,6 +273,7 @@ WRONG: list[tuple[str, Any]] = [
     ("crawl_delay", 10**400),
     ("failures", 1.5),
     ("failures", True),
+    ("gathered", -1.5),
     ("pages", -1),
     ("given_up", 1),
     ("last_error", 5),
@@ -317,6 +325,7 @@ def test_a_wrong_value_is_an_error_that_names_it(key: str, value: object) -> Non
     "state",
     [
         {"version": VERSION, "arrivals": "x"},
+        {"version": VERSION, "quality": {"pages": -1}},
         {"version": VERSION, "learned": {"backlog": {"waiting": -1}}},
         {"version": VERSION, "learned": {"prior": {"unmet": [1.0]}}},
         {"version": VERSION, "learned": {"look_ahead": {"buckets": [[1.0, "2"]]}}},

@@ -46,7 +46,7 @@ def test_low_part_is_the_fingerprint_of_the_whole_url() -> None:
 
 def test_servers_that_collide_share_no_page(monkeypatch) -> None:
     """All servers with one prefix: each URL still has its own key."""
-    monkeypatch.setattr(fingerprint, "_server_hash", lambda server: 7)
+    monkeypatch.setattr(fingerprint, "_part_of", lambda server: 7 << 64)
     urls = [f"http://host{number}.org/" for number in range(1_000)]
     assert len(set(map(url_key, urls))) == 1_000
     assert {key >> 64 for key in map(url_key, urls)} == {7}

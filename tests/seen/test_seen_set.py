@@ -1,5 +1,6 @@
 """The combined seen-set: exact with any parts before its store."""
 
+from collections.abc import Sequence
 from itertools import chain
 
 import pytest
@@ -87,6 +88,39 @@ def test_store_of_an_earlier_run() -> None:
     for cache in (None, LruCache(9)):
         seen = SeenSet(ListStore([1, 2]), cache=cache, bloom=UrlBloom(9, 0.001))
         assert seen.add_new([2, 3, 1]) == [False, True, False]
+
+
+@PROPERTY
+@given(batches=BATCHES, cache=caches(), bloom=blooms())
+def test_urls_are_answered_as_their_keys(
+    batches: list[list[int]], cache: UrlCache | None, bloom: UrlBloom | None
+) -> None:
+    """Whichever of both is asked; two URLs with one key are one page, whether or not they are cached."""
+    seen = SeenSet(ListStore(), cache=cache, bloom=bloom)
+    answers = []
+    for number, batch in enumerate(batches):
+        spelled = [f"{key}{'/' * (place % 2)}" for place, key in enumerate(batch)]
+        answers.append(seen.add_new_urls(spelled, numbers) if number % 3 else seen.add_new(batch))
+    assert answers == model_answers(batches)
+
+
+def numbers(urls: Sequence[str]) -> list[int]:
+    """The keys of URLs that are numbers."""
+    return [int(url.rstrip("/")) for url in urls]
+
+
+def test_only_urls_that_are_not_cached_need_a_key() -> None:
+    """A fingerprint costs more than a look-up in the cache."""
+    asked: list[str] = []
+
+    def keys_of(urls: Sequence[str]) -> list[int]:
+        asked.extend(urls)
+        return numbers(urls)
+
+    seen = SeenSet(ListStore(), cache=ClockCache(9))
+    assert seen.add_new_urls(["1", "2", "1"], keys_of) == [True, True, False]
+    assert seen.add_new_urls(["2", "3"], keys_of) == [False, True]
+    assert asked == ["1", "2", "3"]
 
 
 def test_failing_store_makes_no_key_seen() -> None:

@@ -77,7 +77,7 @@ def test_exchange_delivers_each_link_once() -> None:
     """To the owner of its server; a worker without links has no turn."""
     exchange = Exchange(owners=[0, 1, 2], servers=[0, 1, 2, 2], workers=3, interval=3.0)
     assert [exchange.owner(page) for page in range(4)] == [0, 1, 2, 2]
-    assert [exchange.unsent(0, 3, repeats=True) for _ in range(9)] == [1, 0, 2, 0, 0, 0, 0, 0, 6]
+    assert [exchange.unsent(0, 3, repeats=True) for _ in range(9)] == [1, 0, 0, 0, 0, 0, 0, 7, 0]
     assert [exchange.unsent(1, 3, repeats=False) for _ in range(3)] == [1, 0, 0]
     exchange.send(0, [], now=0.0)
     assert exchange.due == [np.inf] * 3
@@ -134,7 +134,7 @@ def test_a_slow_exchange_costs_quality() -> None:
     """Links that wait are found later."""
     web = build(SyntheticSpec(servers=100, pages=3000))
     fast, slow = (crawl_of(web, 4, exchange_interval=interval) for interval in (0.01, 30.0))
-    assert Curve.of(slow).area(fast.full_time) < 0.98 * Curve.of(fast).area(fast.full_time)
+    assert Curve.of(slow).area(fast.full_time) < 0.99 * Curve.of(fast).area(fast.full_time)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlproject.frontier.entry import Entry
-from crawlproject.frontier.queues.sort_key import Row, SortKey, encode_row, encode_sort_key
+from crawlproject.frontier.queues.sort_key import encode_row, encode_sort_key
 from crawlproject.seen.fingerprint import key_bytes
 from crawlproject.workers import columns
 from crawlproject.workers.blobs import (
@@ -57,9 +57,9 @@ def url_rows(servers: int, each: int, seed: int = 1) -> list[tuple[bytes, bytes,
         for number in range(each):
             words = random_.sample(WORDS, 3)
             path = f"/{words[0]}/{words[1]}-{words[2]}/{random_.randrange(10**6)}.html"
-            place = encode_sort_key(SortKey(1.0, 0, 10**6 + server * each + number), by_quality=True)
+            place = encode_sort_key(1.0, 0, 10**6 + server * each + number, by_quality=True)
             key = (7 << 24 | server).to_bytes(4, "big") + place
-            rows.append((key, encode_row(Row(path, 3, None)), key_bytes(partitions.url_key(host + path))))
+            rows.append((key, encode_row(path.encode(), 3, None), key_bytes(partitions.url_key(host + path))))
     return rows
 
 
@@ -113,7 +113,7 @@ def test_realistic_rows_come_back() -> None:
     rows = [(key, row) for key, row, _ in url_rows(20, 50)]
     assert decode_rows(encode_rows("urls", rows)) == ("urls", rows)
     assert decode_rows(encode_rows("urls", rows[::-1])) == ("urls", rows[::-1])
-    payload = encode_row(Row("/a", 300, bytes(range(256))))
+    payload = encode_row(b"/a", 300, bytes(range(256)))
     assert decode_rows(encode_rows("urls", [(rows[0][0], payload)])) == ("urls", [(rows[0][0], payload)])
 
 

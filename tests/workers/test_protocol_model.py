@@ -10,13 +10,17 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from typing import Any
+from unittest import mock
 
 import pytest
 import redis.asyncio
 
+from crawlproject.workers import writer
 from crawlproject.workers.control import Commit, Control
 from crawlproject.workers.keys import Keys
+from crawlproject.workers.part import Part
 from crawlproject.workers.scripts import JOIN
+from crawlproject.workers.snapshots import write_snapshot
 from testbed.redis_server import RunningRedis
 from tests.workers.model.redis_model import RedisModel
 from tests.workers.model.runs import FAULTS, Run
@@ -46,14 +50,50 @@ def test_every_page_is_fetched_by_one_worker_at_a_time_and_all_workers_end(kind:
     assert run.errors == [], "\n".join(run.simulation.trace[-60:])
 
 
-def test_without_faults_each_page_is_fetched_once() -> None:
-    run = Run("none", 0).run()
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [("none", 0), ("none", 1), ("none", 2), ("churn", 1), ("stops", 0), ("stops", 35)],  # the last two found a bug
+)
+def test_without_crashes_each_page_is_fetched_once(kind: str, seed: int) -> None:
+    """Also if workers come and go; if all of them are stopped at once; if changes are too many for one commit."""
+    run = Run(kind, seed).run()
     assert run.errors == []
     assert set(run.observer.fetched.values()) == {1}
 
 
+@pytest.mark.parametrize(("kind", "seed"), [("calls", 1), ("churn", 0)])
+def test_pages_are_counted_once(kind: str, seed: int) -> None:
+    """Also if the answer to a worker that leaves is lost."""
+    run = Run(kind, seed).run()
+    assert int(run.redis.hash_of(KEYS.meta)[b"pages"]) == sum(run.observer.fetched.values())
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_changes_too_large_for_a_commit_become_a_snapshot(seed: int) -> None:
+    """Too many rows (seed 0), too many bytes (seed 1)."""
+    run = Run("none", seed)
+    written: list[int] = []
+
+    async def snapshot(control: Control, local: Any, part: Part) -> bool:
+        written.append(part.number)
+        return await write_snapshot(control, local, part)
+
+    with mock.patch.object(writer, "write_snapshot", snapshot):
+        run.run()
+    assert run.errors == []
+    assert written
+
+
 def test_a_run_follows_from_its_seed() -> None:
     assert Run("restarts", 3).run().simulation.trace == Run("restarts", 3).run().simulation.trace
+
+
+def test_round_trips() -> None:
+    """A tick needs two: a beat, and one for all that is sent and read. The beat loop adds none of its own."""
+    run = Run("none", 0)
+    calls = run.idle(seconds=100)
+    ticks = 100 / run.interval
+    assert ticks <= calls <= 2.2 * ticks + 20  # and what was learned, every ten seconds; the start
 
 
 # the model of Redis

@@ -7,21 +7,40 @@ DECAY = 0.999
 
 #: A repeated link is sent when so many times as many links as before were found, for all of them.
 GROWTH = 3
+#: Share of the links found that are sent, at most, as far as repeated ones decide it: each first link is sent.
+SENT_SHARE = 0.28
+
+_TOLD = 32  # bits of a state for the links found; above them those that were sent
 
 
-def links_to_send(found: int) -> int:
-    """How many links a message stands for if it is sent with the ``found``-th link to its URL; 0: none is sent.
+class CrossLinks:
+    """Which of the links to other workers' URLs are sent, and how many links each of these stands for.
 
     Few links are repeated often, so a few more messages carry most of what links add to the quality of their target:
-    the 1st, 3rd, 9th, 27th ... is sent. O(log found).
+    the 1st, 3rd, 9th, 27th ... is sent.  A repeated one waits for the next if more than ``SENT_SHARE`` would be sent.
 
-    >>> [links_to_send(found) for found in range(1, 10)]
-    [1, 0, 2, 0, 0, 0, 0, 0, 6]
+    >>> links, state, sent = CrossLinks(), 0, []
+    >>> for _ in range(30):
+    ...     state, count = links.found(state)
+    ...     sent.append(count)
+    >>> [(number, count) for number, count in enumerate(sent, 1) if count]
+    [(1, 1), (8, 7), (24, 16)]
     """
-    power = 1
-    while power < found:
-        power *= GROWTH
-    return power - power // GROWTH if power == found else 0
+
+    def __init__(self) -> None:
+        self._found = self._sent = 0
+
+    def found(self, state: int) -> tuple[int, int]:
+        """A link was found to the URL of this ``state`` (0: the first one); its next state, and 0 or the links to send.
+
+        O(1).
+        """
+        self._found += 1
+        found, told = (state & (1 << _TOLD) - 1) + 1, state >> _TOLD
+        if told and (found < GROWTH * told or self._sent + 1 > SENT_SHARE * self._found):
+            return state + 1, 0
+        self._sent += 1
+        return found << _TOLD | found, found - told
 
 
 class NewShare:

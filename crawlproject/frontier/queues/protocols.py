@@ -52,6 +52,11 @@ class ServerUrls(Protocol):
         """The entry that ``pop`` would return; raises IndexError when the queue is empty."""
         ...
 
+    def first(self, prefix: str, count: int) -> list[Entry]:
+        """The entries that ``pop`` would return next, at most ``count``; may be fewer than are queued, but at least
+        ``window``. For people. O(count)."""
+        ...
+
     def pop(self, prefix: str) -> Entry:
         """Remove and return the best entry; a store keeps it until ``acknowledge``."""
         ...

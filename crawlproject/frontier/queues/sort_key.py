@@ -21,6 +21,8 @@ DIGEST_BYTES = 8
 MAX_PRIORITY = (1 << 31) - 1
 
 _INVERTED = bytes(range(255, -1, -1))
+#: By depth: what precedes the path in the row of a URL without payload.
+_PLAIN_HEADS = [bytes((depth, 0)) for depth in range(0x80)]
 _float = Struct(">d")
 _order = Struct(">IBI")
 #: Reads the quality in a sort key; index: whether quality comes first.
@@ -35,13 +37,13 @@ class SortKey(NamedTuple):
     arrival: int
 
 
-def encode_sort_key(sort_key: SortKey, *, by_quality: bool) -> bytes:
-    """Encode ``sort_key``. Raises ValueError for a priority beyond ±(2³¹ - 1). O(1)."""
-    quality, priority, arrival = sort_key
+def encode_sort_key(quality: float, priority: int, arrival: int, *, by_quality: bool) -> bytes:
+    """Encode a ``SortKey``. Raises ValueError for a priority beyond ±(2³¹ - 1). O(1)."""
     if not -MAX_PRIORITY <= priority <= MAX_PRIORITY:
         raise ValueError(f"priority={priority}: must be within ±{MAX_PRIORITY}")
     order = _order.pack(MAX_PRIORITY - priority, arrival >> 32, arrival & 0xFFFFFFFF)
-    return _encode_quality(quality) + order if by_quality else order + _encode_quality(quality)
+    worth = _float.pack(quality + 0.0).translate(_INVERTED)  # as ``_encode_quality``
+    return worth + order if by_quality else order + worth
 
 
 def decode_sort_key(sort_key: bytes, *, by_quality: bool) -> SortKey:
@@ -81,29 +83,41 @@ class Row(NamedTuple):
     payload: bytes | None
 
 
-def encode_row(row: Row) -> bytes:
-    """Encode ``row``. O(length)."""
-    payload = row.payload
-    head = _varint(row.depth) + (_varint(0) if payload is None else _varint(len(payload) + 1) + payload)
-    return head + row.path.encode("utf-8", "surrogatepass")
+def encode_row(path: bytes, depth: int, payload: bytes | None) -> bytes:
+    """Encode a ``Row``, its path encoded already (``encode_path``). O(length)."""
+    if payload is None:
+        return (_PLAIN_HEADS[depth] if 0 <= depth < 0x80 else _varint(depth) + b"\0") + path
+    return _varint(depth) + _varint(len(payload) + 1) + payload + path
 
 
 def is_row_of(data: bytes, path: str) -> bool:
     """Whether a row found by the digest of ``path`` belongs to ``path``: a row ends with its path. O(length)."""
-    return data.endswith(path.encode("utf-8", "surrogatepass"))
+    return data.endswith(encode_path(path))
 
 
 def decode_row(data: bytes) -> Row:
     """Inverse of ``encode_row``. O(length)."""
+    if data[1:2] == b"\0" and data[0] < 0x80:  # no payload, as nearly all links
+        return Row(data[2:].decode("utf-8", "surrogatepass"), data[0], None)
     depth, at = _read_varint(data, 0)
     length, at = _read_varint(data, at)
     end = at + max(0, length - 1)
     return Row(data[end:].decode("utf-8", "surrogatepass"), depth, data[at:end] if length else None)
 
 
+def encode_path(path: str) -> bytes:
+    """``path`` as it stands in a row. O(length)."""
+    return path.encode("utf-8", "surrogatepass")
+
+
 def url_digest(path: str) -> bytes:
     """8 bytes that identify a URL among those of its server. O(length)."""
-    return blake2b(path.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
+    return path_digest(encode_path(path))
+
+
+def path_digest(path: bytes) -> bytes:
+    """``url_digest`` of an encoded path."""
+    return blake2b(path, digest_size=DIGEST_BYTES).digest()
 
 
 def _varint(number: int) -> bytes:

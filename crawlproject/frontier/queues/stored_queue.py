@@ -15,13 +15,13 @@ from crawlproject.frontier.entry import Entry, path_of, url_of
 from crawlproject.frontier.queues.best_rate import best_rate
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES as SIZE
 from crawlproject.frontier.queues.sort_key import (
-    Row,
-    SortKey,
     decode_row,
     decode_sort_key,
+    encode_path,
     encode_row,
     encode_sort_key,
     is_row_of,
+    path_digest,
     qualities,
     quality_of,
     url_digest,
@@ -101,29 +101,33 @@ class StoredUrlQueue:
 
     def push(self, entry: Entry, path: str, arrival: int) -> None:
         """See ``ServerUrls``."""
-        of = self._of
-        sort_key = encode_sort_key(SortKey(entry.quality, entry.priority, arrival), by_quality=of.by_quality)
-        if entry.payload is None or type(entry.payload) is bytes:
-            digest = url_digest(path) if of.indexed else None
-            of.rows.put(self.number, sort_key, encode_row(Row(path, entry.depth, entry.payload)), digest)
+        rows, by_quality, indexed = self._of
+        _, quality, priority, depth, payload, _ = entry
+        sort_key = encode_sort_key(quality, priority, arrival, by_quality=by_quality)
+        if payload is None or type(payload) is bytes:
+            data = encode_path(path)
+            rows.put(self.number, sort_key, encode_row(data, depth, payload), path_digest(data) if indexed else None)
         else:
             if self._volatile is _NONE_VOLATILE:
                 self._volatile = {}
-            self._volatile[sort_key] = (path, entry.depth, entry.payload)
+            self._volatile[sort_key] = (path, depth, payload)
         self._insert(sort_key)
         self._length += 1
 
     def pop(self, prefix: str) -> Entry:
         """See ``ServerUrls``. Raises IndexError if the queue is empty, LookupError if the store has lost the URL."""
-        entry = self.best(prefix)
-        sort_key, last = self._head[:SIZE], self._head[-SIZE:]
-        self._head = self._head[SIZE:]
+        head = self._head
+        sort_key = head[:SIZE]
+        if not sort_key:
+            raise IndexError("the queue is empty")
+        entry = self._entry(sort_key, prefix, sort_key)
+        self._head = head[SIZE:]
         if self._leased is _NONE_LEASED:
             self._leased = set()
         self._leased.add(sort_key)
         self._length -= 1
-        self._refill(last)
-        return entry._replace(place=sort_key)
+        self._refill(head[-SIZE:])
+        return entry
 
     def best(self, prefix: str) -> Entry:
         """See ``ServerUrls``. Raises the same errors as ``pop``."""
@@ -131,6 +135,11 @@ class StoredUrlQueue:
         if not sort_key:
             raise IndexError("the queue is empty")
         return self._entry(sort_key, prefix)
+
+    def first(self, prefix: str, count: int) -> list[Entry]:
+        """See ``ServerUrls``. Reads a row of the store for each. Raises LookupError if the store has lost one."""
+        ends = range(SIZE, min(len(self._head), count * SIZE) + 1, SIZE)
+        return [self._entry(self._head[end - SIZE : end], prefix) for end in ends]
 
     def acknowledge(self, entry: Entry, prefix: str) -> None:
         """See ``ServerUrls``; does nothing for an entry already acknowledged. O(1)."""
@@ -179,7 +188,7 @@ class StoredUrlQueue:
             raise LookupError(f"the store has lost URLs of the server number {self.number}")
         self._head, self._length = b"", 0
         self._leased = self._leased.union(sort_keys) if sort_keys else self._leased
-        return (self._entry(sort_key, prefix)._replace(place=sort_key) for sort_key in sort_keys)
+        return (self._entry(sort_key, prefix, sort_key) for sort_key in sort_keys)
 
     # For the store
 
@@ -204,9 +213,16 @@ class StoredUrlQueue:
 
     def _insert(self, sort_key: bytes) -> None:
         """Insert a sort key into the head, if it belongs there."""
-        if self._length * SIZE <= len(self._head) or sort_key < self._head[-SIZE:]:
-            head, at = self._head, self._find(sort_key, len(self._head) // SIZE) * SIZE
-            self._head = head[:at] + sort_key + head[at:]
+        head = self._head
+        if head[-SIZE:] < sort_key:  # most often: a new URL is rarely better than those that wait
+            if self._length * SIZE > len(head):
+                return
+            head += sort_key
+        else:
+            at = self._find(sort_key, len(head) // SIZE) * SIZE
+            head = head[:at] + sort_key + head[at:]
+        self._head = head
+        if len(head) > (self._window + 2 * SPARE) * SIZE:
             self._cut()
 
     def _cut(self) -> None:
@@ -247,10 +263,10 @@ class StoredUrlQueue:
         if len(self._head) < covered:
             raise LookupError(f"the store has lost URLs of the server number {self.number}")
 
-    def _entry(self, sort_key: bytes, prefix: str) -> Entry:
+    def _entry(self, sort_key: bytes, prefix: str, place: bytes | None = None) -> Entry:
         path, depth, payload = self._row(sort_key)
         quality, priority, _ = decode_sort_key(sort_key, by_quality=self._of.by_quality)
-        return Entry(url_of(path, prefix), quality, priority, depth, payload)
+        return Entry(url_of(path, prefix), quality, priority, depth, payload, place)
 
     def _row(self, sort_key: bytes) -> tuple[str, int, Any]:
         volatile = self._volatile.get(sort_key)

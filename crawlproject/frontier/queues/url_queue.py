@@ -187,8 +187,15 @@ class UrlQueue:
 
     def best(self, prefix: str) -> Entry:
         """The entry that ``pop`` would return. O(1); raises IndexError when the queue is empty."""
-        order, path, depth, payload = self._top[0]
-        return Entry(url_of(path, prefix), -self._losses[0], -(order >> PRIORITY_SHIFT), depth, payload)
+        return self._entry(0, prefix)
+
+    def first(self, prefix: str, count: int) -> list[Entry]:
+        """See ``ServerUrls``."""
+        return [self._entry(place, prefix) for place in range(min(count, len(self._top)))]
+
+    def _entry(self, place: int, prefix: str) -> Entry:
+        order, path, depth, payload = self._top[place]
+        return Entry(url_of(path, prefix), -self._losses[place], -(order >> PRIORITY_SHIFT), depth, payload)
 
     def drain(self, prefix: str) -> Iterator[Entry]:
         """See ``ServerUrls``. O(1), and O(log n) for each entry."""

@@ -374,10 +374,10 @@ class ModelCrawl:
     def is_closing(self) -> bool:
         return self._is_closing
 
-    def report(self, counts):
+    def report(self, counts: Mapping[str, float]) -> None:
         pass
 
-    def stats(self):
+    def stats(self) -> Mapping[str, float]:
         return {}
 
     def wake(self) -> None:

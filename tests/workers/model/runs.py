@@ -6,12 +6,12 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from crawlproject.workers import blobs, control, loading, outbox, part, shares, snapshots, times, worker
+from crawlproject.workers import blobs, control, loading, outbox, part, shares, snapshots, times, worker, writer
 from crawlproject.workers.control import Control
 from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
@@ -57,6 +57,8 @@ class Faults:
     restart: float = 0.0
     #: Restarts lose writes.
     loses: bool = False
+    #: All workers leave at once, some after a short pause; others continue later.
+    stop: float = 0.0
     calls: Chances = field(default_factory=Chances)
 
 
@@ -68,6 +70,8 @@ FAULTS = {
     "pauses": Faults(pause=6.0),
     "calls": Faults(calls=Chances(lose_request=0.06, lose_answer=0.1, split=0.5, slow=0.05)),
     "churn": Faults(leave=5.0, join=5.0),
+    "stops": Faults(stop=8.0, leave=20.0, join=10.0, calls=Chances(split=0.3)),
+    "stops and calls": Faults(stop=8.0, join=10.0, calls=_CALLS),
     "cuts": Faults(cut_off=6.0, calls=Chances(split=0.2)),
     "away": Faults(down=15.0, stall=15.0, kill=20.0),
     "restarts": Faults(restart=10.0, kill=12.0, calls=_CALLS),
@@ -131,6 +135,21 @@ class Run:
         self.counts["refetched"] = sum(self.observer.fetched.values()) - len(self.observer.fetched)
         return self
 
+    @property
+    def interval(self) -> float:
+        """Seconds between two ticks."""
+        return self._options.interval
+
+    def idle(self, seconds: float) -> int:
+        """Round trips of one worker that waits for URLs for so long."""
+        self._options = replace(self._options, keep_running=True)
+        with self._patched():
+            self._start([])
+            process, crawl, _ = self._crawls[0]
+            self.simulation.run(seconds, lambda: False)
+            process.kill()
+        return crawl.worker.control.calls
+
     def _is_over(self) -> bool:
         return self.simulation.now > LAST and not self._live() and self._state() == b"ended"
 
@@ -179,6 +198,7 @@ class Run:
             "pause": self._pause,
             "leave": self._leave,
             "join": self._join,
+            "stop": self._stop,
             "cut_off": self._cut_off,
             "down": self._down,
             "stall": self._stall,
@@ -238,6 +258,16 @@ class Run:
         if one is not None:
             self.simulation.note(f"{one[0].name} leaves")
             one[0].call(one[1].close)
+            self._join_later()
+
+    def _stop(self) -> None:
+        random = self.simulation.random
+        for process, crawl, _ in self._live():
+            seconds = random.choice([0.0, random.uniform(0.0, 2.0)])
+            process.pause()
+            self.simulation.after(seconds, process.resume)
+            self.simulation.after(seconds, lambda process=process, crawl=crawl: process.call(crawl.close))  # type: ignore[misc]
+        for _ in range(random.randint(1, WORKERS)):
             self._join_later()
 
     def _join(self) -> None:
@@ -330,6 +360,8 @@ class Run:
             (worker, "MAX_RECEIVED", 20),
             (worker, "RECEIVED_AT_ONCE", 5),
             (outbox, "ENTRIES", 10),
+            (writer, "MAX_ROWS", 50_000 if self.seed % 3 else 6),
+            (writer, "encode_journal", blobs.encode_journal if self.seed % 3 != 1 else _of_few_rows),
             (part, "SMALL_JOURNAL", 1_000),
             (part, "KEPT_BYTES", self._kept_bytes),
             (snapshots, "ROWS", 6),
@@ -341,6 +373,13 @@ class Run:
                 stack.enter_context(mock.patch.object(module, name, value))
             stack.enter_context(_traced(simulation))
             yield
+
+
+def _of_few_rows(seq: int, tables: blobs.Tables) -> bytes:
+    """A commit whose bytes are too many, now and then."""
+    if sum(map(len, tables.values())) > 8:
+        raise blobs.BlobError("too large")
+    return blobs.encode_journal(seq, tables)
 
 
 class _Traced(logging.Handler):

@@ -83,6 +83,7 @@ class Observer:
             self.error(f"{worker} fetches {page.url}, {other.worker} {other.page.url} since {other.at:.3f}")
         if self.is_done(page.number):
             self.error(f"{worker} fetches {page.url}, which Redis knows to be done")
+        self._simulation.note(f"{worker} fetches {page.url}")
         fetch = self._under_way[page.server] = Fetch(page, worker, self._simulation.now)
         self._simulation.after(page.seconds, lambda: self.ended(fetch))
         return fetch
@@ -93,6 +94,7 @@ class Observer:
 
     def processed(self, page: Page) -> None:
         """A page was fetched; its links were queued or sent."""
+        self._simulation.note(f"processed {page.url}")
         self.fetched[page.url] = self.fetched.get(page.url, 0) + 1
 
     def missing(self) -> list[str]:

@@ -1,0 +1,196 @@
+"""``scrapy console TARGET ACTION``: the control room of a running crawl, for scripts (docs/console.md).
+
+Imports are local, because ``scrapy`` imports all commands for every command.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from pathlib import Path
+
+#: Action -> what follows it, and what it does.
+ACTIONS = {
+    "status": ("", "figures and orders in force"),
+    "servers": ("", "a page of the table of servers; see its options below"),
+    "server": ("KEY", "one server: its best URLs, its rank term by term, its last answers, its robots.txt"),
+    "workers": ("", "all workers of a crawl over Redis"),
+    "stats": ("", "all stats, sorted"),
+    "log": ("", "the last lines of the log"),
+    "pause": ("", "start no further request"),
+    "resume": ("", "end the pause"),
+    "stop": ("", "end the crawl as Ctrl-C does"),
+    "sessions": ("N", "open at most N sessions"),
+    "delay": ("NAME SECONDS", "at least SECONDS between two requests to a server or to each of a domain; 0: none"),
+    "block": ("NAME", "no request to a server or domain; its URLs stay queued"),
+    "unblock": ("NAME", "undo block"),
+    "release": ("NAME", "the guard judges this server or domain no longer"),
+    "seeds": ("URL... | -", "queue seeds; -: from standard input, one a line"),
+}
+
+#: Seconds that the console may take to answer.
+TIMEOUT = 30.0
+
+
+class Command(ScrapyCommand):
+    """Prints the answer as JSON; exit code 1, and one line on standard error, if there is none."""
+
+    requires_project = False
+    requires_crawler_process = False
+    default_settings = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        """Arguments."""
+        return "<URL of the console, or JOBDIR> <action> [arguments]"
+
+    def short_desc(self) -> str:
+        """One line for the list of commands."""
+        return "Watch and steer a running crawl (CONSOLE_PORT)"
+
+    def long_desc(self) -> str:
+        """For ``--help``."""
+        lines = [f"{name} {arguments}".rstrip() + f": {does}" for name, (arguments, does) in ACTIONS.items()]
+        return (
+            "Ask or steer the crawl whose console is at a URL (as the crawl has logged it), or whose JOBDIR is given. "
+            "Actions: " + "; ".join(lines) + ". The token is part of the URL, or in "
+            "the environment variable CRAWLPROJECT_TOKEN, or in the file that the crawl has written."
+        )
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """The options of ``servers``."""
+        super().add_options(parser)
+        group = parser.add_argument_group(title="Options of servers")
+        group.add_argument("--search", metavar="TEXT", help="part of the server's address")
+        group.add_argument("--state", help="such as ready, resting, 'given up', blocked, guarded, failing")
+        group.add_argument("--sort", help="server, rank, urls, quality, pages, response_time, failures, next")
+        group.add_argument("--order", choices=("asc", "desc"))
+        group.add_argument("--offset", type=int, metavar="N")
+        group.add_argument("--limit", type=int, metavar="N", help="at most 200")
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        """Ask and print."""
+        if len(args) < 2 or args[1] not in ACTIONS:
+            raise UsageError(f"actions: {', '.join(ACTIONS)}")
+        target, action, *rest = args
+        try:
+            path, body = _request(action, rest, opts)
+            print(_ask(*_address(target), path, body))  # noqa: T201
+        except (OSError, ValueError) as error:
+            import sys
+
+            print(f"scrapy console: {error}", file=sys.stderr)  # noqa: T201
+            self.exitcode = 1
+
+
+def _request(action: str, rest: list[str], opts: Namespace) -> tuple[str, dict[str, Any] | None]:
+    """Path below ``/api/``, and the body of an action. Raises UsageError for wrong arguments."""
+    from urllib.parse import urlencode
+
+    wanted = ACTIONS[action][0].split() if action not in ("servers", "seeds") else []
+    if action != "seeds" and len(rest) != len(wanted):
+        raise UsageError(f"{action} {ACTIONS[action][0]}".strip())
+    if action == "servers":
+        names = ("search", "state", "sort", "order", "offset", "limit")
+        given = {name: value for name in names if (value := getattr(opts, name)) is not None}
+        return f"servers?{urlencode(given)}", None
+    if action == "server":
+        return f"server?{urlencode({'key': rest[0]})}", None
+    if action in ("status", "workers", "stats", "log"):
+        return ("state" if action == "status" else action), None
+    if action == "seeds":
+        return action, {"urls": _seeds(rest)}
+    if action == "sessions":
+        return action, {"limit": _number(rest[0], int)}
+    if action == "delay":
+        return action, {"name": rest[0], "seconds": _number(rest[1], float)}
+    return action, {"name": rest[0]} if rest else {}
+
+
+def _seeds(rest: list[str]) -> list[str]:
+    import sys
+
+    if not rest:
+        raise UsageError("seeds URL... | -")
+    return [line.strip() for line in sys.stdin if line.strip()] if rest == ["-"] else rest
+
+
+def _number(text: str, kind: type) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise UsageError(f"not a number: {text!r}") from None
+
+
+def _address(target: str) -> tuple[str, str]:
+    """(URL, token) of a console. Raises ValueError or OSError if they cannot be found."""
+    import os
+    from pathlib import Path
+    from urllib.parse import parse_qs, urlsplit
+
+    given = os.environ.get("CRAWLPROJECT_TOKEN", "")
+    if "://" not in target:
+        path = Path(target)
+        url, token = _ticket(_ticket_in(path) if path.is_dir() else path)
+        return url, given or token
+    parts = urlsplit(target)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"not the URL of a console: {target!r}")
+    token = given or parse_qs(parts.fragment).get("token", [""])[0]
+    url = f"{parts.scheme}://{parts.netloc}/"
+    if not token:
+        from crawlproject.monitor.console.access import ticket_path
+
+        path = ticket_path(parts.port or 80)
+        if not path.exists():
+            raise ValueError(
+                "no token: use the link in the log, JOBDIR, or the environment variable CRAWLPROJECT_TOKEN"
+            )
+        token = _ticket(path)[1]
+    return url, token
+
+
+def _ticket_in(job: Path) -> Path:
+    """The file of the only open console of a JOBDIR."""
+    import json
+
+    from psutil import pid_exists
+
+    found = [path for path in job.glob("console-*.json") if pid_exists(int(json.loads(path.read_text())["pid"]))]
+    if len(found) != 1:
+        which = ": " + ", ".join(sorted(map(str, found))) if found else ""
+        raise ValueError(f"{job}: {len(found) or 'no'} console{'s are' if found else ' is'} open there{which}")
+    return found[0]
+
+
+def _ticket(path: Path) -> tuple[str, str]:
+    import json
+
+    if not path.exists():
+        raise ValueError(f"{path}: no console is open there")
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return str(found["url"]), str(found["token"])
+
+
+def _ask(url: str, token: str, path: str, body: dict[str, Any] | None) -> str:
+    """The answer, as indented JSON. Raises OSError, or ValueError with the console's message."""
+    import json
+    from urllib.error import HTTPError
+    from urllib.request import ProxyHandler, Request, build_opener
+
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    data = None if body is None else json.dumps(body).encode()
+    opener = build_opener(ProxyHandler({}))
+    try:
+        with opener.open(Request(f"{url}api/{path}", data, headers), timeout=TIMEOUT) as answer:
+            return json.dumps(json.load(answer), indent=1, ensure_ascii=False)
+    except HTTPError as error:
+        try:
+            reason = json.load(error)["error"]
+        except (ValueError, KeyError, TypeError):
+            reason = f"status {error.code}"
+        raise ValueError(reason) from None

@@ -1,0 +1,61 @@
+"""``scrapy report JOBDIR``: makes the report of a crawl: finished, running, or killed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+class Command(ScrapyCommand):
+    """Changes nothing but the report."""
+
+    requires_crawler_process = False
+
+    def syntax(self) -> str:
+        """Arguments of ``scrapy report``."""
+        return "[options] <JOBDIR or REPORT_DIR>"
+
+    def short_desc(self) -> str:
+        """One line for the list of commands."""
+        return "Make the report of a crawl, an HTML file"
+
+    def long_desc(self) -> str:
+        """For ``--help``."""
+        return (
+            "Make the report of a crawl from the figures that it keeps in its JOBDIR (or REPORT_DIR): quality, pages, "
+            "connections and queue over time, failures, politeness, servers, and what to change. One HTML file that "
+            "needs no network. The crawl may be running, or have been killed."
+        )
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Adds this command's options to Scrapy's."""
+        super().add_options(parser)
+        parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: beside the figures)")
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        """Print the path of the report; exit code 1 if there is nothing to make it of."""
+        from crawlproject.monitor.report.page import write_report
+        from crawlproject.monitor.series.samples import FILE_NAME
+        from crawlproject.options.report import REPORT_FOLDER
+
+        if len(args) != 1:
+            raise UsageError("expected exactly one directory, the crawl's JOBDIR or REPORT_DIR")
+        directory = Path(args[0])
+        if not (directory / FILE_NAME).exists() and (directory / REPORT_FOLDER).is_dir():
+            directory /= REPORT_FOLDER
+        try:
+            made = write_report(directory, Path(opts.output) if opts.output else None)
+        except (OSError, ValueError) as error:
+            sys.stderr.write(f"{error}\n")
+            self.exitcode = 1
+            return
+        for problem in made.problems:
+            sys.stderr.write(f"{problem}\n")
+        sys.stdout.write(f"{made.path}\n")

@@ -1,0 +1,145 @@
+"""A topic as a term vector, and the relevance of pages to it (vector space model, Salton, Wong and Yang 1975).
+
+Weight of a term on a page: (1 + log of its frequency there) x its inverse document frequency.  Relevance: the mean of
+the cosines between the topic's vector and those of title and visible text, weighted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from math import hypot, log, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from crawlproject.content.relevance.background import idf_of
+from crawlproject.content.relevance.language import language_of
+from crawlproject.content.relevance.words import folded, stemmed, stemmer_of, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+#: Relevance at which a page is relevant, unless the topic says otherwise.
+THRESHOLD = 0.1
+#: Terms kept of example pages, unless the topic says otherwise.
+LEARNED_TERMS = 50
+#: Lowest threshold that is learned.
+_MIN_THRESHOLD = 0.01
+
+
+class Relevance(NamedTuple):
+    """The relevance of a page, between 0 and 1, and the language told."""
+
+    value: float
+    language: str
+    #: Terms of the topic, as written, that are on the page.
+    found: tuple[str, ...] = ()
+
+
+def weights_of(terms: Mapping[str, int], language: str) -> dict[str, float]:
+    """Term -> its weight, for the frequencies of terms on a page. O(terms)."""
+    idf = idf_of(language)
+    return {term: idf[term] if count == 1 else (1.0 + log(count)) * idf[term] for term, count in terms.items()}
+
+
+@dataclass(frozen=True)
+class Topic:
+    """Words with weights > 0, and how title and text count."""
+
+    #: Words as the user wrote them, of one or several words each.
+    terms: Mapping[str, float]
+    title_weight: float = 0.3
+    text_weight: float = 0.7
+    threshold: float = THRESHOLD
+    #: Language -> the unit vector of the terms as stemmed in it.
+    _vectors: dict[str, dict[str, float]] = field(default_factory=dict, compare=False, repr=False)
+    #: Language -> stem -> the term that it comes from.
+    _written: dict[str, dict[str, str]] = field(default_factory=dict, compare=False, repr=False)
+
+    def relevance(self, title: str, text: str, declared: str = "") -> Relevance:
+        """The relevance of a page; ``declared``: the language it says it is in.
+
+        O(length), bounded as ``terms_of``: 0.9 ms for 16,000 characters, at most 0.15 s.
+        """
+        words = words_of(folded(text))
+        language = language_of(words, declared)
+        self.vector(language)
+        of_title, of_text = stemmed(words_of(folded(title)), language), stemmed(words, language)
+        in_title = self.cosine(weights_of(of_title, language), language)
+        in_text = self.cosine(weights_of(of_text, language), language)
+        total = self.title_weight + self.text_weight
+        value = (self.title_weight * in_title + self.text_weight * in_text) / total
+        written = self._written[language]
+        found = {written[term] for term in written.keys() & of_text.keys() | written.keys() & of_title.keys()}
+        return Relevance(value, language, tuple(found))
+
+    def cosine(self, weights: Mapping[str, float], language: str) -> float:
+        """The cosine between the topic's vector and that of ``weights``; 0 if that has no term. O(terms)."""
+        dot = sum(weight * weights.get(term, 0.0) for term, weight in self.vector(language).items())
+        if not dot:
+            return 0.0
+        return min(1.0, dot / hypot(*weights.values()))
+
+    def vector(self, language: str) -> dict[str, float]:
+        """The unit vector of the topic's terms, as stemmed in ``language``. O(1)."""
+        known = self._vectors.get(language)
+        if known is None:
+            known = self._vectors[language] = self._vector(language)
+        return known
+
+    def _vector(self, language: str) -> dict[str, float]:
+        """A term of several words gives each of them an equal part of its square."""
+        stem = stemmer_of(language)
+        written = self._written[language] = dict[str, str]()
+        vector: dict[str, float] = {}
+        for term, weight in self.terms.items():
+            parts = [part for part in (stem[word] for word in words_of(folded(term))) if part]
+            for part in parts:
+                vector[part] = max(vector.get(part, 0.0), weight / sqrt(len(parts)))
+                written.setdefault(part, term)
+        length = hypot(*vector.values())
+        return {term: weight / length for term, weight in vector.items()} if length else {}
+
+
+def is_empty(terms: Mapping[str, float]) -> bool:
+    """Whether ``terms`` have no word."""
+    return not Topic(terms).vector("en")
+
+
+class Example(NamedTuple):
+    """A page that a topic is learned from."""
+
+    title: str
+    text: str
+    declared: str = ""
+
+
+def learned(examples: Iterable[Example], count: int = LEARNED_TERMS) -> dict[str, float]:
+    """The ``count`` terms with the highest mean weight in the unit vectors of ``examples``. O(length).
+
+    A term is represented by its most frequent word, which any stemmer can stem.
+    """
+    means: Counter[str] = Counter()
+    forms: dict[str, Counter[str]] = {}
+    for example in examples:
+        words = words_of(folded(f"{example.title} {example.text}"))
+        language = language_of(words, example.declared)
+        weights = weights_of(stemmed(words, language), language)
+        length = hypot(*weights.values()) or 1.0
+        stem = stemmer_of(language)
+        for word in words:
+            forms.setdefault(stem[word], Counter())[word] += 1
+        for term, weight in weights.items():
+            means[term] += weight / length  # type: ignore[assignment]  # typed for whole numbers
+    best = sorted(means, key=lambda term: (-means[term], term))[:count]
+    return {forms[term].most_common(1)[0][0]: means[term] for term in best if means[term] > 0}
+
+
+def learned_threshold(topic: Topic, examples: Sequence[Example]) -> float:
+    """Half of the mean relevance of the examples: pages like them are relevant, others hardly ever."""
+    values = [topic.relevance(*example).value for example in examples]
+    return max(_MIN_THRESHOLD, 0.5 * sum(values) / max(1, len(values)))
+
+
+def warm_up() -> None:
+    """Load tables, dictionary and stemmer: 0.4 s, which no page should wait for."""
+    Topic({"a": 1.0}).relevance("", "\u00e9 \u7684 a " + "\u0301" * 40)

@@ -1,0 +1,150 @@
+"""The text of a page in lines, as a reader sees it, and where a keyword is in it.
+
+Blocks begin and end lines, as do ``<br>`` and the line breaks of preformatted text; cells of a table row are separated
+by spaces.  Other elements leave no trace, so that a keyword is found over their borders.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser
+
+from crawlproject.content.relevance.words import few_marks
+from crawlproject.urls.parse_budget import affordable_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Characters of text that are searched, and characters of a line: longer ones are broken.
+MAX_SEARCHED = 5_000_000
+MAX_LINE = 10_000
+#: Characters of a keyword.
+MAX_KEYWORD = 100
+#: Lines with the keyword that are reported of a page, and characters shown of one on each side of it.
+MAX_FOUND = 20
+_SHOWN = 200
+
+_HIDDEN = (
+    "script,style,template,noscript,head,[hidden],"
+    '[style*="display:none" i],[style*="display: none" i],[style*="visibility:hidden" i]'
+)
+_BLOCKS = (
+    "address,article,aside,blockquote,br,caption,center,dd,details,dialog,dir,div,dl,dt,fieldset,figcaption,figure,footer,"
+    "form,frameset,h1,h2,h3,h4,h5,h6,header,hgroup,hr,legend,li,listing,main,menu,nav,ol,optgroup,option,p,plaintext,pre,"
+    "search,section,summary,table,tbody,textarea,tfoot,thead,tr,ul,xmp"
+)
+_CELLS = "td,th"
+_PREFORMATTED = "pre,textarea,listing,xmp"
+#: Marks of a line's end, of the borders of preformatted text, and of a cell; they are put into the document.
+_BREAK, _PRE, _END, _CELL = "\x1e", "\x02", "\x03", "\x1f"
+_preformatted = re.compile(f"{_PRE}[^{_PRE}{_END}]*{_END}").sub
+_inner_breaks = re.compile(r"\r\n?|\n").sub
+
+
+class Found(NamedTuple):
+    """A keyword on a page."""
+
+    #: Number of the line, from 1; empty lines are not counted.
+    line: int
+    #: The line, or its part around the keyword, in NFKC, with ``**`` on each side of the keyword.
+    text: str
+
+
+def visible_lines(html: str) -> list[str]:
+    """The lines of a page's body that are not empty, in NFKC, white space collapsed. O(length)."""
+    pieces: list[str] = []
+    for part in affordable_parts(html):
+        tree = LexborHTMLParser(part.within + html[part.start : part.end])
+        if tree.body is None:
+            continue
+        for node in tree.css(_HIDDEN):
+            if node.tag != "body":
+                node.decompose()
+        for node in tree.body.css(_BLOCKS):
+            node.insert_before(_BREAK)
+            node.insert_after(_BREAK)
+        for node in tree.body.css(_CELLS):
+            node.insert_before(_CELL)
+        for node in tree.body.css(_PREFORMATTED):
+            node.insert_before(_PRE)
+            node.insert_after(_END)
+        pieces.append(tree.body.text(separator="")[:MAX_SEARCHED])
+    text = _BREAK.join(pieces)[:MAX_SEARCHED]
+    return text_lines(_preformatted(lambda found: _inner_breaks(_BREAK, found[0]), text), _BREAK)
+
+
+def text_lines(text: str, line_break: str = "\n") -> list[str]:
+    """The lines of a text that are not empty, as ``visible_lines``."""
+    return [line for raw in text[:MAX_SEARCHED].split(line_break) for line in _lines(raw)]
+
+
+def _lines(raw: str) -> Iterator[str]:
+    collapsed = " ".join(raw.replace(_PRE, " ").replace(_END, " ").replace(_CELL, " ").split())
+    for start in range(0, len(collapsed), MAX_LINE):
+        yield nfkc(collapsed[start : start + MAX_LINE])
+
+
+def nfkc(text: str) -> str:
+    """``text`` in NFKC. O(length), also for hostile text."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", few_marks(text))
+
+
+def folded_keyword(keyword: str) -> str:
+    """``keyword`` as it is looked for: NFKC without differences of case, white space collapsed."""
+    return " ".join(_fold(nfkc(keyword)).split())
+
+
+def _fold(text: str) -> str:
+    return text.lower() if text.isascii() else nfkc(text.casefold())
+
+
+def find_keyword(lines: list[str], keyword: str) -> list[Found]:
+    """Where a ``folded_keyword`` is in ``lines``: the first ``MAX_FOUND``, one for each line. O(length).
+
+    White space in the keyword also matches the border of two lines; then both are shown.
+    """
+    if not keyword:
+        return []
+    folded = [" ".join(_fold(line).split()) for line in lines]
+    text = " ".join(folded)
+    found: list[Found] = []
+    number, begin = 0, 0
+    position = text.find(keyword)
+    while position >= 0 and len(found) < MAX_FOUND:
+        while position > begin + len(folded[number]):
+            begin += len(folded[number]) + 1
+            number += 1
+        last, end = number, begin + len(folded[number])
+        while end < position + len(keyword):
+            last += 1
+            end += 1 + len(folded[last])
+        shown = " ".join(lines[number : last + 1])
+        found.append(Found(number + 1, _marked(shown, position - begin, keyword)))
+        position = text.find(keyword, end)
+    return found
+
+
+def _marked(line: str, at: int, keyword: str) -> str:
+    """``line`` around the ``keyword``, which is ``at`` this character of the folded line, or near."""
+    lengths = [len(_fold(char)) for char in line]
+    start = _index(lengths, at)
+    end = _index(lengths, at + len(keyword))
+    if _fold(line[start:end]) != keyword:  # folding the whole line composed characters differently: rare
+        return line[: 2 * _SHOWN]
+    before, after = line[max(0, start - _SHOWN) : start], line[end : end + _SHOWN]
+    return (
+        f"{'…' if start > _SHOWN else ''}{before}**{line[start:end]}**{after}{'…' if end + _SHOWN < len(line) else ''}"
+    )
+
+
+def _index(lengths: list[int], at: int) -> int:
+    """Number of characters whose folded forms have ``at`` characters together."""
+    total = 0
+    for number, length in enumerate(lengths):
+        if total >= at:
+            return number
+        total += length
+    return len(lengths)

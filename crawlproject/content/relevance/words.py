@@ -1,0 +1,137 @@
+"""Splits text into terms: Chinese by dictionary (rjieba), all else by Unicode word breaks and a stemmer (snowball).
+
+Compared on the Chinese treebank GSD, rjieba has the F1 of jieba (.795) at a thirteenth of its time, ICU .786
+(docs/research/topic.md).  Each run of Han characters is segmented, whatever the language of the page, so that mixed
+pages need no decision.  An underscore separates words, unlike in UAX 29: ``thread_create`` is about threads.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import re2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+#: Characters read of a text, distinct words read of it, and characters of a word; longer words are ignored.
+MAX_TEXT = 20_000
+MAX_WORDS = 5_000
+MAX_WORD = 40
+
+#: Words whose stem is cached, for each language: some 10 MB.
+_CACHED = 100_000
+#: Characters of a run of Han characters that are segmented at once.
+_MAX_RUN = 1_000
+#: Combining marks in a row that are kept: the limit of Unicode's stream-safe text; ordering them takes quadratic time.
+_MAX_MARKS = 30
+
+
+@cache
+def _marks() -> str:
+    """A regular expression's character class of all combining marks."""
+    codes = (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0))
+    return "".join(f"\\U{code:08x}" for code in codes if unicodedata.category(chr(code)).startswith("M"))
+
+
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+has_han = re.compile(f"[{_HAN}]").search
+_han_runs = re.compile(f"[{_HAN}]{{1,{_MAX_RUN}}}")
+_ascii_words = re.compile(r"[^\W_]+", re.ASCII).findall
+
+
+#: re2, because this reads every text: 50 times as fast as re.
+_has_many_marks = re2.compile(rf"\pM{{{_MAX_MARKS + 1}}}").search
+
+
+@cache
+def _many_marks() -> re.Pattern[str]:
+    return re.compile(rf"([{_marks()}]{{{_MAX_MARKS}}})[{_marks()}]+")
+
+
+@cache
+def _find_words() -> Callable[[str], list[str]]:
+    """Letters, digits, and the marks that combine with them, which ``\\w`` lacks."""
+    return re.compile(rf"[^\W_]++(?:[{_marks()}]++[^\W_]*+)*+").findall
+
+
+def folded(text: str, limit: int = MAX_TEXT) -> str:
+    """``text``, at most ``limit`` characters before and after, in NFKC without differences of case. O(limit)."""
+    text = text[:limit]
+    if text.isascii():
+        return text.lower()
+    text = unicodedata.normalize("NFKC", few_marks(text))[:limit]
+    return unicodedata.normalize("NFKC", text.casefold())[:limit]
+
+
+def few_marks(text: str) -> str:
+    """``text`` with at most ``_MAX_MARKS`` combining marks in a row. O(length)."""
+    return _many_marks().sub(r"\1", text) if _has_many_marks(text) else text
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a ``folded`` text; Han runs by dictionary. O(length): 0.4 ms for 16,000 characters."""
+    if text.isascii():
+        return _ascii_words(text)
+    if not has_han(text):
+        return _find_words()(text)
+    import rjieba
+
+    runs = "\n".join(_han_runs.findall(text))
+    return [word for word in rjieba.cut(runs) if word != "\n"] + _find_words()(_han_runs.sub(" ", text))
+
+
+class Stemmer(dict[str, str]):
+    """Word -> its stem in one language; "" for a word that is no term: a number, or longer than ``MAX_WORD``."""
+
+    def __init__(self, language: str) -> None:
+        from snowballstemmer import stemmer
+
+        from crawlproject.content.relevance.language import SNOWBALL
+
+        super().__init__()
+        name = SNOWBALL.get(language)
+        self._stem: Callable[[str], str] = stemmer(name).stemWord if name is not None else _unchanged
+
+    def __missing__(self, word: str) -> str:
+        """O(1): 15 us."""
+        if len(self) >= _CACHED:
+            self.clear()
+        is_term = len(word) <= MAX_WORD and not word.isdecimal()
+        stem = self[word] = (word if has_han(word) else self._stem(word)) if is_term else ""
+        return stem
+
+
+def _unchanged(word: str) -> str:
+    return word
+
+
+@cache
+def stemmer_of(language: str) -> Stemmer:
+    """The stemmer of a language; words of an unknown one stay as they are."""
+    return Stemmer(language)
+
+
+def terms_of(text: str, language: str) -> dict[str, int]:
+    """How often each term occurs in a text of that language: in its first ``MAX_TEXT`` characters, and of these in the
+    first ``MAX_WORDS`` distinct words. O(length)."""
+    return stemmed(words_of(folded(text)), language)
+
+
+def stemmed(words: Sequence[str], language: str) -> dict[str, int]:
+    """How often each term occurs among ``words``. O(words)."""
+    stem = stemmer_of(language)
+    counts: Mapping[str, int] = Counter(words)
+    if len(counts) > MAX_WORDS:
+        counts = dict(islice(counts.items(), MAX_WORDS))
+    terms: dict[str, int] = {}
+    for word, count in counts.items():
+        term = stem[word]
+        terms[term] = terms.get(term, 0) + count
+    terms.pop("", None)
+    return terms

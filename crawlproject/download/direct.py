@@ -1,0 +1,281 @@
+"""A connection of a session without aiohttp: one request at a time, each answered by one future.
+
+aiohttp's client builds a request, a response, a stream, timers and tasks for each page, and its parser reads what
+``answer_repair`` has read before.  This connection sends the bytes of a request and hands what arrives to an
+``Answer``, which decides by itself: no coroutine runs between the request and the end of its answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import socket
+import ssl
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Protocol
+
+import aiohappyeyeballs
+import aiohttp
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+)
+
+from crawlproject.clock import CLOCK
+from crawlproject.download.answer_repair import AnswerReader, BrokenAnswerError, BrokenBodyError
+from crawlproject.download.lookup import is_address
+from crawlproject.download.protocol import holds_data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aiohttp.abc import AbstractResolver
+
+    from crawlproject.download.answer_repair import Head
+    from crawlproject.download.guarded_socket import GuardedSockets
+    from crawlproject.download.timing import Timing
+
+#: Seconds until the next address of a host is tried as well (RFC 8305 section 5).
+NEXT_ADDRESS = 0.25
+
+
+class Answer(Protocol):
+    """Receives an answer; ``head`` and ``body`` return False to have no more of it."""
+
+    def head(self, head: Head) -> bool:
+        """The head has arrived."""
+
+    def body(self, data: bytes) -> bool:
+        """The next bytes of the body have arrived."""
+
+    def end(self) -> None:
+        """The answer is complete."""
+
+    def broken(self, error: Exception) -> None:
+        """The connection ended, or became unreadable, before the answer did."""
+
+
+class DirectProtocol(asyncio.Protocol):
+    """The client's side of HTTP/1.1 on one socket; ``on_unsolicited`` is called when unsolicited data arrives.
+
+    Data before the first request counts as its answer: some servers answer as soon as the connection is open.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_unsolicited: Callable[[], None]) -> None:
+        self._on_unsolicited = on_unsolicited
+        self._answer: Answer | None = None
+        self._reader: AnswerReader | None = None
+        self._early = bytearray()
+        self.transport: asyncio.Transport | None = None
+        self.closed: asyncio.Future[None] = loop.create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called by the event loop."""
+        self.transport = transport  # type: ignore[assignment]
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether another request may be sent."""
+        return self.transport is not None and not self.transport.is_closing()
+
+    def ask(self, request: bytes, answer: Answer, *, no_body: bool) -> None:
+        """Send ``request``; ``answer`` receives what comes."""
+        assert self.transport is not None
+        self._reader, self._answer = AnswerReader(no_body=no_body), answer
+        self.transport.write(request)
+        if self._early:
+            early, self._early = bytes(self._early), bytearray()
+            self.data_received(early)
+
+    def data_received(self, data: bytes) -> None:
+        """Called by the event loop."""
+        answer, reader = self._answer, self._reader
+        if answer is None or reader is None:
+            if reader is not None:
+                self._on_unsolicited()
+                self.abort()
+            elif len(self._early) + len(data) <= 1 << 18:
+                self._early += data
+            return
+        had_head = reader.head is not None
+        try:
+            body = reader.feed(data)
+            if reader.head is None:
+                return
+            if not had_head and not answer.head(reader.head):
+                self._leave()
+                return
+        except BrokenAnswerError as error:
+            self._break(DownloadFailedError(str(error)))
+            return
+        except BrokenBodyError as error:
+            if (had_head or (reader.head is not None and answer.head(reader.head))) and error.before:
+                answer.body(error.before)
+            self._break(aiohttp.ClientPayloadError("broken chunk"))
+            return
+        if reader.surplus:
+            self._on_unsolicited()
+        if body and not answer.body(body):
+            self._leave()
+        elif reader.complete:
+            self._end(answer, reader)
+
+    def _end(self, answer: Answer, reader: AnswerReader) -> None:
+        """The answer is complete."""
+        self._answer = None
+        if reader.surplus or reader.contradicts or (reader.head is not None and reader.head.closes):
+            self.abort()
+        answer.end()
+
+    def _leave(self) -> None:
+        """The answer is not wanted to its end."""
+        self._answer = None
+        self.abort()
+
+    def _break(self, error: Exception) -> None:
+        answer, self._answer = self._answer, None
+        self.abort()
+        if answer is not None:
+            answer.broken(error)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called by the event loop."""
+        if not self.closed.done():
+            self.closed.set_result(None)
+        answer, reader, self._answer = self._answer, self._reader, None
+        if answer is None or reader is None:
+            return
+        if reader.head is not None and reader.ends_with_connection:
+            answer.end()
+        elif reader.head is not None:
+            answer.broken(aiohttp.ClientPayloadError("the connection ended before the body"))
+        elif isinstance(exc, OSError):
+            answer.broken(aiohttp.ClientOSError(*exc.args))
+        else:
+            answer.broken(aiohttp.ServerDisconnectedError())
+
+    def abort(self) -> None:
+        """Close the socket, without waiting for the server."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def is_readable(self) -> bool:
+        """Whether the idle connection's socket holds data, or its end, that the event loop has not read yet."""
+        sock = self._socket()
+        if sock is None or self._reader is None or sock.fileno() < 0:
+            return False
+        poll = select.poll()
+        poll.register(sock.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
+
+    async def close_readable(self) -> None:
+        """Close the connection, for which ``is_readable`` is true; data is counted, but not TLS's close message."""
+        sock = self._socket()
+        if sock is not None and self.transport is not None and self.transport.get_extra_info("ssl_object") is None:
+            with socket.socket(fileno=socket.dup(sock.fileno())) as same:
+                if holds_data(same):
+                    self._on_unsolicited()
+        else:
+            for _ in range(2):  # the loop reads, decrypts and calls ``data_received`` if there is data
+                await asyncio.sleep(0)
+        self.abort()
+
+    def _socket(self) -> Any:
+        return self.transport.get_extra_info("socket") if self.transport is not None else None
+
+
+class Link:
+    """Where a direct connection leads, and how it is opened."""
+
+    def __init__(
+        self, host: str, port: int, tls: ssl.SSLContext | None, resolver: AbstractResolver, timeout: float
+    ) -> None:
+        self.host = host
+        self.port = port
+        self.tls = tls
+        self._resolver = resolver
+        self._timeout = timeout
+
+    async def open(
+        self, protocol: DirectProtocol, sockets: GuardedSockets, local: tuple[str, int] | None, timing: Timing
+    ) -> None:
+        """Connect to the first address that answers; sets the times of ``timing``.
+
+        Raises CannotResolveHostError, DownloadConnectionRefusedError or TimeoutError.
+        """
+        infos = await self._addresses(timing)
+        timing.connect_started = CLOCK()
+        failure: Exception | None = None
+        while infos:
+            try:
+                async with asyncio.timeout(self._timeout):
+                    await self._connect(protocol, infos, sockets, local, timing)
+            except TimeoutError:
+                failure = aiohttp.ConnectionTimeoutError(f"Connection timeout to host {self.host}")
+            except (OSError, ssl.CertificateError) as error:
+                failure = DownloadConnectionRefusedError(f"Cannot connect to {self.host}:{self.port}: {error}")
+                failure.__cause__ = error
+            else:
+                return
+            aiohappyeyeballs.pop_addr_infos_interleave(infos)
+        raise failure or DownloadConnectionRefusedError(f"{self.host} has no address")
+
+    async def _addresses(self, timing: Timing) -> list[Any]:
+        if is_address(self.host):
+            timing.dns_time = 0.0
+            family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+            return [(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (self.host, self.port))]
+        started = CLOCK()
+        try:
+            found = await self._resolver.resolve(self.host, self.port, socket.AF_UNSPEC)
+        except OSError as error:
+            raise CannotResolveHostError(f"Cannot resolve {self.host}: {error}") from error
+        finally:
+            timing.dns_time = CLOCK() - started
+        return [
+            (each["family"], socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (each["host"], each["port"])) for each in found
+        ]
+
+    async def _connect(
+        self,
+        protocol: DirectProtocol,
+        infos: list[Any],
+        sockets: GuardedSockets,
+        local: tuple[str, int] | None,
+        timing: Timing,
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        if len(infos) == 1 and local is None:
+            sock = sockets(infos[0])
+            try:
+                sock.setblocking(False)
+                await loop.sock_connect(sock, infos[0][4])
+            except BaseException:
+                sock.close()
+                raise
+        else:
+            sock = await aiohappyeyeballs.start_connection(
+                infos,
+                local_addr_infos=aiohappyeyeballs.addr_to_addr_infos(local),
+                happy_eyeballs_delay=NEXT_ADDRESS,
+                loop=loop,
+                socket_factory=sockets,
+            )
+        name = self.host.rstrip(".") if self.tls is not None else None
+        connected = CLOCK()
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await loop.create_connection(lambda: protocol, sock=sock, ssl=self.tls, server_hostname=name)
+        except BaseException:
+            sock.close()
+            raise
+        now = CLOCK()
+        timing.connect_time = (connected if self.tls is not None else now) - timing.connect_started
+        if self.tls is not None:
+            timing.tls_time = now - connected
+
+
+def peer_of(transport: asyncio.Transport) -> Any:
+    """The IP address of the other side."""
+    return ip_address(transport.get_extra_info("peername")[0].partition("%")[0])

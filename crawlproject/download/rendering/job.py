@@ -1,0 +1,110 @@
+"""One page in the browser: what it asks for, and what has gone wrong with it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from crawlproject.clock import CLOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+
+    from crawlproject.download.rendering.proxy import Answer
+    from crawlproject.options.rendering import RenderOptions
+
+#: Alert boxes, pop-ups and attempts to leave after which a page is given up.
+MAX_NUISANCES = 20
+
+
+class RenderError(Exception):
+    """A page was not rendered; ``kind`` names the stat."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class PageJob:
+    """A page that is being rendered."""
+
+    def __init__(self, request: Request, document: Answer, options: RenderOptions) -> None:
+        self.request = request
+        self.url = request.url.partition("#")[0]
+        self.document: Answer | None = document  # until it was served
+        self._options = options
+        self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.requests = 0
+        self.refused = 0
+        self.loaded = 0  # bytes
+        self.in_flight = 0
+        self.changed_at = CLOCK()  # when a request last began or ended
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self.nuisances: dict[str, int] = {}  # kind -> number of alert boxes, pop-ups, ...
+        self.has_begun = False  # the browser asked for the page itself
+        self.redirect: str | None = None  # where a script wanted to go
+        self.network_time = 0.0  # with at least one request in flight
+        self._busy_since = 0.0
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Around each request to a server."""
+        if not self.in_flight:
+            self._busy_since = CLOCK()
+        self.in_flight += 1
+        self.changed_at = CLOCK()
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+            self.changed_at = CLOCK()
+            if not self.in_flight:
+                self.network_time += CLOCK() - self._busy_since
+                self._idle.set()
+
+    def may_ask(self) -> bool:
+        """Count a request; False if the page has had its share of requests or bytes."""
+        self.requests += 1
+        return self.requests <= self._options.max_requests and self.loaded < self._options.max_loaded
+
+    async def idle(self) -> None:
+        """Return when no request is in flight."""
+        await self._idle.wait()
+
+    def suffer(self, nuisance: str) -> int:
+        """Count an alert box, a pop-up, ...; the page is given up after ``MAX_NUISANCES`` of a kind."""
+        count = self.nuisances[nuisance] = self.nuisances.get(nuisance, 0) + 1
+        if count > MAX_NUISANCES:
+            self.fail(nuisance, f"more than {MAX_NUISANCES} {nuisance.replace('_', ' ')}")
+        return count
+
+    def leave(self, url: str, method: str) -> None:
+        """A script wants to go to ``url``; the first such URL that is another one counts."""
+        if self.redirect is not None:
+            return
+        self.suffer("navigations")
+        target = url.partition("#")[0]
+        if method == "GET" and target != self.url and target.startswith("http"):
+            self.redirect = url
+
+    def fail(self, kind: str, message: str) -> None:
+        """Give the page up: ``failure`` raises."""
+        if not self._failure.done():
+            self._failure.set_exception(RenderError(kind, message))
+
+    @property
+    def failure(self) -> asyncio.Future[None]:
+        """Raises RenderError when the page is given up; never returns."""
+        return self._failure
+
+    def close(self) -> None:
+        """Nobody waits for the failure any more."""
+        if not self._failure.done():
+            self._failure.cancel()
+        elif not self._failure.cancelled():
+            self._failure.exception()

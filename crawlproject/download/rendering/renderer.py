@@ -1,0 +1,231 @@
+"""Renders pages: at most so many at a time, each within its limits, again after a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import urljoin
+
+from crawlproject.clock import CLOCK
+from crawlproject.download.rendering import dom
+from crawlproject.download.rendering.browser import Browser, Slot, first_line, is_gone
+from crawlproject.download.rendering.job import PageJob, RenderError
+from crawlproject.download.rendering.processes import watch
+from crawlproject.download.rendering.proxy import REFUSED, Answer, Asked, GuardedProxy
+from crawlproject.download.rendering.resources import Resources, document_answer
+from crawlproject.engine import stats_of
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from playwright.async_api import Page
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from crawlproject.download.rendering.steps import Step
+    from crawlproject.options.rendering import RenderOptions
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+#: How often a page is tried whose browser or process died.
+TRIES = 2
+
+#: Seconds, after the time-out, to read a DOM that is still changing.
+LAST_READ = 2.0
+
+#: Failures after which another try may help.
+_AGAIN = frozenset(("crashed", "browser"))
+
+#: Launches that failed in a row after which no further page is tried.
+MAX_LAUNCHES = 3
+
+
+class Rendered(NamedTuple):
+    """What became of a page: its DOM, or the URL to which its scripts lead."""
+
+    html: str
+    redirect: str | None
+    #: Seconds in which no request of the page was in flight, and until its last one ended (``CLOCK``).
+    idle_time: float
+
+
+class Renderer:
+    """Renders pages of one crawl; started by the first.
+
+    Stats: ``render/pages``, ``render/time`` (seconds in all), ``render/unquiet`` (read at the time-out),
+    ``render/failed_steps``, ``render/retries``, ``render/dialogs|popups|downloads|navigations`` as they come,
+    ``render/memory_exceeded``, ``render/failed/<kind>``.
+    """
+
+    def __init__(self, crawler: Crawler, options: RenderOptions) -> None:
+        self._stats = stats_of(crawler)
+        self._options = options
+        self._resources = Resources(crawler, options)
+        self._proxy = GuardedProxy(self._answer, self._password)
+        self._slots: asyncio.LifoQueue[Slot] = asyncio.LifoQueue()  # the last one used is warm
+        for _ in range(options.pages):
+            self._slots.put_nowait(Slot())
+        self._users: dict[str, Slot] = {}  # slots with a page, by the user of their context
+        self._crawler = crawler
+        self._browser: Browser | None = None
+        self._start = asyncio.Lock()
+        self._watch: asyncio.Task[None] | None = None
+        self._failed_launches = 0
+        self._memory_exceeded_at = 0.0
+        self._key = token_hex(8)
+        self._time = 0.0
+
+    async def render(self, request: Request, response: Response, steps: tuple[Step, ...] = ()) -> Rendered:
+        """The page ``response`` as its scripts leave it. Raises RenderError."""
+        slot = await self._slots.get()
+        started = CLOCK()
+        try:
+            for attempt in range(1, TRIES + 1):
+                if self._failed_launches >= MAX_LAUNCHES:
+                    raise RenderError("browser", f"the browser did not start {MAX_LAUNCHES} times in a row")
+                job = PageJob(request, document_answer(response), self._options)
+                try:
+                    return await self._in_slot(slot, job, steps)
+                except RenderError as error:
+                    if CLOCK() - self._memory_exceeded_at < 2.0 and error.kind == "crashed":
+                        raise RenderError("memory", "the browser used more than RENDER_MAX_MEMORY") from error
+                    if error.kind not in _AGAIN or attempt == TRIES:
+                        raise
+                    self._stats.inc_value("render/retries")
+                    if self._browser is not None:
+                        await self._browser.check()
+            raise AssertionError("unreachable")
+        finally:
+            self._slots.put_nowait(slot)
+            self._time += CLOCK() - started
+            self._stats.set_value("render/time", round(self._time, 3))
+
+    async def _in_slot(self, slot: Slot, job: PageJob, steps: tuple[Step, ...]) -> Rendered:
+        browser = await self._ready()
+        user, started = slot.name, CLOCK()
+        slot.job = job
+        self._users[user] = slot
+        is_broken = True
+        try:
+            page = await self._open(browser, slot, job)
+            found = await self._read(page, job, steps)
+            is_broken = False
+        except RenderError as error:
+            if error.kind == "browser":
+                self._failed_launches += 1
+            raise
+        finally:
+            slot.job = None
+            job.close()
+            del self._users[user]
+            self._proxy.drop(user)
+            await asyncio.shield(browser.leave(slot, is_broken=is_broken))
+            self._count(job)
+        network = job.network_time
+        return Rendered(_with_base(found, job.url), job.redirect, max(0.0, CLOCK() - started - network))
+
+    async def _open(self, browser: Browser, slot: Slot, job: PageJob) -> Page:
+        """The page, whose scripts have begun to run."""
+        await browser.start()
+        self._failed_launches = 0
+        try:
+            return await _unless_failed(job, browser.open(slot, job), self._options.timeout + LAST_READ)
+        except TimeoutError as error:  # scrapy-playwright reads the DOM once
+            raise self._too_late() from error
+
+    async def _read(self, page: Page, job: PageJob, steps: tuple[Step, ...]) -> dom.Dom:
+        """The DOM after the page has settled and all steps were taken, or at the time-out."""
+        try:
+            try:
+                await _unless_failed(job, self._work(page, job, steps), self._options.timeout)
+            except TimeoutError:
+                self._stats.inc_value("render/unquiet")
+            return await _unless_failed(job, dom.read(page, self._options.max_size), LAST_READ)
+        except TimeoutError as error:
+            raise self._too_late() from error
+        except RenderError:
+            raise
+        except Exception as error:  # of Playwright; one without a type if its driver is gone
+            if job.failure.done():
+                await job.failure
+            raise RenderError("crashed" if is_gone(error) else "script", first_line(error)) from error
+
+    def _too_late(self) -> RenderError:
+        return RenderError("timeout", f"its scripts did not end within RENDER_TIMEOUT={self._options.timeout:g}")
+
+    async def _work(self, page: Page, job: PageJob, steps: tuple[Step, ...]) -> None:
+        await dom.settle(page, job, self._options.quiet, self._key)
+        failed = await dom.take(steps, page, job, self._options.quiet, self._key) if job.redirect is None else None
+        if failed is not None:
+            self._stats.inc_value("render/failed_steps")
+            logger.info("Step failed on %s: %s", job.url, failed)
+
+    def _count(self, job: PageJob) -> None:
+        for nuisance, count in job.nuisances.items():
+            self._stats.inc_value(f"render/{nuisance}", count)
+
+    async def _ready(self) -> Browser:
+        """The browser, which need not run yet."""
+        async with self._start:
+            if self._browser is None:
+                await self._proxy.start()
+                self._browser = Browser(self._crawler, self._options, self._proxy)
+                self._watch = asyncio.ensure_future(
+                    watch(self._browser.processes, self._options.max_memory, self._memory_exceeded)
+                )
+            return self._browser
+
+    def _memory_exceeded(self) -> None:
+        self._memory_exceeded_at = CLOCK()
+        self._stats.inc_value("render/memory_exceeded")
+
+    def _password(self, user: str) -> str | None:
+        slot = self._users.get(user)
+        return slot.password if slot is not None else None
+
+    async def _answer(self, asked: Asked) -> Answer:
+        slot = self._users.get(asked.user)
+        if slot is None or slot.job is None:
+            return REFUSED
+        return await self._resources.answer(slot.job, asked)
+
+    async def close(self) -> None:
+        """End the browser and the proxy. Never raises."""
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._browser is not None:
+            await self._browser.close()
+            await self._proxy.close()
+
+
+async def _unless_failed(job: PageJob, work: Coroutine[Any, Any, T], timeout: float) -> T:
+    """The result of ``work``. Raises TimeoutError, and RenderError as soon as the page is given up."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait((task, job.failure), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        if job.failure.done():
+            await job.failure
+        if not task.done():
+            raise TimeoutError
+        return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await task
+
+
+def _with_base(found: dom.Dom, url: str) -> str:
+    """The DOM as text, with a base element if a script has changed what its links are relative to."""
+    base = (found.base or url).partition("#")[0]
+    if base == url or not base.startswith("http") or urljoin(base, ".") == urljoin(url, "."):
+        return found.html
+    head, mark, rest = found.html.partition("<head>")
+    element = f'<base href="{base.replace(chr(34), "%22").replace("<", "%3C")}">'
+    return f"{head}{mark}{element}{rest}" if mark else f"{element}{found.html}"

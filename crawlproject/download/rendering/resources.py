@@ -1,0 +1,187 @@
+"""Fetches what pages ask for in the browser, each as a request of the crawl."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING
+
+from cachetools import TLRUCache
+from scrapy import Request
+from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
+from scrapy.http.request import NO_CALLBACK
+
+from crawlproject.clock import CLOCK
+from crawlproject.download.rendering.proxy import FAILED, HOP_BY_HOP, REFUSED, TOO_LATE, Answer
+from crawlproject.engine import engine_of, stats_of
+from crawlproject.requests.meta import FOR_PAGE
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from crawlproject.download.rendering.job import PageJob
+    from crawlproject.download.rendering.proxy import Asked
+    from crawlproject.options.rendering import RenderOptions
+
+#: Bytes of scripts and style sheets kept for further pages.
+CACHE_SIZE = 32_000_000
+
+#: Seconds that a script is kept if its server does not say how long, and at most.
+KEPT, MAX_KEPT = 600.0, 86_400.0
+
+#: Priority in the downloader: a page in the browser waits for it.
+PRIORITY = 1000
+
+_KEPT_TYPES = re.compile(rb"(?:text|application)/(?:x-)?(?:java|ecma)script|text/css|application/wasm").match
+_NOT_KEPT = re.compile(rb"no-store|no-cache|private|must-revalidate").search
+_MAX_AGE = re.compile(rb"max-age\s*=\s*\"?(\d{1,9})").search
+
+#: By which a browser says that a request is for an image, ... ; it does so for https only.
+_DESTINATION = b"sec-fetch-dest"
+_OF_TYPE = {"image": (b"image",), "font": (b"font",), "media": (b"audio", b"video"), "manifest": (b"manifest",)}
+
+#: Not passed to servers: the crawl's own, or those that let a server answer what the crawl cannot read.
+_NOT_SENT = HOP_BY_HOP | {b"host", b"content-length", b"accept-encoding"}
+#: Not passed to the browser: those of the body as received; Alt-Svc leads past the proxy.
+_NOT_PASSED = HOP_BY_HOP | {b"content-length", b"content-encoding", b"alt-svc"}
+
+_valid_name = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}").fullmatch
+_invalid_value = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]").search
+
+
+class Resources:
+    """Answers the browser's requests.
+
+    Each goes through the crawl's downloader middlewares and its download handler, so the address guard, the resolver,
+    one connection for each server, politeness, time-outs and size limits hold; the times of servers are measured.
+    robots.txt is obeyed for the page itself.  Scripts and style sheets are kept in memory for further pages.
+    Stats: ``render/requests``, ``render/requests/refused``, ``render/requests/cached``, ``render/requests/over_limit``.
+    """
+
+    def __init__(self, crawler: Crawler, options: RenderOptions) -> None:
+        self._crawler = crawler
+        self._stats = stats_of(crawler)
+        self._options = options
+        self._blocked = frozenset(name for kind in options.blocked for name in _OF_TYPE.get(kind, ()))
+        self._cache: TLRUCache[tuple[str, bytes], tuple[Answer, float]] = TLRUCache(
+            CACHE_SIZE, lambda _key, kept, now: now + kept[1], CLOCK, lambda kept: len(kept[0].body) + 1000
+        )
+        self._fetching: dict[tuple[str, bytes], asyncio.Task[Answer]] = {}
+
+    async def answer(self, job: PageJob, asked: Asked) -> Answer:
+        """The answer to one request of a page. Never raises for what servers or pages do."""
+        if asked.url == job.url and asked.method == "GET" and job.document is not None:
+            document, job.document = job.document, None
+            return document
+        headers = dict(asked.headers)
+        if headers.get(_DESTINATION) in self._blocked or asked.url.endswith("/favicon.ico"):
+            return REFUSED
+        if not job.may_ask():
+            self._stats.inc_value("render/requests/over_limit")
+            return REFUSED
+        with job.asking():
+            answer = await self._cached(job, asked, headers)
+        job.loaded += len(answer.body)
+        return answer
+
+    async def _cached(self, job: PageJob, asked: Asked, headers: dict[bytes, bytes]) -> Answer:
+        key = asked.url, headers.get(b"origin", b"")
+        if asked.method != "GET" or headers.keys() & {b"authorization", b"cookie", b"range"}:
+            return await self._fetch(job, asked)
+        kept = self._cache.get(key)
+        if kept is not None:
+            self._stats.inc_value("render/requests/cached")
+            return kept[0]
+        if _is_shared(asked.url):
+            answer = await self._fetch_once(key, job, asked)
+        else:
+            answer = await self._fetch(job, asked)
+        lifetime = _lifetime(answer)
+        if lifetime:
+            self._cache[key] = answer, lifetime
+        return answer
+
+    async def _fetch_once(self, key: tuple[str, bytes], job: PageJob, asked: Asked) -> Answer:
+        """The answer, also for those who ask while it is fetched. The fetch goes on if its page ends meanwhile."""
+        task = self._fetching.get(key)
+        if task is None:
+            task = self._fetching[key] = asyncio.ensure_future(self._fetch(job, asked))
+            task.add_done_callback(lambda _: self._fetching.pop(key, None))
+        else:
+            self._stats.inc_value("render/requests/cached")
+        return await asyncio.shield(task)
+
+    async def _fetch(self, job: PageJob, asked: Asked) -> Answer:
+        self._stats.inc_value("render/requests")
+        engine = engine_of(self._crawler)
+        if engine is None:
+            return FAILED
+        meta = {
+            FOR_PAGE: True,
+            "dont_obey_robotstxt": True,  # it is obeyed for the page
+            "dont_redirect": True,  # the browser follows, by a request of its own
+            "dont_retry": True,
+            "dont_merge_cookies": True,
+            "allow_offsite": True,
+            "download_maxsize": self._options.max_loaded,
+            "download_timeout": self._options.timeout,
+        }
+        if "proxy" in job.request.meta:
+            meta["proxy"] = job.request.meta["proxy"]
+        headers = [(name, value) for name, value in asked.headers if name not in _NOT_SENT]
+        try:
+            request = Request(
+                asked.url,
+                method=asked.method,
+                headers=headers,
+                body=asked.body,
+                callback=NO_CALLBACK,
+                priority=PRIORITY,
+                meta=meta,
+            )
+            response = await engine.download_async(request)
+        except IgnoreRequest:  # the guard counts and logs what it refuses
+            job.refused += 1
+            self._stats.inc_value("render/requests/refused")
+            return REFUSED
+        except (TimeoutError, DownloadTimeoutError):
+            return TOO_LATE
+        except Exception:  # noqa: BLE001 - whatever a server does; the middlewares have counted it
+            return FAILED
+        return _answer(response)
+
+
+def _is_shared(url: str) -> bool:
+    """Whether several pages probably ask for it."""
+    return url.partition("?")[0].endswith((".js", ".mjs", ".css", ".wasm"))
+
+
+def _answer(response: Response) -> Answer:
+    headers = tuple(
+        (name, value)
+        for name, values in response.headers.items()
+        if name.lower() not in _NOT_PASSED and _valid_name(name)
+        for value in values
+        if not _invalid_value(value)
+    )
+    status = response.status if 200 <= response.status <= 599 else 502
+    return Answer(status, headers, b"" if status in (204, 304) else response.body)
+
+
+def _lifetime(answer: Answer) -> float:
+    """Seconds for which an answer may be used again; 0: not at all."""
+    headers = {name.lower(): value.lower() for name, value in answer.headers}
+    control = headers.get(b"cache-control", b"")
+    varies = set(headers.get(b"vary", b"").replace(b" ", b"").split(b",")) - {b"", b"accept-encoding", b"origin"}
+    if answer.status != 200 or varies or b"set-cookie" in headers or _NOT_KEPT(control):
+        return 0.0
+    if not _KEPT_TYPES(headers.get(b"content-type", b"")):
+        return 0.0
+    found = _MAX_AGE(control)
+    return min(float(found[1]), MAX_KEPT) if found else KEPT
+
+
+def document_answer(response: Response) -> Answer:
+    """The answer that gives the browser the page as the crawl received it."""
+    return _answer(response)._replace(body=response.body)

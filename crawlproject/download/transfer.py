@@ -1,0 +1,347 @@
+"""The answer to one request on a direct connection: limits, signals, memory and time, as its bytes arrive."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from functools import lru_cache
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urldefrag
+
+import aiohttp
+from scrapy import signals
+from scrapy.exceptions import (
+    DownloadCancelledError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    ResponseDataLossError,
+    StopDownload,
+)
+from scrapy.http import Headers, Response
+from scrapy.responsetypes import responsetypes
+from scrapy.utils._download_handlers import get_dataloss_msg, get_maxsize_msg, get_warnsize_msg
+
+from crawlproject.clock import CLOCK
+from crawlproject.download.answer_repair import read_lines
+from crawlproject.download.receivers import Receivers, connected, copied
+from crawlproject.download.request_head import head_of, headers_of
+from crawlproject.download.timing import Exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from crawlproject.download.answer_repair import Head
+    from crawlproject.download.body_budget import BodyBudget, Share
+    from crawlproject.download.direct import DirectProtocol
+    from crawlproject.download.request_head import Destination
+    from crawlproject.download.timing import Timing
+
+logger = logging.getLogger("scrapy.core.downloader.handlers._base_streaming")
+
+#: Longest unwanted body (bytes) that is read to its end to keep the connection: at 650 kB/s (the median of real
+#: servers) this takes as long as opening a new one.
+MAX_DRAINED = 1 << 16
+
+_HEADERS, _BYTES = signals.headers_received, signals.bytes_received
+
+
+class BodySignals:
+    """Sends ``headers_received`` and ``bytes_received``; a receiver may stop the download."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._headers, self._bytes = Receivers(crawler, _HEADERS), Receivers(crawler, _BYTES)
+        self._connected: list[list[object]] | None = None
+
+    def look(self) -> None:
+        """Find the receivers, if they have changed. O(1)."""
+        found = connected(self._crawler, (_HEADERS, _BYTES))
+        if found != self._connected:
+            self._connected = copied(found)
+            self._headers.read(("headers", "body_length", "request"))
+            self._bytes.read(("data", "request"))
+
+    def headers(self, request: Request, headers: Headers, length: int | None) -> StopDownload | None:
+        """The head has arrived."""
+        return self._stopped(self._headers.send(headers=headers, body_length=length, request=request), request)
+
+    def received(self, request: Request, data: bytes) -> StopDownload | None:
+        """Part of the body has arrived."""
+        return self._stopped(self._bytes.send(data=data, request=request), request)
+
+    @staticmethod
+    def _stopped(stopped: tuple[Any, StopDownload] | None, request: Request) -> StopDownload | None:
+        if stopped is None:
+            return None
+        receiver, stop = stopped
+        logger.debug("Download stopped for %s from signal handler %s", request, receiver.__qualname__)
+        return stop
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the settings say of bodies; 0: no limit."""
+
+    max_size: int
+    warn_size: int
+    fails_on_loss: bool
+
+
+@lru_cache(maxsize=256)
+def _class_of(content_type: bytes) -> type[Response] | None:
+    """The class of responses of this type; None if Scrapy would look at more than the type."""
+    kind = responsetypes.from_content_type(content_type)
+    return None if kind is Response else kind
+
+
+def _as_headers(lines: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """What ``Headers(lines)`` is, in a third of its time."""
+    headers = Headers()
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in lines:
+        values.setdefault(name.title(), []).append(value)
+    dict.update(headers, values)
+    return headers
+
+
+class Transfer:
+    """An ``Answer`` (see ``direct``); ``done`` is set at its end, and has the error, if any.
+
+    ``to``: where the request goes; ``last``: of its session.  ``noted`` is called when the head has arrived and returns
+    the version of TLS (see ``Exchange``); ``left`` is called if the rest of the body is not read.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a download knows
+        self,
+        request: Request,
+        timing: Timing,
+        share: Share,
+        limits: Limits,
+        body_signals: BodySignals,
+        *,
+        to: Destination,
+        last: bool,
+        noted: Callable[[], tuple[str, ...]],
+        left: Callable[[], None],
+    ) -> None:
+        self._request, self._timing, self._share = request, timing, share
+        self._limits, self._signals = limits, body_signals
+        meta = request.meta
+        self._max_size: int = meta.get("download_maxsize", limits.max_size)
+        self._warn_size: int = meta.get("download_warnsize", limits.warn_size)
+        self._to, self._last, self._noted, self._left = to, last, noted, left
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._headers = Headers()
+        self._status = 0
+        self._protocol = "HTTP/1.1"
+        self._piece = b""  # the first one: most bodies have only this
+        self._more: BytesIO | None = None  # and all others; it does not copy its content
+        self._size = 0
+        self._length: int | None = None
+        self._is_unwanted = False  # the rest of the body
+        self._stop: StopDownload | None = None
+        self._flags: list[str] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._ends_at = 0.0
+        self._socket: DirectProtocol | None = None
+        self._budget: BodyBudget | None = None
+        self._pause: asyncio.Task[None] | None = None
+        self._timeout = 0.0
+
+    def begin(self, socket: DirectProtocol, budget: BodyBudget, ends_at: float, timeout: float) -> None:
+        """The request is about to be sent; ``ends_at``: on the event loop's clock, ``timeout`` seconds in all."""
+        self._socket, self._budget, self._timeout = socket, budget, timeout
+        self._signals.look()
+        self._share.give_up = self._give_up
+        self._set_timer(ends_at)
+
+    @property
+    def has_no_body(self) -> bool:
+        """Whether the answer has a head only."""
+        return self._request.method == "HEAD"
+
+    def request_head(self) -> bytes:
+        """What to send. Raises ValueError if a header has a line break."""
+        return head_of(self._request, self._to, last=self._last)
+
+    def _asked(self) -> Iterable[tuple[bytes, bytes]]:
+        return headers_of(self._request, self._to.authority, last=self._last)
+
+    def head(self, head: Head) -> bool:
+        """See ``Answer``."""
+        self._protocol, reason, headers = read_lines(head)
+        self._status, self._headers, self._length = head.status, _as_headers(headers), head.length
+        timing, meta = self._timing, self._request.meta
+        meta["download_latency"] = CLOCK() - timing.started
+        timing.exchange = Exchange(self._to.target, self._asked, reason, tuple(headers), self._noted())
+        stated = self._headers.get(b"Content-Length")
+        expected = int(stated) if stated is not None else None
+        if expected:
+            if 0 < self._max_size < expected:
+                return self._too_large(expected, expected=True)
+            if 0 < self._warn_size < expected:
+                self._warn(expected, expected=True)
+        return self._goes_on(self._signals.headers(self._request, self._headers, expected))
+
+    def body(self, data: bytes) -> bool:
+        """See ``Answer``."""
+        if self._is_unwanted:
+            return True
+        self._size += len(data)
+        if self._more is not None:
+            self._more.write(data)
+        elif not self._piece:
+            self._piece = data
+        else:
+            self._more = BytesIO()
+            self._more.write(self._piece)
+            self._more.write(data)
+        stop = self._signals.received(self._request, data)
+        if stop is not None:
+            return self._goes_on(stop)
+        if 0 < self._max_size < self._size:
+            return self._too_large(self._size, expected=False)
+        if 0 < self._warn_size < self._size:
+            self._warn(self._size, expected=False)
+        if not self._share.grow(len(data)) and self._pause is None:
+            self._pause = asyncio.get_running_loop().create_task(self._wait())
+        return True
+
+    def end(self) -> None:
+        """See ``Answer``."""
+        if not self.done.done():
+            self._cancel_timers()
+            self.done.set_result(None)
+
+    def broken(self, error: Exception) -> None:
+        """See ``Answer``."""
+        if self._is_unwanted or self.done.done():
+            self.end()
+        elif isinstance(error, aiohttp.ClientPayloadError):
+            self._lose(error)
+        elif isinstance(error, aiohttp.ClientError):
+            failure = DownloadFailedError(str(error))
+            failure.__cause__ = error
+            self.fail(failure)
+        else:
+            self.fail(error)
+
+    def fail(self, error: Exception) -> None:
+        """End it by ``error``."""
+        if not self.done.done():
+            self._cancel_timers()
+            self._take_body()
+            self.done.set_exception(error)
+
+    def response(self, *, address: Any, certificate: Any) -> Response:
+        """The response, after the end. Raises StopDownload if a receiver asked for that."""
+        url = urldefrag(self._request.url).url if "#" in self._request.url else self._request.url
+        headers, body, kind = self._headers, self._take_body(), None
+        if b"Content-Encoding" not in headers and b"Content-Type" in headers:
+            kind = _class_of(headers[b"Content-Type"])
+        if kind is None:
+            kind = responsetypes.from_args(headers=headers, url=url, body=body)
+        response = kind(
+            url,
+            self._status,
+            headers,
+            body,
+            flags=self._flags,
+            certificate=certificate,
+            ip_address=address,
+            protocol=self._protocol,
+        )
+        if self._stop is not None:
+            response.flags.append("download_stopped")
+            if self._stop.fail:
+                self._stop.response = response
+                raise self._stop
+        return response
+
+    def _take_body(self) -> bytes:
+        """The body, which is forgotten: others hold the transfer longer than the response."""
+        body, self._piece, self._more = self._piece if self._more is None else self._more.getvalue(), b"", None
+        return body
+
+    def _goes_on(self, stop: StopDownload | None) -> bool:
+        if stop is None:
+            return True
+        self._stop, self._is_unwanted = stop, True
+        if self._length is not None and self._length <= MAX_DRAINED:
+            return True  # cheaper than a new connection
+        self._left()
+        self.end()
+        return False
+
+    def _lose(self, error: Exception) -> None:
+        """Part of the body is missing."""
+        if not self._request.meta.get("download_fail_on_dataloss", self._limits.fails_on_loss):
+            self._flags = ["dataloss"]
+            self.end()
+            return
+        logger.warning(get_dataloss_msg(self._request.url))
+        failure = ResponseDataLossError(str(error))
+        failure.__cause__ = error
+        self.fail(failure)
+
+    def _too_large(self, size: int, *, expected: bool) -> bool:
+        message = get_maxsize_msg(size, self._max_size, self._request, expected=expected)
+        logger.warning(message)
+        self.fail(DownloadCancelledError(message))
+        return False
+
+    def _warn(self, size: int, *, expected: bool) -> None:
+        logger.warning(get_warnsize_msg(size, self._warn_size, self._request, expected=expected))
+        self._warn_size = 0  # once
+
+    async def _wait(self) -> None:
+        """Read no more until the share may grow. The wait counts neither for the time-out nor as the server's cost."""
+        assert self._socket is not None
+        assert self._budget is not None
+        transport = self._socket.transport
+        if transport is None or transport.is_closing():
+            return
+        started = CLOCK()
+        self._cancel_timer()
+        transport.pause_reading()
+        try:
+            await self._budget.wait(self._share)
+        finally:
+            self._pause = None
+            waited = CLOCK() - started
+            self._timing.paused += waited
+            if not self.done.done():
+                self._set_timer(self._ends_at + waited)
+            if not transport.is_closing():
+                transport.resume_reading()
+
+    def _set_timer(self, ends_at: float) -> None:
+        self._ends_at = ends_at
+        self._timer = asyncio.get_running_loop().call_at(ends_at, self._timed_out)
+
+    def _timed_out(self) -> None:
+        url, socket = self._request.url, self._socket
+        self.fail(DownloadTimeoutError(f"Getting {url} took longer than {self._timeout} seconds."))
+        if socket is not None:
+            socket.abort()
+
+    def _give_up(self) -> None:
+        """See ``Share``."""
+        self.fail(DownloadFailedError("Connection closed"))
+        if self._socket is not None:
+            self._socket.abort()
+
+    def _cancel_timers(self) -> None:
+        self._cancel_timer()
+        if self._pause is not None:
+            self._pause.cancel()
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

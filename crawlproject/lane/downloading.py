@@ -1,0 +1,120 @@
+"""The way of a request to its response: what Scrapy's downloader does, in one coroutine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from scrapy import signals
+from scrapy.core.downloader import Downloader
+from scrapy.http import Request, Response
+
+from crawlproject.download.receivers import Receivers, connected, copied
+from crawlproject.lane.neutral import REQUEST_SIGNALS, direct, is_known_handler, unknown_receiver, why_not_download
+
+if TYPE_CHECKING:
+    from scrapy.core.downloader.handlers import DownloadHandlerProtocol
+    from scrapy.core.engine import ExecutionEngine
+    from scrapy.crawler import Crawler
+
+#: Signals that have receivers in the lane, with their arguments.
+_SENT = {
+    signals.response_downloaded: ("response", "request"),
+    signals.response_received: ("response", "request"),
+}
+_SIGNALS = tuple(REQUEST_SIGNALS)
+
+
+class Downloading:
+    """Calls the downloader middlewares and the download handler as Scrapy's downloader does."""
+
+    def __init__(self, crawler: Crawler, engine: ExecutionEngine) -> None:
+        self._crawler = crawler
+        downloader = engine.downloader
+        self._handlers = downloader.handlers
+        self._receivers = {signal: Receivers(crawler, signal) for signal in _SIGNALS}
+        self._downloaded = self._receivers[signals.response_downloaded]
+        self._received = self._receivers[signals.response_received]
+        self._why_not = why_not_download(engine, downloader)
+        methods = downloader.middleware.methods if self._why_not is None else {}
+        self._process_request = [direct(method) for method in methods.get("process_request", ())]
+        self._process_response = [direct(method) for method in methods.get("process_response", ())]
+        self._process_exception = [direct(method) for method in methods.get("process_exception", ())]
+        self._why_not_heard: str | None = None
+        self._connected: list[list[object]] | None = None
+        self._by_scheme: dict[str, DownloadHandlerProtocol | None] = {}
+
+    def why_not(self) -> str | None:
+        """Why requests cannot take this way now, in words; None: they can. O(1)."""
+        if self._why_not is None:
+            found = connected(self._crawler, _SIGNALS)
+            if found != self._connected:
+                self._connected = copied(found)
+                self._why_not_heard = self._look_who_listens()
+        return self._why_not or self._why_not_heard
+
+    def takes(self, request: Request) -> bool:
+        """Whether nothing in ``request`` needs Scrapy's own way. O(1)."""
+        meta = request.meta
+        if request.method != "GET" or request.body or "proxy" in meta or "bindaddress" in meta:
+            return False
+        return Downloader.DOWNLOAD_SLOT not in meta and self._handler(request.url) is not None
+
+    async def download(self, request: Request) -> Response | Request:
+        """The response, or the request that a middleware returned. Raises what they and the download raise."""
+        result: Any = None
+        try:
+            for method in self._process_request:
+                result = method(request=request)
+                if result is not None:
+                    if not isinstance(result, Response | Request):
+                        result = await result
+                    if result is not None:
+                        break
+            else:
+                result = await self._send(request)
+        except Exception as error:  # noqa: BLE001 - the middlewares decide
+            result = await self._recover(request, error)
+        for method in self._process_response:
+            if isinstance(result, Request):
+                return result
+            result = method(request=request, response=result)
+            if not isinstance(result, Response | Request):
+                result = await result
+        if isinstance(result, Response):
+            if result.request is None:
+                result.request = request
+            self._received.send(response=result, request=result.request)
+        return cast("Response | Request", result)
+
+    async def _recover(self, request: Request, error: Exception) -> Any:
+        """What a middleware makes of ``error``; raises it if none makes anything."""
+        for method in self._process_exception:
+            result = method(request=request, exception=error)
+            if result is not None and not isinstance(result, Response | Request):
+                result = await result
+            if result is not None:
+                return result
+        raise error
+
+    async def _send(self, request: Request) -> Response:
+        handler = self._handler(request.url)
+        assert handler is not None
+        response = await handler.download_request(request)
+        self._downloaded.send(response=response, request=request)
+        return response
+
+    def _handler(self, url: str) -> DownloadHandlerProtocol | None:
+        """The handler of the URL's scheme; None if it is not this project's."""
+        scheme = url.partition(":")[0]
+        if scheme not in self._by_scheme:
+            handler = self._handlers._get_handler(scheme) if scheme in ("http", "https") else None
+            self._by_scheme[scheme] = handler if is_known_handler(handler) else None
+        return self._by_scheme[scheme]
+
+    def _look_who_listens(self) -> str | None:
+        for signal, known in REQUEST_SIGNALS.items():
+            receivers = self._receivers[signal]
+            if (reason := unknown_receiver(receivers, known, signal)) is not None:
+                return reason
+            receivers.read(_SENT.get(signal, ()))
+        return None

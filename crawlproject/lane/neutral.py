@@ -1,0 +1,184 @@
+"""Which components the fast lane knows: it calls them as Scrapy does, or they do not notice it.
+
+A component is known by the path of its class; a subclass may do anything.  Each ``why_not_...`` returns why the lane
+may not be used, in words, or None.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from scrapy.utils.python import global_object_name
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from scrapy import Request
+    from scrapy.core.downloader import Downloader
+    from scrapy.core.engine import ExecutionEngine
+    from scrapy.core.scraper import Scraper
+    from scrapy.http import Response
+
+    from crawlproject.links import Links
+
+DOWNLOADER_MIDDLEWARES = frozenset(
+    (
+        "crawlproject.middlewares.admission.AdmissionMiddleware",
+        "crawlproject.middlewares.compression.OffLoopCompressionMiddleware",
+        "crawlproject.middlewares.large_pages.LargePageMiddleware",
+        "crawlproject.middlewares.limits.LimitsMiddleware",
+        "crawlproject.middlewares.politeness.PolitenessMiddleware",
+        "crawlproject.middlewares.recrawl.RecrawlMiddleware",
+        "crawlproject.middlewares.redirects.TolerantMetaRefreshMiddleware",
+        "crawlproject.middlewares.redirects.TolerantRedirectMiddleware",
+        "crawlproject.middlewares.rendering.RenderMiddleware",
+        "crawlproject.middlewares.repository.RepositoryMiddleware",
+        "crawlproject.middlewares.robots.RobotsMiddleware",
+        "crawlproject.middlewares.timing.ServerTimingMiddleware",
+        "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware",
+        "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware",
+        "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware",
+        "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware",
+        "scrapy.downloadermiddlewares.httpproxy.HttpProxyMiddleware",
+        "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware",
+        "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware",
+        "scrapy.downloadermiddlewares.redirect.RedirectMiddleware",
+        "scrapy.downloadermiddlewares.retry.RetryMiddleware",
+        "scrapy.downloadermiddlewares.stats.DownloaderStats",
+        "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware",
+    )
+)
+SPIDER_MIDDLEWARES = frozenset(
+    (
+        "crawlproject.middlewares.duplicates.DuplicatesMiddleware",
+        "crawlproject.middlewares.links.LinksMiddleware",
+        "crawlproject.middlewares.links.OriginMiddleware",
+        "crawlproject.monitor.failure_log.CountingHttpErrorMiddleware",
+        "scrapy.spidermiddlewares.depth.DepthMiddleware",
+        "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware",
+        "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware",
+        "scrapy.spidermiddlewares.referer.RefererMiddleware",
+        "scrapy.spidermiddlewares.start.StartSpiderMiddleware",
+        "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware",
+    )
+)
+
+_OFFSITE = "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware"
+_LINKS = "crawlproject.middlewares.links.LinksMiddleware"
+_ORIGIN = "crawlproject.middlewares.links.OriginMiddleware"
+_CORE_STATS = "scrapy.extensions.corestats.CoreStats"
+_CLOSE_SPIDER = "scrapy.extensions.closespider.CloseSpider"
+_BACKENDS = frozenset(
+    ("crawlproject.backends.disk.DiskBackend", "crawlproject.backends.redis.RedisBackend"),
+)
+
+#: Signals of a request -> classes whose receivers the lane calls itself.
+REQUEST_SIGNALS: dict[object, frozenset[str]] = {
+    signals.request_reached_downloader: frozenset(),
+    signals.request_left_downloader: frozenset(),
+    signals.response_downloaded: _BACKENDS,
+    signals.response_received: frozenset((_CORE_STATS, _CLOSE_SPIDER, "crawlproject.discovery.discovery.Discovery")),
+}
+ITEM_SIGNALS: dict[object, frozenset[str]] = {
+    signals.item_scraped: frozenset((_CORE_STATS, _CLOSE_SPIDER, "scrapy.extensions.feedexport.FeedExporter")),
+}
+NAMES = {
+    signals.request_reached_downloader: "request_reached_downloader",
+    signals.request_left_downloader: "request_left_downloader",
+    signals.response_downloaded: "response_downloaded",
+    signals.response_received: "response_received",
+    signals.item_scraped: "item_scraped",
+}
+
+
+def why_not_download(engine: ExecutionEngine, downloader: Downloader) -> str | None:
+    """Why requests may not skip the engine and the downloader."""
+    replaced = _replaced(
+        (engine, "scrapy.core.engine.ExecutionEngine"),
+        (downloader, "crawlproject.download.downloader.FrontierDownloader"),
+        (downloader.middleware, "scrapy.core.downloader.middleware.DownloaderMiddlewareManager"),
+    )
+    if replaced is not None:
+        return replaced
+    if downloader.per_slot_settings:
+        return "DOWNLOAD_SLOTS is set"
+    return _unknown(downloader.middleware.middlewares, DOWNLOADER_MIDDLEWARES, "downloader middleware")
+
+
+def why_not_scrape(scraper: Scraper) -> str | None:
+    """Why responses may not skip the scraper."""
+    replaced = _replaced(
+        (scraper, "scrapy.core.scraper.Scraper"),
+        (scraper.spidermw, "scrapy.core.spidermw.SpiderMiddlewareManager"),
+        (scraper.itemproc, "scrapy.pipelines.ItemPipelineManager"),
+    )
+    if replaced is not None:
+        return replaced
+    if scraper.itemproc.middlewares:
+        return f"the item pipeline {_name(scraper.itemproc.middlewares[0])}"
+    return _unknown(scraper.spidermw.middlewares, SPIDER_MIDDLEWARES, "spider middleware")
+
+
+def push_of_links(middlewares: Iterable[object]) -> Callable[[Links], Awaitable[None]] | None:
+    """What takes the ``Links`` of callbacks; None if nothing does."""
+    return next((each.push for each in middlewares if _class(each) == _LINKS), None)  # type: ignore[attr-defined]
+
+
+def process_of_requests(middleware: object) -> Callable[[Request, Response], Request | None] | None:
+    """What a known spider middleware does with each request of a callback; None: nothing."""
+    if isinstance(middleware, BaseSpiderMiddleware):
+        if type(middleware).get_processed_request is BaseSpiderMiddleware.get_processed_request:
+            return None
+        return middleware.get_processed_request
+    return middleware.mark if _class(middleware) == _ORIGIN else None  # type: ignore[attr-defined]
+
+
+def direct(method: Any) -> Callable[..., Any]:
+    """A method of a known middleware, without Scrapy's check for a deprecated argument; what never acts is skipped."""
+    owner = method.__self__
+    wrapped = getattr(method, "__wrapped__", None)
+    called = method if wrapped is None else MethodType(wrapped, owner)
+    return partial(_on_site, called) if _class(owner) == _OFFSITE else called
+
+
+def _on_site(filter_request: Callable[..., Any], *, request: Request) -> Any:
+    """Scrapy's filter of other sites, asked only if the spider has ``allowed_domains``."""
+    spider = filter_request.__self__.crawler.spider  # type: ignore[attr-defined]
+    return filter_request(request=request) if getattr(spider, "allowed_domains", None) else None
+
+
+def is_known_handler(handler: object) -> bool:
+    """Whether ``handler``, of downloads, is this project's."""
+    return _class(handler) == "crawlproject.download.handler.FrontierDownloadHandler"
+
+
+def unknown_receiver(receivers: Iterable[Callable[..., Any]], known: frozenset[str], signal: object) -> str | None:
+    """The first receiver of ``signal`` that is not a method of a ``known`` class."""
+    for receiver in receivers:
+        if _class(getattr(receiver, "__self__", None)) not in known:
+            return f"{_name(receiver)} receives {NAMES[signal]}"
+    return None
+
+
+def _replaced(*parts: tuple[object, str]) -> str | None:
+    for part, known in parts:
+        if _class(part) != known:
+            return f"{_class(part)} is used instead of {known}"
+    return None
+
+
+def _unknown(components: Iterable[object], known: frozenset[str], kind: str) -> str | None:
+    return next((f"the {kind} {_class(each)}" for each in components if _class(each) not in known), None)
+
+
+def _class(what: object) -> str:
+    return global_object_name(type(what))
+
+
+def _name(what: object) -> str:
+    """The path of a function or method, or of the class of anything else."""
+    return global_object_name(what) if hasattr(what, "__qualname__") else _class(what)

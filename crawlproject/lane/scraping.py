@@ -1,0 +1,123 @@
+"""The way of a response to items, links and requests: what Scrapy's scraper does, in one coroutine."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.http import Request, Response
+from scrapy.spidermiddlewares.depth import DepthMiddleware
+from scrapy.utils.misc import warn_on_generator_with_return_value
+from twisted.python.failure import Failure
+
+from crawlproject.download.receivers import Receivers, connected, copied, log_line
+from crawlproject.lane.neutral import (
+    ITEM_SIGNALS,
+    direct,
+    process_of_requests,
+    push_of_links,
+    unknown_receiver,
+    why_not_scrape,
+)
+from crawlproject.links import Links
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.core.engine import ExecutionEngine
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger("scrapy.core.scraper")
+
+_SIGNALS = tuple(ITEM_SIGNALS)
+
+
+class Scraping:
+    """Calls the spider middlewares, the callback and the receivers of items as Scrapy's scraper does."""
+
+    def __init__(self, crawler: Crawler, engine: ExecutionEngine) -> None:
+        self._crawler = crawler
+        self._engine = engine
+        self._scraper = engine.scraper
+        self._why_not = why_not_scrape(engine.scraper)
+        self._scraped = Receivers(crawler, signals.item_scraped)
+        self._why_not_heard: str | None = None
+        self._connected: list[list[object]] | None = None
+        self._plain: dict[Any, bool] = {}  # callback -> whether it is a generator function
+        middlewares = engine.scraper.spidermw.middlewares if self._why_not is None else ()
+        inputs = engine.scraper.spidermw.methods["process_spider_input"] if self._why_not is None else ()
+        self._inputs = [direct(method) for method in inputs]
+        self._push = push_of_links(middlewares)
+        self._init_depth = next((each._init_depth for each in middlewares if isinstance(each, DepthMiddleware)), None)
+        #: Each (request, response) -> the request, changed or another one; None: it is dropped.
+        self._processes: list[Callable[[Request, Response], Request | None]] = [
+            process for each in reversed(middlewares) if (process := process_of_requests(each)) is not None
+        ]
+
+    def why_not(self) -> str | None:
+        """Why responses cannot take this way now, in words; None: they can. O(1)."""
+        if self._why_not is None:
+            found = connected(self._crawler, _SIGNALS)
+            if found != self._connected:
+                self._connected = copied(found)
+                known = ITEM_SIGNALS[signals.item_scraped]
+                self._why_not_heard = unknown_receiver(self._scraped, known, signals.item_scraped)
+                self._scraped.read(("item", "response"))
+        return self._why_not or self._why_not_heard
+
+    def takes(self, response: Response) -> bool:
+        """Whether nothing about ``response`` needs Scrapy's own way: success, and a callback that awaits nothing. O(1).
+
+        Errors are the business of errbacks and of spider middlewares.
+        """
+        return 200 <= response.status < 300 and self._push is not None and self._is_plain(self._callback(response))
+
+    async def scrape(self, response: Response, request: Request) -> None:
+        """Process the response to the end. Errors of the callback are reported as by Scrapy."""
+        assert response.request is not None
+        try:
+            for method in self._inputs:
+                method(response=response)
+            if self._init_depth is not None:
+                self._init_depth(response)
+            for output in self._callback(response)(response, **response.request.cb_kwargs):
+                if isinstance(output, Links):
+                    assert self._push is not None
+                    await self._push(output)
+                elif isinstance(output, Request):
+                    self._follow(output, response)
+                elif output is not None:
+                    await self._process_item(output, response)
+        except Exception:  # noqa: BLE001 - any callback
+            self._scraper.handle_spider_error(Failure(), request, response)  # type: ignore[no-untyped-call]
+
+    def _callback(self, response: Response) -> Callable[..., Any]:
+        assert response.request is not None
+        assert self._crawler.spider is not None
+        return response.request.callback or self._crawler.spider._parse
+
+    def _is_plain(self, callback: Callable[..., Any]) -> bool:
+        key = getattr(callback, "__func__", callback)
+        if key not in self._plain:
+            spider = self._crawler.spider
+            if callback == getattr(spider, "_parse", None) and "_parse" not in vars(type(spider)):
+                callback = spider.parse  # type: ignore[union-attr]
+            self._plain[key] = inspect.isgeneratorfunction(callback)
+            if self._plain[key] and spider is not None:
+                warn_on_generator_with_return_value(spider, callback)
+        return self._plain[key]
+
+    def _follow(self, request: Request, response: Response) -> None:
+        for process in self._processes:
+            followed = process(request, response)
+            if followed is None:
+                return
+            request = followed
+        self._engine.crawl(request)
+
+    async def _process_item(self, item: Any, response: Response) -> None:
+        """Send ``item`` to those that receive items; there is no pipeline."""
+        log_line(self._crawler, logger, "scraped", item, response)
+        self._scraped.send(item=item, response=response)

@@ -1,0 +1,236 @@
+"""The JSON API and the page: routes, arguments, streams."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Protocol
+
+from aiohttp import web
+
+from crawlproject.monitor.console.access import access_middleware, add_headers
+from crawlproject.monitor.console.errors import ActionError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from crawlproject.monitor.console.access import Access
+
+#: Bytes of a request's body.
+MAX_BODY = 4_000_000
+
+#: Pages that are open at a time: each is a stream.
+MAX_STREAMS = 32
+
+#: Seconds that a browser may take to read what a stream has written, and between two events.
+STREAM_TIMEOUT, TICK = 20.0, 1.0
+
+#: File of the page -> media type. Nothing else is served.
+FILES = {
+    "index.html": "text/html",
+    "console.css": "text/css",
+    "console.js": "text/javascript",
+    "format.js": "text/javascript",
+    "charts.js": "text/javascript",
+    "uPlot.js": "text/javascript",
+    "uPlot.css": "text/css",
+}
+
+
+class Room(Protocol):
+    """What the console shows and steers: implemented in ``room``. All answers are JSON values."""
+
+    def state(self) -> dict[str, Any]:
+        """Figures, orders, names for the page."""
+        ...
+
+    def event(self) -> dict[str, Any]:
+        """What every page gets once a second."""
+        ...
+
+    def history(self) -> dict[str, Any]:
+        """The points of the charts."""
+        ...
+
+    async def servers(self, given: dict[str, str]) -> dict[str, Any]:
+        """A page of the table of servers. Raises ValueError for wrong parameters."""
+        ...
+
+    def server(self, key: str) -> dict[str, Any] | None:
+        """One server; None if it is unknown."""
+        ...
+
+    async def workers(self) -> dict[str, Any]:
+        """All workers of the crawl."""
+        ...
+
+    def stats(self) -> dict[str, Any]:
+        """All stats, sorted."""
+        ...
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The last lines of the log."""
+        ...
+
+    def actions(self) -> Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]:
+        """Path -> action, and the names of its arguments. Each raises ValueError, or ActionError if it cannot be."""
+        ...
+
+
+class Hub:
+    """The open pages: an event is made once for all of them."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._event = b""
+        self._tick = asyncio.Event()
+        self.is_closing = False
+        self.streams = 0
+
+    def publish(self) -> None:
+        """Make the next event and wake the streams, if a page is open. O(stats)."""
+        if self.streams:
+            self._event = _event("figures", self._room.event())
+            self._wake()
+
+    def close(self) -> None:
+        """End all streams: the crawl ends."""
+        self.is_closing = True
+        self._wake()
+
+    async def serve(self, response: web.StreamResponse) -> None:
+        """Write events until the crawl ends. Raises ConnectionError or TimeoutError if the page does not read them.
+
+        A slow page is not served faster than it reads: it misses events, and nothing piles up.
+        """
+        self.publish()
+        while not self.is_closing:
+            tick = self._tick
+            await asyncio.wait_for(response.write(self._event), STREAM_TIMEOUT)
+            if not self.is_closing:
+                await tick.wait()
+        await asyncio.wait_for(response.write(_event("end", self._room.event())), STREAM_TIMEOUT)
+
+    def _wake(self) -> None:
+        self._tick.set()
+        self._tick = asyncio.Event()
+
+
+def application(room: Room, access: Access, hub: Hub) -> web.Application:
+    """The web application."""
+    app = web.Application(middlewares=[access_middleware(access)], client_max_size=MAX_BODY)
+    app.on_response_prepare.append(add_headers)
+    for name, kind in FILES.items():
+        app.router.add_get("/" if name == "index.html" else f"/{name}", _file(name, kind))
+    for path, view in Views(room, hub).paths().items():
+        app.router.add_get(f"/api/{path}", view)
+    for path, (action, names) in room.actions().items():
+        app.router.add_post(f"/api/{path}", _action(action, names))
+    return app
+
+
+def _file(name: str, kind: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+    text = resources.files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+
+    async def serve(_: web.Request) -> web.Response:
+        return web.Response(text=text, content_type=kind, charset="utf-8")
+
+    return serve
+
+
+class Views:
+    """A handler for each path below ``/api/`` that changes nothing."""
+
+    def __init__(self, room: Room, hub: Hub) -> None:
+        self._room = room
+        self._hub = hub
+        self._searching = asyncio.Semaphore(2)  # each search may take 50 ms of CPU
+
+    def paths(self) -> dict[str, Any]:
+        """Path -> handler."""
+        room = self._room
+        return {
+            "state": _view(room.state),
+            "history": _view(room.history),
+            "servers": self.servers,
+            "server": self.server,
+            "workers": self.workers,
+            "stats": _view(room.stats),
+            "log": _view(lambda: {"lines": room.lines()}),
+            "stream": self.stream,
+        }
+
+    async def servers(self, request: web.Request) -> web.Response:
+        """A page of the table of servers."""
+        async with self._searching:
+            return _json(await self._room.servers(dict(request.query)))
+
+    async def server(self, request: web.Request) -> web.Response:
+        """One server."""
+        found = self._room.server(request.query.get("key", ""))
+        if found is None:
+            raise web.HTTPNotFound(reason="this server is not known here")
+        return _json(found)
+
+    async def workers(self, _: web.Request) -> web.Response:
+        """The workers of the crawl."""
+        return _json(await self._room.workers())
+
+    async def stream(self, request: web.Request) -> web.StreamResponse:
+        """Server-sent events: ``figures`` once a second, ``end`` when the crawl ends."""
+        hub = self._hub
+        if hub.streams >= MAX_STREAMS:
+            raise web.HTTPServiceUnavailable(reason=f"{MAX_STREAMS} pages are open already")
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
+        hub.streams += 1
+        try:
+            await response.prepare(request)
+            await hub.serve(response)
+        except (ConnectionError, TimeoutError):
+            if request.transport is not None:
+                request.transport.abort()
+        finally:
+            hub.streams -= 1
+        return response
+
+
+def _view(answer: Callable[[], Any]) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def handle(_: web.Request) -> web.Response:
+        return _json(answer())
+
+    return handle
+
+
+def _action(action: Callable[..., Any], names: tuple[str, ...]) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """A handler that calls ``action`` with the members ``names`` of the JSON body, all of which are required."""
+
+    async def handle(request: web.Request) -> web.Response:
+        text = await request.text()
+        try:
+            given = json.loads(text) if text else {}
+        except (ValueError, RecursionError):
+            raise ValueError("the body is not JSON") from None
+        if not isinstance(given, dict) or given.keys() - set(names):
+            raise ValueError(f"the body must be an object with {', '.join(names) or 'nothing in it'}")
+        if missing := [name for name in names if name not in given]:
+            raise ValueError(f"{missing[0]} is missing")
+        try:
+            done = action(*(given[name] for name in names))
+            return _json(await done if asyncio.iscoroutine(done) else done)
+        except ActionError as error:
+            raise web.HTTPConflict(reason=str(error)) from None
+
+    return handle
+
+
+def _json(value: Any) -> web.Response:
+    return web.json_response(value, dumps=_dumps)
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, default=str, separators=(",", ":"))
+
+
+def _event(name: str, value: Any) -> bytes:
+    return f"event: {name}\ndata: {_dumps(value)}\n\n".encode()

@@ -1,0 +1,7 @@
+"""Errors of the console that its API reports."""
+
+from __future__ import annotations
+
+
+class ActionError(ValueError):
+    """An action that is impossible now."""

@@ -1,0 +1,67 @@
+"""The extension that opens the control room, and applies the orders of earlier runs."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Protocol
+
+from scrapy import signals
+from scrapy.utils.misc import load_object
+
+from crawlproject.crawl_frontier import frontier_of
+from crawlproject.monitor.console.control import Control
+from crawlproject.monitor.console.order_book import FILE_NAME, OrderBook
+from crawlproject.options.console import ConsoleOptions
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+#: Loaded only if there is a port: it imports the web server.
+SERVICE = "crawlproject.monitor.console.service.ConsoleService"
+
+
+class _Service(Protocol):
+    async def start(self) -> bool: ...
+
+    async def stop(self) -> None: ...
+
+
+class Console:
+    """Extension: the control room at ``CONSOLE_PORT``. Stats: ``console/actions``.
+
+    Without a port it only applies the orders that an earlier run of the crawl has kept on disk.
+    """
+
+    def __init__(self, crawler: Crawler, options: ConsoleOptions) -> None:
+        self._crawler = crawler
+        self._options = options
+        self._service: _Service | None = None
+        crawler.signals.connect(self._opened, signals.spider_opened)
+        crawler.signals.connect(self._closed, signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Reads the settings ``CONSOLE_*``; raises ValueError if one is invalid."""
+        return cls(crawler, ConsoleOptions.of(crawler))
+
+    async def _opened(self) -> None:
+        crawl = frontier_of(self._crawler)
+        if crawl is None:
+            if self._options.port:
+                logger.error("No console: CONSOLE_PORT needs crawlproject.scheduler.FrontierScheduler")
+            return
+        book = OrderBook(None if crawl.directory is None else crawl.directory / FILE_NAME)
+        book.load()
+        control = Control(self._crawler, crawl, book)
+        if self._options.port:
+            service = load_object(SERVICE)(self._crawler, crawl, book, control.actions())
+            self._service = service if await service.start() else None
+        await control.restore(with_pause=self._service is not None)
+
+    async def _closed(self) -> None:
+        if self._service is not None:
+            await self._service.stop()

@@ -1,0 +1,152 @@
+"""The operator's orders and the file that keeps them over a restart."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from crawlproject.frontier.orders import MAX_NAMES, canonical_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
+logger = logging.getLogger(__name__)
+
+VERSION = 1
+
+#: The file in the directory of the frontier.
+FILE_NAME = "orders.json"
+
+#: Maximum size of the file, bytes.
+MAX_BYTES = 16_000_000
+
+#: Longest delay between two requests, seconds.
+MAX_DELAY = 7 * 86_400.0
+
+#: Most sessions that can be ordered.
+MAX_SESSIONS = 10_000
+
+
+@dataclass
+class Orders:
+    """What is in force; names as in ``frontier.orders``."""
+
+    paused: bool = False
+    #: The limit on sessions, and FRONTIER_MAX_SESSIONS at that time; None: the setting counts.
+    sessions: tuple[int, int] | None = None
+    #: Name -> minimum seconds between two requests to a server.
+    delays: dict[str, float] = field(default_factory=dict)
+    blocked: list[str] = field(default_factory=list)
+    #: Servers that the guard does not judge.
+    released: list[str] = field(default_factory=list)
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "version": VERSION,
+            "paused": self.paused,
+            "sessions": None if self.sessions is None else list(self.sessions),
+            "delays": self.delays,
+            "blocked": self.blocked,
+            "released": self.released,
+        }
+
+    @classmethod
+    def from_state(cls, state: Any) -> Self:
+        """Inverse of ``to_state``. Raises ValueError for anything else."""
+        if not isinstance(state, dict) or state.get("version") != VERSION:
+            raise ValueError(f"not orders of version {VERSION}")
+        delays = state.get("delays", {})
+        if not isinstance(delays, dict):
+            raise ValueError("delays: not an object")
+        return cls(
+            paused=state.get("paused") is True,
+            sessions=_sessions(state.get("sessions")),
+            delays=dict(zip(_names(list(delays)), map(checked_delay, delays.values()), strict=True)),
+            blocked=_names(state.get("blocked", [])),
+            released=_names(state.get("released", [])),
+        )
+
+    def __bool__(self) -> bool:
+        return self != type(self)()
+
+
+class OrderBook:
+    """Orders, and the file at ``path`` that keeps them; None: they end with the process."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.orders = Orders()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether orders outlive the process."""
+        return self._path is not None
+
+    def load(self) -> None:
+        """Read the file, if there is one. A damaged one is renamed and logged, and no order is in force."""
+        path = self._path
+        try:
+            if path is None or not path.exists():
+                return
+            if path.stat().st_size > MAX_BYTES:
+                raise ValueError(f"larger than {MAX_BYTES} bytes")
+            self.orders = Orders.from_state(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, RecursionError) as error:
+            assert path is not None
+            logger.error("Orders of the console cannot be read, none is in force: %s: %s", path, error)
+            self._put_aside(path)
+
+    @staticmethod
+    def _put_aside(path: Path) -> None:
+        try:
+            path.replace(path.with_suffix(".damaged"))
+        except OSError as error:
+            logger.error("%s: %s", path, error.strerror)
+
+    def save(self) -> bool:
+        """Replace the file in one step; returns whether that succeeded, or nothing is to be kept."""
+        path = self._path
+        if path is None:
+            return True
+        new = path.with_suffix(".new")
+        try:
+            new.write_text(json.dumps(self.orders.to_state(), indent=1), encoding="utf-8")
+            new.replace(path)
+        except OSError as error:
+            logger.error("Orders of the console apply, but cannot be kept: %s: %s", path, error.strerror)
+            return False
+        return True
+
+
+def checked_delay(value: Any) -> float:
+    """A number of seconds from 0 to ``MAX_DELAY``; raises ValueError for anything else."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not isfinite(value) or not 0 <= value <= MAX_DELAY:
+        raise ValueError(f"seconds: must be a number from 0 to {MAX_DELAY:.0f}")
+    return float(value)
+
+
+def checked_limit(value: Any) -> int:
+    """A number of sessions; raises ValueError for anything else."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_SESSIONS:
+        raise ValueError(f"limit: must be a whole number from 1 to {MAX_SESSIONS}")
+    return value
+
+
+def _sessions(value: Any) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError("sessions: not a pair")
+    return checked_limit(value[0]), checked_limit(value[1])
+
+
+def _names(value: Any) -> list[str]:
+    if not isinstance(value, list) or len(value) > MAX_NAMES or not all(isinstance(name, str) for name in value):
+        raise ValueError(f"not a list of at most {MAX_NAMES} names")
+    return [canonical_name(name) for name in value]

@@ -1,0 +1,100 @@
+// The charts: each a figure with a heading, a sentence that tells the same, and a canvas.
+import { bytes, count, el, moment, number } from "./format.js";
+
+const CHARTS = [
+  { title: "Pages per second", series: [["pages_per_second", "pages/s", "one"]], show: number },
+  { title: "Sessions", series: [["sessions", "open", "one"], ["session_limit", "allowed", "two"]], show: count },
+  { title: "URLs queued and pages fetched", series: [["queued", "queued", "one"], ["pages", "fetched", "two"]], show: count },
+  { title: "Quality gathered", series: [["quality_gathered", "quality", "one"]], show: number },
+  { title: "Servers", series: [["servers/ready", "ready", "one"], ["servers/resting", "resting", "two"]], show: count },
+  { title: "Bytes per second", series: [["bytes_per_second", "received", "one"]], show: bytes },
+];
+const MOST = 700;
+const HEIGHT = 190;
+
+export class Charts {
+  constructor(place) {
+    this.place = place;
+    this.names = [];
+    this.columns = [];
+    this.interval = 1;
+    this.charts = [];
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.build());
+    new ResizeObserver(() => this.resize()).observe(place);
+  }
+
+  /** Begin with the points that the server has kept. */
+  load(history) {
+    this.names = history.names;
+    this.interval = history.interval;
+    this.columns = this.names.map((_, column) => history.points.map((row) => row[column]));
+    if (this.charts.length) this.draw(); else this.build();
+  }
+
+  /** Add a point; returns whether there are so many that they should be loaded again. */
+  add(figures) {
+    const times = this.columns[0];
+    if (!times) return false;
+    if (times.length && figures.at - times[times.length - 1] < this.interval * 0.9) return false;
+    this.names.forEach((name, column) => this.columns[column].push(name === "at" ? figures.at : figures[name] ?? null));
+    this.draw();
+    return times.length > MOST;
+  }
+
+  build() {
+    for (const chart of this.charts) chart.plot.destroy();
+    const style = getComputedStyle(document.documentElement);
+    const color = (name) => style.getPropertyValue(`--${name}`).trim();
+    const shown = CHARTS.filter((chart) => chart.series.some(([name]) => this.has(name)));
+    this.charts = shown.map((chart) => {
+      const text = el("p", {});
+      const plotted = el("div", { class: "plot", "aria-hidden": "true" });
+      const keys = chart.series.length < 2 ? [] : chart.series.flatMap(([, label, name]) => [el("span", { class: `key ${name}` }), label]);
+      const figure = el("figure", {}, el("figcaption", {}, chart.title, ...keys), text, plotted);
+      const axis = { stroke: color("quiet"), grid: { stroke: color("chart-grid") }, ticks: { stroke: color("chart-grid") } };
+      const series = chart.series.map(([, label, name]) => ({ label, stroke: color(name), width: 2, points: { show: false } }));
+      const options = {
+        width: 300, height: HEIGHT, cursor: { show: false }, legend: { show: false },
+        scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
+        axes: [{ ...axis, space: 74, values: (_, ticks) => ticks.map((at) => moment(at, ticks[ticks.length - 1] - ticks[0])) }, { ...axis, size: 62, values: (_, ticks) => ticks.map(chart.show) }],
+        series: [{}, ...series],
+      };
+      return { ...chart, figure, text, plotted, plot: new uPlot(options, this.data(chart), plotted) };
+    });
+    this.place.replaceChildren(...this.charts.map((chart) => chart.figure));
+    this.resize();
+    this.draw();
+  }
+
+  has(name) {
+    const column = this.columns[this.names.indexOf(name)];
+    return column !== undefined && (column.length === 0 || column.some((value) => value !== null));
+  }
+
+  data(chart) {
+    return [this.columns[0] || [], ...chart.series.map(([name]) => this.columns[this.names.indexOf(name)] || [])];
+  }
+
+  draw() {
+    for (const chart of this.charts) {
+      const data = this.data(chart);
+      chart.plot.setData(data);
+      chart.text.textContent = chart.series.map(([, label], place) => tell(label, data[place + 1], chart.show)).join("; ");
+    }
+  }
+
+  resize() {
+    for (const chart of this.charts) {
+      const width = Math.floor(chart.plotted.clientWidth);
+      if (width > 0) chart.plot.setSize({ width, height: HEIGHT });
+    }
+  }
+}
+
+/** The text alternative of one line. */
+function tell(label, values, show) {
+  const known = (values || []).filter((value) => value !== null);
+  if (!known.length) return `${label}: nothing yet`;
+  const most = known.reduce((one, other) => Math.max(one, other));
+  return `${label}: now ${show(known[known.length - 1])}, at most ${show(most)}`;
+}

@@ -1,0 +1,431 @@
+// The control room's page. All data comes from the JSON API below /api/; see docs/console.md.
+import { Charts } from "./charts.js";
+import { alien, bytes, clean, clock, count, el, number, percent, seconds } from "./format.js";
+
+const $ = (id) => document.getElementById(id);
+const PAGE = 50;
+const REFRESH = 5000;
+const charts = new Charts($("charts"));
+const query = { search: "", state: "", sort: "urls", order: "desc", offset: 0 };
+const COLUMNS = [
+  ["server", "server", "server"], ["state", "state", null], ["rank", "rank", "rank"], ["urls", "URLs", "urls"],
+  ["quality", "best quality", "quality"], ["pages", "pages", "pages"], ["response_time", "response", "response_time"],
+  ["failures", "failures", "failures"], ["next", "next in", "next"], ["why", "why", null],
+];
+const WORKERS = ["worker", "host", "pid", "pages", "urls", "servers", "partitions", "sessions", "sent", "received", "lag", "lease"];
+let token = "";
+let total = 0;
+let ended = false;
+let lines = -1;
+let stream = null;
+
+// Access
+
+function takeToken() {
+  const found = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (found) {
+    sessionStorage.setItem("token", found);
+    history.replaceState(null, "", location.pathname);
+  }
+  token = sessionStorage.getItem("token") || "";
+}
+
+function askToken() {
+  $("login").hidden = false;
+  for (const section of document.querySelectorAll("[data-room]")) section.hidden = true;
+  setState("lost", "token needed");
+}
+
+class Refused extends Error {}
+
+async function call(path, body, signal) {
+  const options = { headers: { Authorization: `Bearer ${token}` }, cache: "no-store", signal };
+  if (body !== undefined) {
+    options.method = "POST";
+    options.headers["Content-Type"] = "application/json";
+    options.body = JSON.stringify(body);
+  }
+  const answer = await fetch(`api/${path}`, options);
+  if (answer.status === 401) { askToken(); throw new Refused("the token is missing or wrong"); }
+  return answer;
+}
+
+async function ask(path, body) {
+  const answer = await call(path, body);
+  const value = await answer.json();
+  if (!answer.ok) throw new Error(value.error || `status ${answer.status}`);
+  return value;
+}
+
+// Messages
+
+let silence = 0;
+function tell(text, isWrong) {
+  const place = $("message");
+  place.textContent = clean(text);
+  place.classList.toggle("wrong", Boolean(isWrong));
+  place.hidden = false;
+  clearTimeout(silence);
+  silence = setTimeout(() => { place.hidden = true; }, isWrong ? 20000 : 8000);
+}
+
+function setState(state, words) {
+  const place = $("state");
+  if (place.dataset.state === state && place.textContent === words) return;
+  place.dataset.state = state;
+  place.textContent = words;
+}
+
+// Figures
+
+function showFigures(figures) {
+  const state = figures.closing ? "closing" : figures.paused ? "paused" : "running";
+  setState(state, state);
+  $("pause").hidden = figures.paused;
+  $("resume").hidden = !figures.paused;
+  for (const name of ["pause", "resume", "stop"]) $(name).disabled = Boolean(figures.closing);
+  $("held").hidden = !figures.held_back;
+  $("held").textContent = figures.held_back ? `What holds the crawl back: ${clean(figures.held_back)}` : "";
+  const servers = (name) => figures[`servers/${name}`];
+  const tiles = [
+    ["Pages", count(figures.pages)],
+    ["Pages/s now", number(figures.pages_per_second)],
+    ["Pages/s mean", number(figures.mean_pages_per_second)],
+    ["Received/s", bytes(figures.bytes_per_second)],
+    ["Sessions", `${count(figures.sessions)} of ${count(figures.session_limit)}`],
+    ["URLs queued", count(figures.queued)],
+    ["URLs seen", count(figures.seen)],
+    ["Quality gathered", number(figures.quality_gathered)],
+    ["Of what is known", percent(figures.quality_share)],
+    ["Ends", ends(figures)],
+    ["80% of quality", range(figures.most_quality)],
+    ["Failures", failures(figures.failures)],
+    ["Servers", count(servers("known"))],
+    ["Ready", count(servers("ready"))],
+    ["Resting", count(servers("resting"))],
+    ["Given up", count(servers("given_up"))],
+    ["Loop lag", seconds(figures.lag).replace("now", "0 ms")],
+    ["Memory", bytes(figures.memory)],
+  ].filter(([, value]) => value !== undefined && value !== "–");
+  fill($("figures"), tiles.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { class: String(value).length > 24 ? "words" : null }, clean(value)))));
+}
+
+function range(found) {
+  if (!found) return undefined;
+  return found[2] <= 0 ? "gathered" : `in ${seconds(found[0])} to ${seconds(found[2])}`.replace("in now", "in 0 s");
+}
+
+const ends = (figures) => range(figures.end) || (figures.why_no_end ? `unknown: ${figures.why_no_end}` : undefined);
+
+function failures(found) {
+  const kinds = Object.entries(found || {});
+  return kinds.length ? kinds.map(([kind, times]) => `${kind}: ${count(times)}`).join(", ") : undefined;
+}
+
+/** Replace the children only where the text differs, so that a selection survives. */
+function fill(place, made) {
+  if (place.children.length !== made.length) { place.replaceChildren(...made); return; }
+  made.forEach((one, at) => {
+    if (place.children[at].textContent !== one.textContent) place.children[at].replaceWith(one);
+  });
+}
+
+function showOrders(orders) {
+  const undo = (text, path, body) => el("button", { type: "button", onclick: () => act(path, body), "aria-label": `${text} ${clean(body.name)}` }, text);
+  const limit = $("sessions-limit");
+  if (document.activeElement !== limit && !limit.dataset.touched) limit.value = orders.sessions;
+  const items = [
+    ...(orders.paused ? [el("li", {}, "the crawl is paused")] : []),
+    ...Object.entries(orders.delays).map(([name, wait]) => el("li", {}, alien(name), `: ${wait} s between two requests `, undo("Undo", "delay", { name, seconds: 0 }))),
+    ...orders.blocked.map((name) => el("li", {}, alien(name), " is blocked ", undo("Unblock", "unblock", { name }))),
+    ...orders.released.map((name) => el("li", {}, alien(name), " is released from the guard")),
+  ];
+  if (!items.length) items.push(el("li", {}, "none"));
+  if (!orders.kept) items.push(el("li", {}, "Orders end with this process: the frontier is not on disk."));
+  const key = items.map((item) => item.textContent).join("\n");
+  if ($("orders").dataset.key !== key) {
+    $("orders").dataset.key = key;
+    $("orders").replaceChildren(...items);
+  }
+}
+
+async function showLog() {
+  const found = await ask("log");
+  const made = found.lines.reverse().map((line) => el("li", { class: line.level }, `${clock(line.at)} ${line.level} `, alien(line.text)));
+  $("log").replaceChildren(...made);
+}
+
+// Stream
+
+async function follow() {
+  let wait = 1000;
+  while (!ended) {
+    if (document.hidden) {
+      await new Promise((wake) => document.addEventListener("visibilitychange", wake, { once: true }));
+      continue;
+    }
+    stream = new AbortController();
+    try {
+      charts.load(await ask("history"));
+      const answer = await call("stream", undefined, stream.signal);
+      if (!answer.ok) throw new Error((await answer.json()).error);
+      wait = 1000;
+      await read(answer.body.getReader());
+    } catch (error) {
+      if (error instanceof Refused) return;
+    }
+    if (ended) return;
+    if (!document.hidden) setState("lost", "connection lost");
+    await new Promise((wake) => setTimeout(wake, wait));
+    wait = Math.min(2 * wait, 30000);
+  }
+}
+
+async function read(reader) {
+  const decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += decoder.decode(value, { stream: true });
+    const events = text.split("\n\n");
+    text = events.pop();
+    if (text.length > 1e6) throw new Error("an event without end");
+    for (const event of events) {
+      const [name, data] = [event.match(/^event: (.*)$/m), event.match(/^data: (.*)$/m)];
+      if (name && data) await take(name[1], JSON.parse(data[1]));
+    }
+  }
+}
+
+async function take(name, event) {
+  showFigures(event.figures);
+  if (charts.add(event.figures)) charts.load(await ask("history"));
+  if (name === "end") {
+    ended = true;
+    setState("ended", "the crawl has ended");
+    for (const button of document.querySelectorAll("button")) button.disabled = true;
+    $("server-close").disabled = false;
+    return;
+  }
+  showOrders(event.orders);
+  if (event.lines !== lines) {
+    lines = event.lines;
+    await showLog();
+  }
+}
+
+// Servers
+
+function heads() {
+  $("servers").tHead.rows[0].replaceChildren(...COLUMNS.map(([name, title, sort]) => {
+    const isSorted = sort !== null && sort === query.sort;
+    const arrow = isSorted ? (query.order === "desc" ? " ▼" : " ▲") : "";
+    const aria = isSorted ? (query.order === "desc" ? "descending" : "ascending") : null;
+    const inner = sort === null ? title : el("button", { type: "button", onclick: () => sortBy(sort) }, title + arrow);
+    return el("th", { scope: "col", "aria-sort": aria, class: isText(name) ? "text" : null }, inner);
+  }));
+}
+
+const isText = (name) => ["server", "state", "why"].includes(name);
+
+function sortBy(sort) {
+  const isText = sort === "server" || sort === "next";
+  if (query.sort === sort) query.order = query.order === "desc" ? "asc" : "desc";
+  else Object.assign(query, { sort, order: isText ? "asc" : "desc" });
+  query.offset = 0;
+  showServers();
+}
+
+let asking = false;
+async function showServers() {
+  if (asking) return;
+  asking = true;
+  try {
+    const parameters = new URLSearchParams({ ...query, limit: PAGE });
+    const found = await ask(`servers?${parameters}`);
+    total = found.total;
+    heads();
+    const shown = found.rows.length;
+    $("servers-caption").textContent = shown
+      ? `${count(found.offset + 1)} to ${count(found.offset + shown)} of ${count(total)} servers that match, of ${count(found.known)}`
+      : `No server of ${count(found.known)} matches`;
+    $("servers").tBodies[0].replaceChildren(...found.rows.map(row));
+    $("first").disabled = $("previous").disabled = query.offset === 0;
+    $("next").disabled = $("last").disabled = query.offset + PAGE >= total;
+  } catch (error) {
+    if (!(error instanceof Refused) && !ended) tell(error.message, true);
+  } finally {
+    asking = false;
+  }
+}
+
+function row(server) {
+  const cells = {
+    server: el("button", { type: "button", onclick: () => showServer(server.server), dir: "ltr" }, clean(server.server)),
+    state: server.state,
+    rank: number(server.rank),
+    urls: count(server.urls),
+    quality: number(server.quality),
+    pages: count(server.pages),
+    response_time: seconds(server.response_time),
+    failures: count(server.failures),
+    next: seconds(server.next),
+    why: alien([server.guarded && `guarded: ${server.guarded}`, server.error].filter(Boolean).join("; ")),
+  };
+  return el("tr", {}, ...COLUMNS.map(([name]) => el("td", { class: name === "why" ? "text long" : isText(name) ? "text" : null }, cells[name])));
+}
+
+async function showServer(key) {
+  try {
+    const found = await ask(`server?${new URLSearchParams({ key })}`);
+    $("server-title").replaceChildren(alien(key));
+    $("server-body").replaceChildren(...serverParts(found));
+    if (!$("server").open) $("server").showModal();
+  } catch (error) {
+    if (!(error instanceof Refused)) tell(error.message, true);
+  }
+}
+
+function serverParts(server) {
+  const name = server.server;
+  const again = (path, body) => async () => { await act(path, body); await showServer(name); };
+  const button = (text, path, body, kind) => el("button", { type: "button", class: kind, onclick: again(path, body) }, text);
+  const terms = [
+    ["State", server.state + (server.reason ? `: ${server.reason}` : "")], ["Next request allowed", seconds(server.wait)],
+    ["URLs queued", count(server.urls)], ["Pages fetched", count(server.fetched)], ["Failures in a row", count(server.failures)],
+    ["Last error", server.last_error || "none"], ["Guarded because", server.guarded || "not guarded"],
+    ["Trap patterns", server.traps.length ? server.traps.join(" ") : "none"], ["Group", server.group || "none"],
+    ["Delay ordered for", server.delayed_by || "none"], ["Blocked by", server.blocked_by || "nobody"],
+  ];
+  const rank = [
+    ["Rank", number(server.rank)], ["URLs of the next session", count(server.batch)], ["Their quality", number(server.batch_quality)],
+    ["Best quality", number(server.best_quality)], ["Bonus: what its links bring", number(server.bonus)],
+    ["Urgency", number(server.urgency)], ["Worth: factor for copies", number(server.worth)],
+    ["Connect time", seconds(server.connect_time)], ["Response time", seconds(server.response_time)],
+    ["Time of a page", seconds(server.page_time)], ["Time of the session", seconds(server.session_time)],
+    ["Crawl-delay", seconds(server.crawl_delay).replace("now", "none")], ["Minimum delay", seconds(server.request_delay).replace("now", "none")],
+  ];
+  const list = (pairs) => el("dl", { class: "tiles" }, ...pairs.map(([title, value]) => el("div", {}, el("dt", {}, title), el("dd", {}, alien(value)))));
+  return [
+    el("div", { class: "buttons" },
+      server.blocked_by === name ? button("Unblock", "unblock", { name }) : button("Block", "block", { name }, "danger"),
+      button("Delay 60 s", "delay", { name, seconds: 60 }),
+      server.delayed_by === name ? button("No delay", "delay", { name, seconds: 0 }) : null,
+      button("Release from guard", "release", { name })),
+    el("h3", {}, "State"), list(terms), el("h3", {}, "Rank, term by term"), list(rank),
+    el("h3", {}, "Best URLs"),
+    table(["quality", "priority", "depth", "url"], server.best, { quality: number }, "no URL is queued"),
+    el("h3", {}, "Last answers"),
+    table(["at", "status", "seconds", "error", "url"], server.answers, { at: clock, seconds }, "none since this console runs"),
+    el("h3", {}, "robots.txt"),
+    server.robots === null ? el("p", {}, "not known: not asked for yet, or unavailable")
+      : el("pre", { tabindex: "0" }, server.robots.text.replace(/[^\n]+/g, (line) => clean(line)) || "nothing is disallowed", server.robots.cut ? "\n…" : ""),
+  ];
+}
+
+function table(names, rows, shows, none) {
+  if (!rows.length) return el("p", {}, none);
+  const cell = (name, value) => el("td", { class: name === "url" || name === "error" ? "url" : null }, alien(shows[name] ? shows[name](value) : value ?? "–"));
+  return el("div", { class: "scroll", tabindex: "0" }, el("table", {},
+    el("thead", {}, el("tr", {}, ...names.map((name) => el("th", { scope: "col", class: name === "url" || name === "error" ? "text" : null }, name)))),
+    el("tbody", {}, ...rows.map((values) => el("tr", {}, ...names.map((name) => cell(name, values[name])))))));
+}
+
+// Workers
+
+async function showWorkers() {
+  const found = await ask("workers");
+  $("workers-section").hidden = found.workers === null;
+  if (found.workers === null) return false;
+  $("workers").caption.textContent = found.error ? clean(`Redis does not answer: ${found.error}`) : `${count(found.workers.length)} workers, ${count(found.pages)} pages in all; the crawl is ${clean(found.state)}`;
+  $("workers").tHead.rows[0].replaceChildren(...WORKERS.map((name) => el("th", { scope: "col" }, name)));
+  $("workers").tBodies[0].replaceChildren(...found.workers.map((worker) => el("tr", {}, ...WORKERS.map((name) => el("td", {}, alien(worker[name] ?? "–"))))));
+  return true;
+}
+
+// Actions
+
+async function act(path, body) {
+  try {
+    const done = await ask(path, body);
+    tell(done.done + (done.kept ? "" : " (until this process ends)"));
+    showServers();
+    return true;
+  } catch (error) {
+    tell(error.message, true);
+    return false;
+  }
+}
+
+function confirm(text) {
+  const dialog = $("confirm");
+  $("confirm-text").textContent = text;
+  dialog.returnValue = "no";
+  dialog.showModal();
+  return new Promise((answer) => dialog.addEventListener("close", () => answer(dialog.returnValue === "yes"), { once: true }));
+}
+
+function connect() {
+  $("pause").addEventListener("click", () => act("pause", {}));
+  $("resume").addEventListener("click", () => act("resume", {}));
+  $("stop").addEventListener("click", async () => { if (await confirm("Stop the crawl? Requests in flight will end first.")) act("stop", {}); });
+  $("sessions-limit").addEventListener("input", (event) => { event.target.dataset.touched = "1"; });
+  const on = (id, act_) => $(id).addEventListener("submit", (event) => { event.preventDefault(); act_(event); });
+  on("sessions-form", async () => {
+    await act("sessions", { limit: Number($("sessions-limit").value) });
+    delete $("sessions-limit").dataset.touched;
+  });
+  on("server-form", (event) => {
+    const action = event.submitter ? event.submitter.value : "delay";
+    const body = { name: $("server-name").value };
+    if (action === "delay") body.seconds = Number($("delay-seconds").value);
+    act(action, body);
+  });
+  on("seeds-form", async () => {
+    const urls = $("seeds").value.split("\n").map((line) => line.trim()).filter(Boolean);
+    if (await act("seeds", { urls })) $("seeds").value = "";
+  });
+  on("search", () => {
+    Object.assign(query, { search: $("search-text").value, state: $("search-state").value, offset: 0 });
+    showServers();
+  });
+  on("login", () => {
+    sessionStorage.setItem("token", $("token").value.trim());
+    location.reload();
+  });
+  const turn = (id, offset) => $(id).addEventListener("click", () => { query.offset = Math.max(0, offset()); showServers(); });
+  turn("first", () => 0);
+  turn("previous", () => query.offset - PAGE);
+  turn("next", () => query.offset + PAGE);
+  turn("last", () => Math.floor(Math.max(0, total - 1) / PAGE) * PAGE);
+  $("server-close").addEventListener("click", () => $("server").close());
+  document.addEventListener("visibilitychange", () => { if (document.hidden && stream) stream.abort(); });
+}
+
+async function start() {
+  takeToken();
+  connect();
+  let state;
+  try {
+    state = await ask("state");
+  } catch (error) {
+    if (!(error instanceof Refused)) { tell(error.message, true); setState("lost", "connection lost"); setTimeout(() => location.reload(), REFRESH); }
+    return;
+  }
+  $("spider").textContent = clean(state.spider);
+  document.title = `Crawl ${clean(state.spider)}`;
+  $("search-state").append(...state.states.map((name) => el("option", { value: name }, name)));
+  showFigures(state.figures);
+  showOrders(state.orders);
+  follow();
+  showServers();
+  let hasWorkers = await showWorkers().catch(() => false);
+  setInterval(async () => {
+    if (ended || document.hidden) return;
+    if ($("refresh").checked) showServers();
+    if (hasWorkers) hasWorkers = await showWorkers().catch(() => true);
+  }, REFRESH);
+}
+
+start();

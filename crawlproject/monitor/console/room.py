@@ -1,0 +1,126 @@
+"""What the console shows: figures, charts, servers, workers, log."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict, dataclass, field, fields
+from itertools import islice
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from crawlproject.clock import CLOCK
+from crawlproject.engine import is_closing, stats_of
+from crawlproject.monitor.console.live import CHARTED
+from crawlproject.monitor.console.server_list import STATES, Query, find
+from crawlproject.monitor.console.server_view import server_view
+from crawlproject.monitor.figures import figures_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from scrapy.crawler import Crawler
+
+    from crawlproject.crawl_frontier import CrawlFrontier
+    from crawlproject.monitor.console.answers import AnswerLog
+    from crawlproject.monitor.console.live import History, LineLog
+    from crawlproject.monitor.console.order_book import OrderBook
+
+#: Orders of one kind that the page lists.
+MAX_LISTED = 500
+
+#: Kinds of failures that the page lists.
+MAX_FAILURES = 12
+
+#: Seconds for which what the workers say counts as new.
+FRESH = 2.0
+
+
+@dataclass
+class CrawlRoom:
+    """``api.Room`` of a running crawl."""
+
+    crawler: Crawler
+    crawl: CrawlFrontier
+    book: OrderBook
+    answers: AnswerLog
+    charts: History
+    log: LineLog
+    all_actions: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]
+
+    _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _looked_at: float = -inf
+    _workers: dict[str, Any] = field(default_factory=dict)
+
+    def state(self) -> dict[str, Any]:
+        """See ``api.Room``."""
+        spider = self.crawler.spider
+        return {
+            "spider": "" if spider is None else spider.name,
+            "figures": self.figures(),
+            "orders": self.orders(),
+            "states": list(STATES),
+        }
+
+    def event(self) -> dict[str, Any]:
+        """See ``api.Room``."""
+        return {"figures": self.figures(), "orders": self.orders(), "lines": self.log.count}
+
+    def figures(self) -> dict[str, Any]:
+        """The figures now, those of servers as ``servers/<state>``. O(stats) at most twice a second."""
+        now = figures_of(self.crawler).now()
+        shown = {each.name: getattr(now, each.name) for each in fields(now)}
+        servers, forecast = shown.pop("servers"), shown.pop("forecast")
+        return shown | {
+            **{f"servers/{name}": count for name, count in asdict(servers).items()},
+            "failures": dict(islice(now.failures.items(), MAX_FAILURES)),
+            "end": forecast.end,
+            "why_no_end": forecast.why_not,
+            "most_quality": forecast.most_quality,
+            "quality_share": now.quality_share,
+            "paused": self.crawl.is_paused,
+            "closing": is_closing(self.crawler),
+        }
+
+    def orders(self) -> dict[str, Any]:
+        """The orders in force; long lists are cut."""
+        orders = self.book.orders
+        return {
+            "paused": self.crawl.is_paused,
+            "sessions": self.crawl.allowed_sessions,
+            "delays": dict(list(orders.delays.items())[:MAX_LISTED]),
+            "blocked": orders.blocked[:MAX_LISTED],
+            "released": orders.released[:MAX_LISTED],
+            "kept": self.book.is_kept,
+        }
+
+    def history(self) -> dict[str, Any]:
+        """See ``api.Room``."""
+        return {"names": ["at", *CHARTED], "interval": self.charts.interval, "points": self.charts.points}
+
+    async def servers(self, given: dict[str, str]) -> dict[str, Any]:
+        """See ``api.Room``."""
+        return await find(self.crawl.frontier, Query.parse(given))
+
+    def server(self, key: str) -> dict[str, Any] | None:
+        """See ``api.Room``."""
+        return server_view(self.crawler, self.crawl.frontier, key, self.answers)
+
+    async def workers(self) -> dict[str, Any]:
+        """See ``api.Room``."""
+        async with self._looking:  # one question to Redis at a time, whoever asks
+            if CLOCK() - self._looked_at >= FRESH:
+                self._workers = await self.crawl.workers() or {"workers": None}
+                self._looked_at = CLOCK()
+        return self._workers
+
+    def stats(self) -> dict[str, Any]:
+        """See ``api.Room``."""
+        return dict(sorted(stats_of(self.crawler).get_stats().items()))
+
+    def lines(self) -> list[dict[str, Any]]:
+        """See ``api.Room``."""
+        return list(self.log.lines)
+
+    def actions(self) -> Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]:
+        """See ``api.Room``."""
+        return self.all_actions

@@ -1,0 +1,244 @@
+"""The table of servers, a page at a time: sorted and searched without a copy of the whole table.
+
+Nothing sorts all servers: a sample tells between which values the page lies, and only these are sorted.  A query of
+100,000 servers takes some 50 ms of CPU, in steps of a few ms between which the crawl goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from math import inf, sqrt
+from typing import TYPE_CHECKING, Any
+
+from crawlproject.clock import CLOCK
+from crawlproject.frontier.states import ServerState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.server import Server
+
+#: Servers examined in one step: 1 to 3 ms.
+STEP = 2_000
+
+#: Values compared in one step.
+PASS = 20_000
+
+#: Values of a sample.
+SAMPLE = 2_000
+
+#: Most rows of a page, and characters of a search.
+MAX_LIMIT, MAX_SEARCH = 200, 200
+
+READY, WAITING = ServerState.READY, ServerState.WAITING
+
+#: States as shown, besides those of ``ServerState``.
+GIVEN_UP, BLOCKED, GUARDED, FULL = "given up", "blocked", "guarded", "full"
+
+
+def _is_in(state: ServerState, server: Server) -> bool:
+    return server.state is state
+
+
+#: Filters: name -> whether a server is shown.
+STATES: dict[str, Callable[[Server], bool]] = {
+    **{state.value: partial(_is_in, state) for state in ServerState},
+    GIVEN_UP: lambda server: server.given_up,
+    BLOCKED: lambda server: server.blocked,
+    GUARDED: lambda server: bool(server.demoted_because),
+    FULL: lambda server: server.full,
+    "with URLs": lambda server: bool(server.urls),
+    "failing": lambda server: server.failures > 0,
+}
+
+
+def shown_rank(server: Server) -> float:
+    """The rank by which it is queued now, below 0 if it ranks last; -2 for one that is not queued by rank. O(1)."""
+    item = server.heap_item
+    return -item[0] if item is not None and (server.state is READY or server.state is WAITING) else -2.0
+
+
+#: Columns that sort: name -> value.
+SORTS: dict[str, Callable[[Server], Any]] = {
+    "server": lambda server: server.key,
+    "rank": shown_rank,
+    "urls": lambda server: len(server.urls),
+    "quality": lambda server: server.urls.best_quality,
+    "pages": lambda server: server.fetched,
+    "response_time": lambda server: server.estimates.response_time,
+    "failures": lambda server: server.failures,
+    "next": lambda server: server.ready_at,
+}
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked for; ``parse`` checks it."""
+
+    search: str = ""
+    state: str = ""
+    sort: str = "urls"
+    descending: bool = True
+    offset: int = 0
+    limit: int = 50
+
+    @classmethod
+    def parse(cls, given: dict[str, str]) -> Query:
+        """From the parameters of a URL. Raises ValueError for a wrong one."""
+        unknown = given.keys() - {"search", "state", "sort", "order", "offset", "limit"}
+        if unknown:
+            raise ValueError(f"unknown parameter: {min(unknown):.50}")
+        sort, state, order = given.get("sort", "urls"), given.get("state", ""), given.get("order", "desc")
+        if sort not in SORTS:
+            raise ValueError(f"sort: one of {', '.join(SORTS)}")
+        if state and state not in STATES:
+            raise ValueError(f"state: one of {', '.join(STATES)}")
+        if order not in ("asc", "desc"):
+            raise ValueError("order: asc or desc")
+        search = given.get("search", "").strip().lower()
+        if len(search) > MAX_SEARCH:
+            raise ValueError(f"search: at most {MAX_SEARCH} characters")
+        offset, limit = _count(given, "offset", 0), _count(given, "limit", 50)
+        return cls(search, state, sort, order == "desc", offset, min(limit, MAX_LIMIT))
+
+
+def _count(given: dict[str, str], name: str, default: int) -> int:
+    text = given.get(name, str(default))
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise ValueError(f"{name}: a whole number >= 0")
+    return int(text)
+
+
+async def find(frontier: Frontier, query: Query) -> dict[str, Any]:
+    """The rows of ``query``, and how many servers match. Other tasks run between steps."""
+    steps = select(frontier, query)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            total, servers = end.value
+            break
+        await asyncio.sleep(0)
+    now = CLOCK()
+    return {
+        "total": total,
+        "known": len(frontier.servers),
+        "offset": query.offset,
+        "rows": [row(server, now) for server in servers],
+    }
+
+
+def select(frontier: Frontier, query: Query) -> Generator[None, None, tuple[int, list[Server]]]:
+    """(Number of servers that match, those of the page), in steps. O(servers) expected.
+
+    Equal values stand in the order of discovery, descending ones in the reverse.
+    """
+    value, matches = SORTS[query.sort], _matcher(query)
+    left = iter(list(frontier.servers))
+    servers: list[Server] = []
+    values: list[Any] = []
+    while step := list(islice(left, STEP)):
+        if matches is not None:
+            step = [server for server in step if matches(server)]
+        servers += step
+        values += map(value, step)
+        yield
+    total = len(values)
+    first, last = min(query.offset, total), min(query.offset + query.limit, total)
+    if query.descending:
+        first, last = total - last, total - first
+    if first == last:
+        return total, []
+    page = yield from _page(values, first, last)
+    return total, [servers[number] for number in (reversed(page) if query.descending else page)]
+
+
+def _page(values: list[Any], first: int, last: int) -> Generator[None, None, list[int]]:
+    """The numbers of the values that would be at ``first`` to ``last`` (exclusive) if all were sorted.
+
+    Sorts only those between two values of a sorted sample that enclose the page in all probability.
+    """
+    sample = sorted(values[:: max(1, len(values) // SAMPLE)])
+    low, high = (_bound(sample, place / len(values), side) for place, side in ((first, -1), (last, 1)))
+    inner: list[Any] = []
+    below = 0
+    for some in range(0, len(values), PASS):
+        yield
+        part = values[some : some + PASS]
+        if low is not None:
+            part = [each for each in part if each >= low]
+            below += min(PASS, len(values) - some) - len(part)
+        inner += part if high is None else [each for each in part if each <= high]
+    yield
+    inner.sort()
+    yield
+    if not below <= first <= last <= below + len(inner):  # an improbable sample
+        inner, below = sorted(values), 0
+    start, end = inner[first - below], inner[last - 1 - below]
+    skipped = first - below - bisect_left(inner, start)  # values equal to ``start`` that stand before the page
+    of_end = last - below - bisect_left(inner, end)  # those equal to ``end`` that stand on the page
+    within: list[tuple[Any, int]] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for some in range(0, len(values), PASS):
+        yield
+        for number, each in enumerate(values[some : some + PASS], some):
+            if start <= each <= end:
+                if each == start:
+                    if len(starts) < skipped + last - first:
+                        starts.append(number)
+                elif each == end:
+                    if len(ends) < of_end:
+                        ends.append(number)
+                else:
+                    within.append((each, number))
+    within.sort()
+    return [*starts[skipped:], *(number for _, number in within), *ends]
+
+
+def _bound(sample: list[Any], share: float, side: int) -> Any:
+    """A value that stands below (``side`` -1) or above (1) the place ``share`` of all values; None: no bound."""
+    count = len(sample)
+    place = round(share * count + side * (4 * sqrt(count * share * (1 - share)) + 4))
+    return sample[place] if 0 <= place < count else None
+
+
+def _matcher(query: Query) -> Callable[[Server], bool] | None:
+    text, of_state = query.search, STATES[query.state] if query.state else None
+    if not text:
+        return of_state
+    if of_state is None:
+        return lambda server: text in server.key
+    return lambda server: text in server.key and of_state(server)
+
+
+def row(server: Server, now: float) -> dict[str, Any]:
+    """One server as a row; ``rank`` only while it is queued by it. O(1)."""
+    estimates = server.estimates
+    return {
+        "server": server.key,
+        "state": state_of(server),
+        "rank": None if (rank := shown_rank(server)) < -1.0 else rank,
+        "urls": len(server.urls),
+        "quality": server.urls.best_quality if server.urls else 0.0,
+        "pages": server.fetched,
+        "response_time": estimates.response_time,
+        "failures": server.failures,
+        "next": max(0.0, server.ready_at - now) if server.ready_at < inf else None,
+        "error": server.last_error,
+        "guarded": server.demoted_because,
+    }
+
+
+def state_of(server: Server) -> str:
+    """The state as shown: what keeps a server from being crawled comes first."""
+    if server.given_up:
+        return GIVEN_UP
+    if server.blocked:
+        return BLOCKED
+    return FULL if server.full else server.state.value

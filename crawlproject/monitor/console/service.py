@@ -1,0 +1,107 @@
+"""Runs the console's web server in the crawl's event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from crawlproject.monitor.console.access import Access, Ticket
+from crawlproject.monitor.console.answers import AnswerLog
+from crawlproject.monitor.console.api import TICK, Hub, application
+from crawlproject.monitor.console.live import History, LineLog
+from crawlproject.monitor.console.room import CrawlRoom
+from crawlproject.options.console import ConsoleOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from scrapy.crawler import Crawler
+
+    from crawlproject.crawl_frontier import CrawlFrontier
+    from crawlproject.monitor.console.order_book import OrderBook
+
+    Actions = Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]
+
+logger = logging.getLogger(__name__)
+
+#: Seconds between the first points of a chart.
+INTERVAL = 2.0
+
+#: Seconds that open requests may take when the crawl has ended.
+SHUTDOWN = 2.0
+
+
+class ConsoleService:
+    """From ``start`` to ``stop``; if the port is in use, the crawl goes on without a console."""
+
+    def __init__(self, crawler: Crawler, crawl: CrawlFrontier, book: OrderBook, actions: Actions) -> None:
+        self._options = options = ConsoleOptions.of(crawler)
+        self._crawl = crawl
+        self._answers, self._lines, self._charts = AnswerLog(), LineLog(), History(INTERVAL)
+        self._room = CrawlRoom(crawler, crawl, book, self._answers, self._charts, self._lines, actions)
+        self._hub = Hub(self._room)
+        self._access = Access(options)
+        self._ticket = Ticket(options)
+        app = application(self._room, self._access, self._hub)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN)
+        self._ticking: asyncio.Task[None] | None = None
+
+    async def start(self) -> bool:
+        """Listen; on failure log an error and return False."""
+        options = self._options
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, options.host, options.port, reuse_address=True).start()
+        except (OSError, UnicodeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            logger.error("No console: CONSOLE_HOST=%r, CONSOLE_PORT=%d: %s", options.host, options.port, reason)
+            await self._runner.cleanup()
+            return False
+        self._announce()
+        self._crawl.observers.append(self._answers.observe)
+        logging.root.addHandler(self._lines)
+        self._ticking = asyncio.ensure_future(self._tick())
+        return True
+
+    async def stop(self) -> None:
+        """End the streams, then the server."""
+        if self._ticking is not None:
+            self._ticking.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._ticking
+        logging.root.removeHandler(self._lines)
+        self._crawl.observers.remove(self._answers.observe)
+        self._hub.close()
+        await self._runner.cleanup()
+        self._ticket.remove()
+
+    def _announce(self) -> None:
+        options = self._options
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        url = f"http://{host}:{options.port}/"
+        is_written = self._ticket.write(url, self._access.token)
+        secret = "" if options.token else f"#token={self._access.token}"  # one set by hand is not repeated
+        logger.info("Console: %s%s", url, secret)
+        if is_written:
+            logger.info("Address and token are in %s, for: scrapy console %s status", self._ticket.path, url)
+        if not options.is_local:
+            logger.warning(
+                "CONSOLE_HOST=%r: everybody who reaches it and has CONSOLE_TOKEN can steer this crawl, and who listens "
+                "on the way can read the token: use an SSH tunnel, or HTTPS by a proxy",
+                options.host,
+            )
+
+    async def _tick(self) -> None:
+        while True:
+            try:
+                self._charts.add(self._room.figures())
+                self._hub.publish()
+            except Exception:
+                logger.exception("The console's figures failed")
+                return
+            await asyncio.sleep(TICK)

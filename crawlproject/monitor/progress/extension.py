@@ -1,0 +1,132 @@
+"""The extension that shows the progress (``PROGRESS``)."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar, TextIO, cast
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import create_looping_call
+
+from crawlproject.monitor.figures import figures_of
+from crawlproject.monitor.progress.terminal import AbovePanel, BottomPanel
+from crawlproject.monitor.progress.words import lines, one_line
+from crawlproject.options.report import ReportOptions
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+
+logger = logging.getLogger(__name__)
+
+#: Seconds between two updates of the panel, and of the lines where there is no terminal.
+INTERVAL, LINE_INTERVAL = 1.0, 10.0
+
+
+class Progress:
+    """Shows the figures in a panel on a terminal; with ``PROGRESS = "on"`` elsewhere as a line now and then.
+
+    One crawl of a process has the panel.
+    """
+
+    _in_use: ClassVar[bool] = False
+
+    def __init__(self, crawler: Crawler, stream: TextIO, *, has_panel: bool) -> None:
+        self._crawler = crawler
+        self._stream = stream
+        self._panel = BottomPanel(stream, self._terminal_gone) if has_panel else None
+        self._task: AsyncioLoopingCall | LoopingCall | None = None
+        self._handlers: list[logging.StreamHandler[Any]] = []
+        self._hangup: Any = None
+        crawler.signals.connect(self._opened, signals.spider_opened)
+        crawler.signals.connect(self._closed, signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Called by Scrapy. Raises NotConfigured where nothing is to be shown."""
+        choice, stream = ReportOptions.of(crawler).progress, sys.stderr
+        is_terminal = _is_terminal(stream)
+        if choice == "off" or (choice == "auto" and not is_terminal) or cls._in_use:
+            raise NotConfigured
+        return cls(crawler, stream, has_panel=is_terminal)
+
+    def _opened(self) -> None:
+        Progress._in_use = True
+        figures_of(self._crawler).now()
+        if self._panel is not None:
+            self._take_streams(self._panel)
+            self._survive_hangup()
+        self._task = create_looping_call(self._show)
+        self._task.start(INTERVAL if self._panel is not None else LINE_INTERVAL, now=False)
+
+    def _show(self) -> None:
+        figures = figures_of(self._crawler).now()
+        if self._panel is not None:
+            self._panel.draw(lines(figures, self._panel.size().columns - 1))
+            return
+        with suppress(OSError, ValueError):  # a closed pipe must not end the crawl
+            self._stream.write(f"{one_line(figures)}\n")
+            self._stream.flush()
+
+    def _closed(self) -> None:
+        self._stop()
+        if self._panel is not None:
+            self._panel.erase()
+            self._give_streams_back()
+        if self._hangup is not None:
+            signal.signal(signal.SIGHUP, self._hangup)
+        Progress._in_use = False
+
+    def _stop(self) -> None:
+        if self._task is not None and self._task.running:
+            self._task.stop()
+
+    # What else writes to the terminal
+
+    def _take_streams(self, panel: BottomPanel) -> None:
+        above = cast("TextIO", AbovePanel(self._stream, panel))
+        for handler in logging.root.handlers:
+            if isinstance(handler, logging.StreamHandler) and handler.stream is self._stream:
+                handler.setStream(above)
+                self._handlers.append(handler)
+        sys.stderr = above
+        if _is_terminal(sys.stdout):
+            sys.stdout = cast("TextIO", AbovePanel(sys.stdout, panel))
+
+    def _give_streams_back(self) -> None:
+        for handler in self._handlers:
+            if isinstance(handler.stream, AbovePanel):
+                handler.setStream(self._stream)
+        for name in ("stderr", "stdout"):
+            stream = getattr(sys, name)
+            if isinstance(stream, AbovePanel):
+                setattr(sys, name, stream.stream)
+
+    def _survive_hangup(self) -> None:
+        """A terminal that is closed must not end a crawl of hours."""
+        with suppress(AttributeError, ValueError):  # not on this system; not in the main thread
+            if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+                self._hangup = signal.signal(signal.SIGHUP, self._hung_up)
+
+    def _hung_up(self, *_: object) -> None:
+        if self._panel is not None:
+            self._panel.lose()
+
+    def _terminal_gone(self) -> None:
+        self._stop()
+        logger.warning("The terminal has gone; the crawl goes on without it")
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+    except ValueError:  # closed
+        return False

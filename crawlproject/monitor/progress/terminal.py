@@ -1,0 +1,140 @@
+"""Keeps a panel at the bottom of a terminal while other text scrolls above it.
+
+rich draws the panel; this module places it.  (``rich.live`` would draw it again for every line of the log, which costs
+too much at level DEBUG.)
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from io import StringIO
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+#: Fewest lines of a terminal that has room for the panel; lines left to the log.
+MIN_HEIGHT, LOG_LINES = 6, 3
+
+#: Columns assumed where the terminal does not tell.
+DEFAULT_SIZE = os.terminal_size((80, 24))
+
+
+class BottomPanel:
+    """Writes to ``stream``, a terminal. Thread-safe, because logging is.
+
+    ``gone`` is called once if the terminal has vanished; after that nothing is written.
+    """
+
+    def __init__(self, stream: TextIO, gone: Callable[[], None]) -> None:
+        self._stream = stream
+        self._gone = gone
+        self._lock = RLock()
+        self._is_gone = False
+        self._lengths: list[int] = []  # of the lines shown, in columns
+        self._drawn = ""
+        self._is_shown = False
+
+    def size(self) -> os.terminal_size:
+        """Columns and lines now: a terminal may be resized at any time."""
+        try:
+            size = os.get_terminal_size(self._stream.fileno())
+        except (OSError, ValueError):
+            return DEFAULT_SIZE
+        return os.terminal_size((size.columns or DEFAULT_SIZE.columns, size.lines or DEFAULT_SIZE.lines))
+
+    def draw(self, lines: Sequence[tuple[str, str]]) -> None:
+        """Show these lines (label, text) in place of the last ones; none if the terminal is too low, or does not take
+        output now (Ctrl-S), because waiting for it would stop the crawl."""
+        with self._lock:
+            if self._is_gone or not self._is_writable():
+                return
+            size = self.size()
+            shown = lines[: max(0, size.lines - LOG_LINES)] if size.lines >= MIN_HEIGHT else ()
+            erased = self._erased()
+            self._lengths = [len(label) + 1 + len(text) for label, text in shown]
+            self._drawn = styled(shown, size.columns)
+            self._is_shown = bool(shown)
+            self._out(erased + self._drawn)
+
+    def write(self, text: str) -> int:
+        """Write ``text`` above the panel."""
+        with self._lock:
+            if not self._is_gone:
+                erased = self._erased()
+                self._is_shown = bool(self._lengths) and text.endswith("\n")
+                self._out(erased + text + (self._drawn if self._is_shown else ""))
+        return len(text)
+
+    def erase(self) -> None:
+        """Remove the panel."""
+        with self._lock:
+            if not self._is_gone:
+                self._out(self._erased())
+            self._lengths, self._drawn, self._is_shown = [], "", False
+
+    def lose(self) -> None:
+        """The terminal has vanished."""
+        with self._lock:
+            if not self._is_gone:
+                self._is_gone = True
+                self._gone()
+
+    def _erased(self) -> str:
+        """What removes the panel; a line that became longer than the terminal is wide takes several of its lines."""
+        if not self._is_shown:
+            return ""
+        columns = self.size().columns
+        rows = sum(max(1, -(-length // columns)) for length in self._lengths)
+        return f"\r\x1b[{rows}A\x1b[J"
+
+    def _is_writable(self) -> bool:
+        try:
+            return bool(select.select((), (self._stream.fileno(),), (), 0)[1])
+        except (OSError, ValueError):
+            self.lose()
+            return False
+
+    def _out(self, text: str) -> None:
+        if not text:
+            return
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):  # ValueError: closed
+            self.lose()
+
+
+class AbovePanel:
+    """Stands for a stream: what is written appears above the panel, everything else is the stream's."""
+
+    def __init__(self, stream: TextIO, panel: BottomPanel) -> None:
+        self.stream = stream
+        self._panel = panel
+
+    def write(self, text: str) -> int:
+        """As a text stream."""
+        return self._panel.write(text)
+
+    def flush(self) -> None:
+        """``write`` flushes."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def styled(lines: Sequence[tuple[str, str]], columns: int) -> str:
+    """The lines as the terminal shows them, labels emphasized; without colours if ``NO_COLOR`` says so."""
+    from rich.console import Console
+    from rich.text import Text
+
+    out = StringIO()
+    console = Console(file=out, force_terminal=True, width=columns, highlight=False, soft_wrap=True)
+    for label, text in lines:
+        line = Text(label, style="bold cyan")
+        line.append(" ")
+        line.append(text, style="not bold default")
+        console.print(line, crop=False, no_wrap=True, overflow="ignore")
+    return out.getvalue()

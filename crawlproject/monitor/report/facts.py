@@ -1,0 +1,226 @@
+"""What a report tells, as numbers and plain sentences; nothing here knows HTML."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from crawlproject.monitor.failure_log import failures_by_kind
+from crawlproject.monitor.held_back import counted, duration
+from crawlproject.monitor.progress.words import size
+from crawlproject.monitor.series.samples import HELD_BACK
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from crawlproject.monitor.series.samples import Sample, Series
+
+#: What held the crawl back, in words; by the first word of what the panel says.
+REASONS = {
+    "": "unknown",
+    "connections": "all connections in use",
+    "politeness": "politeness: servers rest",
+    "CPU": "the process: its CPU is busy",
+    "DNS": "DNS look-ups",
+    "few": "few servers have URLs",
+    "one": "one server left",
+    "nothing": "nothing queued",
+    "the": "the end of the crawl, its store, or a process that could not keep up",
+}
+
+#: Columns of a sample that count within a run: over several runs they are added up.
+COUNTS = ("elapsed", "pages", "bytes", "requests", "failures")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A crawl over all its runs."""
+
+    #: Samples with counts over all runs, in order; ``elapsed`` is the time that the crawl ran.
+    samples: Sequence[Sample]
+    runs: int
+    #: Of the last run; empty dicts if the snapshot is missing.
+    snapshot: Mapping[str, Any]
+    #: Of the first run, and of the last sample; seconds since the epoch.
+    began: float
+    last: float
+
+    @classmethod
+    def of(cls, series: Series, snapshot: Mapping[str, Any]) -> Facts:
+        """Join the runs."""
+        before = dict.fromkeys(COUNTS, 0.0)
+        samples: list[Sample] = []
+        for run in series.runs:
+            joined = [{**each, **{name: each[name] + before[name] for name in COUNTS}} for each in run.samples]
+            samples += joined
+            if joined:
+                before = {name: joined[-1][name] for name in COUNTS}
+        with_samples = [run for run in series.runs if run.samples]
+        last = with_samples[-1].at + with_samples[-1].samples[-1]["elapsed"] if with_samples else 0.0
+        return cls(samples, len(series.runs), snapshot, series.runs[0].at if series.runs else 0.0, last)
+
+    @property
+    def end(self) -> Sample:
+        """The last sample."""
+        return self.samples[-1]
+
+    @property
+    def stats(self) -> Mapping[str, Any]:
+        """Of the last run."""
+        found = self.snapshot.get("stats")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """Of the last run, by kind."""
+        return failures_by_kind({name: count for name, count in self.stats.items() if isinstance(count, int)})
+
+    def stat(self, name: str) -> float:
+        """A numeric stat of the last run; 0 if it is absent."""
+        value = self.stats.get(name, 0)
+        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
+
+    def quality_share(self, sample: Sample) -> float | None:
+        """Quality gathered by then, of all that is known in the end."""
+        whole = self.end["gathered"] + self.end["waiting"]
+        return min(1.0, sample["gathered"] / whole) if whole > 0 and self.end["waiting"] >= 0 else None
+
+    def expected_share(self, sample: Sample) -> float | None:
+        """The same of a breadth-first crawl at the same speed; None for a sample that is not of these."""
+        return self._expected.get(sample["elapsed"])
+
+    @cached_property
+    def _expected(self) -> dict[float, float]:
+        """By time.  Breadth-first takes pages whatever their quality: each is worth the mean of all known by then."""
+        whole = self.end["gathered"] + self.end["waiting"]
+        shares: dict[float, float] = {}
+        gathered = pages = 0.0
+        for sample in self.samples:
+            known = sample["gathered"] + max(0.0, sample["waiting"])
+            gathered += max(0.0, sample["pages"] - pages) * known / max(1.0, sample["pages"] + sample["queued"])
+            pages = sample["pages"]
+            shares[sample["elapsed"]] = min(1.0, gathered / whole) if whole > 0 else 0.0
+        return shares
+
+    def at(self, share: float) -> Sample:
+        """The first sample after this share of the time."""
+        return next(each for each in self.samples if each["elapsed"] >= share * self.end["elapsed"])
+
+    def held_back(self) -> dict[str, float]:
+        """Reason in words -> share of the time, most first."""
+        times: Counter[str] = Counter()
+        before = 0.0
+        for sample in self.samples:
+            number = int(sample["held_back"])
+            word = HELD_BACK[number] if 0 <= number < len(HELD_BACK) else ""
+            times[word] += max(0.0, sample["elapsed"] - before)  # type: ignore[assignment]
+            before = sample["elapsed"]
+        whole = sum(times.values())
+        return {REASONS[word]: time / whole for word, time in times.most_common()} if whole else {}
+
+    def in_use(self) -> float:
+        """Mean share of the allowed connections that were in use."""
+        shares = [min(1.0, each["sessions"] / each["session_limit"]) for each in self.samples if each["session_limit"]]
+        return sum(shares) / len(shares) if shares else 0.0
+
+    def most_at(self, share: float) -> float | None:
+        """Seconds after which this share of the quality known in the end was gathered."""
+        return next((each["elapsed"] for each in self.samples if (self.quality_share(each) or 0) >= share), None)
+
+
+def summary(facts: Facts) -> list[str]:
+    """Plain sentences."""
+    end, stats = facts.end, facts.stats
+    seconds = max(1.0, end["elapsed"])
+    began = datetime.fromtimestamp(facts.began, UTC).strftime("%Y-%m-%d %H:%M")
+    runs = "" if facts.runs == 1 else f" and ran {facts.runs} times"
+    pages, urls = counted(round(end["pages"]), "page"), counted(round(end["seen"]), "URL")
+    found = [
+        f"The crawl began on {began} UTC{runs}.",
+        f"In {duration(seconds)} it fetched {pages} ({end['pages'] / seconds:,.1f} per second, {size(end['bytes'])}) "
+        f"and found {urls} on {counted(round(end['servers']), 'server')}.",
+    ]
+    share = facts.quality_share(end)
+    if share is not None:
+        most = facts.most_at(0.8)
+        after = f"; 80% of it after {duration(most)}" if most is not None and share >= 0.8 else ""
+        early = facts.at(0.25)
+        found.append(
+            f"It gathered {share:.0%} of the quality of all URLs known{after}. After a quarter of the time it had "
+            f"{facts.quality_share(early) or 0:.0%}; breadth-first would have had about "
+            f"{facts.expected_share(early) or 0:.0%} after as many pages."
+        )
+    held = next(iter(facts.held_back().items()), None)
+    if held is not None:
+        found.append(
+            f"On average {facts.in_use():.0%} of the allowed connections were in use; most often ({held[1]:.0%} of "
+            f"the time) the limit was: {held[0]}."
+        )
+    failed = end["failures"]
+    if failed:
+        kinds = ", ".join(list(facts.failures)[:2])
+        most_often = f", most often: {kinds}" if kinds else ""
+        found.append(f"Failed or refused: {counted(round(failed), 'request')}{most_often}.")
+    reason = stats.get("finish_reason")
+    last = datetime.fromtimestamp(facts.last, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    if reason:
+        found.append(f"It ended with the reason “{reason}”; still queued: {counted(round(end['queued']), 'URL')}.")
+    else:
+        found.append(f"It is running, or was interrupted: its last sign of life was at {last} UTC.")
+    return found
+
+
+#: Shares of the time, of connections, of requests from which advice is given.
+MOST_OF_TIME, FEW_IN_USE, MANY_FAILED, MANY_COPIES = 0.4, 0.5, 0.2, 0.3
+
+
+def advice(facts: Facts) -> list[str]:
+    """What to change."""
+    found = []
+    held, in_use, limit = facts.held_back(), facts.in_use(), facts.end["session_limit"]
+    polite = held.get(REASONS["politeness"], 0.0) + held.get(REASONS["one"], 0.0)
+    if polite >= MOST_OF_TIME and in_use <= FEW_IN_USE:
+        found.append(
+            f"{limit:.0f} connections were in use {in_use:.0%} of the time, because servers rested: crawl more "
+            "servers, or, if their owners agree, set a smaller FRONTIER_DELAY_FACTOR. More connections do not help."
+        )
+    if held.get(REASONS["connections"], 0.0) >= MOST_OF_TIME:
+        found.append(
+            f"All {limit:.0f} connections were in use {held[REASONS['connections']]:.0%} of the time while servers "
+            "were ready: a larger FRONTIER_MAX_SESSIONS makes the crawl faster, as long as the CPU allows."
+        )
+    if held.get(REASONS["CPU"], 0.0) >= MOST_OF_TIME:
+        found.append(
+            f"The process was busy {held[REASONS['CPU']]:.0%} of the time: use cheaper callbacks and fewer pipelines, "
+            "or several processes (scrapy workers)."
+        )
+    if held.get(REASONS["DNS"], 0.0) >= MOST_OF_TIME / 2:
+        found.append("DNS look-ups held the crawl back: run a caching resolver on this machine.")
+    if held.get(REASONS["few"], 0.0) + held.get(REASONS["nothing"], 0.0) >= MOST_OF_TIME:
+        found.append("Few servers had URLs: give more seeds, or loosen the filters for links.")
+    requests = max(1.0, facts.end["requests"])
+    for stat, words in (("timeout", "time out"), ("dns", "fail in DNS"), ("refused", "are refused")):
+        share = facts.stat(f"frontier/failures/{stat}") / requests
+        if share >= MANY_FAILED:
+            found.append(f"{share:.0%} of the requests {words}: check this machine's network and resolver.")
+    if facts.stat("monitor/throttled"):
+        found.append(
+            f"The process could not keep up {facts.stat('monitor/throttled'):.0f} times and used fewer connections: "
+            "a smaller FRONTIER_MAX_SESSIONS, or a higher MONITOR_MAX_MEMORY if memory was the reason."
+        )
+    compared = facts.stat("duplicates/pages")
+    copies = facts.stat("duplicates/exact") + facts.stat("duplicates/near")
+    if compared >= 100 and copies / compared >= MANY_COPIES:
+        found.append(
+            f"{copies / compared:.0%} of the pages are copies: exclude their paths, or drop the parameters that make "
+            "them (URL_DROP_PARAMETERS)."
+        )
+    if facts.snapshot.get("too_early"):
+        found.append(
+            f"{facts.snapshot['too_early']} requests were sent before their server's wait was over: look for requests "
+            "that bypass the scheduler."
+        )
+    return found or ["Nothing stands out."]

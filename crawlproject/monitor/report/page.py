@@ -1,0 +1,276 @@
+"""Makes the HTML file.  Everything from the web is escaped, shortened, and shown without control characters."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from crawlproject.monitor.report.charts import charts
+from crawlproject.monitor.report.facts import Facts, advice, summary
+from crawlproject.monitor.series.samples import FILE_NAME, Series, read_series
+from crawlproject.monitor.series.snapshot import COLUMNS, read_snapshot
+from crawlproject.monitor.series.snapshot import FILE_NAME as SNAPSHOT_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from crawlproject.monitor.report.charts import Chart
+
+REPORT_NAME = "report.html"
+
+#: Folders of the library for charts, which the console has too, and of our own files.
+UPLOT, OWN = ("console", "page"), ("report", "static")
+
+#: Longest text in a cell; most servers, stats and settings in a table.
+MAX_TEXT, MAX_ROWS = 200, 1000
+
+#: Column of the table of servers -> heading, and what it means.
+HEADINGS = {
+    "server": ("Server", "scheme, host and port"),
+    "pages": ("Pages", "pages fetched"),
+    "quality": ("Quality", "sum of the estimated quality of these pages"),
+    "queued": ("Queued", "URLs queued"),
+    "rank": ("Rank", "quality per second that the next session is expected to bring; the best server is next"),
+    "state": ("State", "ready, resting, leased (has a connection), idle (no URL), given up, full"),
+    "reason": ("Reason", "why it rests, ranks last or was given up"),
+    "failures": ("Failures", "failures in a row"),
+    "best": ("Best", "term of the rank: quality of its best URL"),
+    "batch": ("Batch", "term of the rank: pages expected of its next session"),
+    "connect": ("Connect", "term of the rank: time to connect, seconds"),
+    "respond": ("Respond", "term of the rank: time of a response, seconds"),
+    "bonus": ("Bonus", "term of the rank: expected worth of the links on its next page"),
+    "worth": ("Worth", "term of the rank: factor for copies and mirrors"),
+    "urgency": ("Urgency", "term of the rank: factor for servers with long polite waits"),
+    "session": ("Session", "expected time of the next session, seconds"),
+    "copies": ("Copies", "pages seen elsewhere before"),
+}
+
+#: Columns that hold text.
+TEXTS = frozenset(("server", "state", "reason"))
+
+
+@dataclass(frozen=True)
+class Made:
+    """A report in ``path``; ``problems``: what is missing in it, in words."""
+
+    path: Path
+    problems: tuple[str, ...]
+
+
+def write_report(directory: Path, target: Path | None = None) -> Made:
+    """Make the report of the series in ``directory``, and write it to ``target`` or beside them.
+
+    Raises OSError, ValueError if there is no series, or none that can be read.
+    """
+    problems = []
+    series = read_series(directory / FILE_NAME)
+    if not len(series):
+        raise ValueError(f"{directory}: no series of a crawl ({FILE_NAME})")
+    if series.damaged:
+        problems.append(f"{directory / FILE_NAME}: {series.damaged} damaged lines were skipped")
+    try:
+        snapshot = read_snapshot(directory / SNAPSHOT_NAME)
+    except (OSError, ValueError) as error:
+        snapshot = {}
+        problems.append(f"no servers, stats and settings in the report: {error}")
+    path = directory / REPORT_NAME if target is None else target
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(page(series, snapshot, problems), encoding="utf-8")
+    new.replace(path)
+    return Made(path, tuple(problems))
+
+
+def page(series: Series, snapshot: Mapping[str, Any], problems: Sequence[str] = ()) -> str:
+    """The HTML of a report. ``series`` has at least one sample."""
+    facts = Facts.of(series, snapshot)
+    drawn = charts(facts)
+    styles = _static(*UPLOT, "uPlot.css") + _static(*OWN, "report.css")
+    script = _static(*UPLOT, "uPlot.js") + "\n" + _static(*OWN, "report.js")
+    policy = f"default-src 'none'; style-src '{_hash(styles)}'; script-src '{_hash(script)}'; base-uri 'none'"
+    data = json.dumps([chart.data() for chart in drawn], separators=(",", ":")).replace("<", "\\u003c")
+    notes = [f'<p class="note" role="note">{text(problem)}</p>' for problem in problems]
+    body = [
+        "<header><h1>Report of a crawl</h1></header><main>",
+        *notes,
+        _section("Summary", f"<p>{' '.join(map(text, summary(facts)))}</p>"),
+        _section("What to change", _list(advice(facts))),
+        _section("Over time", "".join(_chart(chart) for chart in drawn if chart.kind == "lines")),
+        _section("What held the crawl back", _pairs("Limit", "Share of the time", _shares(facts))),
+        _section("Times", "".join(_chart(chart) for chart in drawn if chart.kind == "bars")),
+        _section("Answers, failures, refusals", _answers(facts)),
+        _section("Politeness", _list(_politeness(facts))),
+        _section("Duplicates, mirrors, traps", _pairs("What", "Count", _copies(facts))),
+        _section("Servers", _servers(snapshot)),
+        _section("Settings that differ from their defaults", _settings(snapshot)),
+        "</main>",
+    ]
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+        f"<title>Report of a crawl</title><style>{styles}</style></head><body>{''.join(body)}"
+        f'<script type="application/json" id="charts">{data}</script><script>{script}</script></body></html>\n'
+    )
+
+
+def text(value: object) -> str:
+    """Any value as HTML text: bounded, escaped; control characters and marks of direction are made visible."""
+    shown = str(value)[: MAX_TEXT * 5]
+    return escape("".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in shown))
+
+
+@cache
+def _static(*path: str) -> str:
+    return files("crawlproject.monitor").joinpath(*path).read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
+
+
+def _section(title: str, content: str) -> str:
+    return f"<section><h2>{text(title)}</h2>{content}</section>"
+
+
+def _list(sentences: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{text(each)}</li>' for each in sentences)}</ul>"
+
+
+def _chart(chart: Chart) -> str:
+    head = "".join(f'<th scope="col">{text(name)}</th>' for name in chart.names)
+    rows = "".join(
+        f'<tr><th scope="row">{text(first)}</th>{"".join(f"<td>{text(each)}</td>" for each in rest)}</tr>'
+        for first, *rest in chart.rows()
+    )
+    return (
+        f"<figure><figcaption><h3>{text(chart.title)}</h3>"
+        f'<p id="chart-{chart.id}-words">{text(chart.words)}</p></figcaption>'
+        f'<div class="chart" id="chart-{chart.id}" role="img" aria-label="{text(chart.title)}" '
+        f'aria-describedby="chart-{chart.id}-words"></div>'
+        f"<details><summary>Values: {text(chart.title)}</summary>"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Values: {text(chart.title)}">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details></figure>"
+    )
+
+
+def _pairs(name: str, value: str, rows: Mapping[str, object]) -> str:
+    if not rows:
+        return "<p>None.</p>"
+    body = "".join(f'<tr><th scope="row">{text(key)}</th><td>{text(each)}</td></tr>' for key, each in rows.items())
+    return (
+        f'<table class="pairs"><thead><tr><th scope="col">{text(name)}</th><th scope="col">{text(value)}</th></tr>'
+        f"</thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _shares(facts: Facts) -> dict[str, str]:
+    return {reason: f"{share:.0%}" for reason, share in facts.held_back().items()}
+
+
+def _answers(facts: Facts) -> str:
+    statuses = {
+        name.rpartition("/")[2]: f"{count:,}"
+        for name, count in sorted(facts.stats.items())
+        if name.startswith("downloader/response_status_count/") and isinstance(count, int)
+    }
+    failures = {kind: f"{count:,}" for kind, count in list(facts.failures.items())[:MAX_ROWS]}
+    return (
+        f"<p>Of the last run: {facts.stat('downloader/request_count'):,.0f} requests, robots.txt files among them.</p>"
+        f'<div class="columns"><div><h3>Status codes</h3>{_pairs("Status", "Answers", statuses)}</div>'
+        f"<div><h3>Failures, refusals, retries</h3>{_pairs('Kind', 'Count', failures)}</div></div>"
+    )
+
+
+def _politeness(facts: Facts) -> list[str]:
+    snapshot = facts.snapshot
+    if "too_early" not in snapshot:
+        return ["Not known."]
+    early = snapshot["too_early"]
+    found = [
+        "No request was sent before its server's polite wait was over."
+        if not early
+        else f"{early} requests were sent before their server's polite wait was over."
+    ]
+    shortest, longest = snapshot.get("shortest_wait"), snapshot.get("longest_wait")
+    if isinstance(shortest, (int, float)) and isinstance(longest, (int, float)):
+        found.append(
+            f"Between the end of an answer and the next request to the same server there were {shortest:.3f} s at "
+            f"least (within a connection where politeness counts sessions), {longest:.1f} s at most."
+        )
+    delays = facts.stat("frontier/crawl_delays")
+    found.append(f"{delays:,.0f} robots.txt files asked for a Crawl-delay.")
+    found.append(f"{facts.stat('robotstxt/forbidden'):,.0f} requests were not sent because robots.txt disallows them.")
+    return found
+
+
+def _copies(facts: Facts) -> dict[str, str]:
+    counts = {
+        "pages compared": facts.stat("duplicates/pages"),
+        "exact copies": facts.stat("duplicates/exact"),
+        "near copies": facts.stat("duplicates/near"),
+        "mirrors": facts.stat("duplicates/mirrors") or float(facts.snapshot.get("mirrors") or 0),
+        "servers ranked last as traps": facts.stat("guard/servers") or float(facts.snapshot.get("guarded") or 0),
+        "dropped patterns of URLs": facts.stat("guard/patterns"),
+        "their URLs": facts.stat("guard/dropped"),
+    }
+    return {name: f"{count:,.0f}" for name, count in counts.items()}
+
+
+def _servers(snapshot: Mapping[str, Any]) -> str:
+    rows, columns = snapshot.get("servers"), snapshot.get("columns")
+    if not isinstance(rows, list) or columns != list(COLUMNS):
+        return "<p>Not known.</p>"
+    head = "".join(
+        f'<th scope="col" class="{"" if name in TEXTS else "number"}"><button type="button" '
+        f'title="{text(meaning)}">{text(title)}</button></th>'
+        for name, (title, meaning) in HEADINGS.items()
+    )
+    body = "".join(_server(row) for row in rows[:MAX_ROWS] if isinstance(row, list) and len(row) == len(COLUMNS))
+    meanings = "".join(f"<dt>{text(title)}</dt><dd>{text(meaning)}</dd>" for title, meaning in HEADINGS.values())
+    return (
+        f"<p>{text(_rest(snapshot.get('rest'), len(rows)))}</p>"
+        f"<details><summary>What the columns mean</summary><dl>{meanings}</dl></details>"
+        '<p class="search"><label for="search">Search servers</label> '
+        '<input id="search" type="search" autocomplete="off"> <span id="found" role="status"></span></p>'
+        '<div class="scroll" tabindex="0" role="region" aria-label="Servers">'
+        f'<table id="servers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
+def _server(row: Sequence[Any]) -> str:
+    cells = []
+    for name, value in zip(COLUMNS, row, strict=True):
+        if name in TEXTS:
+            shown = f"<bdi>{text(str(value)[:MAX_TEXT])}</bdi>"
+            cells.append(f'<th scope="row">{shown}</th>' if name == "server" else f"<td>{shown}</td>")
+        else:
+            number = value if isinstance(value, (int, float)) else 0
+            cells.append(f'<td class="number" data-value="{number!r}">{number:,.4g}</td>' if number else "<td></td>")
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _rest(rest: object, shown: int) -> str:
+    counts = rest if isinstance(rest, dict) else {}
+    servers = counts.get("servers", 0)
+    if not servers:
+        return f"All {shown:,} servers."
+    return (
+        f"The {shown:,} servers with the most pages, of the last snapshot. The other {servers:,} have "
+        f"{counts.get('pages', 0):,} pages, quality {counts.get('quality', 0):,.4g}, {counts.get('queued', 0):,} URLs "
+        "queued."
+    )
+
+
+def _settings(snapshot: Mapping[str, Any]) -> str:
+    settings = snapshot.get("settings")
+    if not isinstance(settings, dict):
+        return "<p>Not known.</p>"
+    return _pairs("Setting", "Value", dict(list(settings.items())[:MAX_ROWS]))

@@ -1,0 +1,140 @@
+"""The extension that keeps series and snapshot in ``REPORT_DIR``, or ``JOBDIR``, and makes the report at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import create_looping_call
+
+from crawlproject.clock import CLOCK
+from crawlproject.crawl_frontier import frontier_of
+from crawlproject.engine import stats_of
+from crawlproject.monitor.figures import figures_of
+from crawlproject.monitor.report.page import REPORT_NAME, write_report
+from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter, sample_of
+from crawlproject.monitor.series.snapshot import FILE_NAME as SNAPSHOT_NAME
+from crawlproject.monitor.series.snapshot import changed_settings, snapshot_of, write_snapshot
+from crawlproject.options.report import ReportOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+
+    from crawlproject.crawl_frontier import CrawlFrontier
+
+logger = logging.getLogger(__name__)
+
+#: Seconds between two looks at the figures: forecasts are made of regular ones.
+LOOK = 1.0
+
+#: Seconds between two snapshots, 15 ms each.
+SNAPSHOT_INTERVAL = 60.0
+
+
+class Series:
+    """Writes the two files while the crawl runs; a failure is one line in the log, and the crawl goes on."""
+
+    def __init__(self, crawler: Crawler, directory: Path) -> None:
+        self._crawler = crawler
+        self._directory = directory
+        self._writer: SeriesWriter | None = None
+        self._task: AsyncioLoopingCall | LoopingCall | None = None
+        self._sampled = self._saved = 0.0
+        self._settings: dict[str, str] = {}
+        self._has_failed = False
+        self._crawl: CrawlFrontier | None = None  # kept when the spider is closed
+        crawler.signals.connect(self._opened, signals.spider_opened)
+        crawler.signals.connect(self._closed, signals.spider_closed)
+        crawler.signals.connect(self._stopped, signals.engine_stopped)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Called by Scrapy. Raises NotConfigured without ``REPORT_DIR`` and ``JOBDIR``."""
+        directory = ReportOptions.of(crawler).report_directory
+        if directory is None:
+            raise NotConfigured
+        return cls(crawler, directory)
+
+    def _opened(self) -> None:
+        figures_of(self._crawler).now()
+        self._settings = changed_settings(self._crawler.settings)
+        self._saved = CLOCK()
+        with self._failing_once():
+            self._directory.mkdir(parents=True, exist_ok=True)
+            path = self._directory / FILE_NAME
+            try:
+                self._writer = SeriesWriter(path, time.time())
+            except ValueError as error:  # of another version: keep it, and start anew
+                path.rename(path.with_name(f"{FILE_NAME}.{time.time():.0f}"))
+                logger.warning("%s; it was renamed, and a new one begins", error)
+                self._writer = SeriesWriter(path, time.time())
+            if self._writer.damaged:
+                logger.warning("%s: %d damaged lines were dropped", path, self._writer.damaged)
+            self._save()
+        self._task = create_looping_call(self._look)
+        self._task.start(LOOK, now=False)
+
+    def _look(self) -> None:
+        now = CLOCK()
+        figures = figures_of(self._crawler).now()
+        if self._writer is None:
+            return
+        with self._failing_once():
+            if now - self._sampled >= self._writer.interval - LOOK / 2:
+                self._sampled = now
+                self._writer.add(sample_of(figures))
+            if now - self._saved >= SNAPSHOT_INTERVAL:
+                self._saved = now
+                self._save()
+
+    def _save(self) -> None:
+        crawl = frontier_of(self._crawler) if self._crawl is None else self._crawl
+        if crawl is not None:
+            snapshot = snapshot_of(
+                crawl, figures_of(self._crawler).survey, stats_of(self._crawler).get_stats(), self._settings
+            )
+            write_snapshot(self._directory / SNAPSHOT_NAME, snapshot)
+
+    def _closed(self) -> None:
+        if self._task is not None and self._task.running:
+            self._task.stop()
+        figures = figures_of(self._crawler)
+        if figures.surveyor is not None:  # examine the rest of the servers
+            figures.finish_survey()
+        self._crawl = frontier_of(self._crawler)
+        if self._writer is not None:
+            with self._failing_once():
+                self._writer.add(sample_of(figures.now(fresh=0.0)))
+
+    async def _stopped(self) -> None:
+        """All stats are there now."""
+        if self._writer is None:
+            return
+        with self._failing_once():
+            self._save()
+            made = await asyncio.to_thread(write_report, self._directory)
+            for problem in made.problems:
+                logger.warning("%s", problem)
+            logger.info("Report: %s", self._directory / REPORT_NAME)
+
+    @contextmanager
+    def _failing_once(self) -> Iterator[None]:
+        """Log the first failure, such as a full disk; later ones are tried and not told."""
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            if not self._has_failed:
+                self._has_failed = True
+                reason: Any = getattr(error, "strerror", None) or error
+                logger.error("REPORT_DIR=%r: the report will be incomplete: %s", str(self._directory), reason)

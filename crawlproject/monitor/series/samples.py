@@ -1,0 +1,209 @@
+"""The file ``series.jsonl``: samples of a crawl's figures over all its runs, one JSON array a line.
+
+A line with an object begins a run: version, time on the wall clock, names of the columns.  Samples carry the seconds
+since their run began on a clock that never jumps.  When there are more than ``MAX_SAMPLES``, every second one is
+dropped and samples are taken half as often: the file stays below a megabyte, however long the crawl is.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from crawlproject.monitor.figures import Figures
+
+FILE_NAME = "series.jsonl"
+
+VERSION = 1
+
+#: Samples kept of all runs, each about 150 bytes.
+MAX_SAMPLES = 4000
+
+#: Seconds between two samples, until there are too many.
+INTERVAL = 1.0
+
+#: Longest line that is read: a longer one is damage.
+MAX_LINE = 10_000
+
+#: Names of the columns of a sample; times in seconds, counts of the run.
+COLUMNS = (
+    "elapsed",
+    "pages",
+    "bytes",
+    "requests",
+    "failures",
+    "sessions",
+    "session_limit",
+    "ready",
+    "resting",
+    "leased",
+    "given_up",
+    "servers",
+    "queued",
+    "seen",
+    "gathered",
+    "waiting",
+    "cpu",
+    "lag",
+    "memory",
+    "held_back",
+)
+
+#: First word of what holds a crawl back -> its number in the last column.
+HELD_BACK = ("", "connections", "politeness", "CPU", "DNS", "few", "one", "nothing", "the")
+
+Sample = dict[str, float]
+
+
+@dataclass
+class Run:
+    """A run of a crawl: it began ``at`` seconds after the epoch."""
+
+    at: float
+    samples: list[Sample] = field(default_factory=list)
+
+
+@dataclass
+class Series:
+    """All runs; ``interval``: seconds between two samples; ``damaged``: lines that cannot be read."""
+
+    runs: list[Run] = field(default_factory=list)
+    interval: float = INTERVAL
+    damaged: int = 0
+
+    def __len__(self) -> int:
+        return sum(len(run.samples) for run in self.runs)
+
+    def thin(self) -> None:
+        """Drop every second sample, but not the last of a run."""
+        for run in self.runs:
+            del run.samples[1:-1:2]
+        self.interval *= 2
+
+    def lines(self) -> Iterator[str]:
+        """The file's lines."""
+        for run in self.runs:
+            yield head(run.at, self.interval)
+            yield from map(row, run.samples)
+
+
+def head(at: float, interval: float) -> str:
+    """The line that begins a run."""
+    return f"{json.dumps({'version': VERSION, 'at': round(at, 1), 'interval': interval, 'columns': COLUMNS})}\n"
+
+
+def row(sample: Sample) -> str:
+    """The line of a sample."""
+    numbers = [sample.get(name, 0) for name in COLUMNS]
+    return json.dumps([round(each, 2) if isinstance(each, float) else each for each in numbers]) + "\n"
+
+
+def sample_of(figures: Figures) -> Sample:
+    """The sample of these figures."""
+    word = figures.held_back.partition(" ")[0].rstrip(":")
+    return {
+        "elapsed": round(figures.elapsed, 1),
+        "pages": figures.pages,
+        "bytes": figures.bytes,
+        "requests": figures.requests,
+        "failures": sum(figures.failures.values()),
+        "sessions": figures.sessions,
+        "session_limit": figures.session_limit,
+        "ready": figures.servers.ready,
+        "resting": figures.servers.resting + figures.servers.waiting,
+        "leased": figures.servers.leased,
+        "given_up": figures.servers.given_up,
+        "servers": figures.servers.known,
+        "queued": figures.queued,
+        "seen": figures.seen,
+        "gathered": figures.quality_gathered,
+        "waiting": -1 if figures.quality_queued is None else figures.quality_queued,
+        "cpu": figures.cpu,
+        "lag": figures.lag,
+        "memory": figures.memory,
+        "held_back": HELD_BACK.index(word) if word in HELD_BACK else 0,
+    }
+
+
+def read_series(path: Path) -> Series:
+    """The series in ``path``; empty if there is no file. Damaged lines are counted and skipped.
+
+    Raises OSError, ValueError for a version that is not known.
+    """
+    series = Series()
+    columns: tuple[str, ...] = COLUMNS
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return series
+    with file:
+        while line := file.readline(MAX_LINE):
+            found = _parsed(line)
+            if isinstance(found, dict) and _is_number(found.get("at")):
+                if found.get("version") != VERSION:
+                    raise ValueError(f"{path}: series of version {found.get('version')!r:.20}, not {VERSION}")
+                names = found.get("columns")
+                columns = tuple(map(str, names)) if isinstance(names, list) else COLUMNS
+                interval = found.get("interval", 0.0)
+                series.interval = max(INTERVAL, float(interval)) if _is_number(interval) else INTERVAL
+                series.runs.append(Run(float(found["at"])))
+            elif isinstance(found, list) and len(found) == len(columns) and all(map(_is_number, found)):
+                if not series.runs:
+                    series.runs.append(Run(0.0))
+                series.runs[-1].samples.append(dict.fromkeys(COLUMNS, 0.0) | dict(zip(columns, found, strict=True)))
+            else:
+                series.damaged += 1
+    return series
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value) and abs(value) < 1e18
+
+
+class SeriesWriter:
+    """Appends samples to the file of a crawl that may have had earlier runs."""
+
+    def __init__(self, path: Path, at: float) -> None:
+        """Raises OSError, ValueError as ``read_series``."""
+        self._path = path
+        self._series = read_series(path)
+        self.damaged = self._series.damaged
+        while len(self._series) > MAX_SAMPLES // 2:
+            self._series.thin()
+        self._run = Run(at)
+        self._series.runs.append(self._run)
+        self._rewrite()  # repairs a line torn by a crash, too
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two samples."""
+        return self._series.interval
+
+    def add(self, sample: Sample) -> None:
+        """Append a sample; one of ``MAX_SAMPLES / 2`` rewrites the file. Raises OSError."""
+        self._run.samples.append(sample)
+        if len(self._series) > MAX_SAMPLES:
+            self._series.thin()
+            self._rewrite()
+            return
+        with self._path.open("a", encoding="ascii") as file:
+            file.write(row(sample))
+
+    def _rewrite(self) -> None:
+        new = self._path.with_name(f"{self._path.name}.new")
+        with new.open("w", encoding="ascii") as file:
+            file.writelines(self._series.lines())
+        new.replace(self._path)

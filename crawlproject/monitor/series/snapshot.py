@@ -1,0 +1,182 @@
+"""The file ``snapshot.json``: a crawl's servers, stats, settings and times now, for the report. Replaced as a whole."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
+
+from crawlproject.frontier.observed_times import TIME_BOUNDS
+from crawlproject.frontier.states import ServerState
+from crawlproject.monitor.server_terms import rest_reason
+from crawlproject.monitor.survey import TOP
+from crawlproject.options.all_settings import DEFAULTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from crawlproject.crawl_frontier import CrawlFrontier
+    from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.server import Server
+    from crawlproject.monitor.survey import Survey
+
+FILE_NAME = "snapshot.json"
+
+VERSION = 1
+
+#: Largest file that is read.
+MAX_BYTES = 8_000_000
+
+#: Longest text kept of a server's key, of an error, of a setting or a stat.
+MAX_TEXT = 120
+
+#: Names of settings whose values are secret, and secrets in URLs.
+SECRET = re.compile(r"PASS|SECRET|TOKEN|AUTH|CREDENTIAL|COOKIE|(?:^|_)KEY(?:$|_ID)", re.IGNORECASE)
+USER_INFO = re.compile(r"://[^/@\s]{0,200}@")
+
+#: Columns of a server's row.
+COLUMNS = (
+    "server",
+    "pages",
+    "quality",
+    "queued",
+    "rank",
+    "state",
+    "reason",
+    "failures",
+    "best",
+    "batch",
+    "connect",
+    "respond",
+    "bonus",
+    "worth",
+    "urgency",
+    "session",
+    "copies",
+)
+
+
+def server_row(server: Server, frontier: Frontier) -> list[Any]:
+    """The values of ``COLUMNS``; times in seconds. About 10 µs."""
+    urls, estimates = server.urls, server.estimates
+    return [
+        server.key[:MAX_TEXT],
+        server.fetched,
+        _short(server.gathered),
+        len(urls),
+        _short(frontier.policy.rank(server)) if urls else 0,
+        server_state(server),
+        server_reason(server)[:MAX_TEXT],
+        server.failures,
+        _short(urls.best_quality),
+        server.expected_pages,
+        _short(estimates.connect_time),
+        _short(estimates.response_time),
+        _short(server.bonus),
+        _short(server.worth),
+        _short(server.urgency),
+        _short(server.expected_time) if urls else 0,
+        server.copies,
+    ]
+
+
+def server_state(server: Server) -> str:
+    """Its state as shown: ``given up`` and ``full`` besides those of ``ServerState``."""
+    if server.given_up:
+        return "given up"
+    return "full" if server.full else server.state.value
+
+
+def server_reason(server: Server) -> str:
+    """Why it is given up, rests, or ranks last; empty if none of these."""
+    if server.given_up:
+        return f"{server.failures} failures in a row{f': {server.last_error}' if server.last_error else ''}"
+    if server.demoted_because:
+        return server.demoted_because
+    return rest_reason(server) if server.state is ServerState.RESTING else server.last_error or ""
+
+
+def snapshot_of(
+    crawl: CrawlFrontier, survey: Survey | None, stats: Mapping[str, Any], settings: Mapping[str, str]
+) -> dict[str, Any]:
+    """Plain values. O(TOP), about 15 ms."""
+    frontier, times = crawl.frontier, crawl.times
+    top = survey.top if survey is not None else list(frontier.servers)[:TOP]
+    rows = [server_row(server, frontier) for server in top if frontier.server(server.key) is server]
+    named = COLUMNS.index("pages"), COLUMNS.index("quality"), COLUMNS.index("queued")
+    sums = [sum(row[place] for row in rows) for place in named]
+    rest = {
+        "servers": len(frontier.servers) - len(rows),
+        "pages": max(0, frontier.quality.pages - sums[0]),
+        "quality": max(0.0, frontier.quality.gathered - sums[1]),
+        "queued": max(0, len(frontier) - sums[2]),
+    }
+    return {
+        "version": VERSION,
+        "columns": COLUMNS,
+        "servers": rows,
+        "rest": rest,
+        "guarded": 0 if survey is None else survey.guarded,
+        "mirrors": 0 if survey is None else survey.mirrors,
+        "bounds": TIME_BOUNDS,
+        "connect": times.connect.counts,
+        "response": times.response.counts,
+        "waits": times.waits.counts,
+        "shortest_wait": times.shortest_wait if times.waits.total else None,
+        "longest_wait": times.waits.longest,
+        "too_early": times.too_early,
+        "stats": {name[:MAX_TEXT]: _plain(value) for name, value in stats.items()},
+        "settings": dict(settings),
+    }
+
+
+def changed_settings(settings: BaseSettings) -> dict[str, str]:
+    """Settings of this project and of Scrapy that differ from their defaults: name -> value as text.
+
+    Secrets are not kept: neither values of settings that are named so, nor users and passwords in URLs.
+    """
+    changed = {}
+    for name in sorted(map(str, settings)):
+        was_set = (settings.getpriority(name) or 0) >= SETTINGS_PRIORITIES["project"]
+        if not was_set or (name not in DEFAULTS and not hasattr(default_settings, name)):
+            continue
+        value = settings.get(name)
+        if str(value) == str(DEFAULTS[name] if name in DEFAULTS else getattr(default_settings, name)):
+            continue
+        value = value.copy_to_dict() if isinstance(value, BaseSettings) else value
+        is_secret = SECRET.search(name) is not None and not isinstance(value, (bool, int, float))
+        text = "(not shown)" if is_secret else USER_INFO.sub("://(not shown)@", repr(value)[:10_000])
+        changed[name[:MAX_TEXT]] = text[: 2 * MAX_TEXT]
+    return changed
+
+
+def write_snapshot(path: Path, snapshot: Mapping[str, Any]) -> None:
+    """Replace the file in one step. Raises OSError."""
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(json.dumps(snapshot, separators=(",", ":"), default=str), encoding="ascii")
+    new.replace(path)
+
+
+def read_snapshot(path: Path) -> dict[str, Any]:
+    """Raises OSError, ValueError for a damaged file or one of another version."""
+    if path.stat().st_size > MAX_BYTES:
+        raise ValueError(f"{path}: damaged: more than {MAX_BYTES} bytes")
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: damaged: {error!s:.100}") from error
+    if not isinstance(found, dict) or found.get("version") != VERSION:
+        raise ValueError(f"{path}: damaged, or of a version that is not known")
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (int, float, bool)) else str(value)[:MAX_TEXT]
+
+
+def _short(value: float) -> float:
+    """Four digits are enough for a table."""
+    return float(f"{value:.4g}")

@@ -1,0 +1,63 @@
+"""The settings ``CONSOLE_*`` (docs/console.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Self
+
+from crawlproject.options.values import Options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from crawlproject.options.values import Reader
+
+#: Characters of a token set by hand, at least: nobody guesses it.
+MIN_TOKEN = 16
+
+
+@dataclass(frozen=True)
+class ConsoleOptions(Options):
+    """Where the control room listens, and who may use it."""
+
+    #: Port 0: there is none.
+    port: int
+    host: str
+    #: Whether only this machine can reach ``host``.
+    is_local: bool
+    #: The token set by hand; empty: one is made at the start.
+    token: str
+    #: Host names besides IP addresses and ``localhost`` by which a browser may call the console.
+    names: frozenset[str]
+    #: Directory of the crawl, where address and token are written; None: into a private directory for temporary files.
+    job: Path | None
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        """See ``Options``."""
+        port = reader.count("CONSOLE_PORT", 0)
+        if port > 65_535:
+            raise reader.wrong("CONSOLE_PORT", "a port, at most 65535")
+        host = str(reader.value("CONSOLE_HOST", "127.0.0.1")).strip()
+        token = str(reader.value("CONSOLE_TOKEN", "") or "")
+        if token and (len(token) < MIN_TOKEN or not token.isascii() or not token.isprintable() or " " in token):
+            raise ValueError(f"CONSOLE_TOKEN: must have at least {MIN_TOKEN} ASCII characters, and no space")
+        is_local = _is_local(host)
+        if port and not is_local and not token:
+            raise ValueError(f"CONSOLE_HOST={host!r}: others can reach it, so CONSOLE_TOKEN must be set")
+        return cls(
+            port=port,
+            host=host,
+            is_local=is_local,
+            token=token,
+            names=frozenset(name.lower() for name in reader.strings("CONSOLE_NAMES")),
+            job=reader.path("JOBDIR"),
+        )
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

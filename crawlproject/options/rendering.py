@@ -1,0 +1,109 @@
+"""The settings ``RENDER`` and ``RENDER_*`` (docs/rendering.md)."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from crawlproject.options.extras import needs_extra
+from crawlproject.options.values import Options, Reader
+
+NEVER, AUTO, ALWAYS = MODES = ("never", "auto", "always")
+
+#: Names under which Chromium is installed, and folders that may not be in PATH.
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+FOLDERS = (Path("/usr/bin"), Path("/usr/lib/chromium"), Path("/snap/bin"))
+
+#: What the browser can be told not to load: Playwright's resource types.
+BLOCKABLE = ("image", "font", "media", "stylesheet", "texttrack", "manifest", "eventsource", "other")
+
+
+@dataclass(frozen=True)
+class RenderOptions(Options):
+    """Which pages are rendered, and what that may cost. Times in seconds, sizes in bytes."""
+
+    #: never, auto, always.
+    mode: str
+    #: Pages in the browser at once.
+    pages: int
+    timeout: float
+    #: How long network and DOM must be unchanged.
+    quiet: float
+    #: Requests of one page, and bytes of all answers to them, and of the DOM.
+    max_requests: int
+    max_loaded: int
+    max_size: int
+    #: Memory of all processes of the browser.
+    max_memory: int
+    pages_per_context: int
+    #: Types of resources that are not loaded.
+    blocked: frozenset[str]
+    #: Playwright's launch options, as the project sets them.
+    launch_options: dict[str, Any]
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        """See ``Options``. With ``RENDER`` other than never, also looks for the libraries and for Chromium."""
+        options = cls(
+            # A rendered page costs 50 times the CPU of a fetched one: only who needs it should pay.
+            mode=reader.choice("RENDER", NEVER, MODES),
+            # Two for each of two processors: a page waits for the network half of its time.
+            pages=reader.count("RENDER_PAGES", 4, least=1),
+            timeout=_above_0(reader, "RENDER_TIMEOUT", 20.0),
+            # Shorter than a script's usual pauses (debouncing: 0.2 to 0.3 s), longer than the steps of a framework.
+            quiet=_above_0(reader, "RENDER_QUIET", 0.5),
+            max_requests=reader.count("RENDER_MAX_REQUESTS", 100, least=1),
+            max_loaded=reader.count("RENDER_MAX_LOADED", 20_000_000, least=1),
+            max_size=reader.count("RENDER_MAXSIZE", 8_000_000, least=1),
+            # With 300 MB for the crawl itself 1.5 GB.
+            max_memory=reader.count("RENDER_MAX_MEMORY", 1_200_000_000, least=200_000_000),
+            # A new context costs 30 ms; an old one keeps what its pages stored.
+            pages_per_context=reader.count("RENDER_PAGES_PER_CONTEXT", 20, least=1),
+            blocked=frozenset(_blocked(reader)),
+            launch_options=reader.dictionary("PLAYWRIGHT_LAUNCH_OPTIONS"),
+        )
+        if "proxy" in options.launch_options:
+            raise reader.wrong("PLAYWRIGHT_LAUNCH_OPTIONS", "without proxy: the browser's only way out is the guard's")
+        if options.mode != NEVER:
+            options.check()
+        return options
+
+    def check(self) -> None:
+        """Raise ValueError where pages cannot be rendered: libraries or Chromium are missing."""
+        with needs_extra(f"RENDER={self.mode!r}", "render"):
+            import h11  # noqa: F401
+            import playwright  # noqa: F401
+            import scrapy_playwright  # noqa: F401
+        if self.program() is None:
+            wanted = self.launch_options.get("executable_path")
+            found = f"PLAYWRIGHT_LAUNCH_OPTIONS: there is no {wanted}" if wanted else "no Chromium was found"
+            raise ValueError(
+                f"RENDER={self.mode!r}: {found}; install one (apt-get install chromium)"
+                " or name yours in PLAYWRIGHT_LAUNCH_OPTIONS={'executable_path': ...}"
+            )
+
+    def program(self) -> str | None:
+        """The path of Chromium; None if there is none."""
+        chosen = self.launch_options.get("executable_path")
+        if chosen:
+            return str(chosen) if Path(chosen).is_file() else None
+        found = (shutil.which(name) for name in PROGRAMS)
+        known = (str(folder / name) for folder in FOLDERS for name in PROGRAMS if (folder / name).is_file())
+        return next((path for path in (*found, *known) if path), None)
+
+
+def _above_0(reader: Reader, name: str, default: float) -> float:
+    number = reader.number(name, default)
+    if not number:
+        raise reader.wrong(name, "above 0")
+    return number
+
+
+def _blocked(reader: Reader) -> tuple[str, ...]:
+    # None of them holds links or text.
+    types = reader.strings("RENDER_BLOCK", ["image", "font", "media"])
+    if not set(types) <= set(BLOCKABLE):
+        raise reader.wrong("RENDER_BLOCK", f"some of {', '.join(BLOCKABLE)}")
+    return types

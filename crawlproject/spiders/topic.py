@@ -1,0 +1,337 @@
+"""The focused crawl: pages on a topic, by the links most likely to lead to them (docs/topic.md)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from scrapy import Request, signals
+from scrapy.exceptions import CloseSpider
+from scrapy.http import TextResponse
+from scrapy.utils.job import job_dir
+
+from crawlproject.clock import CLOCK
+from crawlproject.content.relevance.anchors import anchors
+from crawlproject.content.relevance.features import MAX_RATED, LinkReader
+from crawlproject.content.relevance.language import declared_language
+from crawlproject.content.relevance.model import LinkModel
+from crawlproject.content.relevance.topic import Example, learned, learned_threshold, warm_up
+from crawlproject.content.relevance.topic_file import read_topic
+from crawlproject.discovery.page_reading import is_html, read_page
+from crawlproject.download.off_loop import LARGE, off_loop
+from crawlproject.engine import stats_of
+from crawlproject.items import Page
+from crawlproject.links import Links
+from crawlproject.options.extras import needs_extra
+from crawlproject.options.links import LinkOptions
+from crawlproject.options.start_errors import starting
+from crawlproject.requests.meta import KEEP
+from crawlproject.spiders.topic_state import Learned, TopicStateFile
+from crawlproject.spiders.web import WebSpider
+from crawlproject.urls.extract import extract
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from crawlproject.content.relevance.model import Features
+    from crawlproject.content.relevance.topic import Relevance, Topic
+    from crawlproject.content.relevance.topic_file import TopicFile
+
+#: Steps that links may be followed below the threshold, at most.
+MAX_TUNNEL = 9
+#: Factor of a link's quality for each such step.
+DISCOUNT = 0.5
+#: Links whose features are remembered until their page comes: 30 MB. The oldest are forgotten: nothing is learned.
+MAX_REMEMBERED = 50_000
+#: Links rated per turn of the event loop: 0.1 s if each brings words never seen.
+STEP = 100
+#: Least quality of a link.
+MIN_QUALITY = 1e-6
+#: Seconds between lines in the log, and between writes of what was learned.
+INTERVAL = 60.0
+#: Pages in a "recent" harvest rate, and after which the first rate is kept as a stat.
+RECENT = 200
+FIRST_RATE = 100
+#: Characters read of a page without a parsed text.
+_MAX_UNPARSED = 200_000
+
+#: Closing reason if no example page could be read.
+NO_TOPIC = "no_topic"
+
+
+@dataclass(slots=True)
+class TopicPage(Page):
+    """A relevant page."""
+
+    #: Between 0 and 1.
+    relevance: float = 0.0
+
+
+class TopicSpider(WebSpider):
+    """Pages on a topic: ``scrapy crawl topic -a topic=FILE -a seeds=...``.
+
+    ``-a tunnel=N``: links of pages below the topic's threshold are followed N steps further (default 1).  All arguments
+    of ``web`` hold.  Yields a ``TopicPage`` for each page at or above the threshold.
+    Stats: ``topic/pages``, ``topic/relevant``, ``topic/harvest_rate`` (relevant / pages), ``topic/harvest_rate/N``
+    (after the first N pages), ``topic/bad_examples``, ``topic/terms_never_found``, ``topic/learned`` (links learned
+    from).
+    """
+
+    name = "topic"
+
+    def __init__(self, topic: str = "", tunnel: str = "1", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if not topic:
+            raise ValueError("topic='': must be a TOML file (docs/topic.md)")
+        if not (str(tunnel).isascii() and str(tunnel).isdigit() and int(tunnel) <= MAX_TUNNEL):
+            raise ValueError(f"tunnel={tunnel!r:.100}: must be a whole number from 0 to {MAX_TUNNEL}")
+        self.tunnel = int(tunnel)
+        with needs_extra(f"topic={topic!r}", "topic"):
+            import rjieba  # noqa: F401
+            import snowballstemmer  # noqa: F401
+        self._file: TopicFile = read_topic(Path(topic))
+        warm_up()
+        self.topic: Topic | None = None if self._file.examples else self._file.topic()
+        self._examples = [_read_example(path) for path in self._file.files()]
+        self._learned = Learned(LinkModel())
+        self._followed: dict[str, Features] = {}
+        self._state: TopicStateFile | None = None
+        self._recent: list[bool] = []
+        self._found: set[str] = set()  # terms of the topic found on pages
+        self.fetched = self.relevant = 0
+        self._told_at = self._saved_at = CLOCK()
+
+    @classmethod
+    @starting()
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """See ``WebSpider``. Raises ValueError."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.with_text = True
+        crawler.signals.connect(spider._opened, signals.spider_opened)
+        crawler.signals.connect(spider._closed, signals.spider_closed)
+        return spider
+
+    def _opened(self) -> None:
+        """On ``spider_opened``: read what an earlier run has learned."""
+        folder = job_dir(self.settings)
+        if folder is None:
+            return
+        file = self._file
+        chosen = {"terms": file.terms, "examples": file.examples, "threshold": file.threshold}
+        self._state = TopicStateFile(Path(folder), chosen, stats_of(self.crawler))
+        self._learned = self._state.load() or self._learned
+        if self._learned.terms is not None:
+            self.topic = file.topic(self._learned.terms, self._learned.threshold)
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Learn the topic from its examples, if it has any; then as ``WebSpider``."""
+        if self.topic is None:
+            await self._learn_topic()
+        if self.topic is not None:
+            async for links in super().start():
+                yield links
+
+    async def parse(  # type: ignore[override]  # Scrapy takes both
+        self, response: Response, **kwargs: Any
+    ) -> AsyncIterator[Page | Links]:
+        """A page found by links of relevant pages, or a seed."""
+        async for output in self._parse_at(response, 0):
+            yield output
+
+    async def _parse_at(self, response: Response, steps: int) -> AsyncIterator[Page | Links]:
+        """``steps``: pages below the threshold in a row that led here."""
+        judged: Relevance | None = None
+        if self.topic is None:  # the frontier had pages, but the examples are gone
+            response.meta[KEEP] = True
+            return
+        for output in super().parse(response):
+            if isinstance(output, Page):
+                judged = self._judge(response, output, *await _text_of(response))
+                if self._is_relevant(judged):
+                    values = {one.name: getattr(output, one.name) for one in fields(Page)}
+                    yield TopicPage(**values, relevance=round(judged.value, 4))
+            elif judged is None or not output.hrefs:
+                yield output
+            else:
+                steps = 0 if self._is_relevant(judged) else steps + 1
+                yield await self._rated(response, output, judged, steps)
+
+    def _judge(self, response: Response, page: Page, html: str, text: str) -> Relevance:
+        """The relevance of a fetched page; learns from it."""
+        assert self.topic is not None
+        judged = self.topic.relevance(page.title or "", text, declared_language(html))
+        self._found.update(judged.found)
+        first = response.meta.get("redirect_urls") or [response.request.url if response.request else response.url]
+        features = self._followed.pop(first[0], None)
+        if features is not None:
+            self._learned.model.learn(features, min(1.0, judged.value / self.topic.threshold))
+        self._count_harvest(self._is_relevant(judged))
+        return judged
+
+    def _is_relevant(self, judged: Relevance) -> bool:
+        assert self.topic is not None
+        return judged.value >= self.topic.threshold
+
+    async def _rated(self, response: Response, links: Links, judged: Relevance, steps: int) -> Links:
+        """``links`` with a quality for each; without any below the threshold for too long."""
+        if steps > self.tunnel:
+            return Links(response, ())
+        hrefs, html = links.hrefs, cast("TextResponse", response).text
+        encoding = getattr(response, "encoding", "utf-8")
+        urls = LinkOptions.of(self.crawler).canonicalizer.batch(hrefs[:MAX_RATED], links.base or response.url, encoding)
+        around = await off_loop(anchors, html) if len(response.body) >= LARGE else anchors(html)
+        assert self.topic is not None
+        reader, model, discount = LinkReader(self.topic), self._learned.model, DISCOUNT**steps
+        rest = model.foresee(reader.features(response.url, None, judged.value, judged.language))
+        qualities = [rest] * len(hrefs)
+        for number, (href, url) in enumerate(zip(hrefs, urls, strict=False)):
+            if number % STEP == STEP - 1:
+                await asyncio.sleep(0)
+            if url is not None:
+                anchor = around.get(href.partition("#")[0])
+                features = reader.features(url, anchor, judged.value, judged.language)
+                qualities[number] = model.foresee(features)
+                self._remember(url, features)
+        given = [max(MIN_QUALITY, quality * discount) for quality in qualities]
+        callback = getattr(self, f"parse_below_{steps}") if steps else None
+        return Links(response, hrefs, base=links.base, callback=callback, quality=given)
+
+    def _remember(self, url: str, features: Features) -> None:
+        if url not in self._followed:
+            if len(self._followed) >= MAX_REMEMBERED:
+                del self._followed[next(iter(self._followed))]
+            self._followed[url] = features
+
+    def _count_harvest(self, is_relevant: bool) -> None:
+        """Count a page; from time to time, log the harvest rate and keep what was learned."""
+        self.fetched += 1
+        self.relevant += is_relevant
+        self._recent = [*self._recent[-(RECENT - 1) :], is_relevant]
+        self._count("topic/pages")
+        if is_relevant:
+            self._count("topic/relevant")
+        if self.fetched >= FIRST_RATE and self.fetched % FIRST_RATE == 0 and _is_power_of_2(self.fetched // FIRST_RATE):
+            stats_of(self.crawler).set_value(f"topic/harvest_rate/{self.fetched}", self._rate())
+        now = CLOCK()
+        if now - self._told_at >= INTERVAL:
+            self._told_at = now
+            self._tell()
+        if now - self._saved_at >= INTERVAL:
+            self._saved_at = now
+            self._save()
+
+    def _rate(self) -> float:
+        return round(self.relevant / max(1, self.fetched), 4)
+
+    def _tell(self) -> None:
+        recent = sum(self._recent) / max(1, len(self._recent))
+        stats_of(self.crawler).set_value("topic/harvest_rate", self._rate())
+        self.logger.info(
+            "Harvest: %d of %d pages are relevant (%.1f%%), %.1f%% of the last %d",
+            *(self.relevant, self.fetched, 100 * self._rate(), 100 * recent, len(self._recent)),
+        )
+
+    def _save(self) -> None:
+        if self._state is not None and self.topic is not None:
+            self._state.save(self._learned)
+
+    def _closed(self) -> None:
+        """On ``spider_closed``."""
+        self._tell()
+        self._save()
+        stats_of(self.crawler).set_value("topic/learned", self._learned.model.learned)
+        missing = sorted(self._file.terms.keys() - self._found) if self.topic is not None and self.fetched else []
+        if missing:
+            stats_of(self.crawler).set_value("topic/terms_never_found", len(missing))
+            self.logger.warning("%d terms of the topic were on no page: %.300s", len(missing), ", ".join(missing))
+
+    async def _learn_topic(self) -> None:
+        """Learn terms and threshold from the examples."""
+        pages = [await self._fetch_example(url) for url in self._file.urls()]
+        examples = [example for example in [*self._examples, *pages] if example is not None]
+        terms = learned(examples, self._file.learned_terms)
+        topic = self._file.topic(terms)
+        if not topic.vector("en"):
+            return
+        threshold = self._file.threshold or learned_threshold(topic, examples)
+        self._learned.terms, self._learned.threshold = terms, threshold
+        self.topic = self._file.topic(terms, threshold)
+        best = ", ".join(list(terms)[:10])
+        self.logger.info("Topic of %d examples, threshold %.3f: %.300s", len(examples), threshold, best)
+
+    async def _fetch_example(self, url: str) -> Example | None:
+        """An example page; None, with a warning, if it cannot be fetched."""
+        try:
+            assert self.crawler.engine is not None
+            response = await self.crawler.engine.download_async(Request(url, dont_filter=True))
+            if response.status != 200:
+                raise ValueError(f"status {response.status}")
+            html, text = await _text_of(response)
+        except Exception as error:  # noqa: BLE001  # a middleware may raise any
+            self._count("topic/bad_examples")
+            self.logger.warning("Example %.200s skipped: %.200s", url, str(error) or type(error).__name__)
+            return None
+        title = read_page(cast("TextResponse", response)).title if is_html(response) else None
+        return Example(title or "", text, declared_language(html))
+
+    def _end_without_pages(self) -> None:
+        """See ``WebSpider``; without a topic there is nothing to crawl for. Raises CloseSpider."""
+        if self.topic is None:
+            self.logger.error("No example of the topic could be read, and it has no terms")
+            raise CloseSpider(NO_TOPIC)
+        super()._end_without_pages()
+
+
+def _below(steps: int) -> Any:
+    """The callback of pages found below the threshold: its name keeps the steps, also in a stored frontier."""
+
+    async def parse(self: TopicSpider, response: Response) -> AsyncIterator[Page | Links]:
+        async for output in self._parse_at(response, steps):
+            yield output
+
+    parse.__name__ = f"parse_below_{steps}"
+    parse.__qualname__ = f"TopicSpider.{parse.__name__}"
+    parse.__doc__ = f"A page found by links of the last of {steps} pages below the threshold."
+    return parse
+
+
+for _steps in range(1, MAX_TUNNEL + 1):
+    setattr(TopicSpider, f"parse_below_{_steps}", _below(_steps))
+
+
+async def _text_of(response: Response) -> tuple[str, str]:
+    """The source and the visible text of a page; "" if it is no text."""
+    if not isinstance(response, TextResponse):
+        return "", ""
+    html = response.text
+    if not is_html(response):
+        return "", html[:_MAX_UNPARSED]
+    text = read_page(response).text
+    if text is None:  # the guard is off, so that nobody else asked for it
+        page = await off_loop(extract, html[:_MAX_UNPARSED], response.url, with_text=True)
+        text = page.text
+    return html, text or ""
+
+
+def _read_example(path: Path) -> Example:
+    """An example in a file, HTML or plain text. Raises ValueError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_UNPARSED)
+    except OSError as error:
+        raise ValueError(f"topic: example {str(path)!r}: {error.strerror}") from error
+    html = data.decode("utf-8", "replace")
+    if path.suffix.lower() not in (".html", ".htm", ".xhtml"):
+        return Example("", html)
+    page = extract(html, "http://example.org/", with_text=True)
+    return Example(page.title or "", page.text or "", declared_language(html))
+
+
+def _is_power_of_2(number: int) -> bool:
+    return number & (number - 1) == 0

@@ -1,0 +1,97 @@
+"""What a focused crawl has learned, kept in ``JOBDIR/topic.json``."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from crawlproject.content.relevance.model import LinkModel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from scrapy.statscollectors import StatsCollector
+
+logger = logging.getLogger(__name__)
+
+#: Version of the file.
+VERSION = 1
+#: Bytes of the largest file: the model has 4 MB if every weight is used.
+_MAX_BYTES = 16_000_000
+
+
+@dataclass
+class Learned:
+    """The model, and the terms learned from examples, if there are any."""
+
+    model: LinkModel
+    terms: dict[str, float] | None = None
+    threshold: float | None = None
+
+
+class TopicStateFile:
+    """The file in ``folder``, for the topic with these ``settings``: another topic's is not used.
+
+    Stats: ``topic/state_damaged``, ``topic/state_failed`` (not written).
+    """
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any], stats: StatsCollector) -> None:
+        self._path = folder / "topic.json"
+        self._topic = zlib.crc32(json.dumps(settings, sort_keys=True).encode("utf-8", "surrogatepass"))
+        self._stats = stats
+        self._has_failed = False
+
+    def load(self) -> Learned | None:
+        """What was learned; None if there is no file, or none that can be used: then one line is logged."""
+        try:
+            if self._path.stat().st_size > _MAX_BYTES:
+                raise ValueError("too large")
+            data = json.loads(self._path.read_bytes())
+            if not isinstance(data, dict) or data.get("version") != VERSION:
+                raise ValueError(f"not of version {VERSION}")
+            if data.get("topic") != self._topic:
+                logger.info("%s: learned for another topic; not used", self._path)
+                return None
+            return Learned(LinkModel.from_state(data.get("model")), *_terms(data))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError) as error:
+            self._stats.inc_value("topic/state_damaged")
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            logger.warning("%s: damaged, so links are learned from the beginning: %.200s", self._path, reason)
+            return None
+
+    def save(self, learned: Learned) -> None:
+        """Replace the file; a crash leaves the old one. 30 ms."""
+        data = {
+            "version": VERSION,
+            "topic": self._topic,
+            "terms": learned.terms,
+            "threshold": learned.threshold,
+            "model": learned.model.to_state(),
+        }
+        new = self._path.with_suffix(".new")
+        try:
+            new.write_text(json.dumps(data), encoding="utf-8")
+            os.replace(new, self._path)  # noqa: PTH105  # Path.replace is the same; this says that it is atomic
+        except OSError as error:
+            self._stats.inc_value("topic/state_failed")
+            if not self._has_failed:
+                self._has_failed = True
+                logger.warning("%s: not written: %s", self._path, error.strerror)
+
+
+def _terms(data: Mapping[str, Any]) -> tuple[dict[str, float] | None, float | None]:
+    """The learned terms and threshold. Raises ValueError."""
+    terms, threshold = data.get("terms"), data.get("threshold")
+    if terms is None:
+        return None, None
+    numbers = [*terms.values(), threshold] if isinstance(terms, dict) else [None]
+    if not all(isinstance(one, float) and 0.0 < one < 1e6 for one in numbers):
+        raise ValueError("wrong terms")
+    return terms, threshold

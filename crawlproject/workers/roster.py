@@ -1,0 +1,88 @@
+"""The workers of a crawl as they describe themselves, read without being one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from crawlproject.workers.control import texts, worker_info
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from crawlproject.workers.control import Control
+    from crawlproject.workers.keys import Keys
+
+#: Figures that a worker tells of itself, and the type of each.
+FIGURES = (
+    ("host", str),
+    ("pid", int),
+    ("pages", int),
+    ("urls", int),
+    ("servers", int),
+    ("partitions", int),
+    ("sessions", int),
+    ("sent", int),
+    ("received", int),
+    ("lag", float),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerState:
+    """A worker that is not buried."""
+
+    id: str
+    #: Seconds until its lease ends; negative: since it has ended.
+    lease: float
+    #: What it says of itself: host, pid, started, pages, ...
+    info: Mapping[str, Any]
+
+
+def worker_facts(worker: WorkerState) -> dict[str, Any]:
+    """What a worker says of itself (``FIGURES``); None for what is no number or text."""
+    told = {key: _checked(worker.info.get(key), kind) for key, kind in FIGURES}
+    started = _checked(worker.info.get("started"), float)
+    since = None if started is None else datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds")
+    return {"worker": worker.id, **told, "since": since, "lease": round(worker.lease, 1)}
+
+
+def _checked(value: Any, kind: type) -> Any:
+    if kind is str:
+        return value[:100] if isinstance(value, str) and value.isprintable() else None
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e11
+    return kind(value) if is_number else None
+
+
+async def read_workers(control: Control, keys: Keys) -> dict[str, Any]:
+    """The workers that are not buried, as ``worker_facts`` has them, the state of the crawl and the pages of all.
+
+    O(workers): no partition is read, nothing is written.  Raises what a call to Redis raises, and ValueError for
+    damaged data.
+    """
+    commands = (("TIME",), *(("HGETALL", key) for key in (keys.meta, keys.workers, keys.info)))
+    (seconds, micros), *hashes = await control.commands(commands)
+    meta, leases, infos = map(texts, hashes)
+    workers = workers_of(leases, infos, int(seconds) + int(micros) / 1e6)
+    return {
+        "state": meta.get("state", ""),
+        "pages": number_of(meta.get("pages")) + sum(number_of(worker.info.get("pages")) for worker in workers),
+        "own": control.id,
+        "workers": [worker_facts(worker) for worker in workers],
+    }
+
+
+def workers_of(leases: Mapping[str, str], infos: Mapping[str, str], now: float) -> list[WorkerState]:
+    """From the ends of their leases (ms) and what they say of themselves, by id."""
+    return [
+        WorkerState(name, int(until) / 1000 - now, worker_info(infos.get(name, ""))) for name, until in leases.items()
+    ]
+
+
+def number_of(value: object) -> int:
+    """A count that another process has written; 0 for anything else."""
+    try:
+        return int(str(value or 0))
+    except ValueError:
+        return 0

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Pages rendered per second, CPU and memory: a crawl of small applications on several servers of this machine.
+
+    scripts/bench_rendering.py --servers 8 --pages 20 --at-once 4
+
+Each page is built by a script from the answer to one fetch; the script is shared by all pages of a server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import psutil
+from scrapy.crawler import AsyncCrawlerProcess
+
+from crawlproject.spiders.web import WebSpider
+from testbed.shop import running_shops
+
+
+class Memory(threading.Thread):
+    """Watches the memory of this process and of all below it, shared pages counted once."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.most = self.most_own = 0
+        self.ended = threading.Event()
+
+    def run(self) -> None:
+        """Look twice a second."""
+        me = psutil.Process()
+        while not self.ended.wait(0.5):
+            processes = [me, *me.children(recursive=True)]
+            self.most = max(self.most, sum(map(proportional, processes)))
+            self.most_own = max(self.most_own, proportional(me))
+
+
+def proportional(process: psutil.Process) -> int:
+    """Proportional set size, bytes."""
+    try:
+        return int(process.memory_full_info().pss)
+    except psutil.Error:
+        return 0
+
+
+def main() -> None:
+    """Serve and measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--servers", type=int, default=8)
+    parser.add_argument("--pages", type=int, default=20, help="of each server")
+    parser.add_argument("--at-once", type=int, default=4, help="RENDER_PAGES")
+    parser.add_argument("--mode", default="always", help="RENDER")
+    parser.add_argument("--quiet", type=float, default=0.5, help="RENDER_QUIET")
+    options = parser.parse_args()
+    with running_shops(options.servers, options.pages) as seeds:
+        measure(options, ",".join(seeds))
+
+
+def measure(options: argparse.Namespace, seeds: str) -> None:
+    """Crawl and print."""
+    process = AsyncCrawlerProcess(
+        {
+            "ADDONS": {"crawlproject.addon.FrontierAddon": 300},
+            "ALLOWED_NETWORKS": "127.4.0.0/16",
+            "FRONTIER_MIN_DELAY": 0,
+            "FRONTIER_DELAY_FACTOR": 0,
+            "RENDER": options.mode,
+            "RENDER_PAGES": options.at_once,
+            "RENDER_QUIET": options.quiet,
+            "LOG_LEVEL": "WARNING",
+            "TELNETCONSOLE_ENABLED": False,
+        }
+    )
+    crawler = process.create_crawler(WebSpider)
+    process.crawl(crawler, seeds=seeds)
+    memory = Memory()
+    memory.start()
+    started, own = time.monotonic(), time.process_time()
+    process.start()
+    elapsed, own = time.monotonic() - started, time.process_time() - own
+    memory.ended.set()
+    below = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = below.ru_utime + below.ru_stime
+    assert crawler.stats is not None
+    pages = crawler.stats.get_value("web/pages", 0)
+    rendered = crawler.stats.get_value("render/pages", 0)
+    print(f"pages {pages}, rendered {rendered}, {elapsed:.1f} s: {pages / elapsed:.2f} pages/s")
+    print(f"CPU per page: this process with the servers {own / pages * 1e3:.0f} ms, browser {cpu / pages * 1e3:.0f} ms")
+    print(f"memory: all {memory.most / 1e6:.0f} MB, this process {memory.most_own / 1e6:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

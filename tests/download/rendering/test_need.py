@@ -1,0 +1,68 @@
+"""Which pages need their scripts, by their HTML."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawlproject.download.rendering.need import EMPTY_ROOT, LITTLE, NOSCRIPT, reason_to_render
+from tests.download.rendering.spas import SHELLS
+
+TEXT = "<p>" + "Some words that a reader sees. " * 20 + "</p>"
+SCRIPT = "<script src=/a.js></script>"
+
+NEEDED = {
+    "react": ('<div id="root"></div>' + SCRIPT, EMPTY_ROOT),
+    "with a spinner": ('<div id="app"><span>Loading ...</span></div>' + SCRIPT, EMPTY_ROOT),
+    "angular": ("<app-root></app-root>" + SCRIPT, EMPTY_ROOT),
+    "angularjs": ("<div ng-app=shop><div ng-view></div></div>" + SCRIPT, EMPTY_ROOT),
+    "next": ('<div id="__next"></div><script id=__NEXT_DATA__ type=application/json>{}</script>' + SCRIPT, EMPTY_ROOT),
+    "asks": ("<noscript>You need to enable JavaScript to run this app.</noscript>" + SCRIPT, NOSCRIPT),
+    "scripts only": (SCRIPT + "<script>start()</script>", LITTLE),
+    "module": ("<main></main><script type=module src=/a.js></script>" + SCRIPT, LITTLE),
+    "capitals": ("<DIV ID=ROOT></DIV><SCRIPT SRC=/a.js></SCRIPT>", EMPTY_ROOT),
+}
+
+NOT_NEEDED = {
+    "empty": "",
+    "not html": "\0\xff<<<>>>&#xffffffff;",
+    "no script": '<div id="root"></div>',
+    "data only": '<div id="root"></div><script type="application/ld+json">{}</script>',
+    "text": f'<div id="root">{TEXT}</div>{SCRIPT}{SCRIPT}',
+    "text beside the root": f'<div id="root"></div>{TEXT}{SCRIPT}{SCRIPT}',
+    "links": "".join(f"<a href={n}>{n}</a>" for n in range(5)) + SCRIPT * 2,
+    "one script": "<p>Short.</p>" + SCRIPT,
+    "noscript image": "<p>A few words here, and a table of contents: " + "one, two, three, four " * 5 + "</p>"
+    "<noscript><img src=/count.gif></noscript>" + SCRIPT * 3,
+    "refresh": "<meta http-equiv=Refresh content='0; url=/new'>" + SCRIPT * 2,
+}
+
+
+@pytest.mark.parametrize("name", [*NEEDED])
+def test_pages_that_need_scripts(name: str) -> None:
+    """They have a script, and hardly anything else."""
+    body, reason = NEEDED[name]
+    assert reason_to_render(f"<!doctype html><title>Some title</title><body>{body}</body>".encode()) == reason
+
+
+@pytest.mark.parametrize("name", [*NOT_NEEDED])
+def test_pages_that_do_not(name: str) -> None:
+    """They have text or links, or no script, or lead elsewhere."""
+    assert reason_to_render(f"<!doctype html><body>{NOT_NEEDED[name]}</body>".encode("latin-1", "replace")) is None
+
+
+@pytest.mark.parametrize("name", [*SHELLS])
+def test_applications_need_scripts(name: str) -> None:
+    """Those of the crawl tests."""
+    assert reason_to_render(SHELLS[name].encode()) is not None
+
+
+def test_frames_need_none() -> None:
+    """Their pages are fetched by themselves."""
+    page = f"<html><head>{SCRIPT * 2}</head><frameset><frame src=a></frameset></html>"
+    assert reason_to_render(page.encode()) is None
+
+
+@pytest.mark.parametrize("piece", ["<div>", "<script>", "<script></script>", "<a href=x>", "<svg>", "<p id=root>"])
+def test_time_is_bounded(piece: str) -> None:
+    """Of a page of any size only the start is looked at."""
+    reason_to_render(piece.encode() * 500_000)

@@ -1,0 +1,101 @@
+"""The table of servers: what it finds, and what that costs with 100,000 servers."""
+
+from __future__ import annotations
+
+import random
+import time
+from statistics import median
+
+import pytest
+
+from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness, Server
+from crawlproject.monitor.console.server_list import SORTS, Query, select
+
+
+def new_frontier(servers: int) -> Frontier:
+    """With one to three URLs for each server."""
+    frontier = Frontier(BestPrefix(), Politeness())
+    chance = random.Random(1)
+    for number in range(servers):
+        key = f"http://s{chance.randrange(10**9)}.domain{number % 97}.example"
+        frontier.push([Entry(f"{key}/{path}", chance.random()) for path in range(number % 3 + 1)])
+    return frontier
+
+
+def page(frontier: Frontier, **given: str) -> tuple[int, list[Server], float, float]:
+    """(Number that match, servers, CPU seconds in all, of the longest step)."""
+    steps, times = select(frontier, Query.parse(given)), []
+    while True:
+        start = time.thread_time()
+        try:
+            next(steps)
+        except StopIteration as end:
+            times.append(time.thread_time() - start)
+            return *end.value, sum(times), max(times)
+        times.append(time.thread_time() - start)
+
+
+@pytest.fixture(scope="module")
+def frontier() -> Frontier:
+    return new_frontier(6_000)
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("sort", SORTS)
+def test_pages_are_those_of_the_sorted_table(frontier: Frontier, sort: str, order: str) -> None:
+    """From the first to beyond the last."""
+    value = SORTS[sort]
+    expected = sorted(frontier.servers, key=value)
+    expected = expected[::-1] if order == "desc" else expected
+    for offset in (0, 7, 50, 2_999, 5_990, 5_999, 6_000, 10**8):
+        total, found, *_ = page(frontier, sort=sort, order=order, offset=str(offset), limit="20")
+        assert total == 6_000
+        assert found == expected[offset : offset + 20]
+
+
+def test_search_and_state(frontier: Frontier) -> None:
+    """Part of the address, in either case, and a state."""
+    expected = {server.key for server in frontier.servers if "domain5." in server.key}
+    total, found, *_ = page(frontier, search=" DOMAIN5. ", limit="200")
+    assert total == len(expected)
+    assert {server.key for server in found} == expected
+    assert page(frontier, state="ready")[0] == 6_000
+    assert page(frontier, state="blocked", search="domain5.")[:2] == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sort": "x"}, "sort: one of"),
+        ({"state": "x"}, "state: one of"),
+        ({"order": "x"}, "order: asc or desc"),
+        ({"offset": "-1"}, "offset: a whole number"),
+        ({"limit": "1" * 5000}, "limit: a whole number"),
+        ({"limit": "¹"}, "limit: a whole number"),
+        ({"search": "x" * 201}, "search: at most"),
+        ({"x" * 5000: ""}, "unknown parameter: x{50}$"),
+    ],
+)
+def test_wrong_questions(given: dict[str, str], message: str) -> None:
+    """One line each."""
+    with pytest.raises(ValueError, match=f"^{message}"):
+        Query.parse(given)
+
+
+@pytest.mark.long
+@pytest.mark.alone
+def test_a_hundred_thousand_servers() -> None:
+    """A page costs at most 100 ms of CPU, and no step holds the event loop for more than 10 ms."""
+    frontier = new_frontier(100_000)
+    for given in (
+        {},
+        {"sort": "server", "order": "asc"},
+        {"sort": "server", "offset": "50000"},
+        {"sort": "quality", "offset": "99950"},
+        {"sort": "failures", "offset": "70000"},
+        {"search": "domain9", "sort": "next"},
+        {"state": "ready", "sort": "rank"},
+    ):
+        times = [page(frontier, **given)[2:] for _ in range(5)]
+        assert median(total for total, _ in times) < 0.1, given
+        assert median(longest for _, longest in times) < 0.01, given
