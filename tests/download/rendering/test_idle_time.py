@@ -13,7 +13,7 @@ from crawlproject.crawl_frontier import CrawlFrontier
 
 def frontier_with(request: Request, session: Any) -> CrawlFrontier:
     """A frontier that has handed out ``request``."""
-    frontier = CrawlFrontier(cast("Any", SimpleNamespace(frontier=None)), lambda: None, by_ip=False)
+    frontier = CrawlFrontier(cast("Any", SimpleNamespace(frontier=None, max_sessions=1)), lambda: None, by_ip=False)
     frontier.started[request] = cast("Any", SimpleNamespace(session=session))
     return frontier
 
