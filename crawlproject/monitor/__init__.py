@@ -4,5 +4,5 @@ LoopLag, stats, signals.load_asked --> LoadMonitor --> stats monitor/*, log --> 
                                            |
                                        Throttle --> Dispatcher.max_sessions
 
-frontier, dispatcher, stats --> figures --> progress/ (terminal), series/ (files) --> report/ (HTML), console/ (web page)
+frontier, dispatcher, stats --> figures --> progress/ (terminal), series/ (files) --> report/ (HTML), console/
 """
