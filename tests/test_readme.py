@@ -107,7 +107,7 @@ def test_egg_holds_the_package_and_its_templates_and_runs_zipped(checkout: Path,
 def test_settings_of_a_project_with_the_addon_are_logged() -> None:
     """The log's "Overridden settings" tells what the add-on did, as docs/settings.md says."""
     with running_web(SMALL) as web:
-        command = ["-m", "scrapy", "crawl", "web", "-a", f"seeds={web.seeds[0]}", "-a", "max_pages=1"]
+        command = ["-m", "scrapy", "crawl", "web", "-a", f"seeds={web.seeds[0]}", "-a", "max_pages=1", "-L", "DEBUG"]
         done = run_python(*command, *ON_LOOPBACK)
     overridden = done.stderr.split("Overridden settings:")[1]
     assert "'SCHEDULER': 'crawlproject.scheduler.FrontierScheduler'" in overridden
