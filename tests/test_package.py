@@ -36,10 +36,18 @@ HEAVY = (
     "pyarrow",
     "rjieba",
     "snowballstemmer",
+    "sqlalchemy",
+    "psycopg",
+    "scrapy_poet",
+    "web_poet",
+    "extruct",
+    "dateparser",
 )
 #: Modules that a crawl imports when it needs them: a store, Redis, metrics, a page to compare, Scrapy's consoles.
 UNUSED_AT_FIRST = {*HEAVY, "rocksdict", "pybloom_live", "prometheus_client", "aiohttp.web", "twisted.conch.telnet"}
-OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "simulate", "workers")
+OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "rules", "simulate", "workers")
+#: Modules of records/ that are imported with their settings only, or import their libraries when they are called.
+RECORD_MODULES = ("database", "feeds", "first_rules", "page_objects", "values")
 #: Modules of commands that import redis when they run.
 REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
 #: Scrapy's, replaced.
@@ -201,6 +209,7 @@ def test_the_default_crawl_needs_no_extra(tmp_path: Path) -> None:
         (("pagerank", "links.tsv"), "scrapy pagerank", "simulation"),
         (("workers", "web"), "scrapy workers", "redis"),
         (("repository", "ls", "pages"), "scrapy repository", "repository"),
+        (("rules", "init", "README.md"), "scrapy rules init", "records"),
     ],
 )
 def test_a_command_says_which_extra_it_needs(arguments: tuple[str, ...], what: str, extra: str, tmp_path: Path) -> None:
@@ -227,6 +236,7 @@ def test_only_what_belongs_to_an_extra_imports_it() -> None:
         "content/relevance/words.py",
         "spiders/topic.py",
         "backends/redis.py",
+        *(f"records/{name}.py" for name in RECORD_MODULES),
         *(f"commands/{name}.py" for name in REDIS_COMMANDS),
     )
     folders = ("simulation", "repository", "workers")

@@ -10,7 +10,6 @@ from scrapy.http import Request, Response
 
 from crawlproject.download.receivers import Receivers, connected, copied
 from crawlproject.lane.neutral import REQUEST_SIGNALS, direct, is_known_handler, unknown_receiver, why_not_download
-from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
     from scrapy.core.downloader.handlers import DownloadHandlerProtocol
@@ -100,7 +99,6 @@ class Downloading:
     async def _send(self, request: Request) -> Response:
         handler = self._handler(request.url)
         assert handler is not None
-        request.meta[Downloader.DOWNLOAD_SLOT] = host_of(server_key(request.url))
         response = await handler.download_request(request)
         self._downloaded.send(response=response, request=request)
         return response

@@ -77,7 +77,7 @@ def charts(facts: Facts) -> list[Chart]:
     end = facts.end
     found = []
     if facts.quality_share(end) is not None:
-        ours, theirs = facts.quality_share(end) or 0.0, facts.expected_share(end)
+        ours, theirs = facts.quality_share(end) or 0.0, facts.expected_share(end) or 0.0
         half = facts.most_at(ours / 2)
         found.append(
             Chart(
@@ -124,7 +124,7 @@ def charts(facts: Facts) -> list[Chart]:
             of(lambda each: each["queued"], lambda each: each["seen"]),
         ),
         Chart(
-            "servers",
+            "known",
             "Servers",
             f"{end['servers']:,.0f} servers are known in the end, {end['given_up']:,.0f} were given up.",
             ("time", "known", "resting", "given up"),

@@ -10,8 +10,8 @@ from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 
 from crawlproject.frontier.observed_times import TIME_BOUNDS
 from crawlproject.frontier.states import ServerState
+from crawlproject.monitor.server_terms import rest_reason
 from crawlproject.monitor.survey import TOP
-from crawlproject.monitor.waiting import rest_reason
 from crawlproject.options.all_settings import DEFAULTS
 
 if TYPE_CHECKING:
