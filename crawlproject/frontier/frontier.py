@@ -121,8 +121,9 @@ class Frontier:
                 self._arrivals += 1
                 if quality > server.rerank_above:
                     changed[server] = None
-                if server.session is None and not server.full and not server.given_up:  # most frequent
+                if server.session is None and not (server.full or server.given_up or server.blocked):  # most frequent
                     server.urls.push(entry, path, self._arrivals)
+                    self.quality.came(entry)
                     self._urls += 1
                 else:
                     self._push_url(server, path, entry, self._arrivals)
