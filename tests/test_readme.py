@@ -70,7 +70,7 @@ def test_web_spider_reads_seeds_from_a_file_and_from_standard_input(tmp_path: Pa
             done = run_python(*command, "-a", f"seeds={seeds}", input=given)
             assert done.returncode == 0, done.stderr
             assert len(out.read_text().splitlines()) == len(web.web.expected_urls())
-            assert "'web/bad_seeds': 1" in done.stderr
+            assert "web: bad_seeds 1," in done.stderr
             assert "WARNING: Seed" in done.stderr
 
 

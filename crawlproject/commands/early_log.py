@@ -10,9 +10,6 @@ if TYPE_CHECKING:
 
 def log_as_set(settings: BaseSettings) -> None:
     """Apply ``LOG_FORMAT_JSON``; a wrong value is reported later, by the add-on."""
-    if not settings.get("LOG_FORMAT_JSON"):
-        return
-    from crawlproject.monitor.json_log import use_json
     from crawlproject.options.monitor import MonitorOptions
 
     try:
@@ -20,4 +17,6 @@ def log_as_set(settings: BaseSettings) -> None:
     except ValueError:
         return
     if options.log_json:
+        from crawlproject.monitor.json_log import use_json
+
         use_json(settings, options)
