@@ -24,6 +24,7 @@ from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.quality import link_gains
 from crawlproject.simulation.exchange import Exchange
 from crawlproject.simulation.record import Crawl, CrawlOptions
+from crawlproject.simulation.web import COPY, FORBIDDEN, MISSING, MOVED, PAGE, RETRIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from crawlproject.simulation.web import SimulatedWeb
 
 UNKNOWN, QUEUED, TAKEN = range(3)
+
+STATUSES = {PAGE: 200, COPY: 200, MOVED: 301, MISSING: 404}
 
 
 @runtime_checkable
@@ -165,6 +168,12 @@ class _World:
         self.first_extra: list[float] = web.first_extra.tolist() or [0.0] * web.servers
         self.robots_time: list[float] = web.robots_time.tolist()
         self.robots_due = [bool(self.robots_time)] * web.servers
+        self.crawl_delay: list[float] = web.crawl_delay.tolist()
+        sitemaps = len(self.server) - web.pages
+        self.kinds = bytes([*(web.kinds.tolist() or [PAGE] * web.pages), *([PAGE] * sitemaps)])
+        self.has_copies = COPY in self.kinds
+        self.errors: list[int] = [*(web.errors.tolist() or [0] * web.pages), *([0] * sitemaps)]
+        self.wasted = 0
         self.dead: list[bool] = web.dead.tolist()
         self.server_of_key = {key: server for server, key in enumerate(web.keys)}
         self.state = bytearray(len(self.server))
@@ -218,6 +227,7 @@ class _Run:
             ended=np.array(ended, dtype=np.float64),
             connections=sum(worker.dispatcher.opened for worker in self._workers),
             failures=self._world.failures,
+            wasted=self._world.wasted,
             busy_share=min(1.0, busy / (ended[-1] * self._sessions)) if ended else 0.0,
             sent=self._world.exchange.sent,
             busiest_share=max(worker.fetched for worker in self._workers) / max(1, len(log)),
@@ -288,6 +298,8 @@ class _Worker:
         elif self._world.robots_due[server]:
             self._world.robots_due[server] = False
             self._ask(start, now, self._world.robots_time[server], self._robots_end)
+        elif self._world.kinds[page] == FORBIDDEN:
+            self.dispatcher.ended(start.session)
         else:
             self._ask(start, now, self._world.page_time[page], self._page_end)
 
@@ -306,7 +318,9 @@ class _Worker:
         self._at(due, self._arrive, start)
 
     def _close_time(self, session: Session) -> float:
-        return float(self._web.connect_time[self._world.server_of_key[session.server.key]])
+        if not session.carried:  # robots.txt disallowed all its requests: it was never opened
+            return 0.0
+        return self._options.closing * float(self._web.connect_time[self._world.server_of_key[session.server.key]])
 
     def _at(self, time: float, happen: Callable[[Start, float], None], start: Start) -> None:
         self._serial += 1
@@ -315,16 +329,20 @@ class _Worker:
     def _arrive(self, start: Start, now: float) -> None:
         """Receive a response; the crawler processes earlier responses first."""
         asked = self._asked[start.session]
-        if asked.end == self._page_end and start.entry.payload < self._web.pages:
-            self._world.log.append((start.entry.payload, now - asked.time, now))
-            self.fetched += 1
+        page = start.entry.payload
+        if asked.end == self._page_end and page < self._web.pages:
+            if self._world.kinds[page] == PAGE and not self._world.errors[page]:
+                self._world.log.append((page, now - asked.time, now))
+                self.fetched += 1
+            else:
+                self._world.wasted += 1
         if self._options.cpu_time:
             self._free_at = max(self._free_at, now) + self._options.cpu_time
             self._at(self._free_at, asked.end, start)
         else:
             asked.end(start, now)
 
-    def _record(self, start: Start, now: float) -> None:
+    def _record(self, start: Start, now: float, status: int = 200) -> None:
         """Let the frontier learn from a received response."""
         session = start.session
         asked = self._asked.pop(session)
@@ -334,7 +352,7 @@ class _Worker:
             Measurement(
                 session.server.key,
                 now,
-                status=200,
+                status=status,
                 connect_time=asked.connect_time,
                 response_time=asked.time,
                 fetch_time=asked.time + now - asked.due,
@@ -347,22 +365,46 @@ class _Worker:
     def _robots_end(self, start: Start, now: float) -> None:
         """Process a robots.txt and request the page, on the next connection if the server closed this one."""
         self._record(start, now)
-        if start.session.ending or now < start.session.ready_at:
-            self._world.state[start.entry.payload] = QUEUED
+        server, page = start.session.server, start.entry.payload
+        delays = self._world.crawl_delay
+        if delays and (delay := delays[self._world.server[page]]):
+            self._frontier.servers.set_crawl_delay(server.key, delay)
+        if self._world.kinds[page] == FORBIDDEN:
+            self.dispatcher.ended(start.session)
+        elif start.session.ending or now < start.session.ready_at:
+            self._world.state[page] = QUEUED
             self.dispatcher.give_back(start)
             self.dispatcher.ended(start.session)
         else:
-            self._ask(start, now, self._world.page_time[start.entry.payload], self._page_end)
+            self._ask(start, now, self._world.page_time[page], self._page_end)
 
     def _page_end(self, start: Start, now: float) -> None:
-        """Process a page."""
-        self._record(start, now)
-        self._frontier.quality.fetched(start.entry.quality)
-        if self._options.parse_delay:
+        """Process an answer to the request of a page."""
+        page, key = start.entry.payload, start.session.server.key
+        kind, errors = self._world.kinds[page], self._world.errors
+        failed = errors[page] > 0
+        self._record(start, now, 500 if failed else STATUSES[kind])
+        if failed:
+            errors[page] -= 1
+            self._try_again(start)
+        elif kind in (PAGE, COPY):
+            self._frontier.quality.fetched(start.entry.quality)
+            if self._world.has_copies and page < self._web.pages:
+                self._frontier.servers.learn_content(key, copy=kind == COPY)
+        if failed or kind == MISSING:
+            pass
+        elif self._options.parse_delay:
             self._at(now + self._options.parse_delay, self._parse, start)
         else:
             self._parse(start, now)
         self.dispatcher.ended(start.session)
+
+    def _try_again(self, start: Start) -> None:
+        """Queue a URL again that answered 500, as Scrapy does; not more than ``RETRIES`` times."""
+        entry = start.entry
+        if entry.priority > -RETRIES:
+            self._world.state[entry.payload] = QUEUED
+            self._frontier.push([entry._replace(priority=entry.priority - 1, place=None)])
 
     def _fail(self, start: Start, now: float) -> None:
         """Process a timeout."""
@@ -381,7 +423,9 @@ class _Worker:
             return
         first, end = self._world.indptr[entry.payload : entry.payload + 2]
         links = self._world.targets[first:end]
-        if isinstance(self._quality, LinkRater):
+        if self._world.kinds[entry.payload] == MOVED:
+            self._discover(links, entry.depth, now)
+        elif isinstance(self._quality, LinkRater):
             self._queue_rated(links, self._quality.rate(entry.payload, links), entry)
         else:
             self._discover(links, entry.depth + 1, now, entry)
