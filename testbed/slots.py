@@ -102,9 +102,9 @@ class SlotLog:
                     self._note(request.url, timing)
             return response
 
-        Session.step, DirectConnection.noted = stepped, headed  # type: ignore[method-assign]
-        ConnectionPool._take_place, ConnectionPool._close = taken, shut  # type: ignore[method-assign]
-        FrontierDownloadHandler.download_request = downloaded  # type: ignore[method-assign]
+        wrapped = [(Session, stepped), (DirectConnection, headed), (ConnectionPool, taken), (ConnectionPool, shut)]
+        for owner, method in [*wrapped, (FrontierDownloadHandler, downloaded)]:
+            setattr(owner, method.__name__, method)
 
     def _note(self, url: str, timing: Any) -> None:
         from crawlproject.urls.server_key import server_key

@@ -75,7 +75,7 @@ def simulate(
     The same arguments always give the same crawl.  About 60 us of CPU per page.  Several workers share ``policy`` and
     ``quality``, which must not depend on the order of calls.  Raises ValueError for more workers than sessions.
     """
-    return _Run(web, policy, quality, options or CrawlOptions(), watch and watch.spans).run(watch)
+    return _Run(web, policy, quality, options or CrawlOptions(), None if watch is None else watch.spans).run(watch)
 
 
 def _share_of(worker: int, options: CrawlOptions) -> CrawlOptions:
