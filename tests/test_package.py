@@ -215,7 +215,7 @@ def test_a_command_says_which_extra_it_needs(arguments: tuple[str, ...], what: s
     told = run(
         *blocked(*arguments), code=1, cwd=tmp_path, PYTHONPATH=str(ROOT), SCRAPY_SETTINGS_MODULE="crawlproject.settings"
     )
-    assert re.fullmatch(rf"{what} needs: pip install 'crawlproject\[{extra}\]' \(no module '\w+'\)\n", told.stderr)
+    assert re.fullmatch(rf"{what} needs: pip install 'crawlproject\[{extra}\]' \(no module '[\w.]+'\)\n", told.stderr)
 
 
 def test_a_setting_says_which_extra_it_needs(tmp_path: Path) -> None:
