@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -116,3 +118,14 @@ def test_rules_of_the_documentation_are_right() -> None:
     assert len(read_rules(ROOT / "docs" / "rules").sites) == 3
     example = (ROOT / "docs" / "site-rules.md").read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
     assert [field.name for field in read_site(example, Path("shop.toml")).records[0].fields][-1] == "authors"
+
+
+def test_page_objects_of_the_documentation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module in docs/new-spider.md."""
+    web_poet = pytest.importorskip("web_poet")
+    guide = (ROOT / "docs" / "new-spider.md").read_text(encoding="utf-8")
+    module = ModuleType("shops_of_the_guide")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(guide.split("## Page objects")[1].split("```python\n")[1].split("```")[0], vars(module))
+    rules = [rule for rule in web_poet.default_registry.get_rules() if rule.use.__module__ == "shops_of_the_guide"]
+    assert [rule.to_return.__name__ for rule in rules] == ["Book", "Book"]
