@@ -56,5 +56,5 @@ def test_keyword_page(tmp_path: Path) -> None:
     """The keyword is found where the page says, and the pages are saved."""
     told = run_page("keyword.md", tmp_path)
     assert re.search(r"^found on level \d, after \d+ pages: http://127\.2\.0\.1:\d+/", told, re.MULTILINE), told
-    assert re.search(r"^line \d+: .*\*\*Brief Differences\*\*", told, re.MULTILINE), told
+    assert re.search(r"^line \d+: .*\*\*Side by Side\*\*", told, re.MULTILINE), told
     assert (tmp_path / "found" / "index.csv").exists()
