@@ -89,6 +89,9 @@ async def connected(*, tls: bool, direct: bool) -> AsyncIterator[tuple[Peer, Cli
         yield peer, Client(root, connection, counted)
     finally:
         await connection.close()
+        for writer in peer.writers:
+            writer.transport.abort()
+        await asyncio.sleep(0)
         server.close()
 
 
