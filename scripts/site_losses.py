@@ -275,7 +275,7 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
         for line in re.findall(r".*\[crawlproject\.discovery\.trap_guard\].*", text):
             print(line)
         stats = {name: int(number) for name, number in re.findall(rf"'({NUMBERS})': ([0-9]+)", text)}
-        if "'finish_reason': 'finished'" not in text:
+        if "finish_reason finished" not in text:
             print(f"not finished: {re.findall('.*finish_reason.*', text)}")
         return time.monotonic() - start, stats
 

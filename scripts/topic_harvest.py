@@ -236,7 +236,7 @@ class Ours(Rater):
     def _learn(self, page: int, relevance: float) -> None:
         features = self._followed.pop(page, None)
         if features is not None and self._learns:
-            self._model.learn(features, min(1.0, relevance / self._topic.threshold))
+            self._model.learn(features, float(relevance >= self._topic.threshold))
 
     def _rate(self, page: int, links: Sequence[int]) -> list[float]:
         features = self._pages.features[page]

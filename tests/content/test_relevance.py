@@ -164,17 +164,18 @@ def test_the_model_learns_which_words_lead_to_relevant_pages() -> None:
     reader, model = LinkReader(THREADS), LinkModel()
     good = reader.features("http://a.example/good/1", Anchor("concurrent", ""), 0.0, "en")
     bad = reader.features("http://a.example/bad/1", Anchor("soup", ""), 0.0, "en")
-    for _ in range(100):
+    before = model.foresee(good)
+    for _ in range(1_000):
         model.learn(good, 1.0)
         model.learn(bad, 0.0)
     alike = reader.features("http://a.example/good/2", Anchor("concurrent things", ""), 0.0, "en")
-    assert model.foresee(alike) > 0.5 > model.foresee(bad)
+    assert model.foresee(alike) > 10 * before > 10 * model.foresee(bad)
     again = LinkModel.from_state(json.loads(json.dumps(model.to_state())))
     assert again.foresee(alike) == model.foresee(alike)
     again.learn(good, 1.0)
     model.learn(good, 1.0)
     assert again.foresee(alike) == model.foresee(alike)
-    assert again.learned == model.learned == 201
+    assert again.learned == model.learned == 2_001
 
 
 def test_foreseen_values_stay_probabilities() -> None:

@@ -200,7 +200,7 @@ def test_a_crawl_in_a_terminal_that_is_resized() -> None:
         output = settled(written, "Spider closed (")
         assert "Held back by" in output
         assert "Traceback" not in output
-        last = output.rpartition("Dumping Scrapy stats")[2]
+        last = output.rpartition("Stats (docs/stats.md)")[2]
         assert "\x1b[" not in last
 
 
