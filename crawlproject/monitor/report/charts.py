@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.observed_times import quantile
-from crawlproject.monitor.held_back import duration
-from crawlproject.monitor.progress.words import size
+from crawlproject.monitor.quantities import duration, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
