@@ -14,11 +14,13 @@ import numpy as np
 
 from crawlproject.frontier import POLICIES, Politeness
 from crawlproject.frontier.dispatch import LINGER
-from crawlproject.simulation.crawl import CrawlOptions, simulate
+from crawlproject.simulation.crawl import simulate
 from crawlproject.simulation.metrics import Curve
-from crawlproject.simulation.web import SimulatedWeb, compressed, sources_of
+from crawlproject.simulation.record import CrawlOptions
+from crawlproject.simulation.web import FORBIDDEN, MISSING, MOVED, PAGE, RETRIES, SimulatedWeb, compressed, sources_of
 from crawlproject.simulation.worth import KnownWorth
 from testbed.crawl import area, crawl
+from testbed.web import graph
 
 if TYPE_CHECKING:
     from testbed.crawl import Conditions, Run
@@ -27,6 +29,16 @@ if TYPE_CHECKING:
 
 #: Time to open or to close a connection on loopback (seconds).
 LOOPBACK = 3e-4
+
+#: Kind of page of the emulated web -> that of the simulated one.
+_KINDS = np.zeros(5, dtype=np.int64)
+_KINDS[[graph.PLAIN, graph.PRIVATE, graph.NOT_FOUND, graph.SERVER_ERROR, graph.MOVED]] = (
+    PAGE,
+    FORBIDDEN,
+    MISSING,
+    PAGE,
+    MOVED,
+)
 
 
 @dataclass(frozen=True)
@@ -90,10 +102,13 @@ def twin(web: Web) -> SimulatedWeb:
     A connection opens immediately, as on loopback; its cost is part of its first response, as in the emulated web.
     """
     spec = web.spec
-    if any((web.redirects, any(web.kinds), spec.throttled_share, spec.dead_share, spec.crawl_delay_share)):
-        raise ValueError("a simulated web has no errors, redirects, rules in robots.txt, or throttled or dead servers")
-    links, bounds = np.array(web.targets, dtype=np.int64), np.array(web.bounds, dtype=np.int64)
+    if spec.throttled_share or spec.dead_share or any(server.trap for server in web.servers):
+        raise ValueError("a simulated web has no traps, and no throttled or dead servers")
+    shown = [[web.redirects[page]] if page in web.redirects else web.links(page) for page in range(spec.pages)]
+    links = np.array([link for page in shown for link in page], dtype=np.int64)
+    bounds = np.concatenate(([0], np.cumsum([len(page) for page in shown]))).astype(np.int64)
     indptr, targets = compressed(sources_of(bounds), links, spec.pages)
+    kinds = np.array(list(web.kinds), dtype=np.int64)
     connect = np.full(spec.servers, LOOPBACK)
     by_url = {url: page for page, url in enumerate(map(web.url, range(spec.pages)))}
     return SimulatedWeb(
@@ -111,4 +126,7 @@ def twin(web: Web) -> SimulatedWeb:
         given_urls=tuple(by_url),
         first_extra=np.array([server.connect_cost for server in web.servers]),
         robots_time=np.array([server.response_time for server in web.servers]),
+        kinds=_KINDS[kinds],
+        errors=np.where(kinds == graph.SERVER_ERROR, RETRIES + 1, 0),
+        crawl_delay=np.array([server.crawl_delay for server in web.servers]),
     )

@@ -7,7 +7,8 @@ for slot time and w_s for server s's time, v = l + w_s, no schedule collects mor
     UB(t) = min over l of [ l (m t + slack) + sum over s of min over v >= l of ( g_s(v) + (v - l) (t + close_s) ) ]
 
 where g_s(v) is the maximum gain of server s at price v per second: its pages are packed into connections of at most L_s
-requests, each with its time to open and close.  For c connections the best c L_s gains ``quality - v time`` are taken,
+requests, each with its time to open and close, and the
+additional time of its first response.  For c connections the best c L_s gains ``quality - v time`` are taken,
 so the blocks of L_s of the sorted gains give g_s exactly.  Any prices give a valid bound, finer grids a tighter one
 (four times as fine: 2e-5 less).  Slack is the closing times of the m slowest servers: at t, m connections may still be
 closing after the last page that counts.  Discovery and politeness are ignored: they only make schedules worse.
@@ -88,6 +89,8 @@ class _Packing:
         ordinal = ranges(np.zeros_like(blocks), blocks)  # of the block within its server
         block_server = np.repeat(np.arange(web.servers), blocks)
         self._setup = web.connect_draws[web.first[block_server] + ordinal] + web.connect_time[block_server]
+        if len(web.first_extra):
+            self._setup = self._setup + web.first_extra[block_server]
         self._block_server = block_server
         self._occupied = np.flatnonzero(blocks)
 

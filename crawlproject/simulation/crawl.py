@@ -24,6 +24,8 @@ from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.quality import link_gains
 from crawlproject.simulation.exchange import Exchange
 from crawlproject.simulation.record import Crawl, CrawlOptions
+from crawlproject.simulation.spans import CLOSING, CONNECT, FIRST, FURTHER, LINGERING, POLITE, PREPARING, ROBOTS
+from crawlproject.simulation.web import COPY, FORBIDDEN, MISSING, MOVED, PAGE, RETRIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,9 +34,12 @@ if TYPE_CHECKING:
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.quality import Quality
     from crawlproject.frontier.server import Session
+    from crawlproject.simulation.spans import Spans
     from crawlproject.simulation.web import SimulatedWeb
 
 UNKNOWN, QUEUED, TAKEN = range(3)
+
+STATUSES = {PAGE: 200, COPY: 200, MOVED: 301, MISSING: 404}
 
 
 @runtime_checkable
@@ -48,10 +53,14 @@ class LinkRater(Protocol):
 
 @dataclass(frozen=True)
 class Watch:
-    """Each ``interval`` seconds ``look`` gets the time, a worker's dispatcher, its pages and failed requests."""
+    """Each ``interval`` seconds ``look`` gets the time, a worker's dispatcher, its pages and failed requests.
 
-    interval: float
-    look: Callable[[float, Dispatcher, int, int], None]
+    ``spans`` collects what all connections do.
+    """
+
+    interval: float = inf
+    look: Callable[[float, Dispatcher, int, int], None] = lambda *_: None
+    spans: Spans | None = None
 
 
 def simulate(
@@ -66,7 +75,7 @@ def simulate(
     The same arguments always give the same crawl.  About 60 us of CPU per page.  Several workers share ``policy`` and
     ``quality``, which must not depend on the order of calls.  Raises ValueError for more workers than sessions.
     """
-    return _Run(web, policy, quality, options or CrawlOptions()).run(watch)
+    return _Run(web, policy, quality, options or CrawlOptions(), None if watch is None else watch.spans).run(watch)
 
 
 def _share_of(worker: int, options: CrawlOptions) -> CrawlOptions:
@@ -86,10 +95,16 @@ class SlotDispatcher(Dispatcher):
     """
 
     def __init__(
-        self, frontier: Frontier, max_sessions: int, close_time: Callable[[Session], float], linger: float
+        self,
+        frontier: Frontier,
+        max_sessions: int,
+        close_time: Callable[[Session], float],
+        linger: float,
+        spans: Spans | None,
     ) -> None:
         super().__init__(frontier, max_sessions, linger)
         self._close_time = close_time
+        self._spans = spans
         self._closing: list[tuple[float, bool]] = []  # a heap of (end, whether it was parked)
         self._opened_at: dict[Session, float] = {}
         self.busy = 0.0  # slot seconds of closed and parked sessions, since they opened
@@ -126,7 +141,19 @@ class SlotDispatcher(Dispatcher):
         super()._close(session, now)
         self.max_sessions -= 1
         heappush(self._closing, (closed_at, False))
-        self.busy += closed_at - self._opened_at.pop(session)
+        opened_at = self._opened_at.pop(session)
+        self.busy += closed_at - opened_at
+        if self._spans is not None:
+            self.idled(session, now)
+            self._spans.add(CLOSING, now, closed_at)
+            self._spans.session(opened_at, closed_at)
+
+    def idled(self, session: Session, now: float) -> None:
+        """Note what the open session did since its last answer."""
+        if self._spans is not None and session.carried:
+            polite = min(now, max(session.last_end, session.ready_at))
+            self._spans.add(POLITE, session.last_end, polite)
+            self._spans.add(LINGERING, polite, now)
 
     def _closed_at(self, session: Session, now: float) -> float:
         closed_at = now + self._close_time(session)
@@ -154,7 +181,8 @@ class _World:
     differs from a page only in how its response is processed.
     """
 
-    def __init__(self, web: SimulatedWeb, options: CrawlOptions) -> None:
+    def __init__(self, web: SimulatedWeb, options: CrawlOptions, spans: Spans | None) -> None:
+        self.spans = spans
         has_sitemap = len(web.sitemap_time) > 0
         self.web = web
         self.server: list[int] = [*web.server.tolist(), *(range(web.servers) if has_sitemap else ())]
@@ -165,6 +193,12 @@ class _World:
         self.first_extra: list[float] = web.first_extra.tolist() or [0.0] * web.servers
         self.robots_time: list[float] = web.robots_time.tolist()
         self.robots_due = [bool(self.robots_time)] * web.servers
+        self.crawl_delay: list[float] = web.crawl_delay.tolist()
+        sitemaps = len(self.server) - web.pages
+        self.kinds = bytes([*(web.kinds.tolist() or [PAGE] * web.pages), *([PAGE] * sitemaps)])
+        self.has_copies = COPY in self.kinds
+        self.errors: list[int] = [*(web.errors.tolist() or [0] * web.pages), *([0] * sitemaps)]
+        self.wasted = 0
         self.dead: list[bool] = web.dead.tolist()
         self.server_of_key = {key: server for server, key in enumerate(web.keys)}
         self.state = bytearray(len(self.server))
@@ -180,11 +214,13 @@ class _World:
 class _Run:
     """One crawl, from start to end."""
 
-    def __init__(self, web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions) -> None:
+    def __init__(
+        self, web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions, spans: Spans | None
+    ) -> None:
         count = options.workers
         if not 1 <= count <= options.sessions:
             raise ValueError(f"{count} workers for {options.sessions} sessions: each needs at least one")
-        self._world = _World(web, options)
+        self._world = _World(web, options, spans)
         self._options = options
         self._sessions = options.sessions
         self._workers = [
@@ -218,6 +254,7 @@ class _Run:
             ended=np.array(ended, dtype=np.float64),
             connections=sum(worker.dispatcher.opened for worker in self._workers),
             failures=self._world.failures,
+            wasted=self._world.wasted,
             busy_share=min(1.0, busy / (ended[-1] * self._sessions)) if ended else 0.0,
             sent=self._world.exchange.sent,
             busiest_share=max(worker.fetched for worker in self._workers) / max(1, len(log)),
@@ -236,6 +273,7 @@ class _Worker:
         options: CrawlOptions,
     ) -> None:
         self._number = number
+        self._spans = spans = world.spans
         self._world = world
         self._web = world.web
         self._urls = world.web.urls
@@ -243,7 +281,7 @@ class _Worker:
         self._quality = quality
         self._options = options
         self._frontier = Frontier(policy, options.politeness, max_batch=options.max_batch)
-        self.dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger)
+        self.dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger, spans)
         self.dispatcher.max_parked = options.parked
         self._new_share = NewShare()
         self._events: list[tuple[float, int, Callable[[Start, float], None], Start]] = []
@@ -283,11 +321,15 @@ class _Worker:
         self._world.state[page] = TAKEN
         if start.session.requests == 1:
             self.dispatcher.opens(start.session, now)
+        else:
+            self.dispatcher.idled(start.session, now)
         if self._world.dead[server]:
             self._at(now + self._options.timeout, self._fail, start)
         elif self._world.robots_due[server]:
             self._world.robots_due[server] = False
             self._ask(start, now, self._world.robots_time[server], self._robots_end)
+        elif self._world.kinds[page] == FORBIDDEN:
+            self.dispatcher.ended(start.session)
         else:
             self._ask(start, now, self._world.page_time[page], self._page_end)
 
@@ -302,11 +344,18 @@ class _Worker:
             connect_time = float(self._web.connect_draws[self._web.first[server] + draw])
             time += self._world.first_extra[server]
         due = now + (connect_time or 0.0) + time
+        if self._spans is not None:
+            sent = now + (connect_time or 0.0)
+            answer = FURTHER if session.carried else FIRST
+            self._spans.add(CONNECT, now, sent)
+            self._spans.add(ROBOTS if end == self._robots_end else answer, sent, due)
         self._asked[session] = _Asked(connect_time, time, due, end)
         self._at(due, self._arrive, start)
 
     def _close_time(self, session: Session) -> float:
-        return float(self._web.connect_time[self._world.server_of_key[session.server.key]])
+        if not session.carried:  # robots.txt disallowed all its requests: it was never opened
+            return 0.0
+        return self._options.closing * float(self._web.connect_time[self._world.server_of_key[session.server.key]])
 
     def _at(self, time: float, happen: Callable[[Start, float], None], start: Start) -> None:
         self._serial += 1
@@ -315,16 +364,22 @@ class _Worker:
     def _arrive(self, start: Start, now: float) -> None:
         """Receive a response; the crawler processes earlier responses first."""
         asked = self._asked[start.session]
-        if asked.end == self._page_end and start.entry.payload < self._web.pages:
-            self._world.log.append((start.entry.payload, now - asked.time, now))
-            self.fetched += 1
+        page = start.entry.payload
+        if asked.end == self._page_end and page < self._web.pages:
+            if self._world.kinds[page] == PAGE and not self._world.errors[page]:
+                self._world.log.append((page, now - asked.time, now))
+                self.fetched += 1
+            else:
+                self._world.wasted += 1
         if self._options.cpu_time:
             self._free_at = max(self._free_at, now) + self._options.cpu_time
+            if self._spans is not None:
+                self._spans.add(PREPARING, now, self._free_at)
             self._at(self._free_at, asked.end, start)
         else:
             asked.end(start, now)
 
-    def _record(self, start: Start, now: float) -> None:
+    def _record(self, start: Start, now: float, status: int = 200) -> None:
         """Let the frontier learn from a received response."""
         session = start.session
         asked = self._asked.pop(session)
@@ -334,7 +389,7 @@ class _Worker:
             Measurement(
                 session.server.key,
                 now,
-                status=200,
+                status=status,
                 connect_time=asked.connect_time,
                 response_time=asked.time,
                 fetch_time=asked.time + now - asked.due,
@@ -347,22 +402,46 @@ class _Worker:
     def _robots_end(self, start: Start, now: float) -> None:
         """Process a robots.txt and request the page, on the next connection if the server closed this one."""
         self._record(start, now)
-        if start.session.ending or now < start.session.ready_at:
-            self._world.state[start.entry.payload] = QUEUED
+        server, page = start.session.server, start.entry.payload
+        delays = self._world.crawl_delay
+        if delays and (delay := delays[self._world.server[page]]):
+            self._frontier.servers.set_crawl_delay(server.key, delay)
+        if self._world.kinds[page] == FORBIDDEN:
+            self.dispatcher.ended(start.session)
+        elif start.session.ending or now < start.session.ready_at:
+            self._world.state[page] = QUEUED
             self.dispatcher.give_back(start)
             self.dispatcher.ended(start.session)
         else:
-            self._ask(start, now, self._world.page_time[start.entry.payload], self._page_end)
+            self._ask(start, now, self._world.page_time[page], self._page_end)
 
     def _page_end(self, start: Start, now: float) -> None:
-        """Process a page."""
-        self._record(start, now)
-        self._frontier.quality.fetched(start.entry.quality)
-        if self._options.parse_delay:
+        """Process an answer to the request of a page."""
+        page, key = start.entry.payload, start.session.server.key
+        kind, errors = self._world.kinds[page], self._world.errors
+        failed = errors[page] > 0
+        self._record(start, now, 500 if failed else STATUSES[kind])
+        if failed:
+            errors[page] -= 1
+            self._try_again(start)
+        elif kind in (PAGE, COPY):
+            self._frontier.quality.fetched(start.entry.quality)
+            if self._world.has_copies and page < self._web.pages:
+                self._frontier.servers.learn_content(key, copy=kind == COPY)
+        if failed or kind == MISSING:
+            pass
+        elif self._options.parse_delay:
             self._at(now + self._options.parse_delay, self._parse, start)
         else:
             self._parse(start, now)
         self.dispatcher.ended(start.session)
+
+    def _try_again(self, start: Start) -> None:
+        """Queue a URL again that answered 500, as Scrapy does; not more than ``RETRIES`` times."""
+        entry = start.entry
+        if entry.priority > -RETRIES:
+            self._world.state[entry.payload] = QUEUED
+            self._frontier.push([entry._replace(priority=entry.priority - 1, place=None)])
 
     def _fail(self, start: Start, now: float) -> None:
         """Process a timeout."""
@@ -381,7 +460,9 @@ class _Worker:
             return
         first, end = self._world.indptr[entry.payload : entry.payload + 2]
         links = self._world.targets[first:end]
-        if isinstance(self._quality, LinkRater):
+        if self._world.kinds[entry.payload] == MOVED:
+            self._discover(links, entry.depth, now)
+        elif isinstance(self._quality, LinkRater):
             self._queue_rated(links, self._quality.rate(entry.payload, links), entry)
         else:
             self._discover(links, entry.depth + 1, now, entry)

@@ -36,6 +36,8 @@ from crawlproject.urls.server_key import server_key
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from crawlproject.simulation.flaws import Flaws
+
 LINK_ARRAYS = ("links", "indices", "targets")
 SERVER_ARRAYS = ("host", "server")
 CANDIDATES = 16  # pages tried as the start: so many by PageRank, and so many by number of links
@@ -55,6 +57,7 @@ class GraphSpec:
     per_server: int | None = None
     dead_share: float = 0.0
     sitemap_share: float = 0.0
+    flaws: Flaws | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from crawlproject.simulation.flaws import add_flaws
 from crawlproject.simulation.graph import GraphSpec, LinkGraph, load
 from crawlproject.simulation.pagerank import pagerank
 from crawlproject.simulation.times import (
@@ -32,7 +33,7 @@ def build(spec: GraphSpec) -> SimulatedWeb:
     size = draw_sizes(graph.pages, spec.seed) if graph.size is None else graph.size
     times = draw_page_times(model, speeds, graph.server, size, spec.seed)
     counts = np.bincount(graph.server).astype(np.int64)
-    return SimulatedWeb(
+    web = SimulatedWeb(
         server=graph.server,
         indptr=graph.indptr,
         targets=graph.targets,
@@ -47,6 +48,7 @@ def build(spec: GraphSpec) -> SimulatedWeb:
         given_urls=graph.urls,
         sitemap_time=draw_sitemaps(model, speeds, counts, spec.sitemap_share, spec.seed),
     )
+    return web if spec.flaws is None else add_flaws(web, spec.flaws, spec.seed)
 
 
 @lru_cache(maxsize=1)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from crawlproject.simulation.flaws import Flaws, add_flaws
 from crawlproject.simulation.pagerank import pagerank
 from crawlproject.simulation.times import (
     SYNTHETIC,
@@ -58,6 +59,7 @@ class SyntheticSpec:
     seed_count: int = 5
     dead_share: float = 0.0
     sitemap_share: float = 0.0
+    flaws: Flaws | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.seed_count <= self.servers <= self.pages:
@@ -74,7 +76,7 @@ def build(spec: SyntheticSpec) -> SimulatedWeb:
     times = draw_page_times(SYNTHETIC, speeds, server, size, spec.seed)
     cut = np.ones(spec.servers) if spec.tail else _cut(times, speeds, server, limits)
     indptr, targets = _links(spec, counts, server)
-    return SimulatedWeb(
+    web = SimulatedWeb(
         server=server,
         indptr=indptr,
         targets=targets,
@@ -90,6 +92,7 @@ def build(spec: SyntheticSpec) -> SimulatedWeb:
             SYNTHETIC, replace(speeds, think=speeds.think * cut), counts, spec.sitemap_share, spec.seed
         ),
     )
+    return web if spec.flaws is None else add_flaws(web, spec.flaws, spec.seed)
 
 
 def _server_sizes(spec: SyntheticSpec, think: FloatArray) -> IntArray:

@@ -15,6 +15,11 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
+#: What a URL leads to: a page; one with the content of another; a redirect; 404; robots.txt disallows it.
+PAGE, COPY, MOVED, MISSING, FORBIDDEN = range(5)
+#: How often a URL is requested again that answered 500, as by ``RETRY_TIMES``.
+RETRIES = 2
+
 
 @dataclass(frozen=True)
 class SimulatedWeb:
@@ -52,6 +57,13 @@ class SimulatedWeb:
     first_extra: FloatArray = field(default_factory=lambda: np.zeros(0))
     #: Time of each server's robots.txt, requested once, before its first page; empty: not requested.
     robots_time: FloatArray = field(default_factory=lambda: np.zeros(0))
+    #: What each URL leads to, if not all to pages: ``PAGE``, ``COPY``, ... The only link of a redirect is its target.
+    #: The crawler does not know it before it asks, so its quality is what the URL claims; only pages are collected.
+    kinds: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    #: How often each URL answers 500 before anything else; empty: never.
+    errors: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    #: Crawl-delay of each server (seconds), 0 for none, known from its robots.txt; empty: none.
+    crawl_delay: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         pages, servers = len(self.server), len(self.connect_time)
@@ -64,6 +76,10 @@ class SimulatedWeb:
             raise ValueError("a web's sitemaps must have one time for each server or none")
         if not {len(self.first_extra), len(self.robots_time)} <= {0, servers}:
             raise ValueError("first_extra and robots_time must have one entry for each server, or none")
+        if len(self.crawl_delay) not in (0, len(self.robots_time)):
+            raise ValueError("crawl_delay must have one entry for each server with a robots.txt, or none")
+        if not {len(self.kinds), len(self.errors)} <= {0, pages}:
+            raise ValueError("kinds and errors must have one entry for each page, or none")
         if len(self.given_urls) not in (0, pages):
             raise ValueError("a web's pages must all have URLs or none")
         if not len(self.seeds):
@@ -108,8 +124,12 @@ class SimulatedWeb:
     @cached_property
     def collectable(self) -> BoolArray:
         """Pages that some crawl from the seeds can fetch. O(pages + links)."""
-        live = ~self.dead[self.server]
-        collectable: BoolArray = live & reachable(self.indptr, self.targets, self.seeds, live)
+        answers = ~self.dead[self.server]
+        if len(self.errors):
+            answers = answers & (self.errors <= RETRIES)
+        kinds = self.kinds if len(self.kinds) else np.full(self.pages, PAGE, dtype=np.int64)
+        shows: BoolArray = answers & (kinds <= MOVED)
+        collectable: BoolArray = shows & (kinds == PAGE) & reachable(self.indptr, self.targets, self.seeds, shows)
         return collectable
 
     def with_quality(self, quality: FloatArray) -> SimulatedWeb:

@@ -38,6 +38,14 @@ def test_settings_are_read_as_text_too() -> None:
         ({"RENDER_BLOCK": "script"}, "RENDER_BLOCK='script': must be some of image, font"),
         ({"PLAYWRIGHT_LAUNCH_OPTIONS": "x"}, "PLAYWRIGHT_LAUNCH_OPTIONS='x': must be a dict"),
         (
+            {"PLAYWRIGHT_LAUNCH_OPTIONS": {"args": "--x"}},
+            "PLAYWRIGHT_LAUNCH_OPTIONS={'args': '--x'}: must be with a list",
+        ),
+        (
+            {"PLAYWRIGHT_LAUNCH_OPTIONS": {"args": ["--no-proxy-server"]}},
+            "PLAYWRIGHT_LAUNCH_OPTIONS={'args': ['--no-proxy-server']}: must be without proxy",
+        ),
+        (
             {"PLAYWRIGHT_LAUNCH_OPTIONS": {"proxy": {}}},
             "PLAYWRIGHT_LAUNCH_OPTIONS={'proxy': {}}: must be without proxy",
         ),

@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from scripts import reproduce_cao2003
@@ -130,8 +131,21 @@ def test_twin_has_the_emulated_webs_parts() -> None:
     assert [simulated.targets[simulated.indptr[7] : simulated.indptr[8]].tolist()] == [web.links(7).tolist()]
     assert simulated.page_time.tolist() == list(web.times)
     assert simulated.keep_alive_limit.tolist() == [server.keep_alive_limit for server in web.servers]
-    with pytest.raises(ValueError, match="no errors, redirects"):
-        twin(build_web(WebSpec(servers=5, pages=40, redirect_share=0.2)))
+    with pytest.raises(ValueError, match="no traps"):
+        twin(build_web(WebSpec(servers=5, pages=40, dead_share=0.2)))
+
+
+def test_twin_has_the_emulated_webs_flaws() -> None:
+    """Redirects, missing, failing and disallowed pages, Crawl-delays: the same pages can be collected."""
+    shares = {"redirect_share": 0.1, "not_found_share": 0.1, "server_error_share": 0.05}
+    spec = WebSpec(servers=20, pages=400, robots_disallow_share=0.5, crawl_delay_share=0.2, **shares)
+    web = build_web(spec)
+    simulated = twin(web)
+    assert np.flatnonzero(simulated.collectable).tolist() == list(web.expected)
+    assert len(web.expected) < 0.85 * spec.pages
+    moved, target = next(iter(web.redirects.items()))
+    assert simulated.targets[simulated.indptr[moved] : simulated.indptr[moved + 1]].tolist() == [target]
+    assert simulated.crawl_delay.tolist() == [server.crawl_delay for server in web.servers]
 
 
 def test_limits_are_those_of_connections_that_servers_closed() -> None:
