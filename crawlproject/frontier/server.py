@@ -48,10 +48,12 @@ class Session:
     """
 
     __slots__ = (
+        "answered",
         "busy_since",
         "carried",
         "ending",
         "heap_item",
+        "heard",
         "last_end",
         "limit",
         "parked_until",
@@ -66,6 +68,8 @@ class Session:
         self.state = SessionState.FREE
         self.limit = limit
         self.requests = 0
+        self.answered = 0  # requests, when its last answer was recorded
+        self.heard = 0  # requests whose pages' links are known
         self.carried = 0  # requests carried by its connection, as last measured
         self.ready_at = now
         self.busy_since: float | None = None  # when its first request was handed out
@@ -85,9 +89,14 @@ class Session:
         """Continue on the parked connection with up to ``limit`` more requests, within its own limit."""
         self.step(SessionEvent.RESUME)
         self.limit = min(self.limit - self.requests, limit)
-        self.requests = 0
+        self.requests = self.answered = self.heard = 0
         self.ready_at = now
         self.busy_since = None
+
+    @property
+    def expects_links(self) -> bool:
+        """Whether the links of its last page are not known yet."""
+        return self.heard < self.requests
 
     @property
     def is_spent(self) -> bool:
@@ -265,6 +274,7 @@ class Server:
         if session is not None:
             session.ready_at = self.ready_at
             session.last_end = m.now
+            session.answered = session.requests
             session.carried = m.connection_requests
             session.ending = session.ending or m.server_closed or self.failures > 0
 
