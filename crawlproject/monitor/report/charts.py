@@ -166,7 +166,7 @@ def _distribution(facts: Facts, key: str, title: str) -> Chart | None:
         key,
         title,
         f"Of {sum(counts):,} {what} of the last run: {quantiles}.",
-        ("time", what),
+        ("time", what.partition(" ")[0]),
         ([float(place) for place in range(len(shown))], [float(counts[place]) for place in shown]),
         kind="bars",
         labels=tuple(labels[place] for place in shown),
