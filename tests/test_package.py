@@ -41,8 +41,16 @@ HEAVY = (
     "extruct",
     "dateparser",
 )
-#: Modules that a crawl imports when it needs them: a store, Redis, metrics, a page to compare, Scrapy's consoles.
-UNUSED_AT_FIRST = {*HEAVY, "rocksdict", "pybloom_live", "prometheus_client", "aiohttp.web", "twisted.conch.telnet"}
+#: Modules that a crawl imports when it needs them: a store, Redis, metrics, a page to compare, Scrapy's consoles, words.
+UNUSED_AT_FIRST = {
+    *HEAVY,
+    "rocksdict",
+    "pybloom_live",
+    "prometheus_client",
+    "aiohttp.web",
+    "twisted.conch.telnet",
+    "crawlproject.content.relevance",
+}
 OWN_COMMANDS = ("console", "frontier", "genspider", "pagerank", "report", "repository", "rules", "simulate", "workers")
 #: Modules of records/ that are imported with their settings only, or import their libraries when they are called.
 RECORD_MODULES = ("database", "feeds", "first_rules", "page_objects", "values")
