@@ -17,6 +17,8 @@ from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
 from crawlproject.engine import download_delay_of
+from crawlproject.monitor.brief_log import shorten_lists
+from crawlproject.monitor.json_log import use_json
 from crawlproject.options.all_settings import FAMILIES, check_names
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.presets import apply_preset
@@ -91,6 +93,7 @@ EXTENSIONS = {
     "crawlproject.monitor.load.LoadMonitor": 0,
     "crawlproject.monitor.console.extension.Console": 0,
     "crawlproject.monitor.stats_file.StatsFile": 0,
+    "crawlproject.monitor.brief_log.BriefStats": 0,
     "crawlproject.monitor.progress.extension.Progress": 0,
     "crawlproject.monitor.series.extension.Series": 0,
     "crawlproject.middlewares.page_types.PageTypes": 0,
@@ -152,6 +155,11 @@ class FrontierAddon:
         self._replace(settings)
         if options[MonitorOptions].counts_failures:
             _count_failures(settings)
+        if options[MonitorOptions].log_json:
+            use_json(settings, options[MonitorOptions])
+        if options[MonitorOptions].log_brief:
+            shorten_lists()
+            settings.set("STATS_DUMP", False, priority="addon")
 
     @staticmethod
     def _replace(settings: BaseSettings) -> None:

@@ -256,6 +256,8 @@ class FrontierScheduler(CrawlFrontierScheduler):
             self._hand_out(request, start.entry)
             if not self.crawl.take(request):
                 return request
+            if self.crawl.is_full():
+                return None
         self._close_connections()
         if dropped:
             self._alarm.ring()

@@ -34,6 +34,10 @@ FRONTIER_LOG_FAILURES = "counts"
 # For `-O pages.parquet`, which Scrapy checks before it loads the add-on.
 FEED_EXPORTERS = {"parquet": "crawlproject.records.feeds.ParquetExporter"}
 
+# A first crawl's log fits on a screen or two; LOG_LEVEL = "DEBUG" shows the rest.
+LOG_BRIEF = True
+LOG_VERSIONS: list[str] = []
+
 # Open no port unasked; the second would execute Python for anybody who reaches it.
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False

@@ -9,12 +9,10 @@ Each page is built by a script from the answer to one fetch; the script is share
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -23,43 +21,7 @@ import psutil
 from scrapy.crawler import AsyncCrawlerProcess
 
 from crawlproject.spiders.web import WebSpider
-
-PAGE = """<!doctype html><title>shop</title><div id="root"></div><script src="/app.js"></script>"""
-SCRIPT = """
-fetch('/api' + location.pathname).then(answer => answer.json()).then(record => {
-    const rows = record.rows.map(row => `<tr><td>${row}</td><td>${row * 2}</td></tr>`).join('');
-    const links = record.links.map(link => `<a href="${link}">${link}</a>`).join(' ');
-    document.getElementById('root').innerHTML = `<h1>${record.title}</h1><table>${rows}</table><p>${links}</p>`;
-});
-"""
-
-
-class Shop(BaseHTTPRequestHandler):
-    """An application of ``pages`` pages, each linked from the first."""
-
-    protocol_version = "HTTP/1.1"
-    pages = 0
-
-    def do_GET(self) -> None:
-        """Answer."""
-        kind, body = "text/html", PAGE
-        if self.path == "/app.js":
-            kind, body = "text/javascript", SCRIPT
-        elif self.path.startswith("/api/"):
-            links = [f"/{number}" for number in range(1, self.pages)] if self.path == "/api/" else []
-            record = {"title": self.path, "rows": list(range(100)), "links": links}
-            kind, body = "application/json", json.dumps(record)
-        elif self.path == "/robots.txt":
-            kind, body = "text/plain", ""
-        self.send_response_only(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self._headers_buffer.append(b"\r\n" + body.encode())  # in one packet
-        self.wfile.write(b"".join(self._headers_buffer))
-        self._headers_buffer = []
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
+from testbed.shop import running_shops
 
 
 class Memory(threading.Thread):
@@ -88,7 +50,7 @@ def proportional(process: psutil.Process) -> int:
 
 
 def main() -> None:
-    """Crawl and print."""
+    """Serve and measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--servers", type=int, default=8)
     parser.add_argument("--pages", type=int, default=20, help="of each server")
@@ -96,11 +58,12 @@ def main() -> None:
     parser.add_argument("--mode", default="always", help="RENDER")
     parser.add_argument("--quiet", type=float, default=0.5, help="RENDER_QUIET")
     options = parser.parse_args()
-    Shop.pages = options.pages
-    servers = [ThreadingHTTPServer((f"127.4.1.{number}", 0), Shop) for number in range(1, options.servers + 1)]
-    for server in servers:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-    seeds = ",".join(f"http://{server.server_address[0]}:{server.server_address[1]}/" for server in servers)
+    with running_shops(options.servers, options.pages) as seeds:
+        measure(options, ",".join(seeds))
+
+
+def measure(options: argparse.Namespace, seeds: str) -> None:
+    """Crawl and print."""
     process = AsyncCrawlerProcess(
         {
             "ADDONS": {"crawlproject.addon.FrontierAddon": 300},

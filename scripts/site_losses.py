@@ -262,6 +262,7 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
     given = {
         **{"FRONTIER_DELAY_FACTOR": 0, "FRONTIER_MIN_DELAY": 0, "FRONTIER_MAX_DELAY": 0, "ROBOTSTXT_OBEY": False},
         **{"ALLOWED_NETWORKS": "127.0.0.0/8", "CLOSESPIDER_TIMEOUT": timeout, "FRONTIER_QUALITY": "in-links"},
+        "LOG_BRIEF": False,
         **settings,
     }
     with tempfile.TemporaryDirectory() as name:

@@ -72,7 +72,7 @@ class Pages:
     features_time: float = 0.0
 
 
-def read_pages(web: real_web.RealWeb, topic: Topic) -> Pages:  # noqa: C901
+def read_pages(web: real_web.RealWeb, topic: Topic, starts: Sequence[str]) -> Pages:  # noqa: C901
     """Read every page that can be reached."""
     pages, numbers, reader = Pages(), dict[str, int](), LinkReader(topic)
     canonicalizer = Canonicalizer()
@@ -116,7 +116,7 @@ def read_pages(web: real_web.RealWeb, topic: Topic) -> Pages:  # noqa: C901
             pages.urls.append(end)
         return numbers[end]
 
-    for seed in web.seeds:
+    for seed in [*web.seeds, *starts]:
         number(seed)
     pages.seeds = len(files)
     at = 0
@@ -236,7 +236,7 @@ class Ours(Rater):
     def _learn(self, page: int, relevance: float) -> None:
         features = self._followed.pop(page, None)
         if features is not None and self._learns:
-            self._model.learn(features, min(1.0, relevance / self._topic.threshold))
+            self._model.learn(features, float(relevance >= self._topic.threshold))
 
     def _rate(self, page: int, links: Sequence[int]) -> list[float]:
         features = self._pages.features[page]
@@ -289,6 +289,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Relevant pages over time, in several orders.")
     parser.add_argument("--web", required=True, type=Path, help="a folder made by scripts/real_web.py setup")
     parser.add_argument("--topic", required=True, type=Path)
+    parser.add_argument("--start", action="append", default=[], metavar="URL", help="a further start page")
     parser.add_argument("--times", default="heritrix", choices=TIME_MODELS)
     parser.add_argument("--sessions", type=int, default=4)
     parser.add_argument("--polite", action="store_true", help="with the project's default politeness; else no waits")
@@ -301,7 +302,7 @@ def main() -> int:
     if options.cache is not None and options.cache.exists():
         pages = pickle.loads(options.cache.read_bytes())
     else:
-        pages = read_pages(real_web.load(options.web), topic)
+        pages = read_pages(real_web.load(options.web), topic, options.start)
         if options.cache is not None:
             options.cache.write_bytes(pickle.dumps(pages))
     relevant = np.array(pages.relevances) >= topic.threshold

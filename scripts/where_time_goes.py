@@ -6,8 +6,7 @@
 The places of all connections times the seconds of the crawl are 100%.  Columns: the real crawl and the simulated one;
 the same two while the frontier has at least twice as many ready servers as places (plenty); and the area under quality
 over time that the simulation gains without this: without closing, lingering, robots.txt, connection costs or CPU time,
-if all pages were known from the start, if it were known which URLs lead to no page, and if the times of all servers
-were known.  Sum: 100% if every second is
+if all pages were known from the start, and if it were known which URLs lead to no page.  Sum: 100% if every second is
 accounted for.
 
 ``--web``: `plain`, pages only; `real`, with robots.txt, redirects, dead links and errors; `slow`, the same with
@@ -29,7 +28,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crawlproject.frontier import POLICIES
 from crawlproject.frontier.dispatch import LINGER
-from crawlproject.frontier.learning.prior import Observed
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.simulation.bound import bound_of
 from crawlproject.simulation.crawl import Watch, simulate
@@ -57,12 +55,10 @@ from testbed.webs import named_web
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from crawlproject.frontier.dispatch import Dispatcher
     from crawlproject.simulation.web import SimulatedWeb
 
 DISCOVERY = "finding pages by links"
 FALSE_CLAIMS = "URLs that lead to no page"
-UNKNOWN_TIMES = "times of servers not known"
 
 #: Simulated crawls for each area.
 REPEATS = 6
@@ -76,9 +72,9 @@ class Twin:
     policy: str
     options: CrawlOptions
 
-    def curve(self, web: SimulatedWeb, options: CrawlOptions, watch: Watch | None = None) -> Curve:
+    def curve(self, web: SimulatedWeb, options: CrawlOptions) -> Curve:
         """Crawl a changed web, or under changed conditions; the quality claimed is that of the whole web."""
-        return Curve.of(simulate(web, POLICIES[self.policy](), KnownWorth(web), options, watch))
+        return Curve.of(simulate(web, POLICIES[self.policy](), KnownWorth(web), options))
 
     def gains(self, until: float) -> dict[str, float]:
         """Area gained without each of the costs, over the first ``until`` seconds."""
@@ -98,28 +94,12 @@ class Twin:
             FALSE_CLAIMS: (honest, options),
         }
         whole = self.area(web, options, until)
-        gains = {name: self.area(*each, until) - whole for name, each in changed.items()}
-        return gains | {UNKNOWN_TIMES: self.area(web, options, until, Watch(look=self.teach)) - whole}
+        return {name: self.area(*each, until) - whole for name, each in changed.items()}
 
-    def teach(self, _now: float, dispatcher: Dispatcher, *_: int) -> None:
-        """Tell the frontier the times and limits of all servers, as if it had crawled them before."""
-        web = self.web
-        logs = np.bincount(web.server, np.log(web.page_time), web.servers) / web.page_counts
-        setup = web.connect_time + web.first_extra / 2
-        single = web.keep_alive_limit == 1
-        for server, key in enumerate(web.keys):
-            estimates = dispatcher.frontier.servers.get_or_add(key).estimates
-            estimates.requests_per_connection = int(web.keep_alive_limit[server])
-            estimates.persistent = not single[server]
-            for name, mean in (("connects", float(np.log(setup[server]))), ("responses", float(logs[server]))):
-                known = Observed()
-                known.n, known.total = 1000, 1000 * mean
-                setattr(estimates, name, known)
-
-    def area(self, web: SimulatedWeb, options: CrawlOptions, until: float, watch: Watch | None = None) -> float:
+    def area(self, web: SimulatedWeb, options: CrawlOptions, until: float) -> float:
         """Mean of crawls with slightly different CPU times: areas of single crawls differ by up to .004."""
         spread = [replace(options, cpu_time=options.cpu_time * (1 + 0.01 * step)) for step in range(REPEATS)]
-        return sum(self.curve(web, each, watch).area(until) for each in spread) / until / REPEATS
+        return sum(self.curve(web, each).area(until) for each in spread) / until / REPEATS
 
 
 def main() -> int:
@@ -196,7 +176,7 @@ def report(args: Namespace, run: Run, slots: Slots) -> int:
     print(_row("sum", sums))
     work = [sum(column.get(name, 0.0) for name in AT_WORK) for column in (*columns, *rich_columns)]
     print(_row("at work", work))
-    for name in (DISCOVERY, FALSE_CLAIMS, UNKNOWN_TIMES):
+    for name in (DISCOVERY, FALSE_CLAIMS):
         print(f"{name:66} {gains[name]:+7.4f}")
     return int(any(abs(total - 1) > 0.02 for total in sums[:2]))
 

@@ -74,7 +74,10 @@ def test_presets_are_documented() -> None:
 
 def test_every_stat_is_documented() -> None:
     """Each literal name of a stat in the sources stands in docs/stats.md."""
-    prefixes = "frontier|repository|seen|duplicates|web|dns|guard|redirect|charset|httpcompression|robotstxt|monitor"
+    prefixes = (
+        "frontier|repository|seen|duplicates|web|dns|guard|redirect|charset|httpcompression|robotstxt|monitor"
+        "|records|site"
+    )
     names = set(re.findall(rf'"((?:{prefixes})/[a-z_/]+[a-z_])"', SOURCES))
     assert len(names) > 10
     for name in names:

@@ -36,10 +36,16 @@ HEAVY = (
     "pyarrow",
     "rjieba",
     "snowballstemmer",
+    "sqlalchemy",
+    "psycopg",
+    "extruct",
+    "dateparser",
 )
 #: Modules that a crawl imports when it needs them: a store, Redis, metrics, a page to compare, Scrapy's consoles.
 UNUSED_AT_FIRST = {*HEAVY, "rocksdict", "pybloom_live", "prometheus_client", "aiohttp.web", "twisted.conch.telnet"}
-OWN_COMMANDS = ("frontier", "genspider", "pagerank", "repository", "simulate", "workers")
+OWN_COMMANDS = ("console", "frontier", "genspider", "pagerank", "report", "repository", "rules", "simulate", "workers")
+#: Modules of records/ that are imported with their settings only, or import their libraries when they are called.
+RECORD_MODULES = ("database", "feeds", "first_rules", "page_objects", "values")
 #: Modules of commands that import redis when they run.
 REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
 #: Scrapy's, replaced.
@@ -109,8 +115,8 @@ def test_requirements_are_those_of_the_package() -> None:
     parts = re.findall(r"\w+", EXTRAS["all"][0])[1:]
     everything = [*PYPROJECT["dependencies"], *(line for part in parts for line in EXTRAS[part])]
     assert set(requirements("requirements.txt")) == set(everything)
-    assert set(EXTRAS) == {*parts, "all", "parquet"}
-    assert set(EXTRAS["parquet"][1:]) <= set(requirements("requirements-dev.txt"))
+    assert set(EXTRAS) == {*parts, "all", "pages", "parquet"}
+    assert {*EXTRAS["parquet"][1:], *EXTRAS["pages"][1:]} <= set(requirements("requirements-dev.txt"))
 
 
 def test_archives_hold_what_they_should(archives: Path) -> None:
@@ -201,6 +207,7 @@ def test_the_default_crawl_needs_no_extra(tmp_path: Path) -> None:
         (("pagerank", "links.tsv"), "scrapy pagerank", "simulation"),
         (("workers", "web"), "scrapy workers", "redis"),
         (("repository", "ls", "pages"), "scrapy repository", "repository"),
+        (("rules", "init", "/dev/null"), "scrapy rules init", "records"),
     ],
 )
 def test_a_command_says_which_extra_it_needs(arguments: tuple[str, ...], what: str, extra: str, tmp_path: Path) -> None:
@@ -208,7 +215,7 @@ def test_a_command_says_which_extra_it_needs(arguments: tuple[str, ...], what: s
     told = run(
         *blocked(*arguments), code=1, cwd=tmp_path, PYTHONPATH=str(ROOT), SCRAPY_SETTINGS_MODULE="crawlproject.settings"
     )
-    assert re.fullmatch(rf"{what} needs: pip install 'crawlproject\[{extra}\]' \(no module '\w+'\)\n", told.stderr)
+    assert re.fullmatch(rf"{what} needs: pip install 'crawlproject\[{extra}\]' \(no module '[\w.]+'\)\n", told.stderr)
 
 
 def test_a_setting_says_which_extra_it_needs(tmp_path: Path) -> None:
@@ -224,9 +231,11 @@ def test_only_what_belongs_to_an_extra_imports_it() -> None:
     package = ROOT / "crawlproject"
     files = (
         "content/shingles.py",
+        "options/records.py",
         "content/relevance/words.py",
         "spiders/topic.py",
         "backends/redis.py",
+        *(f"records/{name}.py" for name in RECORD_MODULES),
         *(f"commands/{name}.py" for name in REDIS_COMMANDS),
     )
     folders = ("simulation", "repository", "workers")

@@ -70,7 +70,7 @@ def test_web_spider_reads_seeds_from_a_file_and_from_standard_input(tmp_path: Pa
             done = run_python(*command, "-a", f"seeds={seeds}", input=given)
             assert done.returncode == 0, done.stderr
             assert len(out.read_text().splitlines()) == len(web.web.expected_urls())
-            assert "'web/bad_seeds': 1" in done.stderr
+            assert "web: bad_seeds 1," in done.stderr
             assert "WARNING: Seed" in done.stderr
 
 
@@ -107,7 +107,7 @@ def test_egg_holds_the_package_and_its_templates_and_runs_zipped(checkout: Path,
 def test_settings_of_a_project_with_the_addon_are_logged() -> None:
     """The log's "Overridden settings" tells what the add-on did, as docs/settings.md says."""
     with running_web(SMALL) as web:
-        command = ["-m", "scrapy", "crawl", "web", "-a", f"seeds={web.seeds[0]}", "-a", "max_pages=1"]
+        command = ["-m", "scrapy", "crawl", "web", "-a", f"seeds={web.seeds[0]}", "-a", "max_pages=1", "-L", "DEBUG"]
         done = run_python(*command, *ON_LOOPBACK)
     overridden = done.stderr.split("Overridden settings:")[1]
     assert "'SCHEDULER': 'crawlproject.scheduler.FrontierScheduler'" in overridden

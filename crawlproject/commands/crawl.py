@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import crawl
 
+from crawlproject.commands.early_log import log_as_set
 from crawlproject.commands.spider_names import unknown_spider
 
 if TYPE_CHECKING:
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 
 class Command(crawl.Command):
     """For an unknown spider, also suggests a similar name."""
+
+    def process_options(self, args: list[str], opts: Namespace) -> None:
+        """See ``ScrapyCommand``; with ``LOG_FORMAT_JSON`` the first line is JSON, too."""
+        super().process_options(args, opts)
+        assert self.settings is not None
+        log_as_set(self.settings)
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the spider; raises UsageError if there is none of this name."""

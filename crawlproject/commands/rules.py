@@ -11,8 +11,6 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
-from crawlproject.options.extras import MissingExtraError
-
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import AsyncIterator, Iterator
@@ -84,11 +82,9 @@ class Command(ScrapyCommand):
                 self._init(rest[0], opts)
             else:
                 self._check(rest[0], rest[1] if len(rest) > 1 else None, opts)
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError) as error:  # a missing extra is a ValueError
             sys.stderr.write(f"{error}\n")
             self.exitcode = 1
-        except MissingExtraError as error:
-            raise SystemExit(str(error)) from None
 
     def _init(self, page: str, opts: Namespace) -> None:
         from crawlproject.records.first_rules import first_rules

@@ -7,7 +7,7 @@ words.  ``shingles.py`` computes the same with numpy, an optional dependency, in
 from __future__ import annotations
 
 from array import array
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate, repeat
 from operator import mul
 from typing import TYPE_CHECKING
@@ -40,7 +40,6 @@ _ONLY_SPACES = bytes([SPACE] * (SPACE + 1) + list(range(SPACE + 1, 256)))
 _SHORT_WORD = 32  # bytes; longer words rarely recur
 _LANE = 16  # bytes: a product of two hashes
 _LANE_MASK = b"\xff" * 8 + b"\0" * 8
-_INVERSE_POWERS = list(accumulate(repeat(INVERSE_BASE, PIECE), lambda power, base: power * base & _MASK_32, initial=1))
 
 
 def mixed(value: int) -> int:
@@ -95,8 +94,14 @@ def _word_hashes(text: str) -> list[int]:
 
 def _word_hash(word: bytes) -> int:
     """A polynomial of the bytes mod 2^32 (Karp and Rabin 1987); the last byte has the factor 1."""
-    total: int = sum(map(mul, word[::-1], _INVERSE_POWERS))
+    total: int = sum(map(mul, word[::-1], _inverse_powers()))
     return total & _MASK_32
+
+
+@cache
+def _inverse_powers() -> list[int]:
+    """Of the base mod 2^32; 3 MB, made for the first word: with numpy none needs them."""
+    return list(accumulate(repeat(INVERSE_BASE, PIECE), lambda power, base: power * base & _MASK_32, initial=1))
 
 
 _short_word_hash = lru_cache(1 << 14)(_word_hash)

@@ -246,13 +246,22 @@ class Link:
         timing: Timing,
     ) -> None:
         loop = asyncio.get_running_loop()
-        sock = await aiohappyeyeballs.start_connection(
-            infos,
-            local_addr_infos=aiohappyeyeballs.addr_to_addr_infos(local),
-            happy_eyeballs_delay=NEXT_ADDRESS,
-            loop=loop,
-            socket_factory=sockets,
-        )
+        if len(infos) == 1 and local is None:
+            sock = sockets(infos[0])
+            try:
+                sock.setblocking(False)
+                await loop.sock_connect(sock, infos[0][4])
+            except BaseException:
+                sock.close()
+                raise
+        else:
+            sock = await aiohappyeyeballs.start_connection(
+                infos,
+                local_addr_infos=aiohappyeyeballs.addr_to_addr_infos(local),
+                happy_eyeballs_delay=NEXT_ADDRESS,
+                loop=loop,
+                socket_factory=sockets,
+            )
         name = self.host.rstrip(".") if self.tls is not None else None
         connected = CLOCK()
         try:

@@ -115,6 +115,7 @@ class Frontier:
         locate, rate = self.servers.locate, self._queue.last_rank
         look_ahead = None if found_on is None else self._expectations.look_ahead
         count, gain = 0, 0.0
+        added, worth = 0, 0.0
         try:
             for entry in entries:
                 count += 1
@@ -122,14 +123,17 @@ class Frontier:
                 self._arrivals += 1
                 if quality > server.rerank_above:
                     changed[server] = None
-                if server.session is None and not server.full and not server.given_up:  # most frequent
+                if server.session is None and not (server.full or server.given_up or server.blocked):  # most frequent
                     server.urls.push(entry, path, self._arrivals)
-                    self._urls += 1
+                    added += 1
+                    worth += quality
                 else:
                     self._push_url(server, path, entry, self._arrivals)
                 if look_ahead is not None:
                     gain += look_ahead.learn_url(quality * server.worth, rate, server.page_time)
         finally:
+            self._urls += added
+            self.quality.add(added, worth)
             if look_ahead is not None and found_on is not None:
                 source = self.servers.get_or_add(found_on)
                 self._expectations.learn_source(source, count + elsewhere, gain if from_sitemap else None)

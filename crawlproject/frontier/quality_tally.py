@@ -43,6 +43,11 @@ class QualityTally:
         self._sum += entry.quality
         self._urls += 1
 
+    def add(self, urls: int, quality: float) -> None:
+        """Count queued URLs by the sum of their quality."""
+        self._sum += quality
+        self._urls += urls
+
     def left(self, entry: Entry) -> None:
         """Count a URL that is no longer queued."""
         if self._urls > 1:

@@ -58,7 +58,8 @@ class Downloading:
         meta = request.meta
         if request.method != "GET" or request.body or "proxy" in meta or "bindaddress" in meta:
             return False
-        return Downloader.DOWNLOAD_SLOT not in meta and self._handler(request.url) is not None
+        slot = meta.get(Downloader.DOWNLOAD_SLOT)
+        return (slot is None or slot in _own_slots(request)) and self._handler(request.url) is not None
 
     async def download(self, request: Request) -> Response | Request:
         """The response, or the request that a middleware returned. Raises what they and the download raise."""
@@ -100,7 +101,7 @@ class Downloading:
     async def _send(self, request: Request) -> Response:
         handler = self._handler(request.url)
         assert handler is not None
-        request.meta[Downloader.DOWNLOAD_SLOT] = host_of(server_key(request.url))
+        request.meta.setdefault(Downloader.DOWNLOAD_SLOT, host_of(server_key(request.url)))
         response = await handler.download_request(request)
         self._downloaded.send(response=response, request=request)
         return response
@@ -120,3 +121,9 @@ class Downloading:
                 return reason
             receivers.read(_SENT.get(signal, ()))
         return None
+
+
+def _own_slots(request: Request) -> set[str]:
+    """The slots that a request has by its URL, or by the one that redirected to it. Any other belongs to the spider."""
+    urls = [request.url, *request.meta.get("redirect_urls", ())[:1]]
+    return {host_of(server_key(url)) for url in urls}

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 engine_logger = logging.getLogger("scrapy.core.engine")
 
 #: CPU of a page on Scrapy's own way, for the log: docs/research/performance.md.
-COSTS = "about 2 ms more CPU per page"
+COSTS = "about 1 ms more CPU per page"
 
 
 class FastLane:
@@ -62,7 +62,7 @@ class FastLane:
         self._under_way = RequestsUnderWay(engine)
         self._downloading = Downloading(self._crawler, engine)
         self._scraping = Scraping(self._crawler, engine)
-        frontier.take, frontier.fetch = self._take, self._fetch
+        frontier.take, frontier.fetch, frontier.is_full = self._take, self._fetch, engine.needs_backout
 
     def _take(self, request: Request) -> bool:
         """See ``CrawlFrontier.take``."""

@@ -67,6 +67,9 @@ SPIDER_MIDDLEWARES = frozenset(
     )
 )
 
+#: Concurrent requests: no limit.
+MANY = 1 << 20
+
 _OFFSITE = "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware"
 _LINKS = "crawlproject.middlewares.links.LinksMiddleware"
 _ORIGIN = "crawlproject.middlewares.links.OriginMiddleware"
@@ -106,6 +109,8 @@ def why_not_download(engine: ExecutionEngine, downloader: Downloader) -> str | N
         return replaced
     if downloader.per_slot_settings:
         return "DOWNLOAD_SLOTS is set"
+    if downloader.ip_concurrency or downloader.domain_concurrency < MANY:
+        return "CONCURRENT_REQUESTS_PER_DOMAIN, or _PER_IP, is set"
     return _unknown(downloader.middleware.middlewares, DOWNLOADER_MIDDLEWARES, "downloader middleware")
 
 
@@ -149,6 +154,11 @@ def _on_site(filter_request: Callable[..., Any], *, request: Request) -> Any:
     """Scrapy's filter of other sites, asked only if the spider has ``allowed_domains``."""
     spider = filter_request.__self__.crawler.spider  # type: ignore[attr-defined]
     return filter_request(request=request) if getattr(spider, "allowed_domains", None) else None
+
+
+def is_known_errback(errback: object) -> bool:
+    """Whether an error status is passed on: by that of links, and without one."""
+    return errback is None or global_object_name(errback) == "crawlproject.requests.link_request.link_failed"
 
 
 def is_known_handler(handler: object) -> bool:

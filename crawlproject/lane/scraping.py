@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 from scrapy.http import Request, Response
 from scrapy.spidermiddlewares.depth import DepthMiddleware
+from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.utils.misc import warn_on_generator_with_return_value
 from twisted.python.failure import Failure
 
@@ -16,6 +17,7 @@ from crawlproject.download.receivers import Receivers, connected, copied, log_li
 from crawlproject.lane.neutral import (
     ITEM_SIGNALS,
     direct,
+    is_known_errback,
     process_of_requests,
     push_of_links,
     unknown_receiver,
@@ -49,6 +51,8 @@ class Scraping:
         middlewares = engine.scraper.spidermw.middlewares if self._why_not is None else ()
         inputs = engine.scraper.spidermw.methods["process_spider_input"] if self._why_not is None else ()
         self._inputs = [direct(method) for method in inputs]
+        exceptions = engine.scraper.spidermw.methods["process_spider_exception"] if self._why_not is None else ()
+        self._exceptions = [direct(method) for method in exceptions if method is not None]
         self._push = push_of_links(middlewares)
         self._init_depth = next((each._init_depth for each in middlewares if isinstance(each, DepthMiddleware)), None)
         #: Each (request, response) -> the request, changed or another one; None: it is dropped.
@@ -68,18 +72,25 @@ class Scraping:
         return self._why_not or self._why_not_heard
 
     def takes(self, response: Response) -> bool:
-        """Whether nothing about ``response`` needs Scrapy's own way: success, and a callback that awaits nothing. O(1).
+        """Whether nothing about ``response`` needs Scrapy's own way: a callback that awaits nothing. O(1).
 
-        Errors are the business of errbacks and of spider middlewares.
+        Errors are the business of errbacks.
         """
-        return 200 <= response.status < 300 and self._push is not None and self._is_plain(self._callback(response))
+        assert response.request is not None
+        if self._push is None or not self._is_plain(self._callback(response)):
+            return False
+        return 200 <= response.status < 300 or is_known_errback(response.request.errback)
 
     async def scrape(self, response: Response, request: Request) -> None:
         """Process the response to the end. Errors of the callback are reported as by Scrapy."""
         assert response.request is not None
         try:
-            for method in self._inputs:
-                method(response=response)
+            try:
+                for method in self._inputs:
+                    method(response=response)
+            except HttpError as error:
+                self._refuse(response, error)
+                return
             if self._init_depth is not None:
                 self._init_depth(response)
             for output in self._callback(response)(response, **response.request.cb_kwargs):
@@ -92,6 +103,11 @@ class Scraping:
                     await self._process_item(output, response)
         except Exception:  # noqa: BLE001 - any callback
             self._scraper.handle_spider_error(Failure(), request, response)  # type: ignore[no-untyped-call]
+
+    def _refuse(self, response: Response, error: HttpError) -> None:
+        """Count and log an error status. Raises ``error`` if no middleware does."""
+        if all(method(response=response, exception=error) is None for method in self._exceptions):
+            raise error
 
     def _callback(self, response: Response) -> Callable[..., Any]:
         assert response.request is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -106,19 +107,21 @@ class RenderMiddleware(CrawlerMiddleware):
         from crawlproject.download.rendering.job import RenderError
 
         try:
-            rendered = await renderer.render(request, response, steps)
+            rendered = await renderer.render(request, response, steps, partial(self._idle, request))
         except RenderError as error:
             self._stats.inc_value(f"render/failed/{error.kind}")
             logger.info("Not rendered: %s: %s", request.url, error)
             return response
-        frontier = frontier_of(self._crawler)
-        if frontier is not None:
-            frontier.server_was_idle(request, rendered.idle_time)
         if rendered.redirect is not None and self._follows:
             self._stats.inc_value("render/redirects")
             return _replaced(response, _refresh(rendered.redirect))
         self._stats.inc_value("render/pages")
         return await self._keep(request, response, rendered)
+
+    def _idle(self, request: Request, seconds: float) -> None:
+        frontier = frontier_of(self._crawler)
+        if frontier is not None:
+            frontier.server_was_idle(request, seconds)
 
     async def _keep(self, request: Request, response: Response, rendered: Rendered) -> Response:
         html = rendered.html.encode("utf-8", "replace")

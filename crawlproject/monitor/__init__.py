@@ -3,4 +3,6 @@
 LoopLag, stats, signals.load_asked --> LoadMonitor --> stats monitor/*, log --> MetricsServer
                                            |
                                        Throttle --> Dispatcher.max_sessions
+
+frontier, dispatcher, stats --> figures --> progress/ (terminal), series/ (files) --> report/ (HTML), console/
 """

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from crawlproject.monitor.quantities import counted, duration
 from crawlproject.monitor.server_terms import rest_reason
-from crawlproject.monitor.survey import drain_time
+from crawlproject.monitor.surveyor import drain_time
 
 if TYPE_CHECKING:
     from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.frontier.server import Server
+    from crawlproject.monitor.figures import ServerCounts
     from crawlproject.monitor.survey import Survey
 
 #: CPU time per second from which the process counts as busy: it has one event loop.
@@ -21,28 +23,6 @@ LATE = 0.5
 
 #: Share of the sessions whose connections wait for DNS.
 MANY = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class ServerCounts:
-    """Servers by state."""
-
-    known: int = 0
-    ready: int = 0
-    resting: int = 0
-    #: Ready, but their politeness group is busy.
-    waiting: int = 0
-    #: With a session.
-    leased: int = 0
-    #: Without a queued URL.
-    idle: int = 0
-    held: int = 0
-    given_up: int = 0
-
-    @property
-    def with_urls(self) -> int:
-        """Servers that have URLs queued, or a session."""
-        return self.ready + self.resting + self.waiting + self.leased
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +45,7 @@ def held_back(moment: Moment) -> str:
     crawl, servers = moment.crawl, moment.servers
     sessions, limit = crawl.dispatcher.open_sessions, crawl.dispatcher.max_sessions
     if moment.is_closing:
-        return f"the crawl is ending: {_counted(len(crawl.started), 'request')} in progress"
+        return f"the crawl is ending: {counted(len(crawl.started), 'request')} in progress"
     if crawl.is_paused:
         return "the operator: the crawl is paused"
     if not crawl.is_allowed():
@@ -75,23 +55,21 @@ def held_back(moment: Moment) -> str:
     if moment.cpu >= BUSY or moment.lag >= LATE:
         return f"CPU: the process uses {moment.cpu:.0%} of one, the event loop lags by {moment.lag:.2f} s"
     if sessions and moment.dns_lookups >= MANY * sessions:
-        return f"DNS: {_counted(moment.dns_lookups, 'look-up')} open"
+        return f"DNS: {counted(moment.dns_lookups, 'look-up')} open"
     if sessions >= limit:
-        return f"connections: all {limit} are in use, {_counted(servers.ready, 'server')} ready"
+        return f"connections: all {limit} are in use, {counted(servers.ready, 'server')} ready"
     return _few_servers(moment, sessions, limit)
 
 
 def _few_servers(moment: Moment, sessions: int, limit: int) -> str:
     servers, survey = moment.servers, moment.survey
     if not len(moment.crawl):
-        return f"nothing is queued: {_counted(len(moment.crawl.started), 'request')} in progress may bring links"
+        return f"nothing is queued: {counted(len(moment.crawl.started), 'request')} in progress may bring links"
     if servers.with_urls == 1 and survey is not None and survey.longest is not None:
         return f"one server left: {_with_time(survey.longest, moment)}"
     resting = servers.resting + servers.waiting
     if resting:
-        words = (
-            f"politeness: {resting} of {_counted(servers.with_urls, 'server')} {'rests' if resting == 1 else 'rest'}"
-        )
+        words = f"politeness: {resting} of {counted(servers.with_urls, 'server')} {'rests' if resting == 1 else 'rest'}"
         return words + _next(moment) if not sessions else words
     return f"few servers: {sessions} of {limit} connections are enough for all {servers.with_urls} with URLs"
 
@@ -99,7 +77,7 @@ def _few_servers(moment: Moment, sessions: int, limit: int) -> str:
 def _with_time(server: Server, moment: Moment) -> str:
     politeness = moment.crawl.frontier.servers.politeness_of(server)
     seconds = drain_time(server, politeness, moment.now)
-    return f"{server.key[:60]}, {_counted(len(server.urls), 'URL')}, about {duration(seconds)}"
+    return f"{server.key[:60]}, {counted(len(server.urls), 'URL')}, about {duration(seconds)}"
 
 
 def _next(moment: Moment) -> str:
@@ -108,21 +86,3 @@ def _next(moment: Moment) -> str:
         return ""
     server, at = found
     return f"; next {server.key[:60]} in {duration(max(0.0, at - moment.now))} ({rest_reason(server)[:60]})"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def duration(seconds: float) -> str:
-    """``45 s``, ``12 min``, ``3 h 20 min``, ``5 d 3 h``: about two digits."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 90:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes} min" if minutes and hours < 10 else f"{hours + (minutes >= 30)} h"
-    days, hours = divmod(hours, 24)
-    return f"{days} d {hours} h" if hours and days < 10 else f"{days} d"

@@ -15,6 +15,7 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import stats_of
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.failure_log import failure_counts
+from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.loop_lag import LoopLag
 from crawlproject.monitor.throttle import Throttle
 from crawlproject.monitor.waiting import waiting_words
@@ -121,8 +122,6 @@ class LoadMonitor:
         throttle = self._throttle
         if throttle is None or crawl is None:
             return
-        if throttle.full != crawl.allowed_sessions:
-            throttle.resize(crawl.allowed_sessions)
         before = throttle.limit
         limit = throttle.look(self._load["lag"], int(self._load["memory"]))
         if limit == before:
@@ -150,11 +149,21 @@ class LoadMonitor:
                 for name, number in answer.items():
                     known = load.get(name, 0)
                     load[name] = max(known, number) if name in SHARED else known + number
+        crawl = frontier_of(self._crawler)
+        if self._throttle is not None and crawl is not None and self._throttle.full != crawl.allowed_sessions:
+            self._throttle.resize(crawl.allowed_sessions)
+            crawl.dispatcher.max_sessions = self._throttle.limit
         load["session_limit"] = self._throttle.limit if self._throttle is not None else 0
         for stat, rate in RATES.items():
             count = self._stats.get_value(stat, 0)
             load[rate] = round((count - self._counts[stat]) / seconds, 1)
             self._counts[stat] = count
+        figures = figures_of(self._crawler).now()
+        load["cpu"] = round(figures.cpu, 3)
+        load["quality_gathered"] = round(figures.quality_gathered, 3)
+        if figures.quality_share is not None:
+            load["quality_share"] = round(figures.quality_share, 4)
+        load["servers/given_up"] = figures.servers.given_up
         load["lag"] = round(self._lag.take_mean(), 4)
         load["memory"] = self._process.memory_info().rss
         for name, number in load.items():

@@ -4,49 +4,88 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, start_http_server
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
+
+from crawlproject.monitor.metric_names import MAX_VALUES, metric_of
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator
     from wsgiref.simple_server import WSGIServer
 
+    from prometheus_client import Metric
     from scrapy.statscollectors import StatsCollector
+
+    from crawlproject.monitor.metric_names import Metric as CrawlMetric
 
 logger = logging.getLogger(__name__)
 
 
-#: Beginning of a stat -> that of the gauge with its value.
+#: Beginnings of stats whose numbers are metrics of their own even if ``metric_names`` does not know them.
 PREFIXES = {"monitor/": "crawlproject_", "workers/": "crawlproject_worker_"}
+
+#: Stats in ``scrapy_stat``, at most: a spider may make up names.
+MAX_STATS = 2_000
 
 
 class StatsMetrics(Collector):
-    """Scrapy's stats as gauges, read at each scrape. O(stats).
+    """Scrapy's stats as metrics, read at each scrape. O(stats).
 
-    ``monitor/servers/ready`` becomes ``crawlproject_servers_ready``, ``workers/lag`` ``crawlproject_worker_lag``; every
-    other numeric stat becomes a ``scrapy_stat`` with its name as a label.
+    The important ones have names, types and labels of their own (``metric_names``).  Every numeric stat outside
+    ``monitor/`` and ``workers/`` also is a ``scrapy_stat`` with its name as a label.
     """
 
     def __init__(self, stats: StatsCollector) -> None:
         self._stats = stats
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[Metric]:
         """Called in the HTTP server's thread while the crawl runs."""
         others = GaugeMetricFamily("scrapy_stat", "Scrapy's stats, by name", labels=["name"])
-        for name, value in sorted(dict(self._stats.get_stats()).items()):
+        left_out = 0
+        found: dict[str, Metric] = {}
+        for stat, value in sorted(dict(self._stats.get_stats()).items()):
             if isinstance(value, bool) or not isinstance(value, int | float):
                 continue
-            prefix, slash, rest = name.partition("/")
+            known = metric_of(stat)
+            if known is not None:
+                _add(found, *known, value)
+            prefix, slash, rest = stat.partition("/")
             gauges = PREFIXES.get(prefix + slash)
             if gauges and not rest.startswith("total/"):  # the sums of all workers' stats
-                yield GaugeMetricFamily(gauges + rest.replace("/", "_"), f"The stat {name}", value)
+                if known is None:
+                    name = gauges + re.sub(r"[^a-zA-Z0-9_]", "_", rest)
+                    found[name] = GaugeMetricFamily(name, f"The stat {stat}", value)
+            elif len(others.samples) < MAX_STATS:
+                others.add_metric([stat], value)
             else:
-                others.add_metric([name], value)
+                left_out += 1
+        yield from found.values()
         yield others
+        yield GaugeMetricFamily("crawlproject_stats_left_out", "Stats beyond those in scrapy_stat", left_out)
+
+
+def _add(found: dict[str, Metric], metric: CrawlMetric, value_of_label: str, value: float) -> None:
+    """Add a value to its family, which is made at the first."""
+    family: Any = found.get(metric.name)
+    if family is None:
+        make = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
+        labels = [metric.label] if metric.label else []
+        text = metric.help + (f" ({metric.unit})" if metric.unit else "")
+        family = found[metric.name] = make(metric.name, text, labels=labels)
+    values = [value_of_label] if metric.label else []
+    for number, sample in enumerate(family.samples):
+        if list(sample.labels.values()) == values:  # "other" stands for several
+            family.samples[number] = sample._replace(value=sample.value + value)
+            return
+    if len(family.samples) >= MAX_VALUES and values != ["other"]:
+        _add(found, metric, "other", value)
+    else:
+        family.add_metric(values, value)
 
 
 class MetricsServer:

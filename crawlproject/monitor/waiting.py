@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlproject.monitor.server_terms import rest_reason
+from crawlproject.monitor.server_terms import rest_reason as rest_reason  # others import it from here
 
 if TYPE_CHECKING:
     from crawlproject.frontier.dispatch import Dispatcher

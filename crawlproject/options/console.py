@@ -51,7 +51,7 @@ class ConsoleOptions(Options):
             host=host,
             is_local=is_local,
             token=token,
-            names=frozenset(name.lower() for name in reader.strings("CONSOLE_NAMES", ())),
+            names=frozenset(name.lower() for name in reader.strings("CONSOLE_NAMES")),
             job=reader.path("JOBDIR"),
         )
 

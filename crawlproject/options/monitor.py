@@ -29,6 +29,13 @@ class MonitorOptions(Options):
     metrics_port: int
     #: Whether failed pages are counted in the log by kind, instead of a line for each.
     counts_failures: bool
+    #: Whether lines of the log are JSON objects; whether it leaves out lists of components and settings.
+    log_json: bool
+    log_brief: bool
+    #: Scrapy's: where the log goes, and how; None: to standard error.
+    log_file: Path | None
+    log_encoding: str
+    log_level: str
     #: File that gets the stats as JSON; None = no file.
     stats_file: Path | None
 
@@ -53,5 +60,10 @@ class MonitorOptions(Options):
             metrics_port=port,
             # Lines are what Scrapy does; this project's settings and its spider ``web`` choose counts.
             counts_failures=reader.choice("FRONTIER_LOG_FAILURES", "lines", ("lines", "counts")) == "counts",
+            log_json=reader.switch("LOG_FORMAT_JSON", False),
+            log_brief=reader.switch("LOG_BRIEF", False),
+            log_file=reader.path("LOG_FILE"),
+            log_encoding=str(reader.value("LOG_ENCODING", "utf-8") or "utf-8"),
+            log_level=str(reader.value("LOG_LEVEL", "DEBUG")).upper(),
             stats_file=reader.path("MONITOR_STATS_FILE"),
         )

@@ -41,15 +41,15 @@ class RecordOptions(Options):
     @classmethod
     def read(cls, reader: Reader) -> Self:
         """See ``Options``. Imports the libraries of the extra only if they are wanted."""
-        database = _database(reader)
+        database, journal = _database(reader), reader.path("RECORDS_JOURNAL")
         pages = reader.strings("RECORDS_PAGES", [])
         if pages:
-            with needs_extra(f"RECORDS_PAGES={','.join(pages)!r}", "records"):
+            with needs_extra(f"RECORDS_PAGES={','.join(pages)!r}", "pages"):
                 import web_poet  # noqa: F401
         job = reader.path("JOBDIR")
         return cls(
             database=database,
-            journal=None if database is None else _journal(reader, database, job),
+            journal=None if database is None else journal or _journal(database, job),
             # 500 rows take 20 ms: few commits, and little to repeat when one row fails.
             batch=reader.count("RECORDS_DB_BATCH", 500, least=1),
             # A restart of PostgreSQL takes some seconds; what is left is in the journal.
@@ -85,11 +85,8 @@ def _database(reader: Reader) -> str | None:
     return url.render_as_string(hide_password=False)
 
 
-def _journal(reader: Reader, database: str, job: Path | None) -> Path:
+def _journal(database: str, job: Path | None) -> Path:
     """The file beside an SQLite file; for a server in ``JOBDIR``, or in the working directory."""
-    path = reader.path("RECORDS_JOURNAL")
-    if path is not None:
-        return path
     scheme, _, rest = database.partition("://")
     if scheme == "sqlite":
         return Path(f"{rest.removeprefix('/').partition('?')[0]}.pending")

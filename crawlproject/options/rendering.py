@@ -19,6 +19,17 @@ FOLDERS = (Path("/usr/bin"), Path("/usr/lib/chromium"), Path("/snap/bin"))
 #: What the browser can be told not to load: Playwright's resource types.
 BLOCKABLE = ("image", "font", "media", "stylesheet", "texttrack", "manifest", "eventsource", "other")
 
+#: Switches of Chromium that open other ways to the network than the crawl's proxy.
+WAYS_OUT = (
+    "--proxy",
+    "--no-proxy",
+    "--host-r",
+    "--enable-quic",
+    "--origin-to-force-quic",
+    "--webrtc",
+    "--force-webrtc",
+)
+
 
 @dataclass(frozen=True)
 class RenderOptions(Options):
@@ -64,7 +75,10 @@ class RenderOptions(Options):
             blocked=frozenset(_blocked(reader)),
             launch_options=reader.dictionary("PLAYWRIGHT_LAUNCH_OPTIONS"),
         )
-        if "proxy" in options.launch_options:
+        arguments = options.launch_options.get("args", [])
+        if not isinstance(arguments, list):
+            raise reader.wrong("PLAYWRIGHT_LAUNCH_OPTIONS", "with a list of args")
+        if "proxy" in options.launch_options or any(str(each).startswith(WAYS_OUT) for each in arguments):
             raise reader.wrong("PLAYWRIGHT_LAUNCH_OPTIONS", "without proxy: the browser's only way out is the guard's")
         if options.mode != NEVER:
             options.check()

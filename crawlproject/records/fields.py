@@ -66,6 +66,7 @@ def _field(fields: Table, name: str, depth: int) -> FieldRule:
     else:
         convert = _converter(table, is_json=chosen is not None and chosen.path is not None and chosen.regex is None)
         if chosen is None:
+            table.end()
             raise RuleError(table.path, "needs one of css, xpath, json, regex")
     table.end()
     return FieldRule(name, chosen, convert, is_list, is_required, default, nested)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,8 @@ class Journal:
                 while written < len(data):
                     written += os.write(self._file, data[written:])
             except OSError:
-                os.ftruncate(self._file, self._end)
+                with suppress(OSError):
+                    os.ftruncate(self._file, self._end)
                 raise
             self._end += len(data)
 
@@ -100,9 +102,9 @@ class Journal:
         return count
 
     def close(self) -> None:
-        """Close the file; remove it if it is empty."""
-        if self.is_empty:
-            self.path.unlink(missing_ok=True)
+        """Close the file; remove it if it is empty, and a file rather than a device."""
+        if self.is_empty and self.path.is_file():
+            self.path.unlink()
         os.close(self._file)
 
     def _seal(self) -> None:

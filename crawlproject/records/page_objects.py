@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from scrapy.exceptions import NotConfigured
 from scrapy.http import TextResponse
@@ -56,6 +58,7 @@ class PageObjectsMiddleware:
         if not rules:
             raise ValueError(f"RECORDS_PAGES={','.join(modules)!r}: no page object with @handle_urls in them")
         self._rules = dict(enumerate(rules))
+        _without_network()
         self._matcher = URLMatcher([(number, rule.for_patterns) for number, rule in self._rules.items()])
         self._registry = default_registry
         self._new_injector = partial(Injector, crawler, default_providers=DEFAULT_PROVIDERS, registry=default_registry)
@@ -91,9 +94,13 @@ class PageObjectsMiddleware:
                 yield item
 
     def _rules_for(self, url: str) -> Iterator[ApplyRule]:
-        """The first rule for each class of items, in the order of web-poet. O(rules of the domain)."""
+        """The first rule for each class of items, in the order of web-poet. O(rules of the domain).
+
+        Patterns without a port are those of the usual ports; here they stand for any port.
+        """
         seen: set[Any] = set()
-        for number in self._matcher.match_all(url):
+        matching = [*self._matcher.match_all(url)] or [*self._matcher.match_all(_without_port(url))]
+        for number in matching:
             rule = self._rules[number]
             wanted = rule.to_return or rule.use
             if wanted not in seen:
@@ -123,6 +130,20 @@ class PageObjectsMiddleware:
         if name not in self._logged and len(self._logged) < MAX_LOGGED:
             self._logged.add(name)
             logger.error("%s raised %s: %.200s on %.200s (logged once)", name, type(error).__name__, error, url)
+
+
+def _without_port(url: str) -> str:
+    parts = urlsplit(url)
+    host, _, port = parts.netloc.rpartition(":")
+    return parts._replace(netloc=host).geturl() if port.isdecimal() and host else url
+
+
+def _without_network() -> None:
+    """Let url-matcher find domains by the list of suffixes in tldextract: it would fetch a new one, blocking."""
+    import tldextract
+    from url_matcher import util
+
+    vars(util)["tldextract"] = SimpleNamespace(extract=tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None))
 
 
 def _is_of(rule: ApplyRule, modules: Sequence[str]) -> bool:

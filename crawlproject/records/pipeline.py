@@ -86,6 +86,7 @@ class DatabasePipeline:
             )
             if not await asyncio.wrap_future(self._writer.write_now(row)):
                 self._fail(item)
+                await asyncio.sleep(0)  # the crawl begins to close, before this page may end it as finished
                 raise DropItem("neither the journal nor the database takes records") from error
         else:
             self._writer.wake()

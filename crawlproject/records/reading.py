@@ -130,11 +130,11 @@ def _tree(text: str, kind: str) -> Any:
 def read_page(source: Source, rules: list[RecordRule], seconds: float = OFF_LOOP) -> list[Reading]:
     """What a page gives by each of ``rules``. Raises OutOfTimeError only with ``seconds=ON_LOOP``."""
     readings = []
-    end = time.thread_time() + seconds
+    clock = _Clock(seconds)
     for rule in rules:
         reading = Reading(rule)
         try:
-            _Reader(source, reading, end, seconds).read()
+            _Reader(source, reading, clock, seconds).read()
         except OutOfTimeError:
             if seconds == ON_LOOP:
                 raise
@@ -143,13 +143,26 @@ def read_page(source: Source, rules: list[RecordRule], seconds: float = OFF_LOOP
     return readings
 
 
+class _Clock:
+    """Limits CPU time. Asks for it only when the wall clock allows more, as that needs no system call. 0.1 us."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.thread_time() + seconds
+        self._wall_end = time.perf_counter() + seconds
+
+    def check(self) -> None:
+        """Raise OutOfTimeError after the limit."""
+        if time.perf_counter() > self._wall_end and time.thread_time() > self._end:
+            raise OutOfTimeError
+
+
 class _Reader:
     """Reads the records of one kind from a page."""
 
-    def __init__(self, source: Source, reading: Reading, end: float, seconds: float) -> None:
+    def __init__(self, source: Source, reading: Reading, clock: _Clock, seconds: float) -> None:
         self._source = source
         self._reading = reading
-        self._end = end
+        self._clock = clock
         self._seconds = seconds
 
     def read(self) -> None:
@@ -178,8 +191,7 @@ class _Reader:
         """Read ``fields`` into ``record``; whether all that are required are there."""
         is_complete = True
         for field in fields:
-            if time.thread_time() > self._end:
-                raise OutOfTimeError
+            self._clock.check()
             full_name = f"{name}.{field.name}"
             values = self._values(field, node, full_name)
             record[field.name] = values if field.is_list else next(iter(values), None)

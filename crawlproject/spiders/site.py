@@ -9,12 +9,11 @@ from scrapy.http import TextResponse
 
 from crawlproject.items import Page
 from crawlproject.links import Links
-from crawlproject.options.links import LinkOptions
 from crawlproject.records.intake import intake_of, source_of
 from crawlproject.records.rule_file import read_rules
 from crawlproject.requests.meta import BY_TYPE, KEEP
 from crawlproject.spiders.web import WebSpider
-from crawlproject.urls import server_key
+from crawlproject.urls import Canonicalizer, server_key
 from crawlproject.urls.known_urls import remembering
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ class SiteSpider(WebSpider):
         super().__init__(seeds=seeds or server_key(own[0]) + "/", allowed=allowed or domains, **kwargs)
         if not seeds:
             self._seed_lines = own
+        self._canonicalizer = Canonicalizer(())  # parameters are dropped where all links are made canonical
         self._is_followed = remembering(self.rules.follows)
         self._has_patterns = any(site.allow or site.deny or site.render for site in self.rules.sites)
 
@@ -84,7 +84,7 @@ class SiteSpider(WebSpider):
             return links
         assert links.response is not None
         encoding = links.response.encoding if isinstance(links.response, TextResponse) else "utf-8"
-        canonicalizer = LinkOptions.of(self.crawler).canonicalizer
+        canonicalizer = self._canonicalizer
         base = links.base or links.response.url
         found = canonicalizer.batch(links.hrefs, base, encoding)
         followed = dict.fromkeys(canonicalizer.batch(next_pages, base, encoding))

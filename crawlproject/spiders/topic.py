@@ -170,7 +170,7 @@ class TopicSpider(WebSpider):
         first = response.meta.get("redirect_urls") or [response.request.url if response.request else response.url]
         features = self._followed.pop(first[0], None)
         if features is not None:
-            self._learned.model.learn(features, min(1.0, judged.value / self.topic.threshold))
+            self._learned.model.learn(features, float(self._is_relevant(judged)))
         self._count_harvest(self._is_relevant(judged))
         return judged
 

@@ -135,8 +135,11 @@ class Canonicalizer:
     def canonical(self, url: str, base: str | None = None, encoding: str = "utf-8") -> str | None:
         """The canonical form of *url* on a page at *base* in *encoding*; None if it is malformed or not http(s).
 
-        Idempotent; never raises.  O(length); about 5 us.
+        Idempotent; never raises.  O(length); about 5 us, half of it if *url* is absolute and plain.
         """
+        plain = self._absolute(url) if base is None else None
+        if plain is not None:
+            return plain
         href = resolve(url, base, encoding)
         return None if href is None else self._tidy(href)
 
@@ -146,6 +149,11 @@ class Canonicalizer:
         return [self._link(href, prepared) for href in hrefs]
 
     def _prepare(self, base: str, encoding: str) -> _Base:
+        itself = self._absolute(base)
+        if itself is not None and "/." not in itself:
+            page = itself.partition("?")[0]
+            origin, directory = page[: page.index("/", 8)], page[: page.rindex("/") + 1]
+            return _Base(base, encoding, origin, directory, page, itself)
         href = resolve(base)
         if href is None:
             return _Base(base, encoding)
@@ -158,6 +166,22 @@ class Canonicalizer:
             page=self._tidy(page),
             itself=self._tidy(href),
         )
+
+    def _absolute(self, url: str) -> str | None:
+        """The canonical form of *url* if it is absolute and plain; None if it is not."""
+        link = url[: url.index("#")] if "#" in url else url
+        match = _plain_link(link) if len(link) <= MAX_REFERENCE else None
+        prefix, path, query = match.groups() if match is not None else (None, "", None)
+        if prefix is None or path[:1] not in ("", "/"):
+            return None
+        return self._joined(origin_of(prefix), path or "/", query)
+
+    def _joined(self, start: str | None, path: str, query: str | None) -> str | None:
+        """The canonical URL of a plain link's parts; None if only the parser can find it."""
+        rest = path if query is None or query == "?" else path + query
+        if start is None or "/." in path or ((rest != path or ";" in path) and self._rules.may_strip(rest)):
+            return None
+        return start + rest
 
     def _link(self, href: str, base: _Base) -> str | None:
         """The canonical form of one link, by joining strings if it is plain, else by :meth:`canonical`."""
@@ -177,10 +201,7 @@ class Canonicalizer:
         else:
             start = _start(prefix, path, base)
             path = path or ("" if prefix is None else "/")
-        rest: str = path if query is None or query == "?" else path + query
-        if start is None or "/." in path or ((rest != path or ";" in path) and self._rules.may_strip(rest)):
-            return self.canonical(href, base.url, base.encoding)
-        return start + rest
+        return self._joined(start, path, query) or self.canonical(href, base.url, base.encoding)
 
     def _tidy(self, href: str) -> str | None:
         """The canonical form of *href*, an http(s) URL without fragment, serialized by the parser."""

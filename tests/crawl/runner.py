@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -26,9 +27,11 @@ def main() -> None:
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
         "ALLOWED_NETWORKS": "127.0.0.0/8",
+        "COOKIES_ENABLED": False,  # with cookies, no page would take the fast lane
         "FEEDS": {str(folder / "items.jsonl"): {"format": "jsonlines"}},
     }
     if job["addon"]:
+        settings["FRONTIER_FAST_LANE"] = os.environ.get("TEST_FAST_LANE", "auto")
         settings["ADDONS"] = {"crawlproject.addon.FrontierAddon": 300}
     if "TEST_HEARTBEAT" in job["settings"]:
         ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = job["settings"]["TEST_HEARTBEAT"]

@@ -78,7 +78,7 @@ def everyday(site: Site) -> Script:
 @pytest.fixture(scope="module")
 def runs() -> tuple[Run, Run]:
     """``EverydaySpider`` with and without the add-on."""
-    return both("EverydaySpider", everyday, servers=9)
+    return both("EverydaySpider", everyday, servers=9, settings={**QUICK, "COOKIES_ENABLED": True})
 
 
 @pytest.mark.parametrize(

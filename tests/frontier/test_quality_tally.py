@@ -83,3 +83,13 @@ def test_sums_survive_a_restart_and_are_unknown_without_them() -> None:
     older = Frontier(BestPrefix(), Politeness())
     restore_frontier(older, state)
     assert older.quality.queued(5) is None
+
+
+def test_urls_of_a_blocked_server_do_not_count_as_queued() -> None:
+    """Neither those that were there, nor those that come."""
+    frontier = filled()
+    list(frontier.block("a.example", blocked=True))
+    frontier.push([Entry(f"{A}/9", 1.0)], B)
+    assert len(frontier) == 1
+    list(frontier.block("a.example", blocked=False))
+    assert len(frontier) == 6

@@ -95,7 +95,7 @@ def test_what_is_no_value_costs_a_problem() -> None:
 
 
 def test_selector_that_raises_costs_its_field() -> None:
-    result = read("a = { xpath = '//x[nope()]' }\nb = 'h1'\nc = { css = 'script', json = 'sum(name)' }")
+    result = read("a = { xpath = '//h1[nope()]' }\nb = 'h1'\nc = { css = 'script', json = 'sum(name)' }")
     assert result.rows == [{"a": None, "b": "The red book", "c": None}]
     assert [problem.kind for problem in result.problems] == ["selector", "selector"]
 

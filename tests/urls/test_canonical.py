@@ -208,6 +208,14 @@ def test_batch_is_canonical_of_each(href, base):
 
 @PROPERTY
 @given(url_like())
+def test_plain_absolute_url_is_what_the_parser_gives(text):
+    """Without a base the fast path is taken; with one that an absolute URL ignores, the parser."""
+    if text.startswith(("http://", "https://")):
+        assert CANONICALIZER.canonical(text) == CANONICALIZER.canonical(text, "https://base.example/a/b?c")
+
+
+@PROPERTY
+@given(url_like())
 def test_scrapy_leaves_canonical_urls_alone(text):
     """A Request keeps a canonical URL unchanged, so a page has the same URL everywhere."""
     url = CANONICALIZER.canonical(text)

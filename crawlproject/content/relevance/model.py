@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 VERSION = 1
 #: Weights of hashed words: 2 MB with their sums of squares.
 BUCKETS = 1 << 18
-#: Step sizes of the numbers and of the words.
-RATE_OF_NUMBERS, RATE_OF_WORDS = 0.1, 0.1
+#: Step sizes of the numbers and of the words: small, because faster learning made crawls worse where few links had been
+#: followed yet (docs/research/topic.md).
+RATE_OF_NUMBERS, RATE_OF_WORDS = 0.01, 0.02
 #: Weights before anything is learned: bias, page, link's text, words around it, its URL.
 PRIOR = (-3.5, 1.0, 8.0, 3.0, 8.0)
 #: Sum of squares before anything is learned.
-_START = 0.01
+_START = 1.0
 
 
 class Features(NamedTuple):
@@ -61,7 +62,7 @@ class LinkModel:
         return 1.0 / (1.0 + exp(-total)) if total > -30.0 else 1e-13
 
     def learn(self, features: Features, outcome: float) -> None:
-        """``outcome``: the relevance of the page in thresholds, at most 1."""
+        """``outcome``: 1 if the page was relevant, else 0."""
         error = self.foresee(features) - outcome
         square = error * error
         for number, value in enumerate(features.numbers):

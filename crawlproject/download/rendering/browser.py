@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from playwright.async_api import Error as PlaywrightError
 from scrapy import Request
 from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
+from scrapy_playwright.provider import PlaywrightBrowserProvider
 
 from crawlproject.download.rendering.job import RenderError
 from crawlproject.download.rendering.processes import BrowserProcesses
@@ -107,6 +108,7 @@ class Browser:
         async with self._starting:
             if self._handler is None:
                 handler = ScrapyPlaywrightDownloadHandler(self._crawler)
+                handler.browser_provider_cls = PlaywrightBrowserProvider  # others need not use the proxy
                 config = handler.config
                 config.browser_type_name = "chromium"
                 config.cdp_url = config.connect_url = None  # another machine's browser would not use the proxy

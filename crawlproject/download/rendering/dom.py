@@ -36,12 +36,14 @@ _CHANGED = """key => {
     return document.readyState === 'loading' ? -1 : performance.now() - window[name].at;
 }"""
 
-#: The document as text, with what shadow roots contain at its end, and the base of its links; null if it is too long.
+#: The document as text, with what shadow roots contain at the end of its body, and the base of its links; null if it is
+#: too long.
 _READ = """limit => {
     const root = document.documentElement;
     if (!root) return {html: '', base: document.baseURI, hasBase: true};
-    const parts = [document.doctype ? '<!DOCTYPE html>' : '', root.outerHTML];
-    let length = parts[1].length;
+    const html = root.outerHTML;
+    const parts = [];
+    let length = html.length;
     const look = parent => {
         for (const element of parent.querySelectorAll('*')) {
             if (element.shadowRoot && length <= limit) {
@@ -54,7 +56,13 @@ _READ = """limit => {
     };
     look(document);
     if (length > limit) return null;
-    return {html: parts.join(''), base: document.baseURI, hasBase: !!document.querySelector('base[href]')};
+    const end = parts.length ? html.lastIndexOf('</body>') : -1;
+    const whole = end < 0 ? html + parts.join('') : html.slice(0, end) + parts.join('') + html.slice(end);
+    return {
+        html: (document.doctype ? '<!DOCTYPE html>' : '') + whole,
+        base: document.baseURI,
+        hasBase: !!document.querySelector('base[href]'),
+    };
 }"""
 
 _SCROLL = """() => {
@@ -72,7 +80,11 @@ class Dom(NamedTuple):
 
 
 async def settle(page: Page, job: PageJob, quiet: float, key: str) -> None:
-    """Return when network and DOM have not changed for ``quiet`` seconds, or when a script wants to leave the page."""
+    """Return when network and DOM have not changed for ``quiet`` seconds, or when a script wants to leave the page.
+
+    The call itself counts as a change: something was done just before.
+    """
+    started = CLOCK()
     quiet_network_since: float | None = None
     while job.redirect is None:
         unchanged = await page.evaluate(_CHANGED, key) / 1e3
@@ -82,7 +94,7 @@ async def settle(page: Page, job: PageJob, quiet: float, key: str) -> None:
             continue
         now = CLOCK()
         quiet_network_since = quiet_network_since or now
-        wait = quiet - min(now - job.changed_at, unchanged if unchanged >= 0 else 0.0)
+        wait = quiet - min(now - started, now - job.changed_at, max(0.0, unchanged))
         if wait <= 0 or now - quiet_network_since > MAX_CHANGING:
             return
         await asyncio.sleep(min(wait, quiet))

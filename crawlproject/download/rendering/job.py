@@ -84,10 +84,12 @@ class PageJob:
         return count
 
     def leave(self, url: str, method: str) -> None:
-        """A script wants to go to ``url``."""
+        """A script wants to go to ``url``; the first such URL that is another one counts."""
+        if self.redirect is not None:
+            return
         self.suffer("navigations")
         target = url.partition("#")[0]
-        if self.redirect is None and method == "GET" and target != self.url and target.startswith("http"):
+        if method == "GET" and target != self.url and target.startswith("http"):
             self.redirect = url
 
     def fail(self, kind: str, message: str) -> None:

@@ -19,7 +19,7 @@ from crawlproject.download.rendering.resources import Resources, document_answer
 from crawlproject.engine import stats_of
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from playwright.async_api import Page
     from scrapy import Request
@@ -51,8 +51,6 @@ class Rendered(NamedTuple):
 
     html: str
     redirect: str | None
-    #: Seconds in which no request of the page was in flight, and until its last one ended (``CLOCK``).
-    idle_time: float
 
 
 class Renderer:
@@ -81,34 +79,47 @@ class Renderer:
         self._key = token_hex(8)
         self._time = 0.0
 
-    async def render(self, request: Request, response: Response, steps: tuple[Step, ...] = ()) -> Rendered:
-        """The page ``response`` as its scripts leave it. Raises RenderError."""
+    async def render(
+        self,
+        request: Request,
+        response: Response,
+        steps: tuple[Step, ...] = (),
+        idle: Callable[[float], None] = lambda _: None,
+    ) -> Rendered:
+        """The page ``response`` as its scripts leave it. Raises RenderError.
+
+        ``idle`` is called at the end with the seconds in which no request of the page was in flight, the wait for a
+        place in the browser included.
+        """
+        entered = CLOCK()
         slot = await self._slots.get()
         started = CLOCK()
+        jobs: list[PageJob] = []
         try:
-            for attempt in range(1, TRIES + 1):
+            while True:
                 if self._failed_launches >= MAX_LAUNCHES:
                     raise RenderError("browser", f"the browser did not start {MAX_LAUNCHES} times in a row")
-                job = PageJob(request, document_answer(response), self._options)
+                jobs.append(PageJob(request, document_answer(response), self._options))
                 try:
-                    return await self._in_slot(slot, job, steps)
+                    return await self._in_slot(slot, jobs[-1], steps)
                 except RenderError as error:
                     if CLOCK() - self._memory_exceeded_at < 2.0 and error.kind == "crashed":
                         raise RenderError("memory", "the browser used more than RENDER_MAX_MEMORY") from error
-                    if error.kind not in _AGAIN or attempt == TRIES:
+                    if error.kind not in _AGAIN or len(jobs) == TRIES:
                         raise
                     self._stats.inc_value("render/retries")
                     if self._browser is not None:
                         await self._browser.check()
-            raise AssertionError("unreachable")
         finally:
             self._slots.put_nowait(slot)
-            self._time += CLOCK() - started
+            now = CLOCK()
+            self._time += now - started
             self._stats.set_value("render/time", round(self._time, 3))
+            idle(max(0.0, now - entered - sum(job.network_time for job in jobs)))
 
     async def _in_slot(self, slot: Slot, job: PageJob, steps: tuple[Step, ...]) -> Rendered:
         browser = await self._ready()
-        user, started = slot.name, CLOCK()
+        user = slot.name
         slot.job = job
         self._users[user] = slot
         is_broken = True
@@ -127,8 +138,7 @@ class Renderer:
             self._proxy.drop(user)
             await asyncio.shield(browser.leave(slot, is_broken=is_broken))
             self._count(job)
-        network = job.network_time
-        return Rendered(_with_base(found, job.url), job.redirect, max(0.0, CLOCK() - started - network))
+        return Rendered(_with_base(found, job.url), job.redirect)
 
     async def _open(self, browser: Browser, slot: Slot, job: PageJob) -> Page:
         """The page, whose scripts have begun to run."""

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.observed_times import quantile
-from crawlproject.monitor.held_back import duration
-from crawlproject.monitor.progress.words import size
+from crawlproject.monitor.quantities import duration, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,7 +76,7 @@ def charts(facts: Facts) -> list[Chart]:
     end = facts.end
     found = []
     if facts.quality_share(end) is not None:
-        ours, theirs = facts.quality_share(end) or 0.0, facts.expected_share(end)
+        ours, theirs = facts.quality_share(end) or 0.0, facts.expected_share(end) or 0.0
         half = facts.most_at(ours / 2)
         found.append(
             Chart(
@@ -124,7 +123,7 @@ def charts(facts: Facts) -> list[Chart]:
             of(lambda each: each["queued"], lambda each: each["seen"]),
         ),
         Chart(
-            "servers",
+            "known",
             "Servers",
             f"{end['servers']:,.0f} servers are known in the end, {end['given_up']:,.0f} were given up.",
             ("time", "known", "resting", "given up"),
@@ -167,7 +166,7 @@ def _distribution(facts: Facts, key: str, title: str) -> Chart | None:
         key,
         title,
         f"Of {sum(counts):,} {what} of the last run: {quantiles}.",
-        ("time", what),
+        ("time", what.partition(" ")[0]),
         ([float(place) for place in range(len(shown))], [float(counts[place]) for place in shown]),
         kind="bars",
         labels=tuple(labels[place] for place in shown),

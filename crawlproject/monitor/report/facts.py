@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.monitor.failure_log import failures_by_kind
-from crawlproject.monitor.held_back import duration
-from crawlproject.monitor.progress.words import size
+from crawlproject.monitor.quantities import counted, duration, size
 from crawlproject.monitor.series.samples import HELD_BACK
 
 if TYPE_CHECKING:
@@ -87,9 +87,26 @@ class Facts:
         whole = self.end["gathered"] + self.end["waiting"]
         return min(1.0, sample["gathered"] / whole) if whole > 0 and self.end["waiting"] >= 0 else None
 
-    def expected_share(self, sample: Sample) -> float:
-        """The same of a breadth-first crawl at the same speed: it takes pages whatever their quality."""
-        return min(1.0, sample["pages"] / max(1.0, self.end["pages"] + self.end["queued"]))
+    def expected_share(self, sample: Sample) -> float | None:
+        """The same of a breadth-first crawl at the same speed; None for a sample that is not of these."""
+        return self._expected.get(sample["elapsed"])
+
+    @cached_property
+    def _expected(self) -> dict[float, float]:
+        """By time.  Breadth-first takes pages whatever their quality: each is worth the mean of all known by then."""
+        whole = self.end["gathered"] + self.end["waiting"]
+        shares: dict[float, float] = {}
+        gathered = pages = 0.0
+        for sample in self.samples:
+            known = sample["gathered"] + max(0.0, sample["waiting"])
+            gathered += max(0.0, sample["pages"] - pages) * known / max(1.0, sample["pages"] + sample["queued"])
+            pages = sample["pages"]
+            shares[sample["elapsed"]] = min(1.0, gathered / whole) if whole > 0 else 0.0
+        return shares
+
+    def at(self, share: float) -> Sample:
+        """The first sample after this share of the time."""
+        return next(each for each in self.samples if each["elapsed"] >= share * self.end["elapsed"])
 
     def held_back(self) -> dict[str, float]:
         """Reason in words -> share of the time, most first."""
@@ -119,17 +136,22 @@ def summary(facts: Facts) -> list[str]:
     seconds = max(1.0, end["elapsed"])
     began = datetime.fromtimestamp(facts.began, UTC).strftime("%Y-%m-%d %H:%M")
     runs = "" if facts.runs == 1 else f" and ran {facts.runs} times"
+    pages, urls = counted(round(end["pages"]), "page"), counted(round(end["seen"]), "URL")
     found = [
         f"The crawl began on {began} UTC{runs}.",
-        f"In {duration(seconds)} it fetched {end['pages']:,.0f} pages ({end['pages'] / seconds:,.1f} per second, "
-        f"{size(end['bytes'])}) and found {end['seen']:,.0f} URLs on {end['servers']:,.0f} servers.",
+        f"In {duration(seconds)} it fetched {pages} ({end['pages'] / seconds:,.1f} per second, {size(end['bytes'])}) "
+        f"and found {urls} on {counted(round(end['servers']), 'server')}.",
     ]
     share = facts.quality_share(end)
     if share is not None:
         most = facts.most_at(0.8)
         after = f"; 80% of it after {duration(most)}" if most is not None and share >= 0.8 else ""
-        expected = f"a breadth-first crawl would have {facts.expected_share(end):.0%} after as many pages"
-        found.append(f"It gathered {share:.0%} of the quality of all URLs known{after}; {expected}.")
+        early = facts.at(0.25)
+        found.append(
+            f"It gathered {share:.0%} of the quality of all URLs known{after}. After a quarter of the time it had "
+            f"{facts.quality_share(early) or 0:.0%}; breadth-first would have had about "
+            f"{facts.expected_share(early) or 0:.0%} after as many pages."
+        )
     held = next(iter(facts.held_back().items()), None)
     if held is not None:
         found.append(
@@ -139,11 +161,12 @@ def summary(facts: Facts) -> list[str]:
     failed = end["failures"]
     if failed:
         kinds = ", ".join(list(facts.failures)[:2])
-        found.append(f"{failed:,.0f} requests failed or were refused{f', most often: {kinds}' if kinds else ''}.")
+        most_often = f", most often: {kinds}" if kinds else ""
+        found.append(f"Failed or refused: {counted(round(failed), 'request')}{most_often}.")
     reason = stats.get("finish_reason")
     last = datetime.fromtimestamp(facts.last, UTC).strftime("%Y-%m-%d %H:%M:%S")
     if reason:
-        found.append(f"It ended with the reason “{reason}”; {end['queued']:,.0f} URLs are still queued.")
+        found.append(f"It ended with the reason “{reason}”; still queued: {counted(round(end['queued']), 'URL')}.")
     else:
         found.append(f"It is running, or was interrupted: its last sign of life was at {last} UTC.")
     return found

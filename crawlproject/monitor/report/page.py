@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.monitor.report.charts import charts
 from crawlproject.monitor.report.facts import Facts, advice, summary
 from crawlproject.monitor.series.samples import FILE_NAME, Series, read_series
-from crawlproject.monitor.series.snapshot import COLUMNS, read_snapshot
-from crawlproject.monitor.series.snapshot import FILE_NAME as SNAPSHOT_NAME
+from crawlproject.monitor.series.snapshot_file import COLUMNS, read_snapshot
+from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from crawlproject.monitor.report.charts import Chart
 
 REPORT_NAME = "report.html"
+
+#: Folders of the library for charts, which the console has too, and of our own files.
+UPLOT, OWN = ("console", "page"), ("report", "static")
 
 #: Longest text in a cell; most servers, stats and settings in a table.
 MAX_TEXT, MAX_ROWS = 200, 1000
@@ -88,8 +91,8 @@ def page(series: Series, snapshot: Mapping[str, Any], problems: Sequence[str] = 
     """The HTML of a report. ``series`` has at least one sample."""
     facts = Facts.of(series, snapshot)
     drawn = charts(facts)
-    styles = _static("uplot/uPlot.min.css") + _static("report.css")
-    script = _static("uplot/uPlot.iife.min.js") + "\n" + _static("report.js")
+    styles = _static(*UPLOT, "uPlot.css") + _static(*OWN, "report.css")
+    script = _static(*UPLOT, "uPlot.js") + "\n" + _static(*OWN, "report.js")
     policy = f"default-src 'none'; style-src '{_hash(styles)}'; script-src '{_hash(script)}'; base-uri 'none'"
     data = json.dumps([chart.data() for chart in drawn], separators=(",", ":")).replace("<", "\\u003c")
     notes = [f'<p class="note" role="note">{text(problem)}</p>' for problem in problems]
@@ -125,8 +128,8 @@ def text(value: object) -> str:
 
 
 @cache
-def _static(name: str) -> str:
-    return (files("crawlproject.monitor.report") / "static" / name).read_text(encoding="utf-8")
+def _static(*path: str) -> str:
+    return files("crawlproject.monitor").joinpath(*path).read_text(encoding="utf-8")
 
 
 def _hash(content: str) -> str:
@@ -148,9 +151,10 @@ def _chart(chart: Chart) -> str:
         for first, *rest in chart.rows()
     )
     return (
-        f'<figure><figcaption><h3>{text(chart.title)}</h3><p id="{chart.id}-words">{text(chart.words)}</p></figcaption>'
-        f'<div class="chart" id="{chart.id}" role="img" aria-label="{text(chart.title)}" '
-        f'aria-describedby="{chart.id}-words"></div>'
+        f"<figure><figcaption><h3>{text(chart.title)}</h3>"
+        f'<p id="chart-{chart.id}-words">{text(chart.words)}</p></figcaption>'
+        f'<div class="chart" id="chart-{chart.id}" role="img" aria-label="{text(chart.title)}" '
+        f'aria-describedby="chart-{chart.id}-words"></div>'
         f"<details><summary>Values: {text(chart.title)}</summary>"
         f'<div class="scroll" tabindex="0" role="region" aria-label="Values: {text(chart.title)}">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details></figure>"

@@ -18,7 +18,7 @@
     return value.toLocaleString("en", { notation: "compact" });
   }
   function draw(chart) {
-    const place = document.getElementById(chart.id);
+    const place = document.getElementById(`chart-${chart.id}`);
     drawn.get(chart.id)?.destroy();
     const css = getComputedStyle(document.documentElement);
     const color = (name) => css.getPropertyValue(name).trim();
@@ -34,7 +34,7 @@
     }));
     const options = {
       width: Math.max(200, place.clientWidth), height: 260,
-      scales: { x: { time: false, range: bars ? (_, low, high) => [low - 0.6, high + 0.6] : undefined },
+      scales: { x: bars ? { time: false, range: (_, low, high) => [low - 0.6, high + 0.6] } : { time: false },
                 y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
       series: [{ label: chart.names[0], value: label }, ...series],
       axes: [
@@ -52,7 +52,7 @@
     if (document.documentElement.clientWidth === width) return;
     width = document.documentElement.clientWidth;
     for (const chart of charts) {
-      drawn.get(chart.id).setSize({ width: Math.max(200, document.getElementById(chart.id).clientWidth), height: 260 });
+      drawn.get(chart.id).setSize({ width: Math.max(200, document.getElementById(`chart-${chart.id}`).clientWidth), height: 260 });
     }
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);

@@ -1,0 +1,72 @@
+"""A short log (``LOG_BRIEF``): no lists of components and settings, and the closing stats in a few sorted lines."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from crawlproject.engine import stats_of
+from crawlproject.options.monitor import MonitorOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+#: Family of the stats whose names have no slash.
+CRAWL = "crawl"
+
+#: Logger of Scrapy -> beginnings of messages that are logged at DEBUG instead.
+LISTS = {
+    "scrapy.addons": ("Enabled addons",),
+    "scrapy.crawler": ("Overridden settings",),
+    "scrapy.middleware": ("Enabled ",),
+    "scrapy.utils.log": ("Versions:",),
+}
+
+
+def shorten_lists() -> None:
+    """Log Scrapy's lists at DEBUG, in this process. O(1); again without effect."""
+    for name in LISTS:
+        logging.getLogger(name).addFilter(_to_debug)  # added only once
+
+
+def _to_debug(record: logging.LogRecord) -> bool:
+    if record.levelno == logging.INFO and str(record.msg).startswith(LISTS.get(record.name, ())):
+        record.levelno, record.levelname = logging.DEBUG, "DEBUG"
+    return True
+
+
+class BriefStats:
+    """Extension: logs the closing stats, sorted, a line for each family; replaces Scrapy's ``STATS_DUMP``."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._stats = stats_of(crawler)
+        crawler.signals.connect(self._log, signals.engine_stopped)  # all stats are there
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Called by Scrapy. Raises NotConfigured without ``LOG_BRIEF``."""
+        if not MonitorOptions.of(crawler).log_brief:
+            raise NotConfigured
+        return cls(crawler)
+
+    def _log(self) -> None:
+        stats = dict(sorted(self._stats.get_stats().items()))
+        logger.info("Stats (docs/stats.md):\n%s", "\n".join(stat_lines(stats)), extra={"stats": stats})
+
+
+def stat_lines(stats: Mapping[str, Any]) -> list[str]:
+    """``downloader: request_count 5, response_count 4``: a line for each family. O(stats)."""
+    families: dict[str, list[str]] = {}
+    for name, value in sorted(stats.items()):
+        family, slash, rest = name.partition("/")
+        shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+        families.setdefault(family if slash else CRAWL, []).append(f"{rest or family} {shown}")
+    return [f"{family}: {', '.join(values)}" for family, values in sorted(families.items())]

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Serves a small shop on loopback whose pages exist only after their scripts ran (docs/rendering.md).
+
+scripts/local_shop.py [--port 8090] [--pages 12]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from testbed.shop import Shop
+
+
+def main() -> None:
+    """Serve until Ctrl-C."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--port", type=int, default=8090)
+    parser.add_argument("--pages", type=int, default=12)
+    options = parser.parse_args()
+    shop = Shop("127.0.0.1", options.port, options.pages)
+    print(shop.url, flush=True)
+    with suppress(KeyboardInterrupt):
+        shop.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

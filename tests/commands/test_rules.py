@@ -1,0 +1,131 @@
+"""``scrapy rules``: what it shows of a page, and the first file that it writes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from crawlproject.records.first_rules import first_rules
+from crawlproject.records.reading import Source, read_page
+from crawlproject.records.rule_file import read_rules, read_site
+from tests.crawl.scripted_site import Answer, scripted_site
+from tests.processes import run_python
+
+ROOT = Path(__file__).resolve().parents[2]
+URL = "http://shop.example/book/1.html"
+LD = {
+    "@context": "https://schema.org",
+    "@graph": [
+        {"@type": "WebSite", "name": "Shop"},
+        {
+            "@type": ["Product"], "name": "Red 'book'", "sku": "0012", "image": ["a.png", "b.png"],
+            "offers": {"@type": "Offer", "price": "12.50", "priceCurrency": "EUR"}, "releaseDate": "2024-05-01",
+        },
+    ],
+}  # fmt: skip
+PAGE = f"""<html><head><meta property="og:title" content="Red"><meta property="og:image" content="http://x.example/i">
+<script type="application/ld+json">{json.dumps(LD)}</script></head><body>
+<div itemscope itemtype="https://schema.org/Book"><b itemprop="name">Red</b><meta itemprop="isbn" content="978">
+<a itemprop="url" href="/b/1">x</a><time itemprop="datePublished" datetime="2020-01-02">2 Jan</time></div></body></html>
+"""
+RULES = """seeds = ["http://127.4.0.1/"]
+[records.book.fields]
+title = "h1"
+price = { css = ".price", type = "number" }
+none = ".none"
+"""
+
+
+def rules(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = ("-m", "scrapy", "rules", *arguments, "-s", "ALLOWED_NETWORKS=127.0.0.0/8")
+    done = run_python(*command, timeout=300, cwd=ROOT)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def test_check_shows_each_field(tmp_path: Path) -> None:
+    """Of a saved page and of one that is fetched; what matched nothing is said with its selector."""
+    (tmp_path / "r.toml").write_text(RULES, encoding="utf-8")
+    page = "<h1>Red</h1><p class=price>1,50</p>"
+    (tmp_path / "p.html").write_text(page, encoding="utf-8")
+    shown = rules("check", f"{tmp_path}/r.toml", f"{tmp_path}/p.html").stdout
+    for line in ("book: 1 record", "  title  'Red'", "  price  1.5", "  none   - nothing matched: css = .none"):
+        assert line in shown
+    with scripted_site() as site:
+        site.script = {"/book": Answer(page, headers={"Content-Type": "text/html"})}
+        fetched = rules("check", f"{tmp_path}/r.toml", f"{site.origins[0]}/book")
+    assert shown.split("book:")[1] == fetched.stdout.split("book:")[1]
+    assert fetched.stderr.count("INFO") <= 1
+
+
+def test_check_fails_where_there_is_no_record(tmp_path: Path) -> None:
+    """The exit code is 1 for a wrong file, another domain, a missing page, a page without a record."""
+    (tmp_path / "r.toml").write_text(RULES, encoding="utf-8")
+    (tmp_path / "wrong.toml").write_text(RULES.replace('"number"', '"nmber"'), encoding="utf-8")
+    (tmp_path / "p.html").write_text("<p>nothing", encoding="utf-8")
+    assert "line 4: records.book.fields.price.type" in rules("check", f"{tmp_path}/wrong.toml", code=1).stderr
+    assert "no rules for its domain" in rules(
+        "check", f"{tmp_path}/r.toml", f"{tmp_path}/p.html", "--url", "http://other.example/", code=1
+    ).stderr  # fmt: skip
+    assert "No such file" in rules("check", f"{tmp_path}/r.toml", f"{tmp_path}/none.html", code=1).stderr
+    assert "book: 0 records" in rules("check", f"{tmp_path}/r.toml", f"{tmp_path}/p.html", code=1).stdout
+    assert "expected check FILE" in rules("look", code=2).stderr
+
+
+def test_first_rules_find_what_the_page_tells() -> None:
+    """JSON-LD in a graph, microdata, OpenGraph: the file is right, and each of its fields is found."""
+    pytest.importorskip("extruct")
+    site = read_site(first_rules(PAGE, URL, Path("x.toml")), Path("x.toml"))
+    found = {reading.rule.name: reading.rows for reading in read_page(Source(PAGE, URL), site.records_on(URL))}
+    assert [*found] == ["product", "book", "page"]
+    (product,) = found["product"]
+    assert (product["sku"], product["offers_price"], product["image"]) == ("0012", 12.5, ["a.png", "b.png"])
+    assert str(product["release_date"]) == "2024-05-01"
+    (book,) = found["book"]
+    assert (book["isbn"], book["url"], str(book["date_published"])) == ("978", "http://shop.example/b/1", "2020-01-02")
+    assert found["page"] == [{"title": "Red", "image": "http://x.example/i"}]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "", "<p>", "<h1>x", '<script type="application/ld+json">{', '<script type="application/ld+json">[1, null, {}]',
+        '<script type="application/ld+json">{"@type": {"a": 1}, "n\\"x": "y", "@graph": 7}',
+        '<div itemscope itemtype="x/\'"><p itemprop="a\'b">x', '<meta property="og:\'" content="x">', "\ud800",
+    ],
+)  # fmt: skip
+def test_first_rules_of_any_page_are_right(page: str) -> None:
+    """Whatever it holds."""
+    pytest.importorskip("extruct")
+    assert read_site(first_rules(page, URL, Path("x.toml")), Path("x.toml")).records
+
+
+def test_init_writes_a_file(tmp_path: Path) -> None:
+    pytest.importorskip("extruct")
+    (tmp_path / "p.html").write_text(PAGE, encoding="utf-8")
+    (tmp_path / "r.toml").write_text(rules("init", f"{tmp_path}/p.html", "--url", URL).stdout, encoding="utf-8")
+    assert "product (6 fields)" in rules("check", f"{tmp_path}/r.toml", f"{tmp_path}/p.html").stdout
+    assert len(read_rules(tmp_path / "r.toml").sites) == 1
+
+
+def test_rules_of_the_documentation_are_right() -> None:
+    """Those in docs/rules, and the example of docs/site-rules.md."""
+    assert len(read_rules(ROOT / "docs" / "rules").sites) == 3
+    example = (ROOT / "docs" / "site-rules.md").read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+    assert [field.name for field in read_site(example, Path("shop.toml")).records[0].fields][-1] == "authors"
+
+
+def test_page_objects_of_the_documentation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module in docs/new-spider.md."""
+    web_poet = pytest.importorskip("web_poet")
+    guide = (ROOT / "docs" / "new-spider.md").read_text(encoding="utf-8")
+    module = ModuleType("shops_of_the_guide")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(guide.split("## Page objects")[1].split("```python\n")[1].split("```")[0], vars(module))
+    rules = [rule for rule in web_poet.default_registry.get_rules() if rule.use.__module__ == "shops_of_the_guide"]
+    assert [rule.to_return.__name__ for rule in rules] == ["Book", "Book"]

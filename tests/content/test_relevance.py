@@ -1,0 +1,283 @@
+"""Words, languages, topics as term vectors, features of links, and the model that learns from them."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+import time
+from pathlib import Path
+
+import pytest
+
+from crawlproject.content.relevance.anchors import Anchor, anchors
+from crawlproject.content.relevance.background import background, idf_of
+from crawlproject.content.relevance.features import LinkReader
+from crawlproject.content.relevance.language import declared_language, language_of
+from crawlproject.content.relevance.model import BUCKETS, PRIOR, Features, LinkModel
+from crawlproject.content.relevance.topic import Example, Topic, learned, learned_threshold
+from crawlproject.content.relevance.topic_file import read_topic
+from crawlproject.content.relevance.words import MAX_TEXT, MAX_WORD, folded, terms_of, words_of
+
+THREADS = Topic({"thread": 2.0, "race condition": 1.0, "线程": 2.0})
+
+
+def test_words_end_where_unicode_says() -> None:
+    """Marks belong to their letters, case and compatibility forms do not matter, underscores separate."""
+    text = "Straße ﬁle thread_create कर्म naı̈ve 3.14 don't"
+    assert words_of(folded(text)) == ["strasse", "file", "thread", "create", "कर्म", "naı̈ve", "3", "14", "don", "t"]
+    assert terms_of("Threads threading 42", "en") == {"thread": 2}
+
+
+def test_chinese_is_segmented_within_any_text() -> None:
+    """By dictionary, whatever the language of the page."""
+    terms = terms_of("The kernel: 多线程编程 and 操作系统", "en")
+    assert {"kernel", "多线程", "编程", "操作系统"} <= terms.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "declared", "language"),
+    [
+        ("the cat is in the garden and it is not on the tree", "de", "en"),
+        ("der Hund ist nicht in dem Garten und die Katze auf dem Baum", "en", "de"),
+        ("le chat est dans le jardin et il ne va pas sur les arbres", "", "fr"),
+        ("кошка не в саду и не на дереве, как и собака и птица", "", "ru"),
+        ("mutex", "sv", "sv"),
+        ("mutex", "", "en"),
+        ("mutex", "xx", "en"),
+    ],
+)
+def test_the_text_tells_its_language(text: str, declared: str, language: str) -> None:
+    """Its declaration counts only where the text is too short."""
+    assert language_of(words_of(folded(text)), declared) == language
+
+
+def test_declared_language() -> None:
+    """Of the first html element; no other attribute."""
+    assert declared_language('<!DOCTYPE html><html class=x lang="zh-CN">') == "zh"
+    assert declared_language("<html data-x=lang><body>") == ""
+
+
+def test_background_tables() -> None:
+    """Frequent words weigh little, rare ones much; a language without a table has a rule."""
+    assert idf_of("en")["the"] < 1 < idf_of("en")["mutex"]
+    assert idf_of("en")["的"] < 1.5 < idf_of("en")["线程"]
+    assert idf_of("de")["und"] < idf_of("de")["haus"]
+    assert len(background("en")) > 10_000
+    assert len(background("zh")) > 10_000
+
+
+def test_relevance_orders_pages() -> None:
+    """By words of the topic in title and text; in any language that has them; never outside 0 to 1."""
+    about = THREADS.relevance("Threads", "A thread may wait for another thread; race conditions follow.")
+    mentions = THREADS.relevance("Cooking", "Soup, salad, bread and one thread of saffron.")
+    other = THREADS.relevance("Cooking", "Soup, salad and bread.")
+    chinese = THREADS.relevance("线程", "每个线程都有自己的栈。")
+    assert 1 >= about.value > mentions.value > other.value == 0
+    assert set(about.found) == {"thread", "race condition"}
+    assert chinese.value > 0.3
+    assert THREADS.relevance("", "").value == 0
+    mixed = THREADS.relevance("", "Ein Thread ist ein Faden, und die Threads warten auf das Ende. 线程和进程 " * 3)
+    assert mixed.value > 0.1
+
+
+def test_title_and_text_count_as_the_topic_says() -> None:
+    """Weighted mean of both cosines."""
+    title_only = Topic({"thread": 1.0}, title_weight=1.0, text_weight=0.0)
+    assert title_only.relevance("thread", "soup").value == pytest.approx(1.0)
+    assert title_only.relevance("soup", "thread").value == 0.0
+
+
+def test_a_topic_is_learned_from_examples() -> None:
+    """Their common rare words; pages like them are above the threshold learned, others below."""
+    texts = ["The mutex protects the queue.", "A mutex is locked by one thread.", "Lock the mutex in the thread."]
+    examples = [Example("", text) for text in texts]
+    terms = learned(examples, 5)
+    topic = Topic(terms)
+    assert "mutex" in terms
+    assert len(terms) == 5
+    threshold = learned_threshold(topic, examples)
+    assert topic.relevance("", "which thread has locked this mutex").value > threshold
+    assert topic.relevance("", "the soup was in the kitchen").value < threshold
+    assert learned([]) == {}
+
+
+# hostile text: CPU time is bounded, so that no page holds the event loop for 0.25 s
+
+CHARACTERS = random.Random(1)
+HOSTILE = {
+    "5 MB of words": "lorem ipsum dolor " * 300_000,
+    "5 MB without a space": "x" * 5_000_000,
+    "5 MB of Chinese": "的确实现在线程中" * 700_000,
+    "one character": "龘" * 5_000_000,
+    "distinct words": " ".join("".join(CHARACTERS.choices(string.ascii_lowercase, k=3)) for _ in range(300_000)),
+    "marks": "a" + "\u0301\u0327" * 1_000_000,
+    "ligatures": "\ufdfa" * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_text_is_bounded(text: str) -> None:
+    """Only the first MAX_TEXT characters are read; words longer than MAX_WORD are none."""
+    THREADS.relevance("", "warm up é 的")
+    before = time.thread_time()
+    THREADS.relevance(text, text)
+    assert time.thread_time() - before < 0.25
+    assert sum(map(len, terms_of(text, "en"))) <= MAX_TEXT
+    assert all(len(term) <= MAX_WORD for term in terms_of(text, "en"))
+
+
+# links
+
+
+def test_anchors_have_their_text_and_the_words_around() -> None:
+    """Without markup, without the text of other links; of several links to one page the first that has a text."""
+    html = (
+        '<p>see <a href="a#x">the <b>thread</b> pool</a> for workers <a href=b>b</a>'
+        "<a href=c><img></a> <a href=c>named</a> <script>no()</script></p>"
+    )
+    found = anchors(html)
+    assert found["a"].text.split() == ["the", "thread", "pool"]
+    assert found["a"].around.split() == ["see", "for", "workers"]
+    assert found["c"].text == "named"
+    assert anchors("") == anchors("no link") == {}
+    assert set(anchors("<a href=a>\x02 \x03</a><a href=b>x</a>")) <= {"a", "b"}  # such characters of the page itself
+
+
+def test_features_tell_good_links_from_others() -> None:
+    """Before anything is learned, by the topic's words in text, surroundings and URL."""
+    reader, model = LinkReader(THREADS), LinkModel()
+
+    def foreseen(url: str, text: str, around: str, relevance: float) -> float:
+        return model.foresee(reader.features(f"http://a.example/{url}", Anchor(text, around), relevance, "en"))
+
+    plain = foreseen("x", "more", "", 0.0)
+    assert foreseen("x", "thread pools", "", 0.0) > plain
+    assert foreseen("x", "more", "about threads", 0.0) > plain
+    assert foreseen("ThreadPool.html", "more", "", 0.0) > plain
+    assert foreseen("x", "more", "", 0.5) > plain
+    assert reader.features("http://a.example", None, 0.0, "en").numbers[0] == 1.0
+
+
+def test_the_model_learns_which_words_lead_to_relevant_pages() -> None:
+    """And forgets nothing in its state."""
+    reader, model = LinkReader(THREADS), LinkModel()
+    good = reader.features("http://a.example/good/1", Anchor("concurrent", ""), 0.0, "en")
+    bad = reader.features("http://a.example/bad/1", Anchor("soup", ""), 0.0, "en")
+    before = model.foresee(good)
+    for _ in range(1_000):
+        model.learn(good, 1.0)
+        model.learn(bad, 0.0)
+    alike = reader.features("http://a.example/good/2", Anchor("concurrent things", ""), 0.0, "en")
+    assert model.foresee(alike) > 10 * before > 10 * model.foresee(bad)
+    again = LinkModel.from_state(json.loads(json.dumps(model.to_state())))
+    assert again.foresee(alike) == model.foresee(alike)
+    again.learn(good, 1.0)
+    model.learn(good, 1.0)
+    assert again.foresee(alike) == model.foresee(alike)
+    assert again.learned == model.learned == 2_001
+
+
+def test_foreseen_values_stay_probabilities() -> None:
+    """Also for extreme weights."""
+    model = LinkModel()
+    for outcome in (0.0, 1.0):
+        for _ in range(2_000):
+            model.learn(Features((3.0,) * len(PRIOR), range(50)), outcome)
+            assert 0 < model.foresee(Features((3.0,) * len(PRIOR), range(50))) <= 1
+
+
+def damaged_states() -> dict[str, object]:
+    state = LinkModel().to_state()
+    return {
+        "no object": [],
+        "another version": {**state, "version": 99},
+        "missing": {name: value for name, value in state.items() if name != "words"},
+        "not base64": {**state, "words": "%"},
+        "not compressed": {**state, "words": "AAAA"},
+        "too short": {**state, "words": "eJwDAAAAAAE="},
+        "too few numbers": {**state, "numbers": [1.0]},
+        "not finite": {**state, "numbers": [float("nan")] * len(PRIOR)},
+        "negative squares": {**state, "numbers_squares": [-1.0] * len(PRIOR)},
+        "no numbers": {**state, "numbers": None},
+    }
+
+
+@pytest.mark.parametrize("name", damaged_states())
+def test_a_damaged_state_is_refused(name: str) -> None:
+    """With a ValueError, whatever is wrong."""
+    with pytest.raises(ValueError, match=r"."):
+        LinkModel.from_state(damaged_states()[name])
+
+
+def test_buckets_are_within_the_weights() -> None:
+    """For any text."""
+    reader = LinkReader(THREADS)
+    features = reader.features("http://a.example/%FF?" + "ü" * 500, Anchor("线程" * 500, "é " * 500), 1.0, "en")
+    assert max(features.words) < BUCKETS
+
+
+# topic files
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "topic.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_topic_file(tmp_path: Path) -> None:
+    """Terms with weights, or a list; examples as URLs and files."""
+    path = written(tmp_path, 'threshold = 0.2\nexamples = ["http://a.example/", "b.html"]\n[terms]\nthread = 2\n')
+    file = read_topic(path)
+    assert (file.name, file.topic().threshold, dict(file.terms)) == ("topic", 0.2, {"thread": 2.0})
+    assert (file.urls(), file.files()) == (["http://a.example/"], [tmp_path / "b.html"])
+    assert dict(read_topic(written(tmp_path, 'terms = ["a", "b"]')).terms) == {"a": 1.0, "b": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("", 1, "the topic is empty"),
+        ("name = 'x'\n[terms]\n'...' = 1\n", 2, "the topic is empty"),
+        ("a = 1\nterms = [\n", 3, "Invalid"),
+        ("name = 'x'\nterms = }\n", 2, "Invalid value"),
+        ("name = 'x'\ntresh = 1\n", 2, "unknown key"),
+        ("threshold = 2\n[terms]\na = 1\n", 1, "from 0 to 1"),
+        ("threshold = 0\n[terms]\na = 1\n", 1, "above 0"),
+        ("threshold = nan\n[terms]\na = 1\n", 1, "from 0 to 1"),
+        ("[terms]\na = 1\nb = -1\n", 3, "must be a number > 0"),
+        ("[terms]\na = true\n", 2, "must be a number > 0"),
+        ("[terms]\na = 1\na = 2\n", 3, "Cannot overwrite"),
+        ("title_weight = 0\ntext_weight = 0\n[terms]\na = 1\n", 1, "must not both be 0"),
+        ("terms = 5\n", 1, "table of weights"),
+        ("examples = [1]\n", 1, "list of URLs"),
+        ("name = 1\nterms = ['a']\n", 1, "must be a text"),
+        ("learned_terms = 0\nterms = ['a']\n", 1, "whole number"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_line(text: str, line: int, reason: str, tmp_path: Path) -> None:
+    """In one line that names file and line."""
+    path = written(tmp_path, text)
+    with pytest.raises(ValueError, match=rf"line {line}: .*{reason}") as error:
+        read_topic(path)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """Missing, a folder, not UTF-8, too long, too deep."""
+    with pytest.raises(ValueError, match="No such file"):
+        read_topic(tmp_path / "none.toml")
+    with pytest.raises(ValueError, match="Is a directory"):
+        read_topic(tmp_path)
+    path = tmp_path / "topic.toml"
+    path.write_bytes(b"name = 'x'\nterms = ['\xff']")
+    with pytest.raises(ValueError, match="line 2: not UTF-8"):
+        read_topic(path)
+    path.write_bytes(b"#" * 1_000_001)
+    with pytest.raises(ValueError, match="longer than"):
+        read_topic(path)
+    path.write_text("terms = " + "[" * 100_000)
+    with pytest.raises(ValueError, match="line 1: nested too deeply"):
+        read_topic(path)

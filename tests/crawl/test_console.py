@@ -1,0 +1,220 @@
+"""The control room of real crawls: every action, a restart, a port in use."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import free_port
+from tests.crawl.crawling import crawling, read_results
+from tests.crawl.differential import QUICK, run
+from tests.crawl.scripted_site import Answer, Script, Site, page, scripted_site
+from tests.monitor.console.client import TIMEOUT, Client, client_of
+from tests.processes import Forked, run_python
+
+SPIDER = "tests.crawl.ordinary_spiders.StartUrlsSpider"
+HOSTILE = "<script>alert('title')</script>"
+
+
+class Everywhere(dict[str, Any]):
+    """Endless sites: two links on every page; servers 3 and 4 have none."""
+
+    def get(self, place: str, default: Any = None) -> Answer:
+        path = place.lstrip("0123456789")
+        if path == "/robots.txt":
+            return Answer("User-agent: *\nDisallow: /secret\n", headers={"Content-Type": "text/plain"})
+        links = [] if place[0] in "34" else [f"{path}{digit}" for digit in (0, 1)]
+        return Answer(page(*links, title=HOSTILE).body, headers={"Content-Type": "text/html"}, delay=0.01)
+
+
+def wait_for(found: Callable[[], Any]) -> Any:
+    """What ``found`` returns, as soon as it is true."""
+    end = time.monotonic() + TIMEOUT
+    while not (value := found()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return value
+
+
+def open_console(process: Forked, job: Path, port: int) -> Client:
+    """The client of a crawl that has just been started."""
+    ticket = job / f"console-{port}.json"
+
+    def found() -> Client | None:
+        assert process.poll() is None, "the crawl has ended"
+        try:
+            ours = json.loads(ticket.read_text())["pid"] == process.pid
+        except (OSError, ValueError):
+            return None
+        return client_of(ticket) if ours else None
+
+    client: Client = wait_for(found)
+    return client
+
+
+def settings_of(job: Path, port: int, **others: Any) -> dict[str, Any]:
+    settings = {**QUICK, "JOBDIR": str(job), "CONSOLE_PORT": port, "CLOSESPIDER_TIMEOUT": 250, "ROBOTSTXT_OBEY": True}
+    return settings | others
+
+
+def test_orders_apply_and_survive_a_kill(tmp_path: Path) -> None:
+    """Pause, seeds, block, sessions, delay; after kill -9 all of them are in force, until they are undone."""
+    job, port = tmp_path / "job", free_port()
+    with scripted_site(4) as site:
+        site.script = Everywhere()
+        sites, settings = ",".join(site.origins), settings_of(job, port)
+        with crawling(SPIDER, tmp_path, settings=settings, sites=sites, start="1/,2/") as process:
+            client = open_console(process, job, port)
+            site.wait_for(20)
+            one, two, three, four = site.origins
+            _refusals(client)
+            assert client.post("pause")["kept"]
+            assert client.get("state")["figures"]["paused"]
+            added = client.post("seeds", urls=[f"{three}/seed", f"{three}/seed", f"{four}/", "javascript:x"])
+            assert {name: added[name] for name in ("new", "seen", "refused")} == {"new": 2, "seen": 1, "refused": 1}
+            client.post("block", name=one)
+            client.post("sessions", limit=2)
+            commits = _commits(client)
+            client.post("delay", name=two, seconds=0.5)
+            client.post("release", name="127.4.0.9")
+            shown = client.get(f"server?key={one}")
+            assert (shown["state"], shown["blocked_by"]) == ("blocked", one)
+            assert shown["answers"]
+            assert shown["robots"]["text"].startswith("User-agent")
+            assert shown["best"][0]["url"].startswith(one)
+            wait_for(lambda: _commits(client) > commits)  # what the delay has changed, and the seeds before it
+            process.kill()
+            process.wait()
+        before, known = len(site.asked), len(site.of(2))
+        with crawling(SPIDER, tmp_path, settings=settings, sites=sites, start="1/,2/") as process:
+            client = open_console(process, job, port)
+            orders = wait_for(lambda: _paused(client))
+            assert orders["blocked"] == [one]
+            assert orders["delays"] == {two: 0.5}
+            assert orders["sessions"] == 2
+            assert orders["released"] == ["127.4.0.9"]
+            assert client.get("servers?state=blocked")["total"] == 1
+            assert len(site.asked) == before, "a request of a paused crawl"
+            client.post("resume")
+            wait_for(lambda: {"3/seed", "4/"} <= set(site.places()) and len(site.of(2)) > known + 4)
+            assert not [one for one in site.asked[before:] if one.server == 1]
+            assert _gap(site, before) >= 0.5
+            client.post("unblock", name=one)
+            wait_for(lambda: any(one.server == 1 for one in site.asked[before:]))
+            client.post("stop")
+            assert process.wait(TIMEOUT) == 0
+    stats = read_results(tmp_path, 0, "").stats
+    assert stats["finish_reason"] == "stopped_by_operator"
+    assert stats["monitor/session_limit"] == 2
+    assert stats["frontier/sessions/max_open"] <= 2
+    assert stats["console/actions"] == 3
+    assert not list(job.glob("console-*.json")), "the token outlives the console"
+
+
+def _refusals(client: Client) -> None:
+    """Nothing that is wrong changes anything."""
+    for path, body in (
+        ("sessions", {"limit": 0}),
+        ("delay", {"name": "a b", "seconds": 1}),
+        ("delay", {"name": "a.example", "seconds": "x"}),
+        ("block", {"name": 5}),
+        ("block", {}),
+        ("seeds", {"urls": []}),
+        ("seeds", {"urls": "http://a.example/"}),
+    ):
+        assert client.send("POST", f"/api/{path}", json.dumps(body).encode()).status == 400, path
+    assert client.get("state")["orders"]["blocked"] == []
+    assert client.send("GET", "/api/server?key=http://unknown.example").status == 404
+
+
+def _paused(client: Client) -> dict[str, Any] | None:
+    orders: dict[str, Any] = client.get("state")["orders"]
+    return orders if orders["paused"] else None
+
+
+def _commits(client: Client) -> int:
+    return int(client.get("stats").get("frontier/commits", 0))
+
+
+def _gap(site: Site, since: int) -> float:
+    """The shortest wait of server 2 after ``since`` requests."""
+    asked = [one for one in site.asked[since:] if one.server == 2]
+    return min(after.started - before.ended for before, after in pairwise(asked))
+
+
+def test_a_port_in_use_is_one_error(tmp_path: Path) -> None:
+    """The crawl goes on, and a second console is none."""
+    with socket.create_server(("127.2.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        settings = {**QUICK, "CONSOLE_HOST": "127.2.0.1", "CONSOLE_PORT": port}
+        ours = run("StartUrlsSpider", {"/": page()}, settings=settings)
+    assert ours.reason == "finished"
+    assert len(ours.items()) == 1
+    assert f"CONSOLE_PORT={port}" in ours.crawl.log
+    assert ours.crawl.log.count("No console") == 1
+
+
+def test_a_blocked_server_does_not_keep_a_crawl_alive(tmp_path: Path) -> None:
+    """Its URLs wait for a run in which it is not blocked; without a port orders apply, and a pause does not."""
+    job, port = tmp_path / "job", free_port()
+    script: Script = {"1/": page("/a", "/b"), "1/a": page(), "1/b": page(), "2/": Answer(page().body, delay=30)}
+    with scripted_site(2) as site:
+        site.script = script
+        sites, settings = ",".join(site.origins), settings_of(job, port, ROBOTSTXT_OBEY=False)
+        with crawling(SPIDER, tmp_path, settings=settings, sites=sites, start="2/") as process:
+            client = open_console(process, job, port)
+            site.wait_for(1)
+            client.post("block", name=site.origins[0])
+            assert client.post("seeds", urls=[f"{site.origins[0]}/"])["new"] == 1
+            client.post("pause")
+            process.send_signal(2)
+            site.stopping.set()
+            process.wait(TIMEOUT)
+        assert site.places(1) == []
+        again = settings | {"CONSOLE_PORT": 0}
+        with crawling(SPIDER, tmp_path, settings=again, sites=sites, start="2/") as process:
+            assert process.wait(TIMEOUT) == 0
+        assert site.places(1) == []
+        assert read_results(tmp_path, 0, "").stats["finish_reason"] == "finished"
+        (job / "frontier" / "orders.json").unlink()
+        with crawling(SPIDER, tmp_path, settings=again, sites=sites, start="2/") as process:
+            assert process.wait(TIMEOUT) == 0
+    assert sorted(site.places(1)) == ["1/", "1/a", "1/b"]
+
+
+def test_scrapy_console(tmp_path: Path) -> None:
+    """By JOBDIR; by URL and token; with wrong arguments, and where nothing listens."""
+    job, port = tmp_path / "job", free_port()
+    with scripted_site(1) as site:
+        site.script = Everywhere()
+        settings = settings_of(job, port)
+        with crawling(SPIDER, tmp_path, settings=settings, sites=site.origins[0]) as process:
+            client = open_console(process, job, port)
+
+            def console(*arguments: str) -> tuple[int, str, str]:
+                done = run_python("-m", "scrapy", "console", *arguments, timeout=TIMEOUT)
+                return done.returncode, done.stdout, done.stderr
+
+            code, out, _ = console(str(job), "status")
+            assert code == 0
+            assert json.loads(out)["spider"] == "start_urls"
+            link = f"http://127.0.0.1:{port}/#token={client.token}"
+            assert json.loads(console(link, "servers", "--limit", "1")[1])["total"] == 1
+            assert json.loads(console(link, "server", site.origins[0])[1])["server"] == site.origins[0]
+            assert json.loads(console(link, "delay", "a.example", "5")[1])["seconds"] == 5
+            assert console(link, "sessions", "0")[::2] == (
+                1,
+                "scrapy console: limit: must be a whole number from 1 to 10000\n",
+            )
+            assert console(link, "delay", "a.example")[0] == 2
+            assert console(link, "dance")[0] == 2
+            assert "token" in console(f"http://127.0.0.1:{port}/", "status")[2]
+            assert json.loads(console(str(job), "stop")[1])["done"] == "the crawl ends"
+            assert process.wait(TIMEOUT) == 0
+        assert console(str(job), "status")[::2] == (1, f"scrapy console: {job}: no console is open there\n")
+        assert "refused" in console(link, "status")[2]

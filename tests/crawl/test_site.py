@@ -1,0 +1,258 @@
+"""The spider ``site``, page objects, and records in databases: whole crawls."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed.postgres_server import NO_SERVER, RunningPostgres, find_postgres
+from tests.crawl.crawling import crawl
+from tests.crawl.differential import QUICK, Run, run_on
+from tests.crawl.scripted_site import Answer, Script, Site, page, scripted_site
+
+SITE = "crawlproject.spiders.site.SiteSpider"
+WEB = "crawlproject.spiders.web.WebSpider"
+
+RULES = """
+seeds = ["{origin}/list"]
+[follow]
+allow = ["/list", "/only-next"]
+deny = ["/book/secret"]
+[pagination]
+css = "a.next"
+[records.book]
+pages = ["/book/"]
+key = "isbn"
+[records.book.fields]
+isbn = {{ css = ".isbn" }}
+title = {{ css = "h1", required = true }}
+price = {{ css = ".price", type = "number", locale = "{locale}" }}
+"""
+
+
+def html(body: str) -> Answer:
+    return Answer(f"<html><body>{body}</body></html>", headers={"Content-Type": "text/html"})
+
+
+def book(isbn: str, price: str, *links: str, title: str = "A book") -> Answer:
+    anchors = "".join(f'<a href="{link}">x</a>' for link in links)
+    return html(f"<h1>{title}</h1><p class=isbn>{isbn}</p><p class=price>{price}</p>{anchors}")
+
+
+@contextmanager
+def shops(tmp_path: Path, script: Script, servers: int = 2) -> Iterator[tuple[Site, str]]:
+    """Servers with a rule file each; the folder of the files."""
+    with scripted_site(servers) as site:
+        site.script = script
+        for number, (origin, locale) in enumerate(zip(site.origins, ("en", "de"), strict=False), 1):
+            (tmp_path / f"shop{number}.toml").write_text(RULES.format(origin=origin, locale=locale), encoding="utf-8")
+        yield site, str(tmp_path)
+
+
+def crawled(site: Site, rules: str, **settings: Any) -> Run:
+    return run_on(site, SITE, settings={**QUICK, **settings}, rules=rules)
+
+
+TWO_SHOPS: Script = {
+    "1/list": html('<a href="/book/1">x</a><a href="/about">x</a><a href="/book/secret">x</a><a class=next href=p2>'),
+    "1/p2": html('<a href="/book/2">x</a>'),
+    "1/book/1": book("11", "1,234.50", "/about", "/book/2"),
+    "1/book/2": book("12", "2"),
+    "2/list": page("/book/1", "/book/2"),
+    "2/book/1": book("11", "1.234,50"),
+    "2/book/2": book("", "3", title=""),
+}  # fmt: skip
+
+
+def test_many_sites_are_one_crawl(tmp_path: Path) -> None:
+    """Each page by the rules of its domain: links, pagination, records; incomplete ones are counted."""
+    with shops(tmp_path, TWO_SHOPS) as (site, rules):
+        ours = crawled(site, rules)
+    assert sorted(ours.site.places()) == sorted(
+        ["1/list", "1/p2", "1/book/1", "1/book/2", "2/list", "2/book/1", "2/book/2"]
+    )
+    assert ours.items() == [
+        {"record": "book", "url": "1/book/1", "isbn": "11", "title": "A book", "price": 1234.5},
+        {"record": "book", "url": "1/book/2", "isbn": "12", "title": "A book", "price": 2},
+        {"record": "book", "url": "2/book/1", "isbn": "11", "title": "A book", "price": 1234.5},
+    ]
+    assert ours.stat("records/found") == 3
+    assert ours.stat("records/incomplete") == 1
+    assert ours.crawl.log.count("book.title: missing") == 1
+    assert not ours.has_errors()
+
+
+def test_records_without_key_and_selectors_that_raise(tmp_path: Path) -> None:
+    """One stat and one line each, however many pages; the records are kept."""
+    script = {"1/list": page(*(f"/book/{number}" for number in range(9)))}
+    script |= {f"1/book/{number}": book("", "1") for number in range(9)}
+    with shops(tmp_path, script, 1) as (site, rules):
+        file = tmp_path / "shop1.toml"
+        file.write_text(f"{file.read_text()}bad = {{ xpath = '//h1[nope()]' }}\n")
+        ours = crawled(site, rules, RECORDS_DB=f"sqlite:///{tmp_path}/r.db")
+    assert ours.stat("records/selector_errors") == 9
+    assert ours.stat("records/without_key") == 9
+    assert ours.crawl.log.count("nope()") == 1
+    assert ours.crawl.log.count("a record has no key") == 1
+    assert "Traceback" not in ours.crawl.log
+    with sqlite3.connect(tmp_path / "r.db") as connection:
+        assert connection.execute("SELECT count(*), count(DISTINCT record_key) FROM book").fetchall() == [(9, 9)]
+
+
+def test_wrong_rules_end_the_start(tmp_path: Path) -> None:
+    """In one line with the line of the file; without rules, too."""
+    (tmp_path / "x.toml").write_text('seeds = ["http://127.4.0.1/"]\n[records.a.fields]\nb = { cs = "h1" }\n')
+    for rules, told in ((f"{tmp_path}/x.toml", "x.toml, line 3: records.a.fields.b.cs: unknown key"), ("", "rules=''")):
+        ended = crawl(SITE, settings=QUICK, rules=rules)
+        assert ended.exit_code == 1
+        assert f"Cannot start: {tmp_path}/{told}" in ended.log if rules else f"Cannot start: {told}" in ended.log
+
+
+def test_table_render_goes_with_each_request(tmp_path: Path) -> None:
+    """As it is written."""
+    with shops(tmp_path, {"1/list": page("/book/1"), "1/book/1": book("1", "1")}, 1) as (site, rules):
+        file = tmp_path / "shop1.toml"
+        file.write_text(f"render = {{ scroll = 2 }}\n{file.read_text()}")
+        ours = run_on(site, "tests.crawl.site_spiders.Rendered", settings=QUICK, rules=rules)
+    assert sorted(item["render"]["scroll"] for item in ours.items() if "render" in item) == [2, 2]
+
+
+@pytest.mark.parametrize("spider", [WEB, SITE])
+def test_page_objects_of_two_domains(spider: str, tmp_path: Path) -> None:
+    """In one crawl, beside what the spider yields; one that raises costs one stat and one line."""
+    script: Script = {
+        "1/list": html('<h1>no</h1><a href="/book/1">x</a>'),
+        "1/book/1": html("<h1>First</h1>"),
+        "2/list": html('<h2>Second</h2><a href="/book/broken">x</a><a href="/book/broken2">x</a>'),
+        "2/book/broken": html("<h1>x</h1>"),
+        "2/book/broken2": html("<h1>x</h1>"),
+    }
+    settings = {**QUICK, "RECORDS_PAGES": "tests.crawl.page_objects"}
+    with shops(tmp_path, script) as (site, rules):
+        seeds = ",".join(f"{origin}/list" for origin in site.origins)
+        arguments = {"rules": rules} if spider == SITE else {"seeds": seeds}
+        ours = run_on(site, spider, settings=settings, **arguments)
+    books = sorted((item["url"], item["title"]) for item in ours.items() if set(item) == {"url", "title"})
+    assert books == [("1/book/1", "First"), ("2/list", "Second")]
+    assert ours.stat("records/page_objects") == 2
+    assert ours.stat("records/page_objects/errors") == 2
+    assert ours.crawl.log.count("SecondShop raised LookupError: no book here") == 1
+    assert len(ours.items()) == 2 + (5 if spider == WEB else 3)
+
+
+def test_page_objects_that_cannot_be_imported(tmp_path: Path) -> None:
+    for modules, told in (("no.such.module", "No module named 'no'"), ("json", "no page object with @handle_urls")):
+        settings = {**QUICK, "RECORDS_PAGES": modules}
+        ended = crawl(WEB, settings=settings, seeds="http://127.4.0.1:9/")
+        assert f"Cannot start: RECORDS_PAGES='{modules}': {told}" in ended.log
+
+
+def test_records_in_sqlite_across_crawls(tmp_path: Path) -> None:
+    """Updated by site and key; the shares of fields are there, too, and tell of drift."""
+    script = {"1/list": page(*(f"/book/{number}" for number in range(20)))}
+    new = {f"1/book/{number}": book(str(number), str(number)) for number in range(20)}
+    changed = new | {f"1/book/{number}": html(f"<h1>B</h1><p class=isbn>{number}</p>") for number in range(20)}
+    database = f"sqlite:///{tmp_path}/r.db"
+    with shops(tmp_path, script | new, 1) as (site, rules):
+        first = crawled(site, rules, RECORDS_DB=database)
+        again = crawled(site, rules, RECORDS_DB=database)
+        site.script = script | changed
+        last = crawled(site, rules, RECORDS_DB=database)
+    for ours in (first, again, last):
+        assert ours.stat("records/db/written") == 20
+    assert [ours.stat("records/drift") for ours in (first, again, last)] == [0, 0, 1]
+    assert "shop1: book.price was found on 100% of the pages, now on 0% of 20" in last.crawl.log
+    with sqlite3.connect(tmp_path / "r.db") as connection:
+        ask = connection.execute
+        assert ask("SELECT count(*), count(price) FROM book").fetchall() == [(20, 0)]
+        assert ask("SELECT count(*) FROM book WHERE first_seen < changed AND changed = last_seen").fetchall() == [(20,)]
+    assert [path.name for path in tmp_path.glob("*.pending*")] == []
+
+
+def test_shares_survive_in_the_job_directory(tmp_path: Path) -> None:
+    """Without a database."""
+    script = {"1/list": page(*(f"/book/{number}" for number in range(9)))}
+    new = {f"1/book/{number}": book(str(number), "1") for number in range(9)}
+    with shops(tmp_path, script | new, 1) as (site, rules):
+        assert crawled(site, rules, JOBDIR=f"{tmp_path}/a").stat("records/drift") == 0
+        state = json.loads((tmp_path / "a" / "records-drift.json").read_text())
+        assert ["shop1", "book", "price", 9, 9] in state["shares"]
+        (tmp_path / "b").mkdir()
+        (tmp_path / "b" / "records-drift.json").write_text(json.dumps(state))
+        site.script = script | {f"1/book/{number}": html(f"<h1>{number}</h1>") for number in range(9)}
+        assert crawled(site, rules, JOBDIR=f"{tmp_path}/b").stat("records/drift") == 2
+        (tmp_path / "c").mkdir()
+        (tmp_path / "c" / "records-drift.json").write_text("{")
+        damaged = crawled(site, rules, JOBDIR=f"{tmp_path}/c")
+    assert "records-drift.json cannot be read" in damaged.crawl.log
+    assert damaged.reason == "finished"
+
+
+def test_postgresql_that_is_away_loses_nothing(tmp_path: Path) -> None:
+    """The crawl ends with its records in a file; the next one writes them."""
+    if find_postgres() is None:
+        pytest.skip(NO_SERVER)
+    script = {"1/list": page(*(f"/book/{number}" for number in range(9)))}
+    script |= {f"1/book/{number}": book(str(number), "1") for number in range(9)}
+    settings = {"RECORDS_DB_PATIENCE": 0, "RECORDS_JOURNAL": f"{tmp_path}/pending"}
+    with RunningPostgres() as server, shops(tmp_path, script, 1) as (site, rules):
+        server.stop()
+        away = crawled(site, rules, RECORDS_DB=server.url, **settings)
+        assert away.stat("records/db/away") == 1
+        assert "9 records are not in the database: the next crawl writes them" in away.crawl.log
+        assert len((tmp_path / "pending").read_text().splitlines()) == 9
+        server.start()
+        site.script = {"1/list": page()}
+        back = crawled(site, rules, RECORDS_DB=server.url, **{**settings, "RECORDS_DB_PATIENCE": 60})
+        assert back.stat("records/db/written") == 9
+        assert server.query("SELECT count(*), count(DISTINCT record_key) FROM book") == [(9, 9)]
+    assert not (tmp_path / "pending").exists()
+    assert "Traceback" not in away.crawl.log + back.crawl.log
+
+
+def test_disk_that_is_full_ends_the_crawl_and_keeps_the_pages(tmp_path: Path) -> None:
+    """If neither journal nor database takes records; the next run with the same JOBDIR fetches their pages again."""
+    script = {"1/list": page("/book/1"), "1/book/1": book("1", "1")}
+    full = {
+        "RECORDS_DB": f"sqlite:///{tmp_path}/r.db",
+        "RECORDS_JOURNAL": "/dev/full",
+        "RECORDS_DB_PATIENCE": 0,
+        "JOBDIR": f"{tmp_path}/job",
+    }
+    with shops(tmp_path, script, 1) as (site, rules):
+        (tmp_path / "r.db").mkdir()  # no database
+        ended = crawled(site, rules, **full)
+        assert ended.reason == "records_failed"
+        assert ended.stat("records/lost") == 1
+        assert "Traceback" not in ended.crawl.log
+        (tmp_path / "r.db").rmdir()
+        resumed = crawled(site, rules, **{**full, "RECORDS_JOURNAL": f"{tmp_path}/pending"})
+        assert resumed.stat("records/db/written") == 1
+    assert site.places().count("1/book/1") == 2
+
+
+def test_parquet_and_csv_feeds(tmp_path: Path) -> None:
+    """A column for each field; one kind of record by its filter."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    feeds = {
+        str(tmp_path / "books.parquet"): {"format": "parquet"},
+        str(tmp_path / "books.csv"): {"format": "csv"},
+        str(tmp_path / "none.jsonl"): {
+            "format": "jsonlines",
+            "item_filter": "crawlproject.records.feeds.OfKind",
+            "records": ["film"],
+        },
+    }
+    with shops(tmp_path, TWO_SHOPS) as (site, rules):
+        crawled(site, rules, FEEDS=feeds)
+    table = parquet.read_table(tmp_path / "books.parquet").to_pydict()
+    assert sorted(table) == ["isbn", "price", "record", "title", "url"]
+    assert sorted(table["price"]) == [2.0, 1234.5, 1234.5]
+    assert (tmp_path / "books.csv").read_text().splitlines()[0] == "record,url,isbn,title,price"
+    assert not (tmp_path / "none.jsonl").exists() or (tmp_path / "none.jsonl").read_text() == ""

@@ -1,0 +1,51 @@
+"""The first run of docs/rendering.md, as it is typed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.processes import run_python
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.long
+def test_first_run(chromium: str, tmp_path: Path) -> None:
+    """Twelve pages with their titles."""
+    text = (ROOT / "docs" / "rendering.md").read_text(encoding="utf-8")
+    serve = shlex.split(next(line for line in re.findall(r"^\$ (scripts/.*)$", text, re.MULTILINE)))
+    crawl = shlex.split(next(line for line in re.findall(r"^\$ scrapy (crawl .*)$", text, re.MULTILINE)))
+    command = [sys.executable, *serve[:-1], "0"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            url = server.stdout.readline().strip()
+            there = str(tmp_path / "shop.jsonl")
+            arguments = [{"shop.jsonl": there}.get(word, word).replace("http://127.0.0.1:8090/", url) for word in crawl]
+            done = run_python("-m", "scrapy", *arguments)
+            assert done.returncode == 0, done.stderr
+            titles = [json.loads(line)["title"] for line in Path(there).read_text().splitlines()]
+            assert sorted(titles) == sorted(["All items", *(f"Item {number}" for number in range(1, 12))])
+        finally:
+            server.terminate()
+
+
+@pytest.mark.long
+@pytest.mark.alone
+def test_speed_and_memory(chromium: str) -> None:
+    """CPU for at least four pages a second on two cores, and less than 1.5 GB."""
+    line = [sys.executable, "scripts/bench_rendering.py", "--servers", "4", "--pages", "10"]
+    output = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300).stdout
+    assert "pages 40, rendered 40" in output
+    found = re.search(r"servers (\d+) ms, browser (\d+) ms\n.*all (\d+) MB", output)
+    assert found is not None, output
+    crawl, browser, memory = map(int, found.groups())
+    assert crawl + browser <= 500
+    assert memory <= 1500

@@ -1,0 +1,133 @@
+"""Series and snapshots of made-up crawls, for reports."""
+
+from __future__ import annotations
+
+import json
+from math import log
+from pathlib import Path
+from typing import Any
+
+from crawlproject.frontier.observed_times import TIME_BOUNDS
+from crawlproject.monitor.series.samples import COLUMNS, FILE_NAME, MAX_SAMPLES, Run, Sample, Series, head, row
+from crawlproject.monitor.series.snapshot_file import COLUMNS as SERVER_COLUMNS
+from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
+from crawlproject.monitor.series.snapshot_file import VERSION, write_snapshot
+
+#: What strangers may send: markup, quotes, marks of direction, control characters, a megabyte.
+HOSTILE = (
+    "http://<script>alert(1)</script>.example",
+    "\"><img src=x onerror=alert(1)>'",
+    "http://\u202egnp.exe\u200f.example",
+    "</script><script>alert(2)</script>",
+    "\x1b[2J\x00\r\n",
+    "http://long.example/" + "x" * 1_000_000,
+    "&lt;b&gt;",
+)
+
+
+def samples(count: int, seconds: float, pages: int) -> list[Sample]:
+    """A crawl that slows down."""
+    found = []
+    for i in range(1, count + 1):
+        share = log(1 + 9 * i / count) / log(10)
+        sample = dict.fromkeys(COLUMNS, 0.0) | {
+            "elapsed": round(seconds * i / count, 1),
+            "pages": round(pages * share),
+            "bytes": round(20_000 * pages * share),
+            "requests": round(1.2 * pages * share),
+            "failures": round(0.1 * pages * share),
+            "sessions": 40 + i % 20,
+            "session_limit": 64,
+            "ready": i % 7,
+            "resting": 300,
+            "leased": 40,
+            "given_up": i // 100,
+            "servers": 100_000,
+            "queued": round(3 * pages * (1.2 - share)),
+            "seen": round(4 * pages),
+            "gathered": pages * share**0.8,
+            "waiting": pages * (1.1 - share),
+            "cpu": 0.5,
+            "memory": 500_000_000,
+            "held_back": 2,
+        }
+        found.append(sample)
+    return found
+
+
+def server(number: int, **values: Any) -> list[Any]:
+    """A row of the table of servers."""
+    row = {
+        "server": f"http://server-{number:04}.example",
+        "pages": 5000 - number,
+        "quality": 12.5 + number,
+        "queued": 10 * number,
+        "rank": 1.0 / (1 + number),
+        "state": "resting",
+        "reason": "polite wait",
+        "failures": number % 3,
+        "best": 2.5,
+        "batch": 10,
+        "connect": 0.123,
+        "respond": 0.456,
+        "bonus": 1.5,
+        "worth": 0.9,
+        "urgency": 1.0,
+        "session": 3.5,
+        "copies": number % 10,
+    }
+    return list((row | values).values())
+
+
+def snapshot(servers: list[list[Any]], **values: Any) -> dict[str, Any]:
+    """All that the report reads."""
+    counts = [round(1000 / (1 + abs(place - 18))) for place in range(len(TIME_BOUNDS) + 1)]
+    stats = {
+        "downloader/request_count": 1_200_000,
+        "downloader/response_status_count/200": 1_000_000,
+        "httperror/response_ignored_status_count/404": 90_000,
+        "frontier/failures/timeout": 10_000,
+        "duplicates/pages": 900_000,
+        "duplicates/exact": 40_000,
+        "finish_reason": "finished",
+    }
+    found = {
+        "version": VERSION,
+        "columns": SERVER_COLUMNS,
+        "servers": servers,
+        "rest": {"servers": 99_000, "pages": 400_000, "quality": 1e5, "queued": 7},
+        "guarded": 3,
+        "mirrors": 1,
+        "bounds": TIME_BOUNDS,
+        "connect": counts,
+        "response": counts,
+        "waits": counts,
+        "shortest_wait": 0.5,
+        "longest_wait": 60.0,
+        "too_early": 0,
+        "stats": stats,
+        "settings": {"FRONTIER_MAX_SESSIONS": "128"},
+    }
+    read: dict[str, Any] = json.loads(json.dumps(found | values))
+    return read
+
+
+def write(folder: Path, found: list[Sample], snapshot: dict[str, Any] | None) -> Path:
+    """The files of a crawl in ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / FILE_NAME).write_text(head(1.8e9, 1.0) + "".join(map(row, found)))
+    if snapshot is not None:
+        write_snapshot(folder / SNAPSHOT_NAME, snapshot)
+    return folder
+
+
+def large(folder: Path) -> Path:
+    """A million pages over 100,000 servers: as many samples and servers as are ever kept."""
+    return write(
+        folder, samples(MAX_SAMPLES, 86_400.0, 1_000_000), snapshot([server(number) for number in range(1000)])
+    )
+
+
+def series_of(found: list[Sample]) -> Series:
+    """As if read from a file."""
+    return Series([Run(1.8e9, found)])

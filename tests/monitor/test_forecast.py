@@ -1,0 +1,133 @@
+"""Forecasts of the end of a crawl, and of the time when most of its quality is gathered."""
+
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+
+from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
+from crawlproject.monitor.forecast import MAX_LOOKS, Forecaster, Look
+from crawlproject.monitor.surveyor import STEP, Surveyor
+from scripts.forecast_error import cases, run
+
+
+def looks(pages: int = 1000, seconds: float = 100.0, until: float = 0.5) -> list[Look]:
+    """A crawl at a steady pace of ``pages`` URLs, all known from the start and worth 1 each."""
+    count = int(until * 100)
+    return [
+        Look(
+            now=seconds * i / 100,
+            done=pages * i / 100,
+            pages=pages * i // 100,
+            queued=pages - pages * i // 100,
+            gathered=pages * i / 100,
+            waiting=pages * (100 - i) / 100,
+        )
+        for i in range(count + 1)
+    ]
+
+
+def forecaster_of(found: list[Look], *limits: float) -> Forecaster:
+    forecaster = Forecaster(*limits)
+    for look in found:
+        forecaster.add(look)
+    return forecaster
+
+
+def test_a_steady_crawl_of_known_pages() -> None:
+    """Half of the time is left; 80% of equal pages take 30% of it."""
+    forecast = forecaster_of(looks()).forecast(None)
+    assert forecast.end is not None
+    assert forecast.most_quality is not None
+    assert forecast.end.likely == pytest.approx(50.0)
+    assert forecast.end.low < 50.0 < forecast.end.high
+    assert forecast.most_quality.likely == pytest.approx(30.0)
+    assert forecast.share == pytest.approx(0.5)
+
+
+def test_what_cannot_be_known_is_not_told() -> None:
+    """Nothing has happened; few pages; every page shows many new URLs; nothing was fetched lately."""
+    assert Forecaster().forecast(None).why_not == "the crawl has not begun"
+    assert forecaster_of(looks(until=0.05)).forecast(None).why_not == "too few pages yet"
+    growing = [Look(float(i), 10.0 * i, 10 * i, 50 * i, 10.0 * i, 50.0 * i) for i in range(50)]
+    forecast = forecaster_of(growing).forecast(None)
+    assert (forecast.end, forecast.most_quality) == (None, None)
+    assert forecast.why_not == "new URLs are found faster than pages are fetched"
+    still = [each._replace(done=0.0, pages=0) for each in looks()]
+    assert forecaster_of(still).forecast(None).end is None
+    unknown = [each._replace(waiting=None) for each in looks()]
+    forecast = forecaster_of(unknown).forecast(None)
+    assert (forecast.share, forecast.most_quality) == (None, None)
+    assert forecast.end is not None
+
+
+def test_limits_end_the_crawl_before() -> None:
+    """By time and by pages; also of a crawl whose end cannot be known otherwise."""
+    by_time = forecaster_of(looks(), 60.0).forecast(None).end
+    by_pages = forecaster_of(looks(), inf, 600).forecast(None).end
+    assert by_time is not None
+    assert by_pages is not None
+    assert (by_time.likely, by_pages.likely) == (pytest.approx(10.0), pytest.approx(10.0))
+    growing = [Look(float(i), 10.0 * i, 10 * i, 50 * i, 10.0 * i, 50.0 * i) for i in range(50)]
+    limited = forecaster_of(growing, inf, 1000).forecast(None).end
+    assert limited is not None
+    assert limited.likely == pytest.approx(51.0)
+
+
+def test_memory_is_bounded() -> None:
+    """However long the crawl."""
+    forecaster = Forecaster()
+    for i in range(20 * MAX_LOOKS):
+        forecaster.add(Look(float(i), float(i), i, 1, float(i), 1.0))
+    assert len(forecaster._looks) <= MAX_LOOKS
+    assert forecaster._looks[0].now == 0.0
+
+
+def test_a_slow_server_decides_the_end() -> None:
+    """60 URLs with a Crawl-delay of 10 s take 10 minutes, whatever the pace of the others."""
+    frontier = Frontier(BestPrefix(), Politeness())
+    frontier.push(Entry(f"http://slow.example/{i}", 1.0) for i in range(61))
+    frontier.record(Measurement("http://slow.example", 0.0, 200, connect_time=0.1, response_time=0.1, fetch_time=0.2))
+    frontier.servers.set_crawl_delay("http://slow.example", 10.0)
+    surveyor = Surveyor(frontier)
+    assert surveyor.step(0.0)
+    assert surveyor.survey is not None
+    assert surveyor.survey.longest_time == pytest.approx(612, rel=0.05)
+    found = [each._replace(queued=each.queued + 61) for each in looks()]
+    forecast = forecaster_of(found).forecast(surveyor.survey)
+    assert forecast.end is not None
+    assert forecast.end.likely == pytest.approx(612, rel=0.1)
+
+
+def test_servers_that_fail_are_expected_to_be_given_up() -> None:
+    """Their URLs are not among those left."""
+    frontier = Frontier(BestPrefix(), Politeness(), max_failures=5)
+    frontier.push(Entry(f"http://dead.example/{i}", 1.0) for i in range(500))
+    for _ in range(3):
+        frontier.record(Measurement("http://dead.example", 0.0, failed=True))
+    surveyor = Surveyor(frontier)
+    surveyor.step(0.0)
+    assert surveyor.survey is not None
+    assert surveyor.survey.failing_urls == 500
+    assert 40.0 <= surveyor.survey.failing_time <= 100.0  # rests 20 s now and 40 s later; an attempt takes 15 s
+
+
+def test_a_large_frontier_is_surveyed_in_steps() -> None:
+    """Each examines a bounded number of servers."""
+    frontier = Frontier(BestPrefix(), Politeness())
+    frontier.push(Entry(f"http://s{i}.example/", 1.0) for i in range(2 * STEP + 1))
+    surveyor = Surveyor(frontier)
+    assert [surveyor.step(0.0) for _ in range(4)] == [False, False, True, False]
+    assert surveyor.survey is not None
+    assert surveyor.survey.with_urls == 2 * STEP + 1
+    assert len(surveyor.survey.top) == 1000
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", range(10))
+def test_forecasts_of_emulated_crawls(number: int) -> None:
+    """From the middle on, most looks foresee the end within a factor of 1.5; docs/progress.md has all figures."""
+    _, of_end, of_quality = run(cases(1000)[number])
+    assert of_end.right >= 0.4, of_end
+    assert of_quality.as_moments >= 0.7 * len(of_quality.ratios), of_quality

@@ -1,0 +1,229 @@
+"""The panel at the bottom of a terminal: what it says, where it stands, and that nothing it meets ends the crawl."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import tempfile
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from crawlproject.monitor.figures import Figures, ServerCounts
+from crawlproject.monitor.forecast import Forecast, Range
+from crawlproject.monitor.progress.terminal import BottomPanel
+from crawlproject.monitor.progress.words import end_words, lines, one_line
+from crawlproject.monitor.quantities import size
+from testbed.web import WebSpec, running_web
+from tests.monitor.screen import Screen
+from tests.processes import Forked, running
+
+FIGURES = Figures(
+    at=0.0,
+    elapsed=600.0,
+    pages=12_345,
+    pages_per_second=161.5,
+    mean_pages_per_second=20.6,
+    bytes_per_second=1_300_000.0,
+    sessions=37,
+    session_limit=64,
+    servers=ServerCounts(known=1204, ready=12, resting=30, waiting=10, leased=37, given_up=3),
+    queued=45_000,
+    seen=812_004,
+    failures={"status 404": 12, "timeout": 3},
+    forecast=Forecast(Range(600.0, 1500.0, 2400.0), "", Range(60.0, 120.0, 240.0), 0.634),
+    held_back="politeness: 40 of 89 servers rest",
+)
+
+
+def text(figures: Figures, width: int = 100) -> str:
+    return "\n".join(f"{label} {words}" for label, words in lines(figures, width))
+
+
+def test_the_panel_tells_what_a_person_asks() -> None:
+    """Traced by hand."""
+    assert text(FIGURES, 120) == (
+        "Pages 12,345, 161.5/s now, 20.6/s mean, 1.3 MB/s, for 10 min\n"
+        "Connections 37 of 64, servers: 12 ready, 40 resting, 37 leased, 3 given up, of 1,204\n"
+        "URLs 45,000 queued, 812,004 seen, quality: 63% of what is known, 80% of all in about 2 min (60 s to 4 min)\n"
+        "Failures status 404: 12, timeout: 3\n"
+        "Held back by politeness: 40 of 89 servers rest\n"
+        "End in about 25 min (10 min to 40 min)"
+    )
+    assert one_line(FIGURES).startswith("pages 12,345, 161.5/s now")
+    unknown = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, None))
+    assert text(unknown).endswith("End not known: too few pages yet")
+    assert "quality" not in text(unknown)
+    assert end_words(Forecast(Range(5.0, 5.0, 5.0), "", None, None)) == "in about 5 s"
+    assert [size(count) for count in (0, 999, 1500, 2.5e6, 2.5e17)] == ["0 B", "999 B", "1.5 kB", "2.5 MB", "250 PB"]
+
+
+@pytest.mark.parametrize("width", [200, 80, 40, 20, 5])
+def test_no_line_is_longer_than_the_terminal(width: int) -> None:
+    """More lines instead; only a single part that is too long is cut."""
+    hostile = replace(FIGURES, held_back="politeness: http://\x1b[2J\u202ex" + "long." * 10_000)
+    for figures in (FIGURES, hostile):
+        found = lines(figures, width)
+        assert all(len(label) + 1 + len(words) <= max(width, len(label) + 2) for label, words in found)
+        assert all(words.isprintable() for _, words in found)
+        assert len(found) < 40
+
+
+@contextmanager
+def terminal(columns: int = 80, rows: int = 24) -> Iterator[tuple[IO[str], int, Callable[[], str]]]:
+    """(The file that a program writes to, the descriptor of the other side, what was written so far)."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    attributes = termios.tcgetattr(slave)
+    attributes[1] &= ~termios.OPOST  # no \n -> \r\n
+    termios.tcsetattr(slave, termios.TCSANOW, attributes)
+    read: list[bytes] = []
+
+    def pump() -> None:
+        with suppress(OSError):
+            while data := os.read(master, 65536):
+                read.append(data)
+
+    thread = threading.Thread(target=pump, daemon=True)
+    thread.start()
+    with os.fdopen(slave, "w") as file:
+        yield file, master, lambda: b"".join(read).decode()
+    with suppress(OSError):
+        os.close(master)
+
+
+def settled(written: Callable[[], str], wanted: str) -> str:
+    """What was written, once ``wanted`` is in it."""
+    while wanted not in written():
+        time.sleep(0.01)
+    return written()
+
+
+def test_the_log_scrolls_above_the_panel() -> None:
+    """Also lines that come in pieces; erasing leaves the log alone."""
+    with terminal() as (file, _, written):
+        panel = BottomPanel(file, lambda: None)
+        panel.write("first\n")
+        panel.draw([("Pages", "1"), ("End", "unknown")])
+        panel.write("second\n")
+        panel.draw([("Pages", "2"), ("End", "unknown"), ("More", "lines")])
+        panel.write("thi")
+        panel.write("rd\n")
+        screen = Screen()
+        screen.write(settled(written, "rd\n"))
+        file.write("\n")  # nothing more to come
+        assert screen.lines[:6] == ["first", "second", "third", "Pages 2", "End unknown", "More lines"]
+        panel.erase()
+        file.write("MARK")
+        file.flush()
+        screen = Screen()
+        screen.write(settled(written, "MARK").replace("\nMARK", "").replace("MARK", ""))
+        assert screen.lines[:3] == ["first", "second", "third"]
+
+
+def test_a_terminal_that_becomes_narrower() -> None:
+    """The lines shown wrap: all of their rows are erased."""
+    with terminal(columns=40) as (file, master, written):
+        panel = BottomPanel(file, lambda: None)
+        panel.draw([("Label", "x" * 30)])
+        settled(written, "x" * 30)
+        fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 20, 0, 0))
+        panel.draw([("Label", "short")])
+        assert "\x1b[2A" in settled(written, "short")
+
+
+def test_a_low_terminal_shows_no_panel_and_colours_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``NO_COLOR`` leaves bold type."""
+    with terminal(rows=4) as (file, _, written):
+        BottomPanel(file, lambda: None).draw([("Label", "text")])
+        file.write("END")
+        file.flush()
+        assert settled(written, "END") == "END"
+    monkeypatch.setenv("NO_COLOR", "1")
+    with terminal() as (file, _, written):
+        BottomPanel(file, lambda: None).draw([("Label", "text")])
+        colours = re.findall(r"\x1b\[([\d;]*)m", settled(written, "text"))
+        assert not {"36", "31", "32"} & {part for each in colours for part in each.split(";")}
+
+
+def test_a_terminal_that_vanishes_is_told_once() -> None:
+    """And nothing is written any more."""
+    told: list[bool] = []
+    with terminal() as (file, master, _):
+        panel = BottomPanel(file, lambda: told.append(True))
+        panel.draw([("Label", "text")])
+        os.close(master)
+        while not told:
+            panel.write("line\n")
+            panel.draw([("Label", "text")])
+        panel.write("line\n")
+        panel.erase()
+        assert told == [True]
+        with suppress(OSError):
+            file.close()
+
+
+SPEC = WebSpec(servers=6, pages=40, time_scale=0.1)
+
+
+@contextmanager
+def crawl(stderr: IO[str], folder: Path, **settings: object) -> Iterator[Forked]:
+    """A crawl of a few seconds by ``scrapy crawl web``."""
+    settings = {"ALLOWED_NETWORKS": "127.0.0.0/8", "FRONTIER_MIN_DELAY": 1.5, "CLOSESPIDER_TIMEOUT": 3, **settings}
+    options = [f"-s{name}={value}" for name, value in settings.items()]
+    with running_web(SPEC) as web:
+        command = ["-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(web.seeds)}", *options]
+        with tempfile.TemporaryFile() as out, running(command, stdout=out, stderr=stderr, cwd=folder) as process:
+            yield process
+
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def test_a_crawl_in_a_terminal_that_is_resized() -> None:
+    """The panel is there, then gone; the log has the summary of the crawl below everything else."""
+    with terminal(columns=100) as (file, master, written), crawl(file, PROJECT, LOG_LEVEL="INFO") as process:
+        settled(written, "Pages ")
+        fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 60, 0, 0))
+        assert process.wait(timeout=300) == 0
+        output = settled(written, "Spider closed (")
+        assert "Held back by" in output
+        assert "Traceback" not in output
+        last = output.rpartition("Stats (docs/stats.md)")[2]
+        assert "\x1b[" not in last
+
+
+def test_a_crawl_whose_terminal_vanishes_goes_on(tmp_path: Path) -> None:
+    """SIGHUP, and a descriptor that cannot be written to; the log in a file says so."""
+    log = tmp_path / "log"
+    with terminal() as (file, master, written), crawl(file, PROJECT, LOG_FILE=log) as process:
+        settled(written, "Pages ")
+        process.send_signal(signal.SIGHUP)
+        os.close(master)
+        assert process.wait(timeout=300) == 0
+    told = log.read_text()
+    assert told.count("The terminal has gone; the crawl goes on without it") == 1
+    assert "Spider closed (" in told
+
+
+def test_a_pipe_gets_no_panel(tmp_path: Path) -> None:
+    """Neither does a file, as under scrapyd."""
+    with (tmp_path / "err").open("w+") as file:
+        with crawl(file, PROJECT, LOG_LEVEL="INFO") as process:
+            assert process.wait(timeout=300) == 0
+        file.seek(0)
+        output = file.read()
+    assert "Spider closed (" in output
+    assert "\x1b[" not in output
+    assert "Held back by" not in output

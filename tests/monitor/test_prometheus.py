@@ -1,0 +1,217 @@
+"""Metrics, dashboard and alerts: documented, consistent, and understood by the real Prometheus."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.statscollectors import StatsCollector
+from scrapy.utils.test import get_crawler
+
+from crawlproject.monitor.metric_names import MAX_VALUES, METRICS, metric_of
+from crawlproject.monitor.metrics import MAX_STATS, StatsMetrics
+from tests.conftest import free_port
+from tests.crawl.crawling import crawling
+from tests.crawl.differential import QUICK
+from tests.crawl.scripted_site import Answer, page, scripted_site
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "monitoring"
+PAGE = (FOLDER.parent / "monitoring.md").read_text(encoding="utf-8")
+DASHBOARD = json.loads((FOLDER / "grafana.json").read_text(encoding="utf-8"))
+EXPRESSIONS = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+NAMES = {metric.full_name for metric in METRICS}
+METRIC = re.compile(r"\b(?:crawlproject|scrapy)_\w+")
+LABELS = re.compile(r"(\w+)\{([^}]*)\}")
+
+
+def collected(values: dict[str, Any]) -> dict[str, Any]:
+    """Family -> its samples."""
+    stats = StatsCollector(get_crawler())
+    for name, value in values.items():
+        stats.set_value(name, value)
+    return {family.name: family for family in StatsMetrics(stats).collect()}
+
+
+def test_every_metric_is_documented() -> None:
+    """A row with name, type, unit and label; no row for another."""
+    rows = re.findall(r"^\| `(\w+)` \| (counter|gauge) \| *(\S*) *\| *(?:`(\w+)`)? *\| (.+?) \|$", PAGE, re.MULTILINE)
+    expected = [(each.full_name, each.kind, each.unit, each.label, each.help) for each in METRICS]
+    assert rows[: len(METRICS)] == expected
+    assert [row[0] for row in rows[len(METRICS) :]] == ["scrapy_stat", "crawlproject_stats_left_out"]
+
+
+def test_names_are_distinct() -> None:
+    """Of metrics, and of the stats that they show."""
+    assert len(NAMES) == len(METRICS)
+    assert len({each.stat for each in METRICS}) == len(METRICS)
+
+
+def test_every_metric_that_the_dashboard_and_the_alerts_use_exists() -> None:
+    """With the labels that they use."""
+    alerts = (FOLDER / "alerts.yml").read_text(encoding="utf-8")
+    used = set(METRIC.findall(" ".join(EXPRESSIONS) + alerts))
+    assert len(used) > 25
+    assert used <= NAMES
+    labels = {each.full_name: {"instance", each.label} for each in METRICS}
+    for expression in (*EXPRESSIONS, alerts):
+        for name, inner in LABELS.findall(expression):
+            if name in labels:
+                assert set(re.findall(r"(\w+)\s*[=!]", inner)) <= labels[name], expression
+        for by, name in re.findall(r"by \(instance, (\w+)\) \((?:rate|increase)\((\w+)\{", expression):
+            assert by == next(each.label for each in METRICS if each.full_name == name)
+
+
+def test_panels_do_not_overlap() -> None:
+    """Each has a place of its own, a title and a query."""
+    taken = set()
+    for each in DASHBOARD["panels"]:
+        place = each["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert place["x"] + place["w"] <= 24
+        assert not cells & taken
+        taken |= cells
+        assert each["title"]
+        assert each["targets"]
+
+
+def test_counters_and_labels() -> None:
+    """A label's values come from the stats' names; odd ones, and too many, are ``other``."""
+    found = collected(
+        {
+            "frontier/pages": 5,
+            "downloader/response_status_count/200": 4,
+            "downloader/response_status_count/404": 1,
+            "frontier/failures/timeout": 2,
+            'frontier/failures/"x': 3,
+            f"frontier/failures/{'y' * 50}": 4,
+            "frontier/links/new": 7,
+            "frontier/links/skipped/length": 8,
+            **{f"frontier/dropped/reason{number}": 1 for number in range(MAX_VALUES + 20)},
+        }
+    )
+    assert found["crawlproject_pages"].type == "counter"
+    assert [sample.name for sample in found["crawlproject_pages"].samples] == ["crawlproject_pages_total"]
+    kinds = {sample.labels["kind"]: sample.value for sample in found["crawlproject_failures"].samples}
+    assert kinds == {"timeout": 2, "other": 7}
+    dropped = {sample.labels["reason"]: sample.value for sample in found["crawlproject_dropped_urls"].samples}
+    assert len(dropped) <= MAX_VALUES + 1
+    assert sum(dropped.values()) == MAX_VALUES + 20
+    assert {sample.labels["outcome"] for sample in found["crawlproject_links"].samples} == {"new"}
+    assert metric_of("frontier/links/skipped/length") is not None
+    assert metric_of("my/stat") is None
+
+
+def test_a_spider_that_makes_up_names() -> None:
+    """The answer to Prometheus stays small, and says so."""
+    found = collected({f"spider/{number}": 1 for number in range(MAX_STATS + 5)})
+    assert len(found["scrapy_stat"].samples) == MAX_STATS
+    assert found["crawlproject_stats_left_out"].samples[0].value == 5
+
+
+@pytest.fixture(scope="module")
+def promtool() -> str:
+    program = shutil.which("promtool")
+    if program is None:
+        pytest.skip("promtool (Debian's prometheus) is not installed")
+    return program
+
+
+@pytest.mark.parametrize(
+    "arguments", ["check rules alerts.yml", "test rules alerts_test.yml", "check config prometheus.yml"]
+)
+def test_promtool_finds_no_fault(promtool: str, arguments: str) -> None:
+    """Rules, their tests, and the example of a configuration."""
+    done = subprocess.run([promtool, *arguments.split()], cwd=FOLDER, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+class Prometheus:
+    """A running server that scrapes ``target``."""
+
+    def __init__(self, program: str, folder: Path, target: int) -> None:
+        self.url = f"http://127.0.0.1:{free_port()}"
+        config = {
+            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+            "rule_files": [str(FOLDER / "alerts.yml")],
+            "scrape_configs": [{"job_name": "crawl", "static_configs": [{"targets": [f"127.0.0.1:{target}"]}]}],
+        }
+        (folder / "prometheus.yml").write_text(json.dumps(config))
+        command = [program, f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"]
+        command.append(f"--web.listen-address={self.url.removeprefix('http://')}")
+        with (folder / "prometheus.log").open("w") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+
+    def ask(self, path: str, **parameters: str) -> Any:
+        with urllib.request.urlopen(
+            f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(parameters)}", timeout=60
+        ) as found:
+            return json.load(found)["data"]
+
+
+@pytest.mark.long
+def test_real_prometheus_answers_every_panel(tmp_path: Path) -> None:
+    """It scrapes a crawl without a complaint; each panel's query is valid, most have values, and no alert fires."""
+    program = shutil.which("prometheus")
+    if program is None:
+        pytest.skip("prometheus is not installed")
+    port = free_port()
+    settings = {**QUICK, "METRICS_PORT": port, "MONITOR_INTERVAL": 0.2, "JOBDIR": str(tmp_path / "job")}
+    with scripted_site(2) as site:
+
+        class Everywhere(dict[str, Any]):
+            def get(self, place: str, default: Any = None) -> Answer:
+                path = place.lstrip("0123456789")
+                if len(path) > 3 and path.endswith("1"):
+                    return Answer(status=404)
+                return Answer(page(f"{path}0", f"{path}1").body, headers={"Content-Type": "text/html"}, delay=0.05)
+
+        site.script = Everywhere()
+        spider = "tests.crawl.ordinary_spiders.StartUrlsSpider"
+        sites = ",".join(site.origins)
+        with crawling(spider, tmp_path, settings=settings, sites=sites, start="1/,2/"):
+            server = Prometheus(program, tmp_path, port)
+            try:
+                _wait_for_scrapes(server)
+                answers = {expression: _result(server, expression) for expression in EXPRESSIONS}
+                firing = [alert["labels"]["alertname"] for alert in server.ask("alerts")["alerts"]]
+                rules = [rule for group in server.ask("rules")["groups"] for rule in group["rules"]]
+                names = ("crawlproject_pages", "crawlproject_pages_total")  # in OpenMetrics without _total
+                known = [found for name in names for found in server.ask("targets/metadata", metric=name)]
+            finally:
+                server.process.terminate()
+                server.process.wait(60)
+    assert firing == []
+    assert {rule["health"] for rule in rules} == {"ok"}
+    assert [found["type"] for found in known] == ["counter"]
+    empty = [expression for expression, result in answers.items() if not result]
+    allowed = ("failures", "refused", "robots", "dropped", "worker", "log_lines", "quality_share", "links")
+    assert [each for each in empty if not any(name in each for name in allowed)] == []
+
+
+def _result(server: Prometheus, expression: str) -> Any:
+    return server.ask("query", query=expression.replace("$instance", ".*").replace("$__rate_interval", "20s"))["result"]
+
+
+def _wait_for_scrapes(server: Prometheus) -> None:
+    """Until pages were seen by three scrapes, so that rates are known."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        try:
+            if _result(server, "count_over_time(crawlproject_pages_total[1m]) > 3"):
+                return
+        except OSError:
+            pass
+        time.sleep(0.3)
+    raise AssertionError("Prometheus has no values")

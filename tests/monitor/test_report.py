@@ -1,0 +1,211 @@
+"""The report: what it says, that it needs nothing else, and that strangers' text is only text."""
+
+from __future__ import annotations
+
+import re
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from crawlproject.monitor.report.facts import REASONS, Facts, advice, summary
+from crawlproject.monitor.report.page import page, write_report
+from crawlproject.monitor.series.samples import HELD_BACK
+from crawlproject.monitor.series.snapshot_file import COLUMNS, read_snapshot
+from tests.crawl.crawling import crawling
+from tests.crawl.differential import run
+from tests.crawl.scripted_site import page as scripted_page
+from tests.crawl.scripted_site import scripted_site
+from tests.monitor.crawl_files import HOSTILE, large, samples, series_of, server, snapshot, write
+from tests.processes import run_python
+
+
+class Parsed(HTMLParser):
+    """Elements, and texts by element."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self.tags[-1][0] if self.tags else "", data))
+
+
+def test_a_finished_crawl() -> None:
+    """The sentences of the summary, traced by hand."""
+    facts = Facts.of(series_of(samples(100, 3600.0, 1000)), snapshot([]))
+    told = " ".join(summary(facts))
+    assert "In 60 min it fetched 1,000 pages (0.3 per second, 20.0 MB)" in told
+    assert "found 4,000 URLs on 100,000 servers" in told
+    assert "It gathered 91% of the quality of all URLs known; 80% of it after 41 min." in told
+    assert "most often (100% of the time) the limit was: politeness" in told
+    assert "Failed or refused: 100 requests, most often: status 404, timeout." in told
+    assert "It ended with the reason “finished”; still queued: 600 URLs." in told
+
+
+def test_runs_are_joined() -> None:
+    """Counts go on; quality is counted over all runs already."""
+    series = series_of(samples(10, 100.0, 50))
+    series.runs += series_of(samples(10, 100.0, 50)).runs
+    facts = Facts.of(series, {})
+    assert (facts.end["pages"], facts.end["elapsed"], facts.end["gathered"]) == (100, 200.0, 50.0)
+    assert "and ran 2 times" in summary(facts)[0]
+    assert "is running, or was interrupted" in summary(facts)[-1]
+
+
+@pytest.mark.parametrize(
+    ("held", "sessions", "wanted"),
+    [
+        ("politeness", 10, "64 connections were in use 16% of the time, because servers rested"),
+        ("connections", 64, "a larger FRONTIER_MAX_SESSIONS"),
+        ("CPU", 30, "or several processes"),
+        ("DNS", 30, "a caching resolver"),
+        ("few", 3, "give more seeds"),
+    ],
+)
+def test_what_to_change(held: str, sessions: int, wanted: str) -> None:
+    """By what held the crawl back most of the time."""
+    found = samples(10, 100.0, 50)
+    for each in found:
+        each.update(held_back=HELD_BACK.index(held), sessions=sessions)
+    told = " ".join(advice(Facts.of(series_of(found), {})))
+    assert wanted in told
+
+
+def test_every_reason_has_words() -> None:
+    assert set(REASONS) == set(HELD_BACK)
+
+
+def test_nothing_is_loaded_from_elsewhere_and_every_chart_has_words(tmp_path: Path) -> None:
+    """No address of another file; a table and words beside each chart; a policy that allows only this script."""
+    html = page(series_of(samples(50, 100.0, 100)), snapshot([server(1)]))
+    parsed = Parsed(html)
+    assert not [attributes for _, attributes in parsed.tags if {"src", "href", "srcset", "action"} & attributes.keys()]
+    assert not re.search(r"url\(|@import", html.partition("</style>")[0])
+    charts = [attributes for tag, attributes in parsed.tags if attributes.get("role") == "img"]
+    ids = {attributes.get("id") for _, attributes in parsed.tags}
+    assert len(charts) == 10
+    assert all(each["aria-label"] and each["aria-describedby"] in ids for each in charts)
+    assert len([tag for tag, _ in parsed.tags if tag == "details"]) == len(charts) + 1
+    assert "default-src 'none'" in html
+    assert "unsafe" not in html.partition("<style>")[0]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_what_strangers_send_is_text(hostile: str) -> None:
+    """In every place that can hold it; a megabyte is cut."""
+    taken = snapshot(
+        [server(1, server=hostile, reason=hostile, state=hostile), ["short"], "no row"],  # type: ignore[list-item]
+        settings={hostile: hostile},
+        stats={f"httperror/response_ignored_status_count/{hostile}": 5, "finish_reason": hostile, hostile: 3},
+    )
+    harmless = Parsed(page(series_of(samples(5, 10.0, 50)), snapshot([server(1)], settings={"A": "b"})))
+    html = page(series_of(samples(5, 10.0, 50)), taken, [hostile])
+    found = Parsed(html)
+    assert [tag for tag, _ in found.tags if tag == "script"] == ["script"] * 2
+    assert {tag for tag, _ in found.tags} <= {tag for tag, _ in harmless.tags} | {"p"}
+    assert not {name for _, attributes in found.tags for name in attributes if name.startswith("on")}
+    assert not set("\u202e\u200f\x1b\x00") & set(html)
+    assert len(html) < 300_000
+
+
+def test_a_report_of_a_million_pages(tmp_path: Path) -> None:
+    """Small, and soon made: its size and the CPU time do not depend on the crawl's."""
+    folder = large(tmp_path / "report")
+    before = time.process_time()
+    made = write_report(folder)
+    assert time.process_time() - before < 5.0
+    assert made.path.stat().st_size < 3_000_000
+    assert made.problems == ()
+    assert "The other 99,000 have 400,000 pages" in made.path.read_text(encoding="utf-8")
+
+
+def test_a_damaged_snapshot_costs_its_tables(tmp_path: Path) -> None:
+    """The report says so."""
+    folder = write(tmp_path, samples(5, 10.0, 50), None)
+    (folder / "snapshot.json").write_text("{")
+    made = write_report(folder)
+    assert "damaged" in made.problems[0]
+    assert "no servers, stats and settings" in made.path.read_text(encoding="utf-8")
+    hostile = snapshot([server(1)], bounds="x", connect=[None], rest=[], too_early=None, settings=[], stats=[1])
+    write(tmp_path, samples(5, 10.0, 50), hostile)
+    write_report(folder)
+
+
+def test_a_crawl_leaves_a_report(tmp_path: Path) -> None:
+    """In JOBDIR, at the end; the second run adds to it."""
+    script = {"1/": scripted_page("/a", "/b"), "1/a": scripted_page(), "1/b": scripted_page()}
+    for number in (1, 2):
+        ours = run("StartUrlsSpider", script, settings={"JOBDIR": str(tmp_path)}, start="1/")
+        assert ours.reason == "finished"
+        assert f"Report: {tmp_path / 'report' / 'report.html'}" in ours.crawl.log
+        html = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+        assert f"fetched {3 * number} pages" in html  # each run has servers of its own
+        assert ("ran 2 times" in html) == (number == 2)
+    kept = read_snapshot(tmp_path / "report" / "snapshot.json")
+    first = dict(zip(COLUMNS, kept["servers"][0], strict=True))
+    assert first["pages"] == 3
+    assert kept["stats"]["finish_reason"] == "finished"
+    assert kept["settings"]["JOBDIR"] == repr(str(tmp_path))
+
+
+def test_no_report_without_a_directory_or_when_switched_off(tmp_path: Path) -> None:
+    """Nothing is written."""
+    script = {"1/": scripted_page()}
+    assert "Report:" not in run("StartUrlsSpider", script, start="1/").crawl.log
+    off = {"JOBDIR": str(tmp_path), "REPORT_ENABLED": False}
+    assert "Report:" not in run("StartUrlsSpider", script, settings=off, start="1/").crawl.log
+    assert not (tmp_path / "report").exists()
+
+
+def test_a_directory_that_cannot_be_written_costs_a_line(tmp_path: Path) -> None:
+    """The crawl goes on."""
+    (tmp_path / "file").write_text("")
+    settings = {"REPORT_DIR": str(tmp_path / "file" / "report")}
+    ours = run("StartUrlsSpider", {"1/": scripted_page()}, settings=settings, start="1/")
+    assert ours.reason == "finished"
+    assert ours.crawl.log.count("the report will be incomplete: Not a directory") == 1
+    assert ours.stat("log_count/ERROR") == 1
+
+
+def test_a_series_of_another_version_is_kept(tmp_path: Path) -> None:
+    """Under another name; one line tells it."""
+    (tmp_path / "series.jsonl").write_text('{"version": 99, "at": 1}\n')
+    ours = run("StartUrlsSpider", {"1/": scripted_page()}, settings={"REPORT_DIR": str(tmp_path)}, start="1/")
+    assert ours.reason == "finished"
+    assert ours.crawl.log.count("series of version 99") == 1
+    assert len([*tmp_path.glob("series.jsonl.*")]) == 1
+
+
+def test_the_command_of_a_running_and_of_a_killed_crawl(tmp_path: Path) -> None:
+    """``scrapy report`` at any time."""
+    with scripted_site() as site:
+        site.script = {"1/": scripted_page(*(f"/{number}" for number in range(50)))}
+        settings = {"JOBDIR": str(tmp_path / "job"), "FRONTIER_MIN_DELAY": 3, "FRONTIER_MAX_BATCH": 1}
+        spider = "tests.crawl.ordinary_spiders.StartUrlsSpider"
+        with crawling(spider, tmp_path, settings=settings, sites=",".join(site.origins), start="1/") as process:
+            series = tmp_path / "job" / "report" / "series.jsonl"
+            while not series.exists() or len(series.read_text().splitlines()) < 3:
+                assert process.poll() is None
+                time.sleep(0.05)
+            running = run_python("-m", "scrapy", "report", str(tmp_path / "job"))
+            process.kill()
+            process.wait()
+        killed = run_python("-m", "scrapy", "report", str(tmp_path / "job"), "-o", str(tmp_path / "my.html"))
+    assert (running.returncode, killed.returncode) == (0, 0), running.stderr + killed.stderr
+    assert running.stdout == f"{tmp_path / 'job' / 'report' / 'report.html'}\n"
+    assert "is running, or was interrupted" in (tmp_path / "my.html").read_text(encoding="utf-8")
+
+
+def test_the_command_without_a_crawl(tmp_path: Path) -> None:
+    """One line, exit code 1."""
+    done = run_python("-m", "scrapy", "report", str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr == f"{tmp_path}: no series of a crawl (series.jsonl)\n"
+    assert run_python("-m", "scrapy", "report").returncode == 2

@@ -1,0 +1,103 @@
+"""The report in a real browser: at a desk and on a phone, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawlproject.monitor.report.page import write_report
+from tests.monitor.browser import DRAWN, OVERLAPS, VIEWS, browser, faults
+from tests.monitor.crawl_files import HOSTILE, large, samples, server, snapshot, write
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Any]:
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With few servers: axe-core takes minutes for 1,000."""
+    rows = [server(number) for number in range(40)]
+    return write_report(write(tmp_path_factory.mktemp("report"), samples(500, 7200.0, 9000), snapshot(rows))).path
+
+
+def opened(running: Any, path: Path, width: int = 1280, scheme: str = "light") -> tuple[Any, list[str]]:
+    """The page, and what it complains of."""
+    page = running.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True).new_page()
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("dialog", lambda dialog: errors.append(dialog.message))
+    page.on("request", lambda request: errors.append(request.url) if not request.url.startswith("file:") else None)
+    page.goto(path.as_uri())
+    page.wait_for_selector(".u-over", state="attached")
+    return page, errors
+
+
+@pytest.mark.parametrize(("width", "scheme"), VIEWS)
+def test_it_looks_as_it_should(running: Any, report: Path, tmp_path: Path, width: int, scheme: str) -> None:
+    """No error, nothing wider than the screen, no overlap, every chart drawn, no serious fault of accessibility."""
+    page, errors = opened(running, report, width, scheme)
+    page.screenshot(path=tmp_path / "page.png", full_page=True)
+    assert errors == []
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate(OVERLAPS) == []
+    charts = page.locator("canvas").all()
+    assert len(charts) == 10
+    for chart in charts:
+        share, colours = chart.evaluate(DRAWN)
+        assert share > 0.01
+        assert colours > 3
+    assert faults(page) == []
+
+
+def test_the_table_sorts_and_searches(running: Any, tmp_path: Path) -> None:
+    """By number and by text, both ways; with the keyboard; all servers of a large crawl."""
+    page, errors = opened(running, write_report(large(tmp_path)).path)
+    first = page.locator("#servers tbody tr:not([hidden]) th").first
+    button = page.get_by_role("button", name="Quality")
+    button.click()
+    assert first.inner_text() == "http://server-0999.example"
+    assert page.locator("#servers th[aria-sort]").get_attribute("aria-sort") == "descending"
+    button.focus()
+    page.keyboard.press("Enter")
+    assert first.inner_text() == "http://server-0000.example"
+    page.get_by_role("button", name="Server", exact=True).click()
+    assert first.inner_text() == "http://server-0000.example"
+    page.get_by_label("Search servers").fill("SERVER-077")
+    assert page.locator("#found").inner_text() == "10 of 1000 servers"
+    assert page.locator("#servers tbody tr:not([hidden])").count() == 10
+    assert errors == []
+
+
+def test_values_of_a_chart_and_other_colours(running: Any, report: Path) -> None:
+    """The table beside a chart opens; the charts are drawn again when the scheme changes, and for print."""
+    page, errors = opened(running, report, 390)
+    page.get_by_text("Values: Quality gathered").click()
+    assert page.get_by_role("cell", name="91%").first.is_visible()
+    before = page.locator("canvas").first.evaluate("canvas => canvas.toDataURL()")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("before => document.querySelector('canvas').toDataURL() !== before", arg=before)
+    page.set_viewport_size({"width": 800, "height": 900})
+    page.wait_for_function("document.documentElement.scrollWidth === 800")
+    assert len(page.pdf(format="A4")) > 10_000
+    assert errors == []
+
+
+def test_what_strangers_send_does_nothing(running: Any, tmp_path: Path) -> None:
+    """No script of theirs runs, no image is asked for, and it is shown as text."""
+    rows = [server(number, server=text, reason=text) for number, text in enumerate(HOSTILE)]
+    folder = write(tmp_path, samples(20, 60.0, 100), snapshot(rows, settings=dict.fromkeys(HOSTILE, HOSTILE[0])))
+    page, errors = opened(running, write_report(folder).path, 390)
+    page.wait_for_timeout(200)
+    assert errors == []
+    assert "<script>alert(1)</script>" in page.locator("#servers tbody th").first.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert faults(page) == []

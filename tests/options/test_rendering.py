@@ -1,0 +1,58 @@
+"""Wrong settings ``RENDER*`` are refused at the start, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from scrapy.settings import Settings
+
+from crawlproject.options.rendering import RenderOptions
+
+
+def test_by_default_nothing_is_rendered() -> None:
+    """And Chromium is not looked for."""
+    options = RenderOptions.from_settings(Settings({"PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": "/nowhere"}}))
+    assert options.mode == "never"
+    assert options.program() is None
+
+
+def test_settings_are_read_as_text_too() -> None:
+    """The command line gives every value as text."""
+    given = {"RENDER_PAGES": "2", "RENDER_BLOCK": "image, stylesheet", "PLAYWRIGHT_LAUNCH_OPTIONS": '{"args": ["--x"]}'}
+    options = RenderOptions.from_settings(Settings(given))
+    assert options.pages == 2
+    assert options.blocked == {"image", "stylesheet"}
+    assert options.launch_options == {"args": ["--x"]}
+    assert RenderOptions.from_settings(Settings({"RENDER_BLOCK": ""})).blocked == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"RENDER": "sometimes"}, "RENDER='sometimes': must be one of never, auto, always"),
+        ({"RENDER_PAGES": 0}, "RENDER_PAGES=0: must be a whole number >= 1"),
+        ({"RENDER_TIMEOUT": 0}, "RENDER_TIMEOUT=0: must be above 0"),
+        ({"RENDER_QUIET": -1}, "RENDER_QUIET=-1: must be a number >= 0"),
+        ({"RENDER_MAX_MEMORY": 1000}, "RENDER_MAX_MEMORY=1000: must be a whole number >= 200000000"),
+        ({"RENDER_BLOCK": "script"}, "RENDER_BLOCK='script': must be some of image, font"),
+        ({"PLAYWRIGHT_LAUNCH_OPTIONS": "x"}, "PLAYWRIGHT_LAUNCH_OPTIONS='x': must be a dict"),
+        (
+            {"PLAYWRIGHT_LAUNCH_OPTIONS": {"args": "--x"}},
+            "PLAYWRIGHT_LAUNCH_OPTIONS={'args': '--x'}: must be with a list",
+        ),
+        (
+            {"PLAYWRIGHT_LAUNCH_OPTIONS": {"args": ["--no-proxy-server"]}},
+            "PLAYWRIGHT_LAUNCH_OPTIONS={'args': ['--no-proxy-server']}: must be without proxy",
+        ),
+        (
+            {"PLAYWRIGHT_LAUNCH_OPTIONS": {"proxy": {}}},
+            "PLAYWRIGHT_LAUNCH_OPTIONS={'proxy': {}}: must be without proxy",
+        ),
+    ],
+)
+def test_wrong_values_are_refused(settings: dict[str, Any], message: str) -> None:
+    """In one line."""
+    with pytest.raises(ValueError) as error:  # noqa: PT011 - the message is compared below
+        RenderOptions.from_settings(Settings(settings))
+    assert str(error.value).startswith(message)

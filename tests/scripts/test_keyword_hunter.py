@@ -1,0 +1,48 @@
+"""``scripts/keyword_hunter``: output and exit codes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.crawl.scripted_site import Answer, scripted_site
+
+ROOT = Path(__file__).resolve().parents[2]
+START = "http://a.example/"
+USAGE = "usage: keyword_hunter START_URL KEYWORD [OUTPUT_DIR]"
+
+
+def hunt(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"ALLOWED_NETWORKS": "127.0.0.0/8"}
+    command = [str(ROOT / "scripts" / "keyword_hunter"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment, cwd=cwd)
+
+
+def test_found_or_not(tmp_path: Path) -> None:
+    """Exit code 0 for both; the output says which, with URL, line number and line."""
+    page = {"Content-Type": "text/html"}
+    with scripted_site(1) as site:
+        site.script = {
+            "1/": Answer('<p>hay</p><a href="/two">x</a>', headers=page),
+            "1/two": Answer("<p>first</p><p>die <b>Stra</b>ße</p>", headers=page),
+        }
+        found = hunt(site.url("1/"), "STRASSE", "out", cwd=tmp_path)
+        missing = hunt(site.url("1/"), "needle")
+        url = site.url("1/two")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout == f"found on level 2, after 2 pages: {url}\nline 2: die **Straße**\n"
+    assert (tmp_path / "out" / "index.csv").exists()
+    assert (missing.returncode, missing.stdout) == (0, "not found on 2 pages of 2 levels\n")
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("http://a.example/",), ("a.example", "x"), ("http://a.example/", "x" * 101)]
+)
+def test_bad_arguments(arguments: tuple[str, ...]) -> None:
+    """Exit code 1 and a usage line; nothing on standard output."""
+    done = hunt(*arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1] == USAGE

@@ -1,0 +1,184 @@
+"""``scrapy crawl topic``: what it fetches, in which order, what it keeps, and bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from crawlproject.spiders.topic import MAX_TUNNEL, TopicSpider
+from tests.crawl.crawling import IMPOLITE
+from tests.crawl.differential import Run, run, run_on
+from tests.crawl.scripted_site import Answer, Script, scripted_site
+
+SPIDER = "crawlproject.spiders.topic.TopicSpider"
+TOPIC = "threshold = 0.1\n[terms]\nthread = 2\nmutex = 1\n"
+GOOD = "A thread waits for the mutex of another thread."
+DULL = "Soup and salad are served in the kitchen."
+
+
+def html(text: str, *links: str, title: str = "page") -> Answer:
+    anchors = "".join(
+        f'<p><a href="{link.split()[0]}">{" ".join(link.split()[1:]) or "more"}</a></p>' for link in links
+    )
+    body = f"<html><head><title>{title}</title></head><body><p>{text}</p>{anchors}</body></html>"
+    return Answer(body, headers={"Content-Type": "text/html"})
+
+
+def topic_file(folder: Path, text: str = TOPIC) -> str:
+    path = folder / "topic.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def crawl(script: Script, topic: str, **arguments: str) -> Run:
+    with scripted_site(1) as site:
+        site.script = script
+        return run_on(site, SPIDER, settings=IMPOLITE, topic=topic, seeds=site.url("1/"), **arguments)
+
+
+CHAIN = {
+    "1/": html(GOOD, "/good", "/dull1"),
+    "1/good": html(GOOD),
+    "1/dull1": html(DULL, "/dull2"),
+    "1/dull2": html(DULL, "/dull3", "/far"),
+    "1/far": html(GOOD),
+    "1/dull3": html(DULL, "/dull4"),
+}
+
+
+@pytest.mark.parametrize(
+    ("tunnel", "fetched"),
+    [
+        ("0", {"1/", "1/good", "1/dull1"}),
+        ("1", {"1/", "1/good", "1/dull1", "1/dull2"}),
+        ("2", {"1/", "1/good", "1/dull1", "1/dull2", "1/dull3", "1/far"}),
+    ],
+)
+def test_links_are_followed_so_far_below_the_threshold(tunnel: str, fetched: set[str], tmp_path: Path) -> None:
+    """Relevant pages are items with their relevance; stats tell the harvest."""
+    done = crawl(CHAIN, topic_file(tmp_path), tunnel=tunnel)
+    assert set(done.site.places()) == fetched
+    items = {item["url"]: item for item in done.items()}
+    assert set(items) == {"1/", "1/good"} | ({"1/far"} & fetched)
+    assert all(0.1 <= item["relevance"] <= 1 for item in items.values())
+    assert done.stat("topic/pages") == len(fetched)
+    assert done.stat("topic/relevant") == len(items)
+    assert done.stat("topic/harvest_rate") == round(len(items) / len(fetched), 4)
+    assert f"Harvest: {len(items)} of {len(fetched)} pages are relevant" in done.crawl.log
+
+
+def test_links_with_words_of_the_topic_come_first(tmp_path: Path) -> None:
+    """By link text, and by what was learned from pages before: the words of folders that brought nothing."""
+    others = [f"/x{number}" for number in range(8)]
+    script = {"1/": html(GOOD, *others[:4], "/best mutex and thread", *others[4:]), "1/best": html(GOOD)}
+    done = crawl({**script, **{f"1{path}": html(DULL) for path in others}}, topic_file(tmp_path))
+    assert done.site.places()[1] == "1/best"
+    assert done.stat("topic/learned") == 9
+
+
+def test_the_topic_is_learned_from_pages(tmp_path: Path) -> None:
+    """From URLs and from files; an example that cannot be fetched costs a line."""
+    (tmp_path / "example.html").write_text(f"<title>Threads</title><p>{GOOD}", encoding="utf-8")
+    with scripted_site(1) as site:
+        site.script = {**CHAIN, "1/example": html(GOOD, title="Mutex")}
+        examples = json.dumps([site.url("1/example"), site.url("1/missing"), "example.html"])
+        topic = topic_file(tmp_path, f"examples = {examples}\nlearned_terms = 5\n")
+        done = run_on(site, SPIDER, settings=IMPOLITE, topic=topic, seeds=site.url("1/"))
+    assert {item["url"] for item in done.items()} == {"1/", "1/good"}
+    assert done.stat("topic/bad_examples") == 1
+    assert "Topic of 2 examples" in done.crawl.log
+    assert "missing skipped: status 404" in done.crawl.log
+
+
+def test_without_any_example_there_is_nothing_to_crawl_for(tmp_path: Path) -> None:
+    """One line says so."""
+    with scripted_site(1) as site:
+        topic = topic_file(tmp_path, f'examples = ["{site.url("1/missing")}"]\n')
+        done = run_on(site, SPIDER, settings=IMPOLITE, topic=topic, seeds=site.url("1/"))
+    assert done.reason == "no_topic"
+    assert done.site.places() == ["1/missing"]
+    assert "No example of the topic could be read" in done.crawl.log
+
+
+def test_what_was_learned_survives_a_restart(tmp_path: Path) -> None:
+    """In JOBDIR, with the terms learned; not for another topic; a damaged file costs one stat and one line."""
+    settings = {**IMPOLITE, "JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_PAGECOUNT": 2}
+    (tmp_path / "example.html").write_text(f"<p>{GOOD}", encoding="utf-8")
+    topic = topic_file(tmp_path, 'examples = ["example.html"]\n')
+    state = tmp_path / "job" / "topic.json"
+    with scripted_site(1) as site:
+        site.script = CHAIN
+
+        def again(topic: str, **changed: object) -> Run:
+            return run_on(site, SPIDER, settings={**settings, **changed}, topic=topic, seeds=site.url("1/"))
+
+        first = again(topic)
+        kept = json.loads(state.read_text())
+        assert kept["model"]["learned"] == first.stat("topic/learned") > 0
+        assert "thread" in kept["terms"]
+        second = again(topic, CLOSESPIDER_PAGECOUNT=0)
+        assert second.stat("topic/learned") >= first.stat("topic/learned")
+        assert "Topic of" not in second.crawl.log
+        assert set(site.places()) == {"1/", "1/good", "1/dull1", "1/dull2"}  # the steps were stored, too
+        other = again(topic_file(tmp_path))
+        assert "learned for another topic; not used" in other.crawl.log
+        state.write_text('{"version": 1, "topic": ')
+        damaged = again(topic_file(tmp_path))
+    assert damaged.stat("topic/state_damaged") == 1
+    assert damaged.crawl.log.count("damaged, so links are learned from the beginning") == 1
+    assert not damaged.has_errors()
+
+
+def test_terms_that_never_occur_cost_one_stat_and_one_line(tmp_path: Path) -> None:
+    """And the crawl ends as any other."""
+    done = crawl(CHAIN, topic_file(tmp_path, "[terms]\nxylophone = 1\nzither = 1\n"))
+    assert done.items() == []
+    assert done.stat("topic/terms_never_found") == 2
+    assert done.crawl.log.count("2 terms of the topic were on no page: xylophone, zither") == 1
+    assert done.reason == "finished"
+
+
+def test_large_mixed_and_odd_pages(tmp_path: Path) -> None:
+    """5 MB of text, two languages, plain text, a file, thousands of links: each is one page of the crawl."""
+    links = "".join(f'<a href="/l{number}">thread {number}</a>' for number in range(3_000))
+    script = {
+        "1/": html(GOOD, "/big", "/mixed", "/plain", "/file", "/links"),
+        "1/big": html(f"{GOOD} " * 100_000),
+        "1/mixed": html("Ein Thread wartet auf den Mutex. 线程 thread mutex 互斥锁。"),
+        "1/plain": Answer(GOOD, headers={"Content-Type": "text/plain"}),
+        "1/file": Answer(b"\0\1\2", headers={"Content-Type": "image/png"}),
+        "1/links": Answer(f"<p>{GOOD}</p>{links}", headers={"Content-Type": "text/html"}),
+    }
+    done = crawl(script, topic_file(tmp_path), tunnel="0", max_pages="6")
+    found = {item["url"] for item in done.items()}
+    assert {"1/big", "1/mixed", "1/plain", "1/links"} <= found
+    assert not done.has_errors()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({}, "topic='': must be a TOML file"),
+        ({"topic": "/none.toml"}, "No such file"),
+        ({"tunnel": "-1"}, f"tunnel='-1': must be a whole number from 0 to {MAX_TUNNEL}"),
+        ({"tunnel": "x"}, "tunnel='x'"),
+        ({"seds": "x"}, "did you mean seeds"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments: dict[str, str], reason: str, tmp_path: Path) -> None:
+    """With one line."""
+    known = (
+        {"topic": topic_file(tmp_path), "seeds": "http://a.example/"} if arguments else {"seeds": "http://a.example/"}
+    )
+    with pytest.raises(ValueError, match=reason):
+        TopicSpider(**{**known, **arguments})
+
+
+def test_a_broken_file_is_told_in_one_line(tmp_path: Path) -> None:
+    """With file and line, by `scrapy crawl`."""
+    topic = topic_file(tmp_path, "[terms]\nthread = \n")
+    done = run(SPIDER, {}, topic=topic, seeds="http://127.0.0.1:9/")
+    assert done.crawl.exit_code == 1
+    assert f"Cannot start: topic='{topic}': line 2: Invalid value" in done.crawl.log
