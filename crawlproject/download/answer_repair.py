@@ -19,6 +19,9 @@ MAX_HEADERS = 4096
 #: Maximum bytes of the line before a chunk: its size and extensions (unused in practice).
 MAX_CHUNK_LINE = 4096
 
+#: Maximum number of interim responses (1xx) before a response.
+MAX_INTERIM = 100
+
 _STATUS_LINE = re.compile(
     rb"HTTP/(\d{1,3})(?:\.(\d{1,3}))?[ \t]+([1-9]\d\d)(?!\d)[ \t]*(.*)", re.IGNORECASE | re.DOTALL
 )
@@ -80,6 +83,7 @@ class AnswerReader:
         self._searched = 0
         self._body: _Sized | _Chunked | _UntilClose | None = None
         self._heads: list[bytes] = []  # rewritten, interim ones included
+        self._interim = 0
         #: The head of the response, once it has arrived.
         self.head: Head | None = None
         #: Data arrived after the end of the response.
@@ -127,6 +131,10 @@ class AnswerReader:
             if head.status >= 200 or head.status == 101:
                 self.head = head
                 self._body = self._body_of(head)
+            else:
+                self._interim += 1
+                if self._interim > MAX_INTERIM:
+                    raise BrokenAnswerError(f"more than {MAX_INTERIM} interim responses")
         rest, self._head = bytes(memoryview(self._head)[position:]), bytearray()
         return rest
 

@@ -169,6 +169,7 @@ class DirectConnection(Connection):
         try:
             await transfer.done
         except asyncio.CancelledError:
+            transfer.cancel()
             protocol.abort()
             raise
 

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 #: Seconds until the next address of a host is tried as well (RFC 8305 section 5).
 NEXT_ADDRESS = 0.25
 
+#: Maximum bytes that a server may send before the first request.
+MAX_EARLY = 1 << 18
+
 
 class Answer(Protocol):
     """Receives an answer; ``head`` and ``body`` return False to have no more of it."""
@@ -82,6 +85,9 @@ class DirectProtocol(asyncio.Protocol):
     def ask(self, request: bytes, answer: Answer, *, no_body: bool) -> None:
         """Send ``request``; ``answer`` receives what comes."""
         assert self.transport is not None
+        if self.closed.done():
+            answer.broken(aiohttp.ServerDisconnectedError())
+            return
         self._reader, self._answer = AnswerReader(no_body=no_body), answer
         self.transport.write(request)
         if self._early:
@@ -95,8 +101,10 @@ class DirectProtocol(asyncio.Protocol):
             if reader is not None:
                 self._on_unsolicited()
                 self.abort()
-            elif len(self._early) + len(data) <= 1 << 18:
+            elif len(self._early) + len(data) <= MAX_EARLY:
                 self._early += data
+            else:
+                self.abort()
             return
         had_head = reader.head is not None
         try:

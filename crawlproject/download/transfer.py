@@ -238,6 +238,11 @@ class Transfer:
             self._take_body()
             self.done.set_exception(error)
 
+    def cancel(self) -> None:
+        """Nobody waits for it any more: its timers would keep it, and its body, until the time-out."""
+        self._cancel_timers()
+        self._take_body()
+
     def response(self, *, address: Any, certificate: Any) -> Response:
         """The response, after the end. Raises StopDownload if a receiver asked for that."""
         url = urldefrag(self._request.url).url if "#" in self._request.url else self._request.url

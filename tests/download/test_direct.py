@@ -1,0 +1,101 @@
+"""A direct connection whose server, or whose crawl, does not wait for the request or its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import ssl
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp.resolver import ThreadedResolver
+
+from crawlproject.download.connection import DirectConnection, Opening
+from crawlproject.download.direct import MAX_EARLY, DirectProtocol
+from crawlproject.download.timing import Timing
+from crawlproject.download.transfer import Transfer
+from tests.download.direct_fetch import fetch_directly
+from tests.download.test_connection import GUARD, Slow
+
+
+def in_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    @wraps(test)
+    def run() -> None:
+        asyncio.run(test())
+
+    return run
+
+
+class Peer(asyncio.Transport):
+    """A transport that sends nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_aborted = False
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+    def write(self, data: object) -> None:
+        """Nobody reads it."""
+
+
+class Waiting:
+    """An answer that must not come."""
+
+    error: Exception | None = None
+
+    def head(self, head: object) -> bool:
+        raise AssertionError(head)
+
+    body = head
+
+    def end(self) -> None:
+        raise AssertionError
+
+    def broken(self, error: Exception) -> None:
+        self.error = error
+
+
+@in_loop
+async def test_request_on_a_connection_that_is_closed_fails_at_once() -> None:
+    """It does not wait for the time-out."""
+    protocol, answer = DirectProtocol(asyncio.get_running_loop(), lambda: None), Waiting()
+    protocol.connection_made(Peer())
+    protocol.connection_lost(None)
+    protocol.ask(b"GET / HTTP/1.1\r\n\r\n", answer, no_body=False)
+    assert isinstance(answer.error, aiohttp.ServerDisconnectedError)
+
+
+@in_loop
+async def test_too_much_before_the_request_ends_the_connection() -> None:
+    """No piece of it is left out."""
+    protocol, peer = DirectProtocol(asyncio.get_running_loop(), lambda: None), Peer()
+    protocol.connection_made(peer)
+    protocol.data_received(bytes(MAX_EARLY))
+    assert not peer.is_aborted
+    protocol.data_received(b"x")
+    assert peer.is_aborted
+
+
+@in_loop
+async def test_cancelled_request_leaves_nothing() -> None:
+    """No timer keeps it until the time-out."""
+    slow = Slow(b"HTTP/1.1 200 OK\r\n")
+    server = await asyncio.start_server(slow.serve, "127.0.0.1", 0)
+    async with server:
+        connection = Opening(ssl.create_default_context(), ThreadedResolver(), GUARD).connection(None, direct=True)
+        assert isinstance(connection, DirectConnection)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        task = asyncio.create_task(fetch_directly(connection, url, Timing(started=0.0), lambda: None))
+        await slow.asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        del task
+        await slow.gone.wait()
+        gc.collect()
+        assert not [each for each in gc.get_objects() if isinstance(each, Transfer) and each.done.cancelled()]
