@@ -15,9 +15,11 @@ from crawlproject.monitor.figures import Figures
 from crawlproject.monitor.series.figures_sample import sample_of
 from crawlproject.monitor.series.samples import (
     COLUMNS,
+    MAX_RUNS,
     MAX_SAMPLES,
     Sample,
     SeriesWriter,
+    head,
     read_series,
     row,
 )
@@ -71,6 +73,26 @@ def test_a_torn_line_costs_a_sample(tmp_path: Path) -> None:
     assert again.damaged == 1
     again.add(sample(1.0))
     assert (len(read_series(path)), read_series(path).damaged) == (3, 0)
+
+
+@pytest.mark.parametrize("samples", [0, 2])
+def test_thousands_of_short_runs(samples: int, tmp_path: Path) -> None:
+    """The oldest are dropped: no run is thinned below two samples."""
+    path = tmp_path / "series.jsonl"
+    lines = "".join(row(sample(float(number))) for number in range(samples))
+    path.write_text("".join(head(float(at), 1.0) + lines for at in range(3 * MAX_RUNS)))
+    writer = SeriesWriter(path, 1e6)
+    writer.add(sample(1.0))
+    series = read_series(path)
+    assert [run.at for run in series.runs] == [*map(float, range(2 * MAX_RUNS + 1, 3 * MAX_RUNS)), 1e6]
+    assert len(series) == samples * (MAX_RUNS - 1) + 1
+
+
+def test_a_number_beyond_all_floats_is_damage(tmp_path: Path) -> None:
+    """JSON has no limit."""
+    path = tmp_path / "series.jsonl"
+    path.write_text(head(1.0, 1.0) + json.dumps([10**400, *[0] * (len(COLUMNS) - 1)]) + "\n")
+    assert read_series(path).damaged == 1
 
 
 @given(st.lists(st.one_of(st.binary(max_size=60), st.just(row(sample(1.0)).encode())), max_size=20))

@@ -2,14 +2,14 @@
 
 A line with an object begins a run: version, time on the wall clock, names of the columns.  Samples carry the seconds
 since their run began on a clock that never jumps.  When there are more than ``MAX_SAMPLES``, every second one is
-dropped and samples are taken half as often: the file stays below a megabyte, however long the crawl is.
+dropped and samples are taken half as often: the file stays below a megabyte, however long the crawl is.  Of more than
+``MAX_RUNS`` runs, the oldest are dropped.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ VERSION = 1
 
 #: Samples kept of all runs, each about 150 bytes.
 MAX_SAMPLES = 4000
+
+#: Runs kept: each has two samples at least.
+MAX_RUNS = 500
 
 #: Seconds between two samples, until there are too many.
 INTERVAL = 1.0
@@ -141,7 +144,7 @@ def _parsed(line: bytes) -> Any:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value) and abs(value) < 1e18
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e18
 
 
 class SeriesWriter:
@@ -152,6 +155,7 @@ class SeriesWriter:
         self._path = path
         self._series = read_series(path)
         self.damaged = self._series.damaged
+        del self._series.runs[: 1 - MAX_RUNS]
         while len(self._series) > MAX_SAMPLES // 2:
             self._series.thin()
         self._run = Run(at)
