@@ -74,7 +74,9 @@ class Access:
     def has_token(self, request: web.Request) -> bool:
         """Whether the request has the token; compared in constant time."""
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._expected)
+        return scheme.lower() == "bearer" and hmac.compare_digest(
+            given.strip().encode("utf-8", "surrogateescape"), self._expected
+        )
 
     def refusal(self, request: web.Request) -> tuple[int, str] | None:
         """(Status, reason) if the request is refused."""
@@ -96,11 +98,9 @@ def access_middleware(access: Access) -> Any:
     async def check(
         request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        refusal = access.refusal(request)
-        if refusal is not None:
-            return failure(*refusal)
         try:
-            return await handler(request)
+            refusal = access.refusal(request)
+            return await handler(request) if refusal is None else failure(*refusal)
         except web.HTTPException as error:
             return failure(error.status, error.reason)
         except ValueError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.orders import MAX_NAMES, canonical_name
@@ -126,7 +125,7 @@ class OrderBook:
 def checked_delay(value: Any) -> float:
     """A number of seconds from 0 to ``MAX_DELAY``; raises ValueError for anything else."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not isfinite(value) or not 0 <= value <= MAX_DELAY:
+    if not is_number or not 0 <= value <= MAX_DELAY:  # false for NaN
         raise ValueError(f"seconds: must be a number from 0 to {MAX_DELAY:.0f}")
     return float(value)
 

@@ -127,6 +127,16 @@ def test_the_token_is_needed(client: Client, given: str | None) -> None:
     assert client.send("GET", path, Authorization=text, Cookie=f"token={client.token}").status == expected
 
 
+@pytest.mark.parametrize(("header", "status"), [({"Authorization": "Bearer \xff"}, 401), ({"Origin": "http://["}, 400)])
+def test_headers_that_cannot_be_read(
+    client: Client, caplog: pytest.LogCaptureFixture, header: dict[str, Any], status: int
+) -> None:
+    """Anybody can send them: they are refused, without a line in the log."""
+    answer = client.send("GET", "/api/state", **header)
+    assert (answer.status, answer.headers["Content-Type"]) == (status, "application/json; charset=utf-8")
+    assert not caplog.text
+
+
 @pytest.mark.parametrize(
     ("host", "is_allowed"),
     [

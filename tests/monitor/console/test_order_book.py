@@ -35,6 +35,7 @@ def test_orders_come_back(tmp_path: Path) -> None:
         json.dumps({"version": 2}),
         json.dumps({"version": 1, "delays": [1]}),
         json.dumps({"version": 1, "delays": {"a.example": -1}}),
+        json.dumps({"version": 1, "delays": {"a.example": 10**400}}),
         json.dumps({"version": 1, "blocked": ["a b"]}),
         json.dumps({"version": 1, "blocked": ["a.example"] * 10_001}),
         json.dumps({"version": 1, "sessions": [0, 64]}),
