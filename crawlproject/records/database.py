@@ -158,7 +158,13 @@ class Database:
             if not isinstance(error, (exc.DataError, exc.IntegrityError)) or error.connection_invalidated:
                 raise
             return self._halves(table, columns, rows, error)
-        except (exc.StatementError, ValueError, TypeError, OverflowError) as error:  # a value that cannot be sent
+        except (
+            exc.StatementError,
+            ValueError,
+            TypeError,
+            OverflowError,
+            RecursionError,
+        ) as error:  # a value that cannot be sent
             return self._halves(table, columns, rows, error)
         return []
 

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+#: Pages counted of a field, at most: more is damage.
+MAX_COUNT = 1e15
+
 #: Probability of a false alarm per window.
 CHANCE = 0.001
 
@@ -120,7 +123,7 @@ class Drift:
         """What earlier crawls counted: site, record, field, pages, pages with the field; skips nonsense."""
         for site, record, name, pages, found in rows:
             share = self._shares.setdefault((site, record, name), _Share())
-            if 0 <= found <= pages:
+            if 0 <= found <= pages < MAX_COUNT:
                 share.earlier.add(_Count(pages, found))
 
     def past_rows(self) -> list[tuple[str, str, str, float, float]]:
@@ -140,7 +143,7 @@ class Drift:
             if state["version"] != VERSION:
                 raise ValueError(f"version {state['version']!r:.20}")
             rows = [(str(s), str(r), str(f), float(pages), float(found)) for s, r, f, pages, found in state["shares"]]
-        except (KeyError, TypeError, IndexError) as error:
+        except (KeyError, TypeError, IndexError, OverflowError) as error:
             raise ValueError(f"no shares of fields: {error!r:.80}") from error
         drift.add_past(rows)
         return drift

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from enum import StrEnum
@@ -99,10 +100,11 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(pairs: dict[str, Any]) -> Any:
-    """For ``json.loads(..., object_hook=from_json)``."""
+    """For ``json.loads(..., object_hook=from_json)``; a page's own object that only looks like ours stays one."""
     if len(pairs) == 1:
-        if isinstance(moment := pairs.get("$datetime"), str):
-            return datetime.fromisoformat(moment)
-        if isinstance(day := pairs.get("$date"), str):
-            return date.fromisoformat(day)
+        with suppress(ValueError):
+            if isinstance(moment := pairs.get("$datetime"), str):
+                return datetime.fromisoformat(moment)
+            if isinstance(day := pairs.get("$date"), str):
+                return date.fromisoformat(day)
     return pairs

@@ -79,7 +79,7 @@ class DatabasePipeline:
         row = self._row(item)
         try:
             self._journal.append([row])
-        except (OSError, ValueError) as error:  # ValueError: nested too deep, or in itself
+        except (OSError, ValueError, RecursionError) as error:  # the last two: nested in itself, too deep
             self._stats.inc_value("records/journal_errors")
             self._log_once(
                 "journal", "%s: %s; records go to the database one by one (logged once)", self._journal.path, error

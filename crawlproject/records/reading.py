@@ -212,6 +212,7 @@ class _Reader:
     def _converted(self, field: FieldRule, found: list[Any], name: str) -> list[Any]:
         values: list[Any] = []
         for one in found:
+            self._clock.check()
             value = self._nested(field, one, name) if field.fields else self._value(field, one, name)
             if value is not None:
                 values.append(value)

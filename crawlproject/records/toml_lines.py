@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 Path = tuple[str | int, ...]
 
+_ENDS = ("]", "}", '"""', "'''")
+
 _stated_line = re.compile(r"\(at line ([0-9]{1,9}), column [0-9]{1,9}\)").search
 
 
@@ -41,7 +43,10 @@ def line_of(text: str, path: Path) -> int:
 
 
 def _statements(lines: Sequence[str]) -> list[int]:
-    """The first line, from 0, of each statement: the shortest piece that is valid by itself."""
+    """The first line, from 0, of each statement: the shortest piece that is valid by itself.
+
+    A statement of several lines ends with a bracket, a brace or three quotes: only there it is worth a parse.
+    """
     starts: list[int] = []
     piece = ""
     for number, line in enumerate(lines):
@@ -49,6 +54,9 @@ def _statements(lines: Sequence[str]) -> list[int]:
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
             starts.append(number)
+        elif not any(end in line for end in _ENDS):
+            piece += line
+            continue
         piece += line
         try:
             tomllib.loads(piece)

@@ -45,6 +45,15 @@ def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_values_that_look_like_the_journals_own(tmp_path: Path) -> None:
+    """JSON of a page is kept, whatever is in it."""
+    row = Row("t", "s", "k", 1.0, {"any": [{"$datetime": "soon"}, {"$date": "x"}, {"$date": 1}]})
+    journal = Journal(tmp_path / "j")
+    journal.append([row])
+    found, _, bad = journal.read(1)
+    assert (found, bad) == ([row], 0)
+
+
 def test_damaged_lines_cost_no_other(tmp_path: Path) -> None:
     """Torn, binary, of another shape, nested without end."""
     whole = Journal(tmp_path / "j")

@@ -157,3 +157,11 @@ def test_slow_page_is_left_for_the_thread() -> None:
     ordinary = Source("<h2>x</h2>" + "<p>text" * 200, URL)
     assert ordinary.cost() < limits.ON_LOOP
     assert len(read_page(ordinary, list(site.records), limits.ON_LOOP)[0].rows) == 1
+
+
+def test_time_is_limited_within_a_selector() -> None:
+    """Elements within each other: each has the text of all below it."""
+    page = "<p>" + "<i>some words " * 200 + "</i>" * 200
+    text = f'seeds = ["{URL}"]\n[records.book.fields]\nall = {{ css = "i", many = true }}\n'
+    (result,) = read_page(Source(page, URL), list(read_site(text, Path("x.toml")).records), seconds=1e-4)
+    assert result.is_cut

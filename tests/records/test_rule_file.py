@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -165,3 +167,20 @@ def test_what_is_no_rule_file(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=re.escape(told)):
             read_rules(tmp_path / name)
+
+
+def test_line_behind_a_long_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few parses, whatever the file's length."""
+    parses = 0
+    parse = tomllib.loads
+
+    def loads(text: str) -> Any:
+        nonlocal parses
+        parses += 1
+        return parse(text)
+
+    seeds = "".join(f'  "http://shop.example/{number}",\n' for number in range(2_000))
+    text = f"seeds = [\n{seeds}]\n[records.book]\nkeys = 1\n"
+    monkeypatch.setattr(tomllib, "loads", loads)
+    assert line_of(text, ("records", "book", "keys")) == 2_004
+    assert parses < 30
