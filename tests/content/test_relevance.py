@@ -199,6 +199,8 @@ def damaged_states() -> dict[str, object]:
         "too few numbers": {**state, "numbers": [1.0]},
         "not finite": {**state, "numbers": [float("nan")] * len(PRIOR)},
         "negative squares": {**state, "numbers_squares": [-1.0] * len(PRIOR)},
+        "beyond all floats": {**state, "numbers": [10**400] * len(PRIOR)},
+        "infinitely many": {**state, "learned": float("inf")},
         "no numbers": {**state, "numbers": None},
     }
 

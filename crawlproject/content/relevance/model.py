@@ -96,7 +96,7 @@ class LinkModel:
             model._numbers = [float(value) for value in state["numbers"]]
             model._numbers_squares = [float(value) for value in state["numbers_squares"]]
             model._words, model._words_squares = _unpacked(state["words"]), _unpacked(state["words_squares"])
-        except (KeyError, TypeError, zlib.error) as error:
+        except (KeyError, TypeError, OverflowError, zlib.error) as error:
             raise ValueError(f"{type(error).__name__}: {error}") from error
         squares = [*model._numbers_squares, *model._words_squares]
         if {len(model._numbers), len(model._numbers_squares)} != {len(PRIOR)} or model.learned < 0:
