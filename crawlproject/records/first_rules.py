@@ -58,7 +58,7 @@ def first_rules(text: str, url: str, file: Path) -> str:
         names.add(unique)
         found = _found(source, _record(unique, fields, rows, url), fields, file, url)
         if found or len(kinds) == 1:
-            parts.append(f"# From {comment}.\n{_record(unique, found or fields, rows, url)}")
+            parts.append(f"# From {_one_line(comment)}.\n{_record(unique, found or fields, rows, url)}")
     return "\n".join(parts)
 
 
@@ -216,6 +216,11 @@ def _inline(rule: dict[str, Any]) -> str:
         f"{key} = {str(value).lower() if isinstance(value, bool) else _quoted(value)}" for key, value in rule.items()
     )
     return "{ " + ", ".join(values) + " }"
+
+
+def _one_line(comment: str) -> str:
+    """What the page says cannot end the comment."""
+    return "".join(char if char.isprintable() else " " for char in comment[:100])
 
 
 def _quoted(text: str) -> str:

@@ -105,6 +105,16 @@ def test_first_rules_of_any_page_are_right(page: str) -> None:
     assert read_site(first_rules(page, URL, Path("x.toml")), Path("x.toml")).records
 
 
+def test_a_page_writes_no_rules_of_its_own() -> None:
+    """Only those of its records: a comment stays one, whatever is in the names."""
+    pytest.importorskip("extruct")
+    kind = "X\r\n[follow]\ndeny = ['/']\n#"
+    page = f"<script type='application/ld+json'>{json.dumps({'@type': kind, 'name': 'a'})}</script>"
+    text = first_rules(page, URL, Path("x.toml"))
+    assert not [line for line in text.splitlines() if line.startswith("deny = ['/']")]
+    assert read_site(text, Path("x.toml")).follows(f"{URL}/a")
+
+
 def test_init_writes_a_file(tmp_path: Path) -> None:
     pytest.importorskip("extruct")
     (tmp_path / "p.html").write_text(PAGE, encoding="utf-8")
