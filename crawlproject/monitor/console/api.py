@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from importlib import resources
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aiohttp import web
@@ -229,7 +230,19 @@ def _json(value: Any) -> web.Response:
 
 
 def _dumps(value: Any) -> str:
-    return json.dumps(value, default=str, separators=(",", ":"))
+    try:
+        return json.dumps(value, default=str, separators=(",", ":"), allow_nan=False)
+    except ValueError:  # rare, as of a stat of the spider's own
+        return json.dumps(_finite(value), default=str, separators=(",", ":"))
+
+
+def _finite(value: Any) -> Any:
+    """``value`` with None for numbers that JSON does not have: no browser reads them."""
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _event(name: str, value: Any) -> bytes:

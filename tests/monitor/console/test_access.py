@@ -31,7 +31,10 @@ class FakeRoom:
     def state(self) -> dict[str, Any]:
         return {"spider": "<script>alert(1)</script>"}
 
-    event = history = stats = state
+    event = history = state
+
+    def stats(self) -> dict[str, Any]:
+        return {"own": float("inf"), "list": [1.5, float("nan")]}
 
     async def servers(self, given: dict[str, str]) -> dict[str, Any]:
         raise ValueError(f"wrong:\n{given}")
@@ -210,6 +213,12 @@ def test_wrong_bodies(client: Client, body: bytes, status: int) -> None:
     if status != 200:
         assert set(answer.json) == {"error"}
         assert "\n" not in answer.json["error"]
+
+
+def test_answers_are_json_for_every_browser(client: Client) -> None:
+    """Which has no infinity."""
+    answer = client.send("GET", "/api/stats")
+    assert json.loads(answer.body, parse_constant=pytest.fail) == {"own": None, "list": [1.5, None]}
 
 
 def test_errors_tell_no_secrets(client: Client, caplog: pytest.LogCaptureFixture) -> None:
