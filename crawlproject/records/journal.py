@@ -70,16 +70,18 @@ class Journal:
         """The next rows, at most ``most``; the place behind them, for ``done``; lines that cannot be read."""
         rows: list[Row] = []
         bad = 0
-        place, buffer = self._done, b""
+        place, buffer, start = self._done, b"", 0
         while len(rows) < most:
-            line, newline, rest = buffer.partition(b"\n")
-            if not newline:
+            end = buffer.find(b"\n", start)
+            if end < 0:
+                buffer, start = buffer[start:], 0
                 more = os.pread(self._file, min(_PIECE, self._end - place - len(buffer)), place + len(buffer))
                 if not more:
                     break
                 buffer += more
                 continue
-            place, buffer = place + len(line) + 1, rest
+            line = buffer[start:end]
+            place, start = place + len(line) + 1, end + 1
             try:
                 rows.append(_row(line))
             except (ValueError, TypeError, RecursionError):

@@ -40,12 +40,15 @@ _WIDE, _DEEP = 50, 200
 #: CPU seconds for a page: on the event loop, and off it.
 ON_LOOP, OFF_LOOP = 0.1, 2.0
 
+#: Characters of all values of a page: elements within each other repeat their text.
+MAX_VALUES = 20_000_000
+
 #: Problems kept of a page and a kind of record.
 MAX_PROBLEMS = 100
 
 
 class OutOfTimeError(Exception):
-    """Reading a page took more CPU time than allowed."""
+    """Reading a page took more CPU time than allowed, or gave more than ``MAX_VALUES``."""
 
 
 class Source:
@@ -144,11 +147,22 @@ def read_page(source: Source, rules: list[RecordRule], seconds: float = OFF_LOOP
 
 
 class _Clock:
-    """Limits CPU time. Asks for it only when the wall clock allows more, as that needs no system call. 0.1 us."""
+    """Limits CPU time and the size of all values.
+
+    Asks for CPU time only when the wall clock allows more, as that needs no system call. 0.1 us.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._end = time.thread_time() + seconds
         self._wall_end = time.perf_counter() + seconds
+        self._left = MAX_VALUES
+
+    def count(self, value: Any) -> None:
+        """Raise OutOfTimeError if all texts together are too long."""
+        if isinstance(value, str):
+            self._left -= len(value)
+            if self._left < 0:
+                raise OutOfTimeError
 
     def check(self) -> None:
         """Raise OutOfTimeError after the limit."""
@@ -215,6 +229,7 @@ class _Reader:
             self._clock.check()
             value = self._nested(field, one, name) if field.fields else self._value(field, one, name)
             if value is not None:
+                self._clock.count(value)
                 values.append(value)
                 if not field.is_list:
                     break

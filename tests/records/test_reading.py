@@ -165,3 +165,11 @@ def test_time_is_limited_within_a_selector() -> None:
     text = f'seeds = ["{URL}"]\n[records.book.fields]\nall = {{ css = "i", many = true }}\n'
     (result,) = read_page(Source(page, URL), list(read_site(text, Path("x.toml")).records), seconds=1e-4)
     assert result.is_cut
+
+
+def test_values_of_a_page_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read until then is kept."""
+    monkeypatch.setattr(limits, "MAX_VALUES", 1_000)
+    page = "<div>" * 50 + "x" * 100 + "</div>" * 50
+    result = read('text = "div"', page, head='rows = "div"')
+    assert (len(result.rows), result.is_cut) == (10, True)
