@@ -138,6 +138,18 @@ def test_a_damaged_snapshot_costs_its_tables(tmp_path: Path) -> None:
     write_report(folder)
 
 
+@pytest.mark.parametrize(
+    "damage", ["x", ["x"], {"x": "y"}, None, 10**400, float("nan"), {"servers": "x"}, [[10**400] * 17]]
+)
+def test_any_values_in_a_snapshot(damage: object) -> None:
+    """What is no number counts as none."""
+    found = samples(3, 10.0, 10)
+    for name, value in snapshot([server(1)]).items():
+        damaged = {name: damage} if not isinstance(value, dict) else {name: dict.fromkeys(value, damage)}
+        for changed in ({name: damage}, damaged):
+            assert "</html>" in page(series_of(found), {**snapshot([server(1)]), **changed})
+
+
 def test_a_crawl_leaves_a_report(tmp_path: Path) -> None:
     """In JOBDIR, at the end; the second run adds to it."""
     script = {"1/": scripted_page("/a", "/b"), "1/a": scripted_page(), "1/b": scripted_page()}

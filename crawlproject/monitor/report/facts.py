@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.monitor.failure_log import failures_by_kind
 from crawlproject.monitor.quantities import counted, duration, size
-from crawlproject.monitor.series.samples import HELD_BACK
+from crawlproject.monitor.series.samples import HELD_BACK, is_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,7 +80,7 @@ class Facts:
     def stat(self, name: str) -> float:
         """A numeric stat of the last run; 0 if it is absent."""
         value = self.stats.get(name, 0)
-        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
+        return value if is_number(value) else 0
 
     def quality_share(self, sample: Sample) -> float | None:
         """Quality gathered by then, of all that is known in the end."""

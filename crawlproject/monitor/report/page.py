@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.monitor.report.charts import charts
 from crawlproject.monitor.report.facts import Facts, advice, summary
-from crawlproject.monitor.series.samples import FILE_NAME, Series, read_series
+from crawlproject.monitor.series.samples import FILE_NAME, Series, is_number, read_series
 from crawlproject.monitor.series.snapshot_file import COLUMNS, read_snapshot
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 
@@ -179,7 +179,7 @@ def _answers(facts: Facts) -> str:
     statuses = {
         name.rpartition("/")[2]: f"{count:,}"
         for name, count in sorted(facts.stats.items())
-        if name.startswith("downloader/response_status_count/") and isinstance(count, int)
+        if name.startswith("downloader/response_status_count/") and is_number(count)
     }
     failures = {kind: f"{count:,}" for kind, count in list(facts.failures.items())[:MAX_ROWS]}
     return (
@@ -200,7 +200,7 @@ def _politeness(facts: Facts) -> list[str]:
         else f"{early} requests were sent before their server's polite wait was over."
     ]
     shortest, longest = snapshot.get("shortest_wait"), snapshot.get("longest_wait")
-    if isinstance(shortest, (int, float)) and isinstance(longest, (int, float)):
+    if is_number(shortest) and is_number(longest):
         found.append(
             f"Between the end of an answer and the next request to the same server there were {shortest:.3f} s at "
             f"least (within a connection where politeness counts sessions), {longest:.1f} s at most."
@@ -216,8 +216,8 @@ def _copies(facts: Facts) -> dict[str, str]:
         "pages compared": facts.stat("duplicates/pages"),
         "exact copies": facts.stat("duplicates/exact"),
         "near copies": facts.stat("duplicates/near"),
-        "mirrors": facts.stat("duplicates/mirrors") or float(facts.snapshot.get("mirrors") or 0),
-        "servers ranked last as traps": facts.stat("guard/servers") or float(facts.snapshot.get("guarded") or 0),
+        "mirrors": facts.stat("duplicates/mirrors") or _number(facts.snapshot.get("mirrors")),
+        "servers ranked last as traps": facts.stat("guard/servers") or _number(facts.snapshot.get("guarded")),
         "dropped patterns of URLs": facts.stat("guard/patterns"),
         "their URLs": facts.stat("guard/dropped"),
     }
@@ -252,19 +252,24 @@ def _server(row: Sequence[Any]) -> str:
             shown = f"<bdi>{text(str(value)[:MAX_TEXT])}</bdi>"
             cells.append(f'<th scope="row">{shown}</th>' if name == "server" else f"<td>{shown}</td>")
         else:
-            number = value if isinstance(value, (int, float)) else 0
+            number = _number(value)
             cells.append(f'<td class="number" data-value="{number!r}">{number:,.4g}</td>' if number else "<td></td>")
     return f"<tr>{''.join(cells)}</tr>"
 
 
+def _number(value: object) -> float:
+    return value if is_number(value) else 0
+
+
 def _rest(rest: object, shown: int) -> str:
-    counts = rest if isinstance(rest, dict) else {}
-    servers = counts.get("servers", 0)
+    given = rest if isinstance(rest, dict) else {}
+    counts = {name: _number(given.get(name)) for name in ("servers", "pages", "quality", "queued")}
+    servers = counts["servers"]
     if not servers:
         return f"All {shown:,} servers."
     return (
         f"The {shown:,} servers with the most pages, of the last snapshot. The other {servers:,} have "
-        f"{counts.get('pages', 0):,} pages, quality {counts.get('quality', 0):,.4g}, {counts.get('queued', 0):,} URLs "
+        f"{counts['pages']:,} pages, quality {counts['quality']:,.4g}, {counts['queued']:,} URLs "
         "queued."
     )
 

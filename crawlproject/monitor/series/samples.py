@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,15 +119,15 @@ def read_series(path: Path) -> Series:
     with file:
         while line := file.readline(MAX_LINE):
             found = _parsed(line)
-            if isinstance(found, dict) and _is_number(found.get("at")):
+            if isinstance(found, dict) and is_number(found.get("at")):
                 if found.get("version") != VERSION:
                     raise ValueError(f"{path}: series of version {found.get('version')!r:.20}, not {VERSION}")
                 names = found.get("columns")
                 columns = tuple(map(str, names)) if isinstance(names, list) else COLUMNS
                 interval = found.get("interval", 0.0)
-                series.interval = max(INTERVAL, float(interval)) if _is_number(interval) else INTERVAL
+                series.interval = max(INTERVAL, float(interval)) if is_number(interval) else INTERVAL
                 series.runs.append(Run(float(found["at"])))
-            elif isinstance(found, list) and len(found) == len(columns) and all(map(_is_number, found)):
+            elif isinstance(found, list) and len(found) == len(columns) and all(map(is_number, found)):
                 if not series.runs:
                     series.runs.append(Run(0.0))
                 series.runs[-1].samples.append(dict.fromkeys(COLUMNS, 0.0) | dict(zip(columns, found, strict=True)))
@@ -143,7 +143,8 @@ def _parsed(line: bytes) -> Any:
         return None
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value from a file is a number that can be computed with: JSON has no limit."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e18
 
 

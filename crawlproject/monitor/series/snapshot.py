@@ -27,7 +27,7 @@ MAX_TEXT = 120
 
 #: Names of settings whose values are secret, and secrets in URLs.
 SECRET = re.compile(r"PASS|SECRET|TOKEN|AUTH|CREDENTIAL|COOKIE|(?:^|_)KEY(?:$|_ID)", re.IGNORECASE)
-USER_INFO = re.compile(r"://[^/@\s]{0,200}@")
+USER_INFO = re.compile(r"://[^/\s]{0,200}@")
 
 
 def server_row(server: Server, frontier: Frontier) -> list[Any]:
