@@ -38,6 +38,10 @@ MAX_EXPRESSION = 2_000
 _looks_around = re.compile(
     r"following|preceding|ancestor|parent::|\.\.|\||\b(?:last|position|count|sum|id|key|current)\s*\("
 ).search
+#: The text of an element as a condition: elements within each other repeat it.
+_reads_text = re.compile(
+    r"\b(?:normalize-space|string|string-length|contains|starts-with)\s{0,9}\(\s{0,9}\.?\s{0,9}[,)]|\[\s{0,9}\.\s{0,9}!?="
+).search
 _descends = re.compile(r"//|descendant").findall
 
 _string = etree.XPath("string()", smart_strings=False)
@@ -158,11 +162,11 @@ def xpath(expression: str) -> etree.XPath:
 
 
 def is_costly(expression: str) -> bool:
-    """Whether an XPath may take more than linear time: two levels of descendants, siblings, ancestors, positions.
+    """Whether an XPath may take more than linear time: two levels of descendants, siblings, positions, texts.
 
     Literals count as well: a false alarm costs little.
     """
-    return _looks_around(expression) is not None or len(_descends(expression)) > 1
+    return any((_looks_around(expression), _reads_text(expression), len(_descends(expression)) > 1))
 
 
 def json_path(expression: str) -> Any:

@@ -167,6 +167,18 @@ def test_time_is_limited_within_a_selector() -> None:
     assert result.is_cut
 
 
+@pytest.mark.parametrize(
+    "condition", ["normalize-space()='q'", "contains(., 'q')", "string( . )='q'", ".='q'", "starts-with(.,'q')"]
+)
+def test_condition_on_texts_of_nested_elements_is_left_for_the_thread(condition: str) -> None:
+    """Each has the text of all below it."""
+    page = "<i>some " * 2_000
+    text = f'seeds = ["{URL}"]\n[records.book.fields]\nq = {{ xpath = "//*[{condition}]" }}\n'
+    with pytest.raises(OutOfTimeError):
+        read_page(Source(page, URL), list(read_site(text, Path("x.toml")).records), limits.ON_LOOP)
+    assert not read('q = ".some"').problems
+
+
 def test_values_of_a_page_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read until then is kept."""
     monkeypatch.setattr(limits, "MAX_VALUES", 1_000)
