@@ -20,16 +20,18 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.crawl_frontier import CrawlFrontier
 from crawlproject.frontier import BestPrefix, Dispatcher, Entry, Frontier, Measurement, Politeness
-from crawlproject.monitor import figures as module
+from crawlproject.monitor import sampler as module
 from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.progress.extension import INTERVAL as PANEL_INTERVAL
 from crawlproject.monitor.progress.terminal import styled
 from crawlproject.monitor.progress.words import lines
 from crawlproject.monitor.report.page import write_report
 from crawlproject.monitor.series.extension import LOOK, SNAPSHOT_INTERVAL
-from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter, sample_of
-from crawlproject.monitor.series.snapshot import FILE_NAME as SNAPSHOT_NAME
-from crawlproject.monitor.series.snapshot import snapshot_of, write_snapshot
+from crawlproject.monitor.series.figures_sample import sample_of
+from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
+from crawlproject.monitor.series.snapshot import snapshot_of
+from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
+from crawlproject.monitor.series.snapshot_file import write_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,9 +93,7 @@ def main() -> None:
         for name, (seconds, interval) in parts.items():
             print(f"{name:40} {seconds * 1000:7.2f} ms every {interval:g} s: {seconds / interval:.3%}")
         print(f"{'all':40} {sum(seconds / interval for seconds, interval in parts.values()):.3%} of a CPU")
-        print(
-            f"report: {mean(lambda: write_report(folder), 1):.2f} s of CPU, {(folder / 'report.html').stat().st_size:,} bytes"
-        )
+        print(f"report: {mean(lambda: write_report(folder), 1):.2f} s of CPU")
 
 
 if __name__ == "__main__":

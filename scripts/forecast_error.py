@@ -20,7 +20,7 @@ from crawlproject.frontier.policy import POLICIES
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.quality import QUALITIES
 from crawlproject.monitor.forecast import MOST, Forecast, Forecaster, Look
-from crawlproject.monitor.survey import Surveyor
+from crawlproject.monitor.surveyor import Surveyor
 from crawlproject.simulation.crawl import Watch, simulate
 from crawlproject.simulation.record import CrawlOptions
 from crawlproject.simulation.synthetic import SyntheticSpec, build

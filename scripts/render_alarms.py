@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Counts the pages that RENDER=auto would render, in folders of HTML files such as those of scripts/real_web.py.
 
-    scripts/render_alarms.py DIR [DIR ...]
+scripts/render_alarms.py DIR [DIR ...]
 """
 
 from __future__ import annotations

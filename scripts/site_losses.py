@@ -262,6 +262,7 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
     given = {
         **{"FRONTIER_DELAY_FACTOR": 0, "FRONTIER_MIN_DELAY": 0, "FRONTIER_MAX_DELAY": 0, "ROBOTSTXT_OBEY": False},
         **{"ALLOWED_NETWORKS": "127.0.0.0/8", "CLOSESPIDER_TIMEOUT": timeout, "FRONTIER_QUALITY": "in-links"},
+        "LOG_BRIEF": False,
         **settings,
     }
     with tempfile.TemporaryDirectory() as name:
@@ -275,7 +276,7 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
         for line in re.findall(r".*\[crawlproject\.discovery\.trap_guard\].*", text):
             print(line)
         stats = {name: int(number) for name, number in re.findall(rf"'({NUMBERS})': ([0-9]+)", text)}
-        if "finish_reason finished" not in text:
+        if "'finish_reason': 'finished'" not in text:
             print(f"not finished: {re.findall('.*finish_reason.*', text)}")
         return time.monotonic() - start, stats
 

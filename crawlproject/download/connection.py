@@ -76,10 +76,12 @@ class Connection:
     async def close(self) -> None:
         """Close the socket and return when the server has acknowledged it, or after ``CLOSE_TIMEOUT``."""
         transport, self.transport = self.transport, None
-        if transport is not None and not transport.is_closing() and transport.can_write_eof():
-            protocol = transport.get_protocol()
-            closed = getattr(protocol, "closed", None)
-            transport.write_eof()
+        if transport is not None and not transport.is_closing() and (self.is_direct or transport.can_write_eof()):
+            closed = getattr(transport.get_protocol(), "closed", None)
+            if transport.can_write_eof():
+                transport.write_eof()
+            else:  # TLS says that it ends, and waits for the server to say the same
+                transport.close()
             if closed is not None:
                 await asyncio.wait([closed], timeout=CLOSE_TIMEOUT)
         await self._close_now()

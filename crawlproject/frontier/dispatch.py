@@ -205,7 +205,7 @@ class Dispatcher:
                 self._held.push(session, session.ready_at)
             else:
                 self._park(session, now)
-        elif now < session.last_end + self._linger:
+        elif session.expects_links and now < session.last_end + self._linger:
             session.step(SessionEvent.LINGER)
             self._held.push(session, session.last_end + self._linger)
         else:

@@ -105,7 +105,8 @@ class Frontier:
         """Queue discovered URLs that passed the seen-set. O(log n) each.
 
         ``found_on``: key of the server whose page showed these URLs. ``entries`` must be all new URLs of that page, and
-        may be empty: the frontier learns from them what the server's next pages will bring.  ``from_sitemap``: the page
+        may be empty: the frontier learns from them what the server's next pages will bring, and a session that waited
+        for them goes on or closes.  ``from_sitemap``: the page
         came from a sitemap, so the frontier also learns what sitemap URLs bring.  ``elsewhere``: expected number of
         further new URLs of that page, which another frontier queues.
         Raises ValueError for a URL without a server; the entries before it are queued.
@@ -139,6 +140,8 @@ class Frontier:
                 changed[source] = None
                 self.servers.changed(source)
             self.servers.place(changed)
+            if found_on is not None:
+                self._heard(found_on)
 
     def push_sitemap(self, entry: Entry) -> None:
         """Queue a sitemap's URL. Its quality is the estimated gain of a sitemap and rises with that. O(log n)."""
@@ -285,7 +288,10 @@ class Frontier:
         return self._queue.join(self.servers[key], group_key)
 
     def take_refilled(self) -> list[Session]:
-        """Lingering sessions whose servers got URLs since the last call; they are free now."""
+        """Lingering sessions whose servers got URLs, or whose last page brought none, since the last call.
+
+        They are free now.
+        """
         refilled, self._refilled = self._refilled, []
         return refilled
 
@@ -544,10 +550,20 @@ class Frontier:
         if server.blocked:
             return
         self._urls += 1
-        session = server.session
-        if session is not None and session.state is LINGERING:
+        if server.session is not None:
+            self._wake(server.session)
+
+    def _wake(self, session: Session) -> None:
+        if session.state is LINGERING:
             session.step(SessionEvent.WAKE)
             self._refilled.append(session)
+
+    def _heard(self, key: str) -> None:
+        """The links of the last page of the server ``key`` are known."""
+        server = self.servers.get(key)
+        if server is not None and server.session is not None:
+            server.session.heard = server.session.answered
+            self._wake(server.session)
 
     def _judge(
         self,

@@ -48,10 +48,12 @@ class Session:
     """
 
     __slots__ = (
+        "answered",
         "busy_since",
         "carried",
         "ending",
         "heap_item",
+        "heard",
         "last_end",
         "limit",
         "parked_until",
@@ -66,6 +68,8 @@ class Session:
         self.state = SessionState.FREE
         self.limit = limit
         self.requests = 0
+        self.answered = 0  # requests, when its last answer was recorded
+        self.heard = 0  # requests whose pages' links are known
         self.carried = 0  # requests carried by its connection, as last measured
         self.ready_at = now
         self.busy_since: float | None = None  # when its first request was handed out
@@ -85,9 +89,14 @@ class Session:
         """Continue on the parked connection with up to ``limit`` more requests, within its own limit."""
         self.step(SessionEvent.RESUME)
         self.limit = min(self.limit - self.requests, limit)
-        self.requests = 0
+        self.requests = self.answered = self.heard = 0
         self.ready_at = now
         self.busy_since = None
+
+    @property
+    def expects_links(self) -> bool:
+        """Whether the links of its last page are not known yet."""
+        return self.heard < self.requests
 
     @property
     def is_spent(self) -> bool:
@@ -201,8 +210,13 @@ class Server:
 
     @property
     def setup_time(self) -> float:
-        """Seconds to open and close the next session's connection; 0 if it is open."""
-        return 0.0 if self.parked is not None else 2 * self.estimates.connect_time
+        """Seconds to open and close the next session's connection; 0 if it is open.
+
+        A server that carries one request per connection closes it with its answer: closing takes no time.
+        """
+        if self.parked is not None:
+            return 0.0
+        return self.estimates.connect_time * (1 if self.estimates.requests_per_connection == 1 else 2)
 
     def take_session(self, now: float, max_batch: int) -> Session:
         """Open a session, or resume the parked one."""
@@ -265,6 +279,7 @@ class Server:
         if session is not None:
             session.ready_at = self.ready_at
             session.last_end = m.now
+            session.answered = session.requests
             session.carried = m.connection_requests
             session.ending = session.ending or m.server_closed or self.failures > 0
 

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 engine_logger = logging.getLogger("scrapy.core.engine")
 
 #: CPU of a page on Scrapy's own way, for the log: docs/research/performance.md.
-COSTS = "about 2 ms more CPU per page"
+COSTS = "about 1 ms more CPU per page"
 
 
 class FastLane:

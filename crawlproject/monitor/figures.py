@@ -6,41 +6,50 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
-from math import inf
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, proxy
+from typing import TYPE_CHECKING, Protocol
+from weakref import WeakKeyDictionary
 
-import psutil
+from scrapy.utils.misc import load_object
 
-from crawlproject.clock import CLOCK
-from crawlproject.crawl_frontier import frontier_of
-from crawlproject.engine import is_closing, stats_of
-from crawlproject.monitor.failure_log import failures_by_kind
-from crawlproject.monitor.forecast import Forecast, Forecaster, Look
-from crawlproject.monitor.held_back import Moment, ServerCounts, held_back
-from crawlproject.monitor.survey import Surveyor
-from crawlproject.options.limits import LimitOptions
+from crawlproject.monitor.forecast import Forecast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrapy.crawler import Crawler
 
-    from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.monitor.survey import Survey
 
 #: Seconds for which figures count as those of now.
 FRESH = 0.5
 
-#: Rates "now" are means over about so many seconds.
-RATE_TIME = 10.0
-
-#: Servers examined for each second since the last figures, and at most in one call (about 4 µs each).
-EXAMINED_PER_SECOND, MAX_EXAMINED = 1000, 2500
+#: Computes figures. Loaded by its path, because it imports much and those who show figures need nothing of it.
+SAMPLER = "crawlproject.monitor.sampler.CrawlFigures"
 
 NOTHING_KNOWN = Forecast(None, "the crawl has not begun", None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCounts:
+    """Servers by state."""
+
+    known: int = 0
+    ready: int = 0
+    resting: int = 0
+    #: Ready, but their politeness group is busy.
+    waiting: int = 0
+    #: With a session.
+    leased: int = 0
+    #: Without a queued URL.
+    idle: int = 0
+    held: int = 0
+    given_up: int = 0
+
+    @property
+    def with_urls(self) -> int:
+        """Servers that have URLs queued, or a session."""
+        return self.ready + self.resting + self.waiting + self.leased
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,137 +98,28 @@ class Figures:
         return self.forecast.share
 
 
-class _Rate:
-    """Increase of a counter per second, over about the last ``RATE_TIME`` seconds. O(1)."""
+class FiguresSource(Protocol):
+    """Computes the figures of a crawl."""
 
-    __slots__ = ("_at", "_count", "rate")
-
-    def __init__(self) -> None:
-        self._at: float | None = None
-        self._count = 0.0
-        self.rate = 0.0
-
-    def add(self, now: float, count: float, since_start: float) -> None:
-        if self._at is not None and now > self._at:
-            weight = (now - self._at) / min(RATE_TIME, max(since_start, now - self._at))
-            current = (count - self._count) / (now - self._at)
-            self.rate += min(1.0, weight) * (current - self.rate)
-        self._at, self._count = now, count
-
-
-class CrawlFigures:
-    """Computes the figures of a crawl; one for each crawler (``figures_of``)."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = proxy(crawler)  # the crawler is the key of this object in ``_FIGURES``
-        self._stats = stats_of(crawler)
-        self._started = CLOCK()
-        self._last = -inf
-        self._figures = Figures(at=time.time(), elapsed=0.0)
-        self._pages, self._bytes, self._cpu = _Rate(), _Rate(), _Rate()
-        self._process = psutil.Process()
-        limits = LimitOptions.of(crawler)
-        self._forecaster = Forecaster(limits.ends_at_time, limits.ends_at_pages)
-        self._surveyor: Surveyor | None = None
+    def now(self, fresh: float = FRESH) -> Figures:
+        """The figures, at most ``fresh`` seconds old."""
+        ...
 
     @property
     def survey(self) -> Survey | None:
         """The last complete round over all servers; None until there is one."""
-        return None if self._surveyor is None else self._surveyor.survey
-
-    @property
-    def surveyor(self) -> Surveyor | None:
-        """Examines the servers; None before the spider opens, and with another scheduler."""
-        return self._surveyor
+        ...
 
     def finish_survey(self) -> None:
         """Look at all servers now, at the end of a crawl. O(servers)."""
-        if self._surveyor is not None:
-            self._surveyor.finish(CLOCK())
-
-    def now(self, fresh: float = FRESH) -> Figures:
-        """The figures, at most ``fresh`` seconds old."""
-        now = CLOCK()
-        if now - self._last >= fresh:
-            self._figures = self._look(now, min(now - self._last, 1e6))
-            self._last = now
-        return self._figures
-
-    def _look(self, now: float, since: float) -> Figures:
-        stats: Mapping[str, Any] = self._stats.get_stats()
-        elapsed = now - self._started
-        pages, received = stats.get("frontier/pages", 0), stats.get("downloader/response_bytes", 0)
-        times = self._process.cpu_times()
-        self._pages.add(now, pages, elapsed)
-        self._bytes.add(now, received, elapsed)
-        self._cpu.add(now, times.user + times.system, elapsed)
-        common: dict[str, Any] = {
-            "at": time.time(),
-            "elapsed": elapsed,
-            "pages": pages,
-            "pages_per_second": self._pages.rate,
-            "mean_pages_per_second": pages / elapsed if elapsed > 0 else 0.0,
-            "bytes": received,
-            "bytes_per_second": self._bytes.rate,
-            "failures": failures_by_kind(stats),
-            "items": stats.get("item_scraped_count", 0),
-            "requests": stats.get("downloader/request_count", 0),
-            "cpu": self._cpu.rate,
-            "lag": stats.get("monitor/lag", 0.0),
-            "memory": stats.get("monitor/memory", 0),
-        }
-        crawl = frontier_of(self._crawler)
-        return Figures(**common) if crawl is None else self._of_frontier(crawl, now, since, stats, common)
-
-    def _of_frontier(
-        self, crawl: CrawlFrontier, now: float, since: float, stats: Mapping[str, Any], common: dict[str, Any]
-    ) -> Figures:
-        frontier, dispatcher = crawl.frontier, crawl.dispatcher
-        if self._surveyor is None:
-            self._surveyor = Surveyor(frontier)
-        self._surveyor.step(now, round(min(MAX_EXAMINED, max(FRESH, since) * EXAMINED_PER_SECOND)))
-        counts = frontier.counts()
-        servers = ServerCounts(
-            known=counts["servers"],
-            given_up=frontier.given_up,
-            **{state: counts[state] for state in ("ready", "resting", "waiting", "leased", "idle", "held")},
-        )
-        queued, survey = len(crawl), self._surveyor.survey
-        waiting = frontier.quality.queued(counts["urls"])
-        done = stats.get("scheduler/dequeued", 0) - len(crawl.started)
-        self._forecaster.add(Look(now, done, common["pages"], queued, frontier.quality.gathered, waiting))
-        return Figures(
-            **common,
-            sessions=dispatcher.open_sessions,
-            session_limit=dispatcher.max_sessions,
-            max_sessions=crawl.allowed_sessions,
-            servers=servers,
-            queued=queued,
-            seen=crawl.urls_seen(),
-            quality_gathered=frontier.quality.gathered,
-            quality_queued=waiting,
-            forecast=self._forecaster.forecast(survey),
-            held_back=held_back(
-                Moment(
-                    crawl=crawl,
-                    now=now,
-                    servers=servers,
-                    survey=survey,
-                    max_sessions=crawl.allowed_sessions,
-                    cpu=common["cpu"],
-                    lag=common["lag"],
-                    dns_lookups=stats.get("monitor/dns_lookups", 0),
-                    is_closing=is_closing(self._crawler),
-                )
-            ),
-        )
+        ...
 
 
-def figures_of(crawler: Crawler) -> CrawlFigures:
+def figures_of(crawler: Crawler) -> FiguresSource:
     """The figures of ``crawler``, the same object for all who ask; the first call should be when the spider opens."""
     if crawler not in _FIGURES:
-        _FIGURES[crawler] = CrawlFigures(crawler)
+        _FIGURES[crawler] = load_object(SAMPLER)(crawler)
     return _FIGURES[crawler]
 
 
-_FIGURES: WeakKeyDictionary[Crawler, CrawlFigures] = WeakKeyDictionary()
+_FIGURES: WeakKeyDictionary[Crawler, FiguresSource] = WeakKeyDictionary()

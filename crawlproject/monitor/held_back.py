@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from crawlproject.monitor.quantities import counted, duration
 from crawlproject.monitor.server_terms import rest_reason
-from crawlproject.monitor.survey import drain_time
+from crawlproject.monitor.surveyor import drain_time
 
 if TYPE_CHECKING:
     from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.frontier.server import Server
+    from crawlproject.monitor.figures import ServerCounts
     from crawlproject.monitor.survey import Survey
 
 #: CPU time per second from which the process counts as busy: it has one event loop.
@@ -21,28 +23,6 @@ LATE = 0.5
 
 #: Share of the sessions whose connections wait for DNS.
 MANY = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class ServerCounts:
-    """Servers by state."""
-
-    known: int = 0
-    ready: int = 0
-    resting: int = 0
-    #: Ready, but their politeness group is busy.
-    waiting: int = 0
-    #: With a session.
-    leased: int = 0
-    #: Without a queued URL.
-    idle: int = 0
-    held: int = 0
-    given_up: int = 0
-
-    @property
-    def with_urls(self) -> int:
-        """Servers that have URLs queued, or a session."""
-        return self.ready + self.resting + self.waiting + self.leased
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +86,3 @@ def _next(moment: Moment) -> str:
         return ""
     server, at = found
     return f"; next {server.key[:60]} in {duration(max(0.0, at - moment.now))} ({rest_reason(server)[:60]})"
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def duration(seconds: float) -> str:
-    """``45 s``, ``12 min``, ``3 h 20 min``, ``5 d 3 h``: about two digits."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 90:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes} min" if minutes and hours < 10 else f"{hours + (minutes >= 30)} h"
-    days, hours = divmod(hours, 24)
-    return f"{days} d {hours} h" if hours and days < 10 else f"{days} d"

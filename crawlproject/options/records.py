@@ -44,7 +44,7 @@ class RecordOptions(Options):
         database, journal = _database(reader), reader.path("RECORDS_JOURNAL")
         pages = reader.strings("RECORDS_PAGES", [])
         if pages:
-            with needs_extra(f"RECORDS_PAGES={','.join(pages)!r}", "records"):
+            with needs_extra(f"RECORDS_PAGES={','.join(pages)!r}", "pages"):
                 import web_poet  # noqa: F401
         job = reader.path("JOBDIR")
         return cls(

@@ -11,11 +11,13 @@ from ipaddress import ip_network
 import aiohttp
 import pytest
 from aiohttp.resolver import ThreadedResolver
+from scrapy.exceptions import DownloadFailedError, ResponseDataLossError
 
 from crawlproject.download.address_guard import AddressGuard
 from crawlproject.download.connection import ConnectionPool, Opening, SessionAbandoned
 from crawlproject.download.timing import Timing
 from tests.crawl.nasty_server import response
+from tests.download.direct_fetch import fetch_directly
 
 GUARD = AddressGuard([ip_network("127.0.0.0/8")])
 
@@ -63,8 +65,24 @@ async def crawling(*servers: Slow) -> AsyncIterator[tuple[ConnectionPool, list[s
             each.close()
 
 
+#: Errors of a request whose connection was aborted; the handler raises SessionAbandoned from them.
+ENDED = (aiohttp.ClientError, RuntimeError, DownloadFailedError, ResponseDataLossError)
+
+#: Whether connections are direct; set by the fixture.
+DIRECT = [False]
+
+
+@pytest.fixture(autouse=True, params=[False, True], ids=["aiohttp", "direct"])
+def _kinds(request: pytest.FixtureRequest) -> None:
+    """Each test for both kinds of connections."""
+    DIRECT[0] = request.param
+
+
 async def fetch(pool: ConnectionPool, key: str) -> bytes:
     """A page of a server with a session."""
+    if DIRECT[0]:
+        async with pool.use(key, keep=True, direct=True) as connection:
+            return (await fetch_directly(connection, f"{key}/", Timing(), lambda: None)).body
     async with (
         pool.use(key, keep=True) as connection,
         connection.client.get(f"{key}/", trace_request_ctx=Timing()) as answer,
@@ -83,7 +101,7 @@ def test_an_aborted_request_fails_and_its_socket_is_closed(size: int) -> None:
             request = asyncio.ensure_future(fetch(pool, keys[0]))
             await first.asked.wait()
             pool.abort(keys[0])
-            with pytest.raises((aiohttp.ClientError, RuntimeError)):
+            with pytest.raises(ENDED):
                 await request
             await first.gone.wait()
             assert await fetch(pool, keys[1]) == b"page"
@@ -105,7 +123,7 @@ def test_a_request_that_waits_for_its_turn_is_not_sent() -> None:
             await server.asked.wait()
             pool.abort(keys[0])
             first, second = await asyncio.gather(*requests, return_exceptions=True)
-            assert isinstance(first, aiohttp.ClientError)
+            assert isinstance(first, ENDED)
             assert isinstance(second, SessionAbandoned)
             await server.gone.wait()
 

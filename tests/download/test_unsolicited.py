@@ -14,12 +14,14 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp.resolver import ThreadedResolver
+from scrapy.exceptions import DownloadFailedError
 
 from crawlproject.download.address_guard import AddressGuard
-from crawlproject.download.connection import Connection, Opening
+from crawlproject.download.connection import AiohttpConnection, Connection, DirectConnection, Opening
 from crawlproject.download.timing import TimedResponse, Timing
 from tests.crawl.nasty_server import response
 from tests.crawl.scripted_site import tls_context
+from tests.download.direct_fetch import fetch_directly
 
 GUARD = AddressGuard([ip_network("127.0.0.0/8")])
 EVIL = response(b"evil")
@@ -56,6 +58,10 @@ class Client:
         await self.connection.check()
         self.lost = asyncio.Event()
         timing = Timing()
+        if isinstance(self.connection, DirectConnection):
+            response = await fetch_directly(self.connection, self.root + path, timing, self.lost.set)
+            return response.body.decode()
+        assert isinstance(self.connection, AiohttpConnection)
         async with self.connection.client.get(self.root + path, trace_request_ctx=timing) as answer:
             assert isinstance(answer, TimedResponse)
             self.connection.note(timing, answer.transport, self.lost.set)
@@ -69,7 +75,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connected(*, tls: bool) -> AsyncIterator[tuple[Peer, Client]]:
+async def connected(*, tls: bool, direct: bool) -> AsyncIterator[tuple[Peer, Client]]:
     """A server and a client of it."""
     peer = Peer()
     server = await asyncio.start_server(peer.serve, "127.0.0.1", 0, ssl=tls_context() if tls else None)
@@ -77,20 +83,23 @@ async def connected(*, tls: bool) -> AsyncIterator[tuple[Peer, Client]]:
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     counted: list[None] = []
     opening = Opening(trusting, ThreadedResolver(), GUARD, on_unsolicited=lambda: counted.append(None))
-    connection = opening.connection(None)
+    connection = opening.connection(None, direct=direct)
     root = f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield peer, Client(root, connection, counted)
     finally:
         await connection.close()
+        for writer in peer.writers:
+            writer.transport.abort()
+        await asyncio.sleep(0)
         server.close()
 
 
-def run(case: Callable[[Peer, Client], Any], *, tls: bool) -> None:
+def run(case: Callable[[Peer, Client], Any], *, tls: bool, direct: bool) -> None:
     """Run ``case`` in an event loop of its own."""
 
     async def main() -> None:
-        async with asyncio.timeout(60), connected(tls=tls) as (peer, client):
+        async with asyncio.timeout(60), connected(tls=tls, direct=direct) as (peer, client):
             await case(peer, client)
 
     asyncio.run(main())
@@ -124,9 +133,10 @@ async def _piece_behind_the_answer(peer: Peer, client: Client) -> None:
     assert await client.get("/b") == "/b"
 
 
+@pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize("tls", [False, True])
 @pytest.mark.parametrize("case", [_while_idle, _before_the_loop_looks, _behind_the_answer, _piece_behind_the_answer])
-def test_it_is_no_answer(case: Callable[[Peer, Client], Any], tls: bool) -> None:
+def test_it_is_no_answer(case: Callable[[Peer, Client], Any], tls: bool, direct: bool) -> None:
     """The second request goes over another connection, and has its own answer."""
     seen = SimpleNamespace()
 
@@ -134,13 +144,14 @@ def test_it_is_no_answer(case: Callable[[Peer, Client], Any], tls: bool) -> None
         await case(peer, client)
         seen.connections, seen.counted = len(peer.writers), len(client.counted)
 
-    run(watched, tls=tls)
+    run(watched, tls=tls, direct=direct)
     assert seen.connections == 2
     assert seen.counted == 1
 
 
+@pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize("tls", [False, True])
-def test_connection_is_kept_without_it(tls: bool) -> None:
+def test_connection_is_kept_without_it(tls: bool, direct: bool) -> None:
     """Ordinary answers follow each other on one connection."""
 
     async def ordinary(peer: Peer, client: Client) -> None:
@@ -148,11 +159,12 @@ def test_connection_is_kept_without_it(tls: bool) -> None:
             assert await client.get(path) == path
         assert len(peer.writers) == 1
 
-    run(ordinary, tls=tls)
+    run(ordinary, tls=tls, direct=direct)
 
 
+@pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize("tls", [False, True])
-def test_end_that_the_loop_has_not_seen_is_no_data(tls: bool) -> None:
+def test_end_that_the_loop_has_not_seen_is_no_data(tls: bool, direct: bool) -> None:
     """Also where TLS announces it.  The connection opened instead is not taken for lost."""
 
     async def ends(peer: Peer, client: Client) -> None:
@@ -168,15 +180,16 @@ def test_end_that_the_loop_has_not_seen_is_no_data(tls: bool) -> None:
         assert len(peer.writers) == 2
         assert not client.counted
 
-    run(ends, tls=tls)
+    run(ends, tls=tls, direct=direct)
 
 
-def test_head_that_is_too_long_fails() -> None:
+@pytest.mark.parametrize(("direct", "error"), [(False, aiohttp.ClientResponseError), (True, DownloadFailedError)])
+def test_head_that_is_too_long_fails(direct: bool, error: type[Exception]) -> None:
     """As any broken answer does."""
 
     async def long_head(peer: Peer, client: Client) -> None:
         peer.before = b"HTTP/1.1 200 OK\r\nX: " + b"a" * 300_000
-        with pytest.raises(aiohttp.ClientResponseError, match="head of more than"):
+        with pytest.raises(error, match="head of more than"):
             await client.get("/a")
 
-    run(long_head, tls=False)
+    run(long_head, tls=False, direct=direct)

@@ -384,3 +384,46 @@ def test_a_parked_connection_of_a_held_server_is_closed() -> None:
     assert dispatcher.wake_at() is None
     dispatcher.frontier.remove(A)
     check(dispatcher.frontier)
+
+
+def shows(dispatcher, key: str, *urls: str) -> None:
+    """A page of the server ``key`` has been read: these are its new links."""
+    dispatcher.frontier.push([Entry(url) for url in urls], key)
+
+
+def test_session_whose_last_page_shows_no_links_of_its_server_is_closed_at_once() -> None:
+    """It lingers only until its page has been read."""
+    dispatcher = dispatcher_of()
+    push(dispatcher, f"{A}/1")
+    answer(dispatcher, dispatcher.next(0.0), 0.1)
+    assert dispatcher.next(0.11) is None
+    assert dispatcher.open_sessions == 1
+    shows(dispatcher, A, f"{B}/1")
+    assert dispatcher.next(0.12).session.server.key == B
+    assert [session.server.key for session in dispatcher.take_closed()] == [A]
+
+
+def test_session_does_not_linger_for_links_that_are_known() -> None:
+    """Its page was read before the request counted as ended, as in the fast lane."""
+    dispatcher = dispatcher_of()
+    push(dispatcher, f"{A}/1")
+    start = dispatcher.next(0.0)
+    dispatcher.frontier.record(Measurement(A, 0.1))
+    shows(dispatcher, A)
+    dispatcher.ended(start.session)
+    assert dispatcher.next(0.1) is None
+    assert dispatcher.open_sessions == 0
+
+
+def test_session_lingers_for_its_last_page_even_if_an_earlier_one_was_read_late() -> None:
+    """The links of the first page come while the second is in flight."""
+    dispatcher = dispatcher_of()
+    push(dispatcher, f"{A}/1", f"{A}/2")
+    answer(dispatcher, dispatcher.next(0.0), 0.1)
+    second = dispatcher.next(0.1)
+    shows(dispatcher, A)
+    answer(dispatcher, second, 0.2)
+    assert dispatcher.next(0.2) is None
+    assert dispatcher.open_sessions == 1
+    shows(dispatcher, A, f"{A}/3")
+    assert dispatcher.next(0.25).session is second.session

@@ -9,9 +9,9 @@ from typing import Any
 
 from crawlproject.frontier.observed_times import TIME_BOUNDS
 from crawlproject.monitor.series.samples import COLUMNS, FILE_NAME, MAX_SAMPLES, Run, Sample, Series, head, row
-from crawlproject.monitor.series.snapshot import COLUMNS as SERVER_COLUMNS
-from crawlproject.monitor.series.snapshot import FILE_NAME as SNAPSHOT_NAME
-from crawlproject.monitor.series.snapshot import VERSION, write_snapshot
+from crawlproject.monitor.series.snapshot_file import COLUMNS as SERVER_COLUMNS
+from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
+from crawlproject.monitor.series.snapshot_file import VERSION, write_snapshot
 
 #: What strangers may send: markup, quotes, marks of direction, control characters, a megabyte.
 HOSTILE = (

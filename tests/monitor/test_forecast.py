@@ -8,7 +8,7 @@ import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
 from crawlproject.monitor.forecast import MAX_LOOKS, Forecaster, Look
-from crawlproject.monitor.survey import STEP, Surveyor
+from crawlproject.monitor.surveyor import STEP, Surveyor
 from scripts.forecast_error import cases, run
 
 

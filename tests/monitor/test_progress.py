@@ -20,11 +20,11 @@ from typing import IO
 
 import pytest
 
-from crawlproject.monitor.figures import Figures
+from crawlproject.monitor.figures import Figures, ServerCounts
 from crawlproject.monitor.forecast import Forecast, Range
-from crawlproject.monitor.held_back import ServerCounts
 from crawlproject.monitor.progress.terminal import BottomPanel
-from crawlproject.monitor.progress.words import end_words, lines, one_line, size
+from crawlproject.monitor.progress.words import end_words, lines, one_line
+from crawlproject.monitor.quantities import size
 from testbed.web import WebSpec, running_web
 from tests.monitor.screen import Screen
 from tests.processes import Forked, running

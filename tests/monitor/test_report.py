@@ -12,7 +12,7 @@ import pytest
 from crawlproject.monitor.report.facts import REASONS, Facts, advice, summary
 from crawlproject.monitor.report.page import page, write_report
 from crawlproject.monitor.series.samples import HELD_BACK
-from crawlproject.monitor.series.snapshot import COLUMNS, read_snapshot
+from crawlproject.monitor.series.snapshot_file import COLUMNS, read_snapshot
 from tests.crawl.crawling import crawling
 from tests.crawl.differential import run
 from tests.crawl.scripted_site import page as scripted_page

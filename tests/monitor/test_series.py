@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scrapy.settings import Settings
 
 from crawlproject.monitor.figures import Figures
+from crawlproject.monitor.series.figures_sample import sample_of
 from crawlproject.monitor.series.samples import (
     COLUMNS,
     MAX_SAMPLES,
@@ -19,9 +20,9 @@ from crawlproject.monitor.series.samples import (
     SeriesWriter,
     read_series,
     row,
-    sample_of,
 )
-from crawlproject.monitor.series.snapshot import changed_settings, read_snapshot
+from crawlproject.monitor.series.snapshot import changed_settings
+from crawlproject.monitor.series.snapshot_file import read_snapshot
 
 
 def sample(elapsed: float, **values: float) -> Sample:

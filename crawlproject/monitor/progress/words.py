@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.monitor.held_back import duration
+from crawlproject.monitor.quantities import duration, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 #: Kinds of failures named in the panel.
 MAX_KINDS = 6
-
-#: Units of bytes.
-UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 class Topic(NamedTuple):
@@ -80,15 +77,6 @@ def range_words(found: Range) -> str:
     """``in about 25 min (18 min to 40 min)``; without the range if it is narrow."""
     low, likely, high = map(duration, found)
     return f"in about {likely}" if low == high else f"in about {likely} ({low} to {high})"
-
-
-def size(count: float) -> str:
-    """Bytes with a unit: ``1.3 MB``."""
-    for unit in UNITS:
-        if count < 1000 or unit == UNITS[-1]:
-            break
-        count /= 1000
-    return f"{count:.0f} {unit}" if count >= 100 or unit == "B" else f"{count:.1f} {unit}"
 
 
 def printable(text: str, most: int = 200) -> str:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.observed_times import quantile
-from crawlproject.monitor.held_back import duration
-from crawlproject.monitor.progress.words import size
+from crawlproject.monitor.quantities import duration, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -167,7 +166,7 @@ def _distribution(facts: Facts, key: str, title: str) -> Chart | None:
         key,
         title,
         f"Of {sum(counts):,} {what} of the last run: {quantiles}.",
-        ("time", what),
+        ("time", what.partition(" ")[0]),
         ([float(place) for place in range(len(shown))], [float(counts[place]) for place in shown]),
         kind="bars",
         labels=tuple(labels[place] for place in shown),

@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.monitor.failure_log import failures_by_kind
-from crawlproject.monitor.held_back import counted, duration
-from crawlproject.monitor.progress.words import size
+from crawlproject.monitor.quantities import counted, duration, size
 from crawlproject.monitor.series.samples import HELD_BACK
 
 if TYPE_CHECKING:

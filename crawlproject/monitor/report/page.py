@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.monitor.report.charts import charts
 from crawlproject.monitor.report.facts import Facts, advice, summary
 from crawlproject.monitor.series.samples import FILE_NAME, Series, read_series
-from crawlproject.monitor.series.snapshot import COLUMNS, read_snapshot
-from crawlproject.monitor.series.snapshot import FILE_NAME as SNAPSHOT_NAME
+from crawlproject.monitor.series.snapshot_file import COLUMNS, read_snapshot
+from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -17,9 +17,11 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import stats_of
 from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.report.page import REPORT_NAME, write_report
-from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter, sample_of
-from crawlproject.monitor.series.snapshot import FILE_NAME as SNAPSHOT_NAME
-from crawlproject.monitor.series.snapshot import changed_settings, snapshot_of, write_snapshot
+from crawlproject.monitor.series.figures_sample import sample_of
+from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
+from crawlproject.monitor.series.snapshot import changed_settings, snapshot_of
+from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
+from crawlproject.monitor.series.snapshot_file import write_snapshot
 from crawlproject.options.report import ReportOptions
 
 if TYPE_CHECKING:
@@ -110,8 +112,7 @@ class Series:
         if self._task is not None and self._task.running:
             self._task.stop()
         figures = figures_of(self._crawler)
-        if figures.surveyor is not None:  # examine the rest of the servers
-            figures.finish_survey()
+        figures.finish_survey()
         self._crawl = frontier_of(self._crawler)
         if self._writer is not None:
             with self._failing_once():

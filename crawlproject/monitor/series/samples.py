@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from crawlproject.monitor.figures import Figures
-
 FILE_NAME = "series.jsonl"
 
 VERSION = 1
@@ -102,33 +100,6 @@ def row(sample: Sample) -> str:
     """The line of a sample."""
     numbers = [sample.get(name, 0) for name in COLUMNS]
     return json.dumps([round(each, 2) if isinstance(each, float) else each for each in numbers]) + "\n"
-
-
-def sample_of(figures: Figures) -> Sample:
-    """The sample of these figures."""
-    word = figures.held_back.partition(" ")[0].rstrip(":")
-    return {
-        "elapsed": round(figures.elapsed, 1),
-        "pages": figures.pages,
-        "bytes": figures.bytes,
-        "requests": figures.requests,
-        "failures": sum(figures.failures.values()),
-        "sessions": figures.sessions,
-        "session_limit": figures.session_limit,
-        "ready": figures.servers.ready,
-        "resting": figures.servers.resting + figures.servers.waiting,
-        "leased": figures.servers.leased,
-        "given_up": figures.servers.given_up,
-        "servers": figures.servers.known,
-        "queued": figures.queued,
-        "seen": figures.seen,
-        "gathered": figures.quality_gathered,
-        "waiting": -1 if figures.quality_queued is None else figures.quality_queued,
-        "cpu": figures.cpu,
-        "lag": figures.lag,
-        "memory": figures.memory,
-        "held_back": HELD_BACK.index(word) if word in HELD_BACK else 0,
-    }
 
 
 def read_series(path: Path) -> Series:

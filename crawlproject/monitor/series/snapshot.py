@@ -1,8 +1,7 @@
-"""The file ``snapshot.json``: a crawl's servers, stats, settings and times now, for the report. Replaced as a whole."""
+"""A crawl's servers, stats, settings and times now, for the report."""
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -10,25 +9,18 @@ from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 
 from crawlproject.frontier.observed_times import TIME_BOUNDS
 from crawlproject.frontier.states import ServerState
+from crawlproject.monitor.series.snapshot_file import COLUMNS, VERSION
 from crawlproject.monitor.server_terms import rest_reason
 from crawlproject.monitor.survey import TOP
 from crawlproject.options.all_settings import DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.server import Server
     from crawlproject.monitor.survey import Survey
-
-FILE_NAME = "snapshot.json"
-
-VERSION = 1
-
-#: Largest file that is read.
-MAX_BYTES = 8_000_000
 
 #: Longest text kept of a server's key, of an error, of a setting or a stat.
 MAX_TEXT = 120
@@ -36,27 +28,6 @@ MAX_TEXT = 120
 #: Names of settings whose values are secret, and secrets in URLs.
 SECRET = re.compile(r"PASS|SECRET|TOKEN|AUTH|CREDENTIAL|COOKIE|(?:^|_)KEY(?:$|_ID)", re.IGNORECASE)
 USER_INFO = re.compile(r"://[^/@\s]{0,200}@")
-
-#: Columns of a server's row.
-COLUMNS = (
-    "server",
-    "pages",
-    "quality",
-    "queued",
-    "rank",
-    "state",
-    "reason",
-    "failures",
-    "best",
-    "batch",
-    "connect",
-    "respond",
-    "bonus",
-    "worth",
-    "urgency",
-    "session",
-    "copies",
-)
 
 
 def server_row(server: Server, frontier: Frontier) -> list[Any]:
@@ -151,26 +122,6 @@ def changed_settings(settings: BaseSettings) -> dict[str, str]:
         text = "(not shown)" if is_secret else USER_INFO.sub("://(not shown)@", repr(value)[:10_000])
         changed[name[:MAX_TEXT]] = text[: 2 * MAX_TEXT]
     return changed
-
-
-def write_snapshot(path: Path, snapshot: Mapping[str, Any]) -> None:
-    """Replace the file in one step. Raises OSError."""
-    new = path.with_name(f"{path.name}.new")
-    new.write_text(json.dumps(snapshot, separators=(",", ":"), default=str), encoding="ascii")
-    new.replace(path)
-
-
-def read_snapshot(path: Path) -> dict[str, Any]:
-    """Raises OSError, ValueError for a damaged file or one of another version."""
-    if path.stat().st_size > MAX_BYTES:
-        raise ValueError(f"{path}: damaged: more than {MAX_BYTES} bytes")
-    try:
-        found = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: damaged: {error!s:.100}") from error
-    if not isinstance(found, dict) or found.get("version") != VERSION:
-        raise ValueError(f"{path}: damaged, or of a version that is not known")
-    return found
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,33 @@
+"""Numbers, times and sizes in words."""
+
+from __future__ import annotations
+
+#: Units of bytes.
+UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """``45 s``, ``12 min``, ``3 h 20 min``, ``5 d 3 h``: about two digits."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min" if minutes and hours < 10 else f"{hours + (minutes >= 30)} h"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h" if hours and days < 10 else f"{days} d"
+
+
+def size(count: float) -> str:
+    """Bytes with a unit: ``1.3 MB``."""
+    for unit in UNITS:
+        if count < 1000 or unit == UNITS[-1]:
+            break
+        count /= 1000
+    return f"{count:.0f} {unit}" if count >= 100 or unit == "B" else f"{count:.1f} {unit}"
