@@ -34,6 +34,7 @@ HEAVY = (
     "scrapy_redis",
     "redis",
     "pyarrow",
+    "Stemmer",
     "rjieba",
     "snowballstemmer",
     "sqlalchemy",
