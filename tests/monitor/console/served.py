@@ -80,7 +80,8 @@ class Served:
         await self._runner.cleanup()
 
     async def _start(self) -> None:
-        self._runner = web.AppRunner(application(self.room, self.access, self.hub), access_log=None, shutdown_timeout=60)
+        app = application(self.room, self.access, self.hub)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=60)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
 

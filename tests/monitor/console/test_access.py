@@ -15,6 +15,7 @@ from crawlproject.options.console import ConsoleOptions
 from tests.monitor.console.client import Client
 from tests.monitor.console.served import OPTIONS, Served
 
+
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
     with Served() as served:
