@@ -261,7 +261,7 @@ def test_consoles_of_two_workers(tmp_path: Path, redis_server: RunningRedis) -> 
     settings = redis_settings(
         redis_server.url, CONSOLE_TOKEN=token, FRONTIER_LEASE=3, FRONTIER_MAX_DELAY=1, FRONTIER_MIN_DELAY=0.5
     )
-    with running_web(WebSpec(servers=20, pages=4_000)) as web, workers(tmp_path, web, **settings) as crew:
+    with running_web(WebSpec(servers=20, pages=4_000, time_scale=0.05)) as web, workers(tmp_path, web, **settings) as crew:
         for port in ports:
             crew.add(CONSOLE_PORT=port)
         crew.wait_for_pages(10)
