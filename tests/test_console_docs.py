@@ -59,6 +59,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
 def _scrapy(command: str) -> str:
     done = run_python("-m", *shlex.split(command))
     assert done.returncode == 0, done.stderr
+    assert isinstance(done.stdout, str)
     return done.stdout
 
 

@@ -11,6 +11,8 @@ const CHARTS = [
 ];
 const MOST = 700;
 const HEIGHT = 190;
+/** Distances of ticks where there are only whole numbers. */
+const WHOLE = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
 
 export class Charts {
   constructor(place) {
@@ -56,7 +58,7 @@ export class Charts {
       const options = {
         width: 300, height: HEIGHT, cursor: { show: false }, legend: { show: false },
         scales: { x: { range: span }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
-        axes: [{ ...axis, space: 74, values: (_, ticks) => ticks.map((at) => moment(at, ticks[ticks.length - 1] - ticks[0])) }, { ...axis, size: 62, values: (_, ticks) => ticks.map(chart.show) }],
+        axes: [{ ...axis, space: 74, values: (_, ticks) => ticks.map((at) => moment(at, ticks[ticks.length - 1] - ticks[0])) }, { ...axis, size: 62, incrs: chart.show === count ? WHOLE : undefined, values: (_, ticks) => ticks.map(chart.show) }],
         series: [{}, ...series],
       };
       return { ...chart, figure, text, plotted, plot: new uPlot(options, this.data(chart), plotted) };
