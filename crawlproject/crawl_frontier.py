@@ -16,7 +16,7 @@ from crawlproject.frontier.observed_times import ObservedTimes
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
     from pathlib import Path
 
     from scrapy import Request
@@ -34,6 +34,9 @@ class PageIntake(Protocol):
 
     def push_links(self, links: Links) -> Iterator[None]:
         """Queue the new links of a page or sitemap, in steps of at most 0.1 s, and wake the engine."""
+
+    def canonical(self, links: Links) -> Sequence[str | None]:
+        """The URL under which each of ``links`` would be queued; None for an invalid one. O(length)."""
 
     def page_fetched(self, key: str, quality: float) -> None:
         """Count a fetched page of the server ``key``, and against the limits; ``quality``: of its entry."""

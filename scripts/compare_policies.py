@@ -4,7 +4,8 @@
     scripts/compare_policies.py [--policies breadth-first,capacity] [--servers 500] [--pages 30000] [--sessions 64]
     scripts/compare_policies.py --simulated [...]
 
-``--quality pagerank|zipf``, ``--politeness session|request``; ``--time-scale``: factor on the web's response times.
+``--web plain|real|slow``, ``--quality pagerank|zipf``, ``--politeness session|request``; ``--time-scale``: factor on
+the web's response times.
 
 Page quality is known on discovery, as in the paper (Cao 2003, figures 6 and 7).  All policies crawl the same web.
 Columns: seconds of the crawl; share of the quality collected by 10, 20, 30 and 50% of the slowest policy's time, and
@@ -29,7 +30,6 @@ from testbed.bench import command_line
 from testbed.crawl import Conditions, Run, area, crawl
 from testbed.web import (
     PolitenessRule,
-    WebSpec,
     busy_share,
     duplicates,
     first_fetches,
@@ -38,11 +38,13 @@ from testbed.web import (
     politeness_violations,
     value_at,
 )
+from testbed.webs import named_web
 
 if TYPE_CHECKING:
     import argparse
 
     from testbed.twin import Agreement
+    from testbed.web import WebSpec
 
 SHARES = (0.1, 0.2, 0.3, 0.5)
 TOLERANCE = 0.05
@@ -116,6 +118,7 @@ def main() -> int:
         policies="breadth-first,performance,quality,capacity",
         servers=500,
         pages=30_000,
+        web="plain",
         sessions=64,
         seed=1,
         quality="pagerank",
@@ -126,8 +129,7 @@ def main() -> int:
         max_delay=60.0,
         simulated=False,
     ).parse_args()
-    web = {name: getattr(args, name) for name in ("servers", "pages", "seed", "quality", "time_scale")}
-    spec = WebSpec(**web)
+    spec = named_web(args)
     conditions = Conditions(args.sessions, args.politeness, args.factor, args.min_delay, args.max_delay)
     policies = args.policies.split(",")
     if args.simulated:

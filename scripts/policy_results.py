@@ -53,6 +53,9 @@ ROWS = {
     "error-1": f"--webs 3 --error 1 {THREE}",
     "error-2": f"--webs 3 --error 2 {THREE}",
     "dead": f"--webs 3 --dead 0.05 {THREE}",
+    "flaws": f"--webs 8 --flaws --quality pagerank,zipf {THREE}",
+    "flaws-in-links": f"--webs 8 --flaws --estimate in-links {THREE}",
+    "uic-150-flaws": f"--web GRAPH --max-pages-per-server 150 --sessions 16 --webs 6 --flaws {THREE}",
 }
 COLUMNS = ("nauc", "t80_breadth_first", "t80_capacity")
 

@@ -102,9 +102,14 @@ class SlotLog:
                     self._note(request.url, timing)
             return response
 
-        wrapped = [(Session, stepped), (DirectConnection, headed), (ConnectionPool, taken), (ConnectionPool, shut)]
-        for owner, method in [*wrapped, (FrontierDownloadHandler, downloaded)]:
-            setattr(owner, method.__name__, method)
+        for owner, method, wrapped in (
+            (Session, "step", stepped),
+            (DirectConnection, "noted", headed),
+            (ConnectionPool, "_take_place", taken),
+            (ConnectionPool, "_close", shut),
+            (FrontierDownloadHandler, "download_request", downloaded),
+        ):
+            setattr(owner, method, wrapped)
 
     def _note(self, url: str, timing: Any) -> None:
         from crawlproject.urls.server_key import server_key

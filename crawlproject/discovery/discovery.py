@@ -94,6 +94,10 @@ class Discovery:
         for start in range(0, max(1, len(links.hrefs)), STEP):
             yield from self._push(self._sitemaps.own(replace(links, hrefs=links.hrefs[start : start + STEP])))
 
+    def canonical(self, links: Links) -> list[str | None]:
+        """The URL under which each of ``links`` would be queued; None for an invalid one. O(length)."""
+        return self._links.canonical(links, links.hrefs)
+
     def page_fetched(self, key: str, quality: float) -> None:
         """Count a fetched page of the server ``key``, of this ``quality``."""
         self._limits.fetched(key, quality)

@@ -126,7 +126,7 @@ class LinkIntake:
         for start in range(0, len(links.hrefs), STEP):
             if start:
                 yield None
-            urls += self._canonical(links, links.hrefs[start : start + STEP])
+            urls += self.canonical(links, links.hrefs[start : start + STEP])
         page = self._page(links)
         guarded = None
         if self.guard is not None and page is not None and links.kind == "page":
@@ -214,7 +214,7 @@ class LinkIntake:
                 wanted.append(url)
         return wanted, file_like
 
-    def _canonical(self, links: Links, hrefs: Sequence[str]) -> list[str | None]:
+    def canonical(self, links: Links, hrefs: Sequence[str]) -> list[str | None]:
         """The canonical URL of each of ``hrefs``, a part of ``links``; None for an invalid one."""
         canonicalizer = self._seen.canonicalizer
         if links.response is None:

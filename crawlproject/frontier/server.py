@@ -210,8 +210,13 @@ class Server:
 
     @property
     def setup_time(self) -> float:
-        """Seconds to open and close the next session's connection; 0 if it is open."""
-        return 0.0 if self.parked is not None else 2 * self.estimates.connect_time
+        """Seconds to open and close the next session's connection; 0 if it is open.
+
+        A server that carries one request per connection closes it with its answer: closing takes no time.
+        """
+        if self.parked is not None:
+            return 0.0
+        return self.estimates.connect_time * (1 if self.estimates.requests_per_connection == 1 else 2)
 
     def take_session(self, now: float, max_batch: int) -> Session:
         """Open a session, or resume the parked one."""

@@ -109,8 +109,10 @@ class Downloading:
     def _handler(self, url: str) -> DownloadHandlerProtocol | None:
         """The handler of the URL's scheme; None if it is not this project's."""
         scheme = url.partition(":")[0]
+        if scheme not in ("http", "https"):
+            return None
         if scheme not in self._by_scheme:
-            handler = self._handlers._get_handler(scheme) if scheme in ("http", "https") else None
+            handler = self._handlers._get_handler(scheme)
             self._by_scheme[scheme] = handler if is_known_handler(handler) else None
         return self._by_scheme[scheme]
 

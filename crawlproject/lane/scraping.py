@@ -6,7 +6,7 @@ import inspect
 import logging
 from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
+from scrapy import Spider, signals
 from scrapy.http import Request, Response
 from scrapy.spidermiddlewares.depth import DepthMiddleware
 from scrapy.spidermiddlewares.httperror import HttpError
@@ -115,15 +115,21 @@ class Scraping:
         return response.request.callback or self._crawler.spider._parse
 
     def _is_plain(self, callback: Callable[..., Any]) -> bool:
-        key = getattr(callback, "__func__", callback)
-        if key not in self._plain:
-            spider = self._crawler.spider
-            if callback == getattr(spider, "_parse", None) and "_parse" not in vars(type(spider)):
-                callback = spider.parse  # type: ignore[union-attr]
-            self._plain[key] = inspect.isgeneratorfunction(callback)
-            if self._plain[key] and spider is not None:
-                warn_on_generator_with_return_value(spider, callback)
-        return self._plain[key]
+        """Whether ``callback`` is a generator function."""
+        method = getattr(callback, "__func__", None)  # of a class, so there are few; a function may be a new one
+        known = self._plain.get(method) if method is not None else None
+        if known is not None:
+            return known
+        spider = self._crawler.spider
+        assert spider is not None
+        if method is Spider._parse:
+            callback = spider.parse
+        is_plain = inspect.isgeneratorfunction(callback)
+        if is_plain:
+            warn_on_generator_with_return_value(spider, callback)
+        if method is not None:
+            self._plain[method] = is_plain
+        return is_plain
 
     def _follow(self, request: Request, response: Response) -> None:
         for process in self._processes:

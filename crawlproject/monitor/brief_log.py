@@ -67,6 +67,8 @@ def stat_lines(stats: Mapping[str, Any]) -> list[str]:
     families: dict[str, list[str]] = {}
     for name, value in sorted(stats.items()):
         family, slash, rest = name.partition("/")
-        shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+        shown = str(value)
+        if isinstance(value, float):
+            shown = f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"  # without an exponent
         families.setdefault(family if slash else CRAWL, []).append(f"{rest or family} {shown}")
     return [f"{family}: {', '.join(values)}" for family, values in sorted(families.items())]

@@ -308,9 +308,12 @@ class _Worker:
             happen(start, now)
         if self._exchange.due[self._number] <= now:
             self._receive(self._exchange.turn(self._number, now))
-        dispatcher.free_slots(now)
-        while now <= self._options.until and (start_now := dispatcher.next(now)) is not None:
-            self._start(start_now, now)
+        while True:
+            dispatcher.free_slots(now)
+            while now <= self._options.until and (start_now := dispatcher.next(now)) is not None:
+                self._start(start_now, now)
+            if (dispatcher.first_free() or inf) > now:  # else a session closed now, in no time
+                break
         times = [events[0][0] if events else None, dispatcher.wake_at(), dispatcher.first_free()]
         return min((time for time in times if time is not None and time > now), default=inf)
 

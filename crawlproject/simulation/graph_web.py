@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from crawlproject.simulation.flaws import add_flaws
+from crawlproject.simulation.flawed_web import add_flaws
 from crawlproject.simulation.graph import GraphSpec, LinkGraph, load
 from crawlproject.simulation.pagerank import pagerank
 from crawlproject.simulation.times import (

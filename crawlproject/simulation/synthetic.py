@@ -8,10 +8,11 @@ determines the end of a crawl.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crawlproject.simulation.flaws import Flaws, add_flaws
+from crawlproject.simulation.flawed_web import add_flaws
 from crawlproject.simulation.pagerank import pagerank
 from crawlproject.simulation.times import (
     SYNTHETIC,
@@ -27,6 +28,9 @@ from crawlproject.simulation.times import (
     draw_speeds,
 )
 from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb, compressed, ranges
+
+if TYPE_CHECKING:
+    from crawlproject.simulation.flaws import Flaws
 
 # Work-bound webs
 SERVER_SIGMA = 0.45  # sizes are log-normal

@@ -1,4 +1,7 @@
-"""The keyword search: level by level from a page until a keyword is found (docs/keyword.md)."""
+"""The keyword search: level by level from a page until a keyword is found (docs/keyword.md).
+
+Imports of ``content.relevance`` are local, because Scrapy imports all spiders for every crawl.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,11 @@ from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.http import TextResponse
 from scrapy.utils.job import job_dir
 
-from crawlproject.content.relevance.visible import (
-    MAX_KEYWORD,
-    Found,
-    find_keyword,
-    folded_keyword,
-    text_lines,
-    visible_lines,
-)
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.links import STEP
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.engine import stats_of
 from crawlproject.links import Links
-from crawlproject.options.links import LinkOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import SKIP_LINKS
 from crawlproject.spiders.keyword_pages import SavedPages, output_folder
@@ -38,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
+    from crawlproject.content.relevance.visible import Found
     from crawlproject.items import Page
 
 #: Levels that are searched; the start is level 1.
@@ -149,10 +144,10 @@ class KeywordSpider(WebSpider):
 
     def _keep(self, links: Links) -> None:
         """Keep the links of a page for the next level."""
-        assert links.response is not None
-        encoding = getattr(links.response, "encoding", "utf-8")
-        canonicalizer = LinkOptions.of(self.crawler).canonicalizer
-        for url in canonicalizer.batch(links.hrefs, links.base or links.response.url, encoding):
+        crawl = frontier_of(self.crawler)
+        if crawl is None:  # ``scrapy parse``
+            return
+        for url in crawl.intake.canonical(links):
             if url is not None:
                 self._next[url] = None
 
@@ -181,6 +176,8 @@ class KeywordSpider(WebSpider):
 
 def checked_keyword(keyword: str) -> str:
     """``keyword`` as it is looked for. Raises ValueError if it is empty, too long or no text."""
+    from crawlproject.content.relevance.visible import MAX_KEYWORD, folded_keyword
+
     if len(keyword) > MAX_KEYWORD:
         raise ValueError(f"keyword={keyword[:20]!r}...: longer than {MAX_KEYWORD} characters")
     try:
@@ -194,4 +191,6 @@ def checked_keyword(keyword: str) -> str:
 
 
 def _lines_with(text: str, keyword: str, *, is_markup: bool) -> list[Found]:
+    from crawlproject.content.relevance.visible import find_keyword, text_lines, visible_lines
+
     return find_keyword(visible_lines(text) if is_markup else text_lines(text), keyword)

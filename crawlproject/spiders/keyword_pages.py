@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import logging
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ def file_name(number: int, url: str) -> str:
 class SavedPages:
     """Writes pages to a folder; a failure costs one line in the log, and no more pages are saved.
 
-    Stats: ``keyword/saved``, ``keyword/not_saved``.
+    The page that failed leaves no file.
+
+    Stats: ``keyword/saved``, ``keyword/not_saved`` (pages).
     """
 
     def __init__(self, folder: Path, stats: StatsCollector) -> None:
@@ -55,25 +58,33 @@ class SavedPages:
         self._stats = stats
         self._saved = 0
         self._has_failed = False
-        self._write_row(COLUMNS)
+        try:
+            self._write_row(COLUMNS)
+        except OSError as error:
+            self._end(error)
 
     def save(self, response: Response, level: int, found: int) -> None:
         """Save a page. O(size)."""
         if self._has_failed:
             self._stats.inc_value("keyword/not_saved")
             return
-        name = file_name(self._saved + 1, response.url)
+        path = self._folder / file_name(self._saved + 1, response.url)
         try:
-            with (self._folder / name).open("xb") as file:
+            with path.open("xb") as file:
                 file.write(response.body)
-            self._write_row((name, level, response.url, response.status, found))
+            self._write_row((path.name, level, response.url, response.status, found))
         except OSError as error:
-            self._has_failed = True
             self._stats.inc_value("keyword/not_saved")
-            logger.error("%s: no more pages are saved: %s", self._folder, error.strerror)
+            self._end(error)
+            with suppress(OSError):
+                path.unlink()
             return
         self._saved += 1
         self._stats.inc_value("keyword/saved")
+
+    def _end(self, error: OSError) -> None:
+        self._has_failed = True
+        logger.error("%s: no more pages are saved: %s", self._folder, error.strerror)
 
     def _write_row(self, row: tuple[object, ...]) -> None:
         with (self._folder / INDEX).open("a", newline="", encoding="utf-8") as file:

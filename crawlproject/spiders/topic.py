@@ -1,4 +1,7 @@
-"""The focused crawl: pages on a topic, by the links most likely to lead to them (docs/topic.md)."""
+"""The focused crawl: pages on a topic, by the links most likely to lead to them (docs/topic.md).
+
+Imports of ``content.relevance`` are local, because Scrapy imports all spiders for every crawl.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,13 @@ from scrapy.http import TextResponse
 from scrapy.utils.job import job_dir
 
 from crawlproject.clock import CLOCK
-from crawlproject.content.relevance.anchors import anchors
-from crawlproject.content.relevance.features import MAX_RATED, LinkReader
-from crawlproject.content.relevance.language import declared_language
-from crawlproject.content.relevance.model import LinkModel
-from crawlproject.content.relevance.topic import Example, learned, learned_threshold, warm_up
-from crawlproject.content.relevance.topic_file import read_topic
+from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.page_reading import is_html, read_page
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.engine import stats_of
 from crawlproject.items import Page
 from crawlproject.links import Links
 from crawlproject.options.extras import needs_extra
-from crawlproject.options.links import LinkOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import KEEP
 from crawlproject.spiders.topic_state import Learned, TopicStateFile
@@ -33,22 +30,20 @@ from crawlproject.spiders.web import WebSpider
 from crawlproject.urls.extract import extract
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlproject.content.relevance.model import Features
-    from crawlproject.content.relevance.topic import Relevance, Topic
+    from crawlproject.content.relevance.focus import Focus
+    from crawlproject.content.relevance.topic import Example, Relevance
     from crawlproject.content.relevance.topic_file import TopicFile
 
 #: Steps that links may be followed below the threshold, at most.
 MAX_TUNNEL = 9
 #: Factor of a link's quality for each such step.
 DISCOUNT = 0.5
-#: Links whose features are remembered until their page comes: 30 MB. The oldest are forgotten: nothing is learned.
-MAX_REMEMBERED = 50_000
 #: Links rated per turn of the event loop: 0.1 s if each brings words never seen.
 STEP = 100
 #: Least quality of a link.
@@ -95,15 +90,16 @@ class TopicSpider(WebSpider):
         with needs_extra(f"topic={topic!r}", "topic"):
             import rjieba  # noqa: F401
             import snowballstemmer  # noqa: F401
+        from crawlproject.content.relevance.topic import warm_up
+        from crawlproject.content.relevance.topic_file import read_topic
+
         self._file: TopicFile = read_topic(Path(topic))
         warm_up()
-        self.topic: Topic | None = None if self._file.examples else self._file.topic()
         self._examples = [_read_example(path) for path in self._file.files()]
-        self._learned = Learned(LinkModel())
-        self._followed: dict[str, Features] = {}
+        self._learned = Learned.nothing()
+        self._focus: Focus | None = None  # until the topic is known
         self._state: TopicStateFile | None = None
         self._recent: list[bool] = []
-        self._found: set[str] = set()  # terms of the topic found on pages
         self.fetched = self.relevant = 0
         self._told_at = self._saved_at = CLOCK()
 
@@ -119,21 +115,26 @@ class TopicSpider(WebSpider):
 
     def _opened(self) -> None:
         """On ``spider_opened``: read what an earlier run has learned."""
-        folder = job_dir(self.settings)
-        if folder is None:
-            return
-        file = self._file
-        chosen = {"terms": file.terms, "examples": file.examples, "threshold": file.threshold}
-        self._state = TopicStateFile(Path(folder), chosen, stats_of(self.crawler))
-        self._learned = self._state.load() or self._learned
-        if self._learned.terms is not None:
-            self.topic = file.topic(self._learned.terms, self._learned.threshold)
+        folder, file = job_dir(self.settings), self._file
+        if folder is not None:
+            chosen = {"terms": file.terms, "examples": file.examples, "threshold": file.threshold}
+            self._state = TopicStateFile(Path(folder), chosen, stats_of(self.crawler))
+            self._learned = self._state.load() or self._learned
+        if self._learned.terms is not None or not file.examples:
+            self._begin()
+
+    def _begin(self) -> None:
+        """The topic is known."""
+        from crawlproject.content.relevance.focus import Focus
+
+        topic = self._file.topic(self._learned.terms, self._learned.threshold)
+        self._focus = Focus(topic, self._learned.model)
 
     async def start(self) -> AsyncIterator[Any]:
         """Learn the topic from its examples, if it has any; then as ``WebSpider``."""
-        if self.topic is None:
+        if self._focus is None:
             await self._learn_topic()
-        if self.topic is not None:
+        if self._focus is not None:
             async for links in super().start():
                 yield links
 
@@ -146,67 +147,56 @@ class TopicSpider(WebSpider):
 
     async def _parse_at(self, response: Response, steps: int) -> AsyncIterator[Page | Links]:
         """``steps``: pages below the threshold in a row that led here."""
-        judged: Relevance | None = None
-        if self.topic is None:  # the frontier had pages, but the examples are gone
+        focus = self._focus
+        if focus is None:  # the frontier had pages, but the examples are gone
             response.meta[KEEP] = True
             return
+        judged: Relevance | None = None
         for output in super().parse(response):
             if isinstance(output, Page):
-                judged = self._judge(response, output, *await _text_of(response))
-                if self._is_relevant(judged):
+                judged = self._judge(focus, response, output, *await _text_of(response))
+                if focus.is_relevant(judged):
                     values = {one.name: getattr(output, one.name) for one in fields(Page)}
                     yield TopicPage(**values, relevance=round(judged.value, 4))
             elif judged is None or not output.hrefs:
                 yield output
             else:
-                steps = 0 if self._is_relevant(judged) else steps + 1
-                yield await self._rated(response, output, judged, steps)
+                yield await self._rated(focus, output, judged, 0 if focus.is_relevant(judged) else steps + 1)
 
-    def _judge(self, response: Response, page: Page, html: str, text: str) -> Relevance:
-        """The relevance of a fetched page; learns from it."""
-        assert self.topic is not None
-        judged = self.topic.relevance(page.title or "", text, declared_language(html))
-        self._found.update(judged.found)
+    def _judge(self, focus: Focus, response: Response, page: Page, html: str, text: str) -> Relevance:
+        """The relevance of a fetched page; learns from it, and counts it."""
+        from crawlproject.content.relevance.language import declared_language
+
         first = response.meta.get("redirect_urls") or [response.request.url if response.request else response.url]
-        features = self._followed.pop(first[0], None)
-        if features is not None:
-            self._learned.model.learn(features, float(self._is_relevant(judged)))
-        self._count_harvest(self._is_relevant(judged))
+        judged = focus.judge(first[0], page.title or "", text, declared_language(html))
+        self._count_harvest(focus.is_relevant(judged))
         return judged
 
-    def _is_relevant(self, judged: Relevance) -> bool:
-        assert self.topic is not None
-        return judged.value >= self.topic.threshold
-
-    async def _rated(self, response: Response, links: Links, judged: Relevance, steps: int) -> Links:
+    async def _rated(self, focus: Focus, links: Links, judged: Relevance, steps: int) -> Links:
         """``links`` with a quality for each; without any below the threshold for too long."""
+        from crawlproject.content.relevance.anchors import anchors
+        from crawlproject.content.relevance.features import MAX_RATED
+
+        response, hrefs, crawl = cast("TextResponse", links.response), links.hrefs, frontier_of(self.crawler)
         if steps > self.tunnel:
             return Links(response, ())
-        hrefs, html = links.hrefs, cast("TextResponse", response).text
-        encoding = getattr(response, "encoding", "utf-8")
-        urls = LinkOptions.of(self.crawler).canonicalizer.batch(hrefs[:MAX_RATED], links.base or response.url, encoding)
-        around = await off_loop(anchors, html) if len(response.body) >= LARGE else anchors(html)
-        assert self.topic is not None
-        reader, model, discount = LinkReader(self.topic), self._learned.model, DISCOUNT**steps
-        rest = model.foresee(reader.features(response.url, None, judged.value, judged.language))
-        qualities = [rest] * len(hrefs)
-        for number, (href, url) in enumerate(zip(hrefs, urls, strict=False)):
-            if number % STEP == STEP - 1:
+        urls: Sequence[str | None] = ()
+        if crawl is not None:  # else ``scrapy parse``
+            urls = crawl.intake.canonical(Links(response, hrefs[:MAX_RATED], base=links.base))
+        around = await off_loop(anchors, response.text) if len(response.body) >= LARGE else anchors(response.text)
+        wanted = {
+            number: (url, around.get(href.partition("#")[0]))
+            for number, (href, url) in enumerate(zip(hrefs, urls, strict=False))
+            if url is not None
+        }
+        discount = DISCOUNT**steps
+        qualities = [max(MIN_QUALITY, discount * focus.rate_any(response.url, judged))] * len(hrefs)
+        for count, (number, quality) in enumerate(zip(wanted, focus.rate(judged, wanted.values()), strict=True), 1):
+            qualities[number] = max(MIN_QUALITY, discount * quality)
+            if count % STEP == 0:
                 await asyncio.sleep(0)
-            if url is not None:
-                anchor = around.get(href.partition("#")[0])
-                features = reader.features(url, anchor, judged.value, judged.language)
-                qualities[number] = model.foresee(features)
-                self._remember(url, features)
-        given = [max(MIN_QUALITY, quality * discount) for quality in qualities]
         callback = getattr(self, f"parse_below_{steps}") if steps else None
-        return Links(response, hrefs, base=links.base, callback=callback, quality=given)
-
-    def _remember(self, url: str, features: Features) -> None:
-        if url not in self._followed:
-            if len(self._followed) >= MAX_REMEMBERED:
-                del self._followed[next(iter(self._followed))]
-            self._followed[url] = features
+        return Links(response, hrefs, base=links.base, callback=callback, quality=qualities)
 
     def _count_harvest(self, is_relevant: bool) -> None:
         """Count a page; from time to time, log the harvest rate and keep what was learned."""
@@ -238,7 +228,7 @@ class TopicSpider(WebSpider):
         )
 
     def _save(self) -> None:
-        if self._state is not None and self.topic is not None:
+        if self._state is not None and self._focus is not None:
             self._state.save(self._learned)
 
     def _closed(self) -> None:
@@ -246,7 +236,8 @@ class TopicSpider(WebSpider):
         self._tell()
         self._save()
         stats_of(self.crawler).set_value("topic/learned", self._learned.model.learned)
-        missing = sorted(self._file.terms.keys() - self._found) if self.topic is not None and self.fetched else []
+        found = self._focus.found if self._focus is not None and self.fetched else self._file.terms
+        missing = sorted(self._file.terms.keys() - found)
         if missing:
             stats_of(self.crawler).set_value("topic/terms_never_found", len(missing))
             self.logger.warning("%d terms of the topic were on no page: %.300s", len(missing), ", ".join(missing))
@@ -255,18 +246,19 @@ class TopicSpider(WebSpider):
         """Learn terms and threshold from the examples."""
         pages = [await self._fetch_example(url) for url in self._file.urls()]
         examples = [example for example in [*self._examples, *pages] if example is not None]
-        terms = learned(examples, self._file.learned_terms)
-        topic = self._file.topic(terms)
-        if not topic.vector("en"):
+        found = await off_loop(self._file.learned, examples)
+        if found is None:
             return
-        threshold = self._file.threshold or learned_threshold(topic, examples)
-        self._learned.terms, self._learned.threshold = terms, threshold
-        self.topic = self._file.topic(terms, threshold)
-        best = ", ".join(list(terms)[:10])
-        self.logger.info("Topic of %d examples, threshold %.3f: %.300s", len(examples), threshold, best)
+        self._learned.terms, self._learned.threshold = found
+        self._begin()
+        best = ", ".join(list(self._learned.terms)[:10])
+        self.logger.info("Topic of %d examples, threshold %.3f: %.300s", len(examples), self._learned.threshold, best)
 
     async def _fetch_example(self, url: str) -> Example | None:
         """An example page; None, with a warning, if it cannot be fetched."""
+        from crawlproject.content.relevance.language import declared_language
+        from crawlproject.content.relevance.topic import Example
+
         try:
             assert self.crawler.engine is not None
             response = await self.crawler.engine.download_async(Request(url, dont_filter=True))
@@ -282,7 +274,7 @@ class TopicSpider(WebSpider):
 
     def _end_without_pages(self) -> None:
         """See ``WebSpider``; without a topic there is nothing to crawl for. Raises CloseSpider."""
-        if self.topic is None:
+        if self._focus is None:
             self.logger.error("No example of the topic could be read, and it has no terms")
             raise CloseSpider(NO_TOPIC)
         super()._end_without_pages()
@@ -321,6 +313,9 @@ async def _text_of(response: Response) -> tuple[str, str]:
 
 def _read_example(path: Path) -> Example:
     """An example in a file, HTML or plain text. Raises ValueError."""
+    from crawlproject.content.relevance.language import declared_language
+    from crawlproject.content.relevance.topic import Example
+
     try:
         with path.open("rb") as file:
             data = file.read(_MAX_UNPARSED)

@@ -7,15 +7,15 @@ import logging
 import os
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from crawlproject.content.relevance.model import LinkModel
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from scrapy.statscollectors import StatsCollector
+
+    from crawlproject.content.relevance.model import LinkModel
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +33,13 @@ class Learned:
     terms: dict[str, float] | None = None
     threshold: float | None = None
 
+    @classmethod
+    def nothing(cls) -> Self:
+        """Before the first page."""
+        from crawlproject.content.relevance.model import LinkModel
+
+        return cls(LinkModel())
+
 
 class TopicStateFile:
     """The file in ``folder``, for the topic with these ``settings``: another topic's is not used.
@@ -48,6 +55,8 @@ class TopicStateFile:
 
     def load(self) -> Learned | None:
         """What was learned; None if there is no file, or none that can be used: then one line is logged."""
+        from crawlproject.content.relevance.model import LinkModel
+
         try:
             if self._path.stat().st_size > _MAX_BYTES:
                 raise ValueError("too large")

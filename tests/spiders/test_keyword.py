@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from crawlproject.spiders.keyword import KeywordSpider
-from crawlproject.spiders.keyword_pages import file_name
-from tests.crawl.crawling import IMPOLITE
+from crawlproject.spiders.keyword_pages import INDEX, file_name
+from tests.crawl.crawling import IMPOLITE, crawl
 from tests.crawl.differential import Run, run_on
 from tests.crawl.scripted_site import Answer, Script, redirect, scripted_site
 
@@ -88,6 +88,41 @@ def test_pages_are_saved_with_an_index(tmp_path: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {"index.csv", *(row["file"] for row in rows)}
     assert [path.name for path in tmp_path.iterdir()] == ["pages"]
     assert b"hay" in (folder / rows[0]["file"]).read_bytes()
+
+
+class FullAtOnce(KeywordSpider):
+    """Its folder is on a disk that is full."""
+
+    def _opened(self) -> None:
+        assert self._output is not None
+        (self._output / INDEX).symlink_to("/dev/full")
+        super()._opened()
+
+
+class FullSoon(KeywordSpider):
+    """Its disk is full after the heading of the index."""
+
+    def _opened(self) -> None:
+        super()._opened()
+        assert self._output is not None
+        (self._output / INDEX).unlink()
+        (self._output / INDEX).symlink_to("/dev/full")
+
+
+@pytest.mark.parametrize("spider", [FullAtOnce, FullSoon])
+def test_a_full_disk_costs_one_line_and_the_search_goes_on(spider: type[KeywordSpider], tmp_path: Path) -> None:
+    """A stat counts the pages that are not saved; no broken file is left."""
+    script = {"1/": html("hay", "/1"), "1/1": html("hay", "/2"), "1/2": html("needle")}
+    with scripted_site(1) as site:
+        site.script = script
+        arguments = {"start": site.url("1/"), "keyword": "needle", "output": str(tmp_path / "pages")}
+        done = crawl(f"{__name__}.{spider.__name__}", settings=IMPOLITE, **arguments)
+    assert done.stats["finish_reason"] == "keyword_found"
+    assert done.stat("keyword/pages") == done.stat("keyword/not_saved") == 3
+    assert done.stat("keyword/saved") == 0
+    assert done.log.count("no more pages are saved: No space left on device") == 1
+    assert "Traceback" not in done.log
+    assert [path.name for path in (tmp_path / "pages").iterdir()] == [INDEX]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,14 @@ import pytest
 from crawlproject.spiders.topic import MAX_TUNNEL, TopicSpider
 from tests.crawl.crawling import IMPOLITE
 from tests.crawl.differential import Run, run, run_on
+from tests.crawl.loop_probe import STEP, STEP_OF
 from tests.crawl.scripted_site import Answer, Script, scripted_site
 
 SPIDER = "crawlproject.spiders.topic.TopicSpider"
 TOPIC = "threshold = 0.1\n[terms]\nthread = 2\nmutex = 1\n"
 GOOD = "A thread waits for the mutex of another thread."
+#: Seconds of CPU that one callback of the event loop may take.
+LONGEST_STEP = 0.25
 DULL = "Soup and salad are served in the kitchen."
 
 
@@ -140,20 +144,41 @@ def test_terms_that_never_occur_cost_one_stat_and_one_line(tmp_path: Path) -> No
     assert done.reason == "finished"
 
 
-def test_large_mixed_and_odd_pages(tmp_path: Path) -> None:
-    """5 MB of text, two languages, plain text, a file, thousands of links: each is one page of the crawl."""
-    links = "".join(f'<a href="/l{number}">thread {number}</a>' for number in range(3_000))
+def test_mixed_and_odd_pages(tmp_path: Path) -> None:
+    """Two languages, plain text, a file: each is one page of the crawl."""
     script = {
-        "1/": html(GOOD, "/big", "/mixed", "/plain", "/file", "/links"),
-        "1/big": html(f"{GOOD} " * 100_000),
+        "1/": html(GOOD, "/mixed", "/plain", "/file"),
         "1/mixed": html("Ein Thread wartet auf den Mutex. 线程 thread mutex 互斥锁。"),
         "1/plain": Answer(GOOD, headers={"Content-Type": "text/plain"}),
         "1/file": Answer(b"\0\1\2", headers={"Content-Type": "image/png"}),
-        "1/links": Answer(f"<p>{GOOD}</p>{links}", headers={"Content-Type": "text/html"}),
     }
-    done = crawl(script, topic_file(tmp_path), tunnel="0", max_pages="6")
-    found = {item["url"] for item in done.items()}
-    assert {"1/big", "1/mixed", "1/plain", "1/links"} <= found
+    done = crawl(script, topic_file(tmp_path), tunnel="0")
+    assert {item["url"] for item in done.items()} == {"1/", "1/mixed", "1/plain"}
+    assert done.stat("topic/pages") == 4
+    assert not done.has_errors()
+
+
+def test_large_pages_do_not_hold_the_event_loop(tmp_path: Path) -> None:
+    """5 MB of English, of Chinese, and of words in a language of long ones; thousands of links: no word is repeated."""
+    english, finnish = ["".join(word) for word in product("abcdefghijklmnopqrst", repeat=5)], "llisuuksiensa "
+    han = "".join(chr(code) for code in range(0x4E00, 0x9F00))
+    links = "".join(f'<a href="/x/{one}/l{two}">{one} {two}</a> {two}{one}, ' for one, two in pairwise(english[:5_000]))
+    script = {
+        "1/": html(GOOD, "/english", "/chinese", "/finnish", "/links"),
+        "1/english": html(f"{GOOD} {' '.join(english)[:5_000_000]}"),
+        "1/chinese": html(f"{GOOD} {'线程等待互斥锁。' * 100} {han * 80}"),
+        "1/finnish": html(f"ja on ei että se hän oli ovat mutta {finnish.join(english)[:5_000_000]}"),
+        "1/links": html(f"{GOOD} {links}", title="thread mutex"),
+    }
+    with scripted_site(1) as site:
+        site.script = script
+        settings = {**IMPOLITE, "EXTENSIONS": {"tests.crawl.loop_probe.LoopProbe": 1}}
+        arguments = {"topic": topic_file(tmp_path), "tunnel": "0", "exclude": "*/x/*"}
+        done = run_on(site, SPIDER, settings=settings, seeds=site.url("1/"), **arguments)
+    assert set(done.site.places()) == script.keys()
+    assert {"1/", "1/links"} <= {item["url"] for item in done.items()}
+    assert done.stat("frontier/links/skipped/excluded") > 4_000
+    assert done.stat(STEP) <= LONGEST_STEP, done.stat(STEP_OF)
     assert not done.has_errors()
 
 
