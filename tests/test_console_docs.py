@@ -32,7 +32,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
     text = "".join(blocks).replace("crawls/example", str(job)).replace("6080 6081 6082 6083", str(port))
     crawl, shown, *commands = text.replace("6080", str(port)).splitlines()
     assert len(commands) == 7
-    with running_web(WebSpec(servers=20, pages=4_000, time_scale=1.0)) as web, tempfile.TemporaryFile() as log:
+    with running_web(WebSpec(servers=20, pages=4_000, time_scale=0.05)) as web, tempfile.TemporaryFile() as log:
         line = shlex.split(crawl.removeprefix("$ scrapy ").replace("https://example.org/", ",".join(web.seeds)))
         with running(["-m", "scrapy", *line, "-s", "ALLOWED_NETWORKS=127.0.0.0/8"], stderr=log) as process:
             client = open_console(process, job, port)
@@ -59,6 +59,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
 def _scrapy(command: str) -> str:
     done = run_python("-m", *shlex.split(command))
     assert done.returncode == 0, done.stderr
+    assert isinstance(done.stdout, str)
     return done.stdout
 
 

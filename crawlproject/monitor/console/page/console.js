@@ -112,7 +112,9 @@ function showFigures(figures) {
 
 function range(found) {
   if (!found) return undefined;
-  return found[2] <= 0 ? "gathered" : `in ${seconds(found[0])} to ${seconds(found[2])}`.replace("in now", "in 0 s");
+  if (found[2] <= 0) return "gathered";
+  const [from, to] = [found[0], found[2]].map(seconds);
+  return (from === to ? `in ${to}` : `in ${from} to ${to}`).replace("in now", "in 0 s");
 }
 
 const ends = (figures) => range(figures.end) || (figures.why_no_end ? `unknown: ${figures.why_no_end}` : undefined);
