@@ -34,6 +34,7 @@ HEAVY = (
     "scrapy_redis",
     "redis",
     "pyarrow",
+    "Stemmer",
     "rjieba",
     "snowballstemmer",
     "sqlalchemy",
@@ -41,7 +42,7 @@ HEAVY = (
     "extruct",
     "dateparser",
 )
-#: Modules that a crawl imports when it needs them: stores, metrics, a page to compare, Scrapy's consoles, words.
+#: Modules that a crawl imports when it needs them: a store, Redis, metrics, a page to compare, consoles, words.
 UNUSED_AT_FIRST = {
     *HEAVY,
     "rocksdict",

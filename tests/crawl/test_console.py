@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from testbed.redis_server import RunningRedis
+from testbed.web import WebSpec, running_web
 from tests.conftest import free_port
 from tests.crawl.crawling import crawling, read_results
 from tests.crawl.differential import QUICK, run
 from tests.crawl.scripted_site import Answer, Script, Site, page, scripted_site
+from tests.crawl.workers import redis_settings, workers
 from tests.monitor.console.client import TIMEOUT, Client, client_of
 from tests.processes import Forked, run_python
 
@@ -218,3 +223,64 @@ def test_scrapy_console(tmp_path: Path) -> None:
             assert process.wait(TIMEOUT) == 0
         assert console(str(job), "status")[::2] == (1, f"scrapy console: {job}: no console is open there\n")
         assert "refused" in console(link, "status")[2]
+
+
+def test_a_stream_tells_that_the_crawl_has_ended(tmp_path: Path) -> None:
+    """Its last event, of every page that is open."""
+    job, port = tmp_path / "job", free_port()
+    with scripted_site(1) as site:
+        site.script = Everywhere()
+        with crawling(SPIDER, tmp_path, settings=settings_of(job, port), sites=site.origins[0]) as process:
+            client = open_console(process, job, port)
+            with ExitStack() as stack:
+                streams = [stack.enter_context(_stream(client)) for _ in range(3)]
+                client.post("stop")
+                texts = [stream.read().decode() for stream in streams]
+            assert process.wait(TIMEOUT) == 0
+    for text in texts:
+        events = [event.split("\n") for event in text.split("\n\n")[:-1]]
+        assert {event[0] for event in events[:-1]} == {"event: figures"}
+        assert events[-1][0] == "event: end"
+        last = json.loads(events[-1][1].removeprefix("data: "))
+        assert last["figures"]["pages"] == read_results(tmp_path, 0, "").stats["frontier/pages"]
+
+
+@contextmanager
+def _stream(client: Client) -> Iterator[http.client.HTTPResponse]:
+    """The stream of an open page."""
+    with closing(http.client.HTTPConnection(client.host, client.port, timeout=TIMEOUT)) as connection:
+        connection.request("GET", "/api/stream", headers={"Authorization": f"Bearer {client.token}"})
+        with connection.getresponse() as answer:
+            assert answer.status == 200
+            yield answer
+
+
+def test_consoles_of_two_workers(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """Each shows both; one that leaves is gone; without Redis the table says so, and the rest answers."""
+    token, ports = "t" * 20, [free_port(), free_port()]
+    slow = {"FRONTIER_MIN_DELAY": 0.5, "FRONTIER_MAX_DELAY": 0.5}
+    settings = redis_settings(redis_server.url, CONSOLE_TOKEN=token, FRONTIER_LEASE=2, **slow)
+    spec = WebSpec(servers=20, pages=4_000, time_scale=0.05)
+    with running_web(spec) as web, workers(tmp_path, web, **settings) as crew:
+        for port in ports:
+            crew.add(CONSOLE_PORT=port)
+        crew.wait_for_pages(10)
+        clients = [Client(port, token) for port in ports]
+
+        def seen(count: int) -> list[dict[str, Any]] | None:
+            found = [client.get("workers") for client in clients[:count]]
+            return found if [len(each["workers"]) for each in found] == [count] * count else None
+
+        first, second = wait_for(lambda: seen(2))
+        pids = {worker["worker"]: worker["pid"] for worker in first["workers"]}
+        assert pids == {worker["worker"]: worker["pid"] for worker in second["workers"]}
+        assert [pids[each["own"]] for each in (first, second)] == [worker.process.pid for worker in crew.all]
+        wait_for(lambda: clients[0].get("workers")["pages"] >= 10)
+        server = clients[1].get("servers")["rows"][0]["server"]
+        assert clients[1].post("block", name=server)["kept"] is False
+        assert clients[0].get("state")["orders"]["blocked"] == []
+        crew.interrupt(1)
+        assert wait_for(lambda: seen(1))[0]["own"] == first["own"]
+        redis_server.kill()
+        assert wait_for(lambda: clients[0].get("workers").get("error"))
+        assert clients[0].get("state")["figures"]["pages"] > 0

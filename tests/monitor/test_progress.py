@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import re
+import select
 import signal
 import struct
 import tempfile
@@ -80,27 +81,55 @@ def test_no_line_is_longer_than_the_terminal(width: int) -> None:
         assert len(found) < 40
 
 
+class Terminal:
+    """A terminal: ``file``, to which a program writes, and what was written so far."""
+
+    def __init__(self, columns: int, rows: int) -> None:
+        self._master, slave = pty.openpty()
+        self.resize(columns, rows)
+        attributes = termios.tcgetattr(slave)
+        attributes[1] &= ~termios.OPOST  # no \n -> \r\n
+        termios.tcsetattr(slave, termios.TCSANOW, attributes)
+        self.file = os.fdopen(slave, "w")
+        self._read: list[bytes] = []
+        self._end, self._ended = os.pipe()
+        self._thread = threading.Thread(target=self._pump, daemon=True)
+        self._thread.start()
+
+    def _pump(self) -> None:
+        with suppress(OSError):  # nobody has it open any more
+            while self._end not in select.select([self._master, self._end], [], [])[0]:
+                self._read.append(os.read(self._master, 65536))
+
+    def written(self) -> str:
+        """What was written so far."""
+        return b"".join(self._read).decode()
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Tell programs another size."""
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def vanish(self) -> None:
+        """Hang up. Again without effect: then the number of the descriptor may be another file's."""
+        if self._master < 0:
+            return
+        os.close(self._ended)
+        self._thread.join()
+        os.close(self._end)
+        os.close(self._master)
+        self._master = -1
+
+
 @contextmanager
-def terminal(columns: int = 80, rows: int = 24) -> Iterator[tuple[IO[str], int, Callable[[], str]]]:
-    """(The file that a program writes to, the descriptor of the other side, what was written so far)."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    attributes = termios.tcgetattr(slave)
-    attributes[1] &= ~termios.OPOST  # no \n -> \r\n
-    termios.tcsetattr(slave, termios.TCSANOW, attributes)
-    read: list[bytes] = []
-
-    def pump() -> None:
+def terminal(columns: int = 80, rows: int = 24) -> Iterator[Terminal]:
+    """A terminal, gone at the end."""
+    shown = Terminal(columns, rows)
+    try:
+        yield shown
+    finally:
+        shown.vanish()
         with suppress(OSError):
-            while data := os.read(master, 65536):
-                read.append(data)
-
-    thread = threading.Thread(target=pump, daemon=True)
-    thread.start()
-    with os.fdopen(slave, "w") as file:
-        yield file, master, lambda: b"".join(read).decode()
-    with suppress(OSError):
-        os.close(master)
+            shown.file.close()
 
 
 def settled(written: Callable[[], str], wanted: str) -> str:
@@ -112,8 +141,8 @@ def settled(written: Callable[[], str], wanted: str) -> str:
 
 def test_the_log_scrolls_above_the_panel() -> None:
     """Also lines that come in pieces; erasing leaves the log alone."""
-    with terminal() as (file, _, written):
-        panel = BottomPanel(file, lambda: None)
+    with terminal() as shown:
+        panel = BottomPanel(shown.file, lambda: None)
         panel.write("first\n")
         panel.draw([("Pages", "1"), ("End", "unknown")])
         panel.write("second\n")
@@ -121,49 +150,49 @@ def test_the_log_scrolls_above_the_panel() -> None:
         panel.write("thi")
         panel.write("rd\n")
         screen = Screen()
-        screen.write(settled(written, "rd\n"))
-        file.write("\n")  # nothing more to come
+        screen.write(settled(shown.written, "rd\n"))
+        shown.file.write("\n")  # nothing more to come
         assert screen.lines[:6] == ["first", "second", "third", "Pages 2", "End unknown", "More lines"]
         panel.erase()
-        file.write("MARK")
-        file.flush()
+        shown.file.write("MARK")
+        shown.file.flush()
         screen = Screen()
-        screen.write(settled(written, "MARK").replace("\nMARK", "").replace("MARK", ""))
+        screen.write(settled(shown.written, "MARK").replace("\nMARK", "").replace("MARK", ""))
         assert screen.lines[:3] == ["first", "second", "third"]
 
 
 def test_a_terminal_that_becomes_narrower() -> None:
     """The lines shown wrap: all of their rows are erased."""
-    with terminal(columns=40) as (file, master, written):
-        panel = BottomPanel(file, lambda: None)
+    with terminal(columns=40) as shown:
+        panel = BottomPanel(shown.file, lambda: None)
         panel.draw([("Label", "x" * 30)])
-        settled(written, "x" * 30)
-        fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 20, 0, 0))
+        settled(shown.written, "x" * 30)
+        shown.resize(20, 24)
         panel.draw([("Label", "short")])
-        assert "\x1b[2A" in settled(written, "short")
+        assert "\x1b[2A" in settled(shown.written, "short")
 
 
 def test_a_low_terminal_shows_no_panel_and_colours_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """``NO_COLOR`` leaves bold type."""
-    with terminal(rows=4) as (file, _, written):
-        BottomPanel(file, lambda: None).draw([("Label", "text")])
-        file.write("END")
-        file.flush()
-        assert settled(written, "END") == "END"
+    with terminal(rows=4) as shown:
+        BottomPanel(shown.file, lambda: None).draw([("Label", "text")])
+        shown.file.write("END")
+        shown.file.flush()
+        assert settled(shown.written, "END") == "END"
     monkeypatch.setenv("NO_COLOR", "1")
-    with terminal() as (file, _, written):
-        BottomPanel(file, lambda: None).draw([("Label", "text")])
-        colours = re.findall(r"\x1b\[([\d;]*)m", settled(written, "text"))
+    with terminal() as shown:
+        BottomPanel(shown.file, lambda: None).draw([("Label", "text")])
+        colours = re.findall(r"\x1b\[([\d;]*)m", settled(shown.written, "text"))
         assert not {"36", "31", "32"} & {part for each in colours for part in each.split(";")}
 
 
 def test_a_terminal_that_vanishes_is_told_once() -> None:
     """And nothing is written any more."""
     told: list[bool] = []
-    with terminal() as (file, master, _):
-        panel = BottomPanel(file, lambda: told.append(True))
+    with terminal() as shown:
+        panel = BottomPanel(shown.file, lambda: told.append(True))
         panel.draw([("Label", "text")])
-        os.close(master)
+        shown.vanish()
         while not told:
             panel.write("line\n")
             panel.draw([("Label", "text")])
@@ -171,7 +200,7 @@ def test_a_terminal_that_vanishes_is_told_once() -> None:
         panel.erase()
         assert told == [True]
         with suppress(OSError):
-            file.close()
+            shown.file.close()
 
 
 SPEC = WebSpec(servers=6, pages=40, time_scale=0.1)
@@ -193,11 +222,11 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 def test_a_crawl_in_a_terminal_that_is_resized() -> None:
     """The panel is there, then gone; the log has the summary of the crawl below everything else."""
-    with terminal(columns=100) as (file, master, written), crawl(file, PROJECT, LOG_LEVEL="INFO") as process:
-        settled(written, "Pages ")
-        fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 60, 0, 0))
+    with terminal(columns=100) as shown, crawl(shown.file, PROJECT, LOG_LEVEL="INFO") as process:
+        settled(shown.written, "Pages ")
+        shown.resize(60, 20)
         assert process.wait(timeout=300) == 0
-        output = settled(written, "Spider closed (")
+        output = settled(shown.written, "Spider closed (")
         assert "Held back by" in output
         assert "Traceback" not in output
         last = output.rpartition("Stats (docs/stats.md)")[2]
@@ -207,10 +236,10 @@ def test_a_crawl_in_a_terminal_that_is_resized() -> None:
 def test_a_crawl_whose_terminal_vanishes_goes_on(tmp_path: Path) -> None:
     """SIGHUP, and a descriptor that cannot be written to; the log in a file says so."""
     log = tmp_path / "log"
-    with terminal() as (file, master, written), crawl(file, PROJECT, LOG_FILE=log) as process:
-        settled(written, "Pages ")
+    with terminal() as shown, crawl(shown.file, PROJECT, LOG_FILE=log) as process:
+        settled(shown.written, "Pages ")
         process.send_signal(signal.SIGHUP)
-        os.close(master)
+        shown.vanish()
         assert process.wait(timeout=300) == 0
     told = log.read_text()
     assert told.count("The terminal has gone; the crawl goes on without it") == 1

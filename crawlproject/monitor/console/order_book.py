@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -108,13 +109,16 @@ class OrderBook:
             logger.error("%s: %s", path, error.strerror)
 
     def save(self) -> bool:
-        """Replace the file in one step; returns whether that succeeded, or nothing is to be kept."""
+        """Replace the file durably in one step (an fsync); returns whether that succeeded, or nothing is to be kept."""
         path = self._path
         if path is None:
             return True
         new = path.with_suffix(".new")
         try:
-            new.write_text(json.dumps(self.orders.to_state(), indent=1), encoding="utf-8")
+            with new.open("w", encoding="utf-8") as file:
+                json.dump(self.orders.to_state(), file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())  # before the rename: else a power cut may leave an empty file
             new.replace(path)
         except OSError as error:
             logger.error("Orders of the console apply, but cannot be kept: %s: %s", path, error.strerror)

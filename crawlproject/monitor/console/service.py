@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 #: Seconds between the first points of a chart.
 INTERVAL = 2.0
 
-#: Seconds that open requests may take when the crawl has ended.
-SHUTDOWN = 2.0
+#: Seconds that open requests may take when the crawl has ended: streams tell their pages so, on a busy machine as well.
+SHUTDOWN = 5.0
 
 
 class ConsoleService:

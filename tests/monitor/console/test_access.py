@@ -2,88 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import stat
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from crawlproject.monitor.console.access import Access, Ticket, make_private
-from crawlproject.monitor.console.api import FILES, Hub, application
+from crawlproject.monitor.console.api import FILES
 from crawlproject.options.console import ConsoleOptions
-from tests.conftest import free_port
 from tests.monitor.console.client import Client
-
-OPTIONS = ConsoleOptions(6080, "127.0.0.1", True, "", frozenset(), None)
-
-
-class FakeRoom:
-    """A crawl with a hostile spider name; its one action is counted."""
-
-    def __init__(self) -> None:
-        self.paused = 0
-
-    def state(self) -> dict[str, Any]:
-        return {"spider": "<script>alert(1)</script>"}
-
-    event = history = state
-
-    def stats(self) -> dict[str, Any]:
-        return {"own": float("inf"), "list": [1.5, float("nan")]}
-
-    async def servers(self, given: dict[str, str]) -> dict[str, Any]:
-        raise ValueError(f"wrong:\n{given}")
-
-    async def workers(self) -> dict[str, Any]:
-        raise RuntimeError("secret of the program")
-
-    def server(self, key: str) -> dict[str, Any] | None:
-        return None
-
-    def lines(self) -> list[dict[str, Any]]:
-        return []
-
-    def actions(self) -> Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]:
-        return {"pause": (self.pause, ()), "block": (lambda name: {"name": name}, ("name",))}
-
-    def pause(self) -> dict[str, Any]:
-        self.paused += 1
-        return {"done": "paused"}
-
-
-class Served:
-    """The console of a ``FakeRoom`` in a thread of its own."""
-
-    def __init__(self) -> None:
-        self.room, self.access, self.port = FakeRoom(), Access(OPTIONS), free_port()
-        self.hub = Hub(self.room)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
-
-    def __enter__(self) -> Served:
-        self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(60)
-        return self
-
-    async def _start(self) -> None:
-        self._runner = web.AppRunner(application(self.room, self.access, self.hub), access_log=None, shutdown_timeout=1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
-
-    async def _stop(self) -> None:
-        self.hub.close()
-        await self._runner.cleanup()
-
-    def __exit__(self, *exc: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(60)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+from tests.monitor.console.served import OPTIONS, Served
 
 
 @pytest.fixture(scope="module")

@@ -180,7 +180,8 @@ def test_every_action(browser: Browser, crawl: Client) -> None:
         page.click("#stop")
         page.click("#confirm button[value=yes]")
         for each in (page, other):
-            each.wait_for_selector("#state[data-state=ended], #state[data-state=lost]")  # lost: it read too late
+            each.wait_for_selector("#state[data-state=ended]")
+            assert each.is_disabled("#pause")
 
 
 def test_without_a_token_nothing_is_shown(browser: Browser, tmp_path: Path) -> None:
@@ -234,3 +235,20 @@ def test_strangers_texts_are_shown_as_text(browser: Browser, tmp_path: Path) -> 
                 assert page.evaluate("document.querySelectorAll('#server img, #server script').length") == 0
                 assert page.evaluate("document.documentElement.scrollWidth") <= 1280
                 assert "broken" not in page.title()
+
+
+def test_a_page_whose_other_requests_fail_sees_the_end(browser: Browser, tmp_path: Path) -> None:
+    """When the crawl ends, the stream says so, and soon nothing else is answered."""
+    job, port = tmp_path / "job", free_port()
+    with scripted_site(1) as site:
+        site.script = Everywhere()
+        with crawling(SPIDER, tmp_path, settings=settings_of(job, port), sites=site.origins[0]) as process:
+            client = open_console(process, job, port)
+            page = browser.new_page()
+            page.route("**/api/log", lambda route: route.abort())
+            page.goto(f"http://127.0.0.1:{port}/#token={client.token}")
+            page.wait_for_selector("#state[data-state=running]")
+            client.post("stop")
+            page.wait_for_selector("#state[data-state=ended]")
+            assert page.locator("button:enabled").count() == 1  # the one that closes a server's page
+            page.close()

@@ -11,6 +11,8 @@ const CHARTS = [
 ];
 const MOST = 700;
 const HEIGHT = 190;
+/** Distances of ticks where there are only whole numbers. */
+const WHOLE = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
 
 export class Charts {
   constructor(place) {
@@ -49,14 +51,14 @@ export class Charts {
     this.charts = shown.map((chart) => {
       const text = el("p", {});
       const plotted = el("div", { class: "plot", "aria-hidden": "true" });
-      const keys = chart.series.length < 2 ? [] : chart.series.flatMap(([, label, name]) => [el("span", { class: `key ${name}` }), label]);
+      const keys = chart.series.length < 2 ? [] : chart.series.map(([, label, name]) => el("span", { class: "line" }, el("span", { class: `key ${name}` }), label));
       const figure = el("figure", {}, el("figcaption", {}, chart.title, ...keys), text, plotted);
       const axis = { stroke: color("quiet"), grid: { stroke: color("chart-grid") }, ticks: { stroke: color("chart-grid") } };
-      const series = chart.series.map(([, label, name]) => ({ label, stroke: color(name), width: 2, points: { show: false } }));
+      const series = chart.series.map(([, label, name]) => ({ label, stroke: color(name), width: 2, points: { show: (plot) => plot.data[0].length === 1 } }));
       const options = {
         width: 300, height: HEIGHT, cursor: { show: false }, legend: { show: false },
-        scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
-        axes: [{ ...axis, space: 74, values: (_, ticks) => ticks.map((at) => moment(at, ticks[ticks.length - 1] - ticks[0])) }, { ...axis, size: 62, values: (_, ticks) => ticks.map(chart.show) }],
+        scales: { x: { range: span }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
+        axes: [{ ...axis, space: 74, values: (_, ticks) => ticks.map((at) => moment(at, ticks[ticks.length - 1] - ticks[0])) }, { ...axis, size: 62, incrs: chart.show === count ? WHOLE : undefined, values: (_, ticks) => ticks.map(chart.show) }],
         series: [{}, ...series],
       };
       return { ...chart, figure, text, plotted, plot: new uPlot(options, this.data(chart), plotted) };
@@ -90,6 +92,9 @@ export class Charts {
     }
   }
 }
+
+/** The stretch of time that is shown: of a single point, a minute around it. */
+const span = (plot, from, to) => (plot.data[0].length === 1 ? [plot.data[0][0] - 30, plot.data[0][0] + 30] : [from, to]);
 
 /** The text alternative of one line. */
 function tell(label, values, show) {

@@ -112,7 +112,9 @@ function showFigures(figures) {
 
 function range(found) {
   if (!found) return undefined;
-  return found[2] <= 0 ? "gathered" : `in ${seconds(found[0])} to ${seconds(found[2])}`.replace("in now", "in 0 s");
+  if (found[2] <= 0) return "gathered";
+  const [from, to] = [found[0], found[2]].map(seconds);
+  return (from === to ? `in ${to}` : `in ${from} to ${to}`).replace("in now", "in 0 s");
 }
 
 const ends = (figures) => range(figures.end) || (figures.why_no_end ? `unknown: ${figures.why_no_end}` : undefined);
@@ -149,11 +151,27 @@ function showOrders(orders) {
   }
 }
 
-async function showLog() {
+/**
+ * A function that runs ``load`` beside the stream, unless it runs already. Its failure must not end the stream, which may
+ * have more to tell (that the crawl has ended, when nothing else is answered any more): a later event tries again.
+ */
+function beside(load) {
+  let isRunning = false;
+  return async (...given) => {
+    if (isRunning) return;
+    isRunning = true;
+    try { await load(...given); } catch { /* see above */ } finally { isRunning = false; }
+  };
+}
+
+const showLog = beside(async (last) => {
   const found = await ask("log");
   const made = found.lines.reverse().map((line) => el("li", { class: line.level }, `${clock(line.at)} ${line.level} `, alien(line.text)));
   $("log").replaceChildren(...made);
-}
+  lines = last;
+});
+
+const loadCharts = beside(async () => charts.load(await ask("history")));
 
 // Stream
 
@@ -193,14 +211,14 @@ async function read(reader) {
     if (text.length > 1e6) throw new Error("an event without end");
     for (const event of events) {
       const [name, data] = [event.match(/^event: (.*)$/m), event.match(/^data: (.*)$/m)];
-      if (name && data) await take(name[1], JSON.parse(data[1]));
+      if (name && data) take(name[1], JSON.parse(data[1]));
     }
   }
 }
 
-async function take(name, event) {
+function take(name, event) {
   showFigures(event.figures);
-  if (charts.add(event.figures)) charts.load(await ask("history"));
+  const isLong = charts.add(event.figures);
   if (name === "end") {
     ended = true;
     setState("ended", "the crawl has ended");
@@ -209,10 +227,8 @@ async function take(name, event) {
     return;
   }
   showOrders(event.orders);
-  if (event.lines !== lines) {
-    lines = event.lines;
-    await showLog();
-  }
+  if (isLong) loadCharts();
+  if (event.lines !== lines) showLog(event.lines);
 }
 
 // Servers
@@ -244,6 +260,7 @@ async function showServers() {
   try {
     const parameters = new URLSearchParams({ ...query, limit: PAGE });
     const found = await ask(`servers?${parameters}`);
+    if (ended) return;
     total = found.total;
     heads();
     const shown = found.rows.length;
