@@ -171,6 +171,7 @@ def test_the_document_leads_to_items(user: User) -> None:
     follow(user)
 
 
+@pytest.mark.long
 def test_several_workers(user: User, redis_server: RunningRedis) -> None:
     """Three jobs share a crawl: one is cancelled, then all; two others end it. Every page once, in one of the files."""
     (user.checkout / ".venv").symlink_to(sys.prefix)

@@ -268,7 +268,10 @@ def test_consoles_of_two_workers(tmp_path: Path, redis_server: RunningRedis) -> 
         clients = [Client(port, token) for port in ports]
 
         def seen(count: int) -> list[dict[str, Any]] | None:
-            found = [client.get("workers") for client in clients[:count]]
+            try:
+                found = [client.get("workers") for client in clients[:count]]
+            except ConnectionRefusedError:
+                return None  # the second worker is still starting
             return found if [len(each["workers"]) for each in found] == [count] * count else None
 
         first, second = wait_for(lambda: seen(2))
