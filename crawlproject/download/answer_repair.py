@@ -20,7 +20,7 @@ MAX_HEADERS = 4096
 MAX_CHUNK_LINE = 4096
 
 #: Maximum number of interim responses (1xx) before a response.
-MAX_INTERIM = 100
+MAX_INTERIM = 1000
 
 _STATUS_LINE = re.compile(
     rb"HTTP/(\d{1,3})(?:\.(\d{1,3}))?[ \t]+([1-9]\d\d)(?!\d)[ \t]*(.*)", re.IGNORECASE | re.DOTALL
@@ -83,7 +83,7 @@ class AnswerReader:
         self._searched = 0
         self._body: _Sized | _Chunked | _UntilClose | None = None
         self._heads: list[bytes] = []  # rewritten, interim ones included
-        self._interim = 0
+        self._interim = self._interim_size = 0  # number and bytes of interim responses
         #: The head of the response, once it has arrived.
         self.head: Head | None = None
         #: Data arrived after the end of the response.
@@ -133,8 +133,9 @@ class AnswerReader:
                 self._body = self._body_of(head)
             else:
                 self._interim += 1
-                if self._interim > MAX_INTERIM:
-                    raise BrokenAnswerError(f"more than {MAX_INTERIM} interim responses")
+                self._interim_size += len(head.raw)
+                if self._interim > MAX_INTERIM or self._interim_size > MAX_HEAD:
+                    raise BrokenAnswerError(f"more than {MAX_INTERIM} interim responses, or {MAX_HEAD} bytes of them")
         rest, self._head = bytes(memoryview(self._head)[position:]), bytearray()
         return rest
 

@@ -212,6 +212,7 @@ BROKEN_RESPONSE = counted(
     length_not_a_number=html(HTML, "Content-Length: many"),
     length_twice=html(HTML, "Content-Length: 5", "Content-Length: 900"),
     endless_headers={"/bad": Endless(HEAD, b"X-Again: and again\r\n" * 1000)},
+    endless_1xx={"/bad": Endless(b"", b"HTTP/1.1 102 Processing\r\n\r\n" * 100, 0.01)},
     long_header=bad(HEAD + b"X-Long: " + b"a" * 10_000_000 + b"\r\n\r\n"),
     ssh_banner=bad(b"SSH-2.0-OpenSSH_9.6\r\n", CLOSE),
     http09=bad(HTML, CLOSE),
@@ -227,7 +228,6 @@ TIMED_OUT = counted(
     hang_in_head=bad(HEAD, HANG),
     missing_body=bad(HEAD + b"Content-Length: 500\r\n\r\n", HANG),
     slow_loris={"/bad": list(slowly(response(HTML)))},
-    endless_1xx={"/bad": Endless(b"", b"HTTP/1.1 102 Processing\r\n\r\n" * 100, 0.01)},
 ) | unreachable("DownloadTimeoutError", "timeout", robots_hang=robots(HANG))
 
 BAD_STATUS = (

@@ -146,6 +146,15 @@ def test_interim_answers_are_limited(step: int) -> None:
             assert reader.complete
 
 
+def test_bytes_of_interim_answers_are_limited() -> None:
+    """Few large ones fill the memory, too."""
+    reader, large = AnswerReader(no_body=False), b"HTTP/1.1 103 Early Hints\r\nLink: " + b"x" * 50_000 + b"\r\n\r\n"
+    for _ in range(MAX_HEAD // len(large)):
+        reader.feed(large)
+    with pytest.raises(BrokenAnswerError):
+        reader.feed(large)
+
+
 CLEAN = (
     b"HTTP/1.1 200 OK",
     b"HTTP/1.1 404 Not Found\r\nA:b\r\nContent-Length: 5\r\nC: d e",
