@@ -8,7 +8,6 @@ aiohttp's client builds a request, a response, a stream, timers and tasks for ea
 from __future__ import annotations
 
 import asyncio
-import select
 import socket
 import ssl
 from ipaddress import ip_address
@@ -24,8 +23,8 @@ from scrapy.exceptions import (
 
 from crawlproject.clock import CLOCK
 from crawlproject.download.answer_repair import AnswerReader, BrokenAnswerError, BrokenBodyError
+from crawlproject.download.idle_socket import count_unread, is_readable
 from crawlproject.download.lookup import is_address
-from crawlproject.download.protocol import holds_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,27 +169,12 @@ class DirectProtocol(asyncio.Protocol):
 
     def is_readable(self) -> bool:
         """Whether the idle connection's socket holds data, or its end, that the event loop has not read yet."""
-        sock = self._socket()
-        if sock is None or self._reader is None or sock.fileno() < 0:
-            return False
-        poll = select.poll()
-        poll.register(sock.fileno(), select.POLLIN)
-        return bool(poll.poll(0))
+        return self._reader is not None and is_readable(self.transport)
 
     async def close_readable(self) -> None:
         """Close the connection, for which ``is_readable`` is true; data is counted, but not TLS's close message."""
-        sock = self._socket()
-        if sock is not None and self.transport is not None and self.transport.get_extra_info("ssl_object") is None:
-            with socket.socket(fileno=socket.dup(sock.fileno())) as same:
-                if holds_data(same):
-                    self._on_unsolicited()
-        else:
-            for _ in range(2):  # the loop reads, decrypts and calls ``data_received`` if there is data
-                await asyncio.sleep(0)
+        await count_unread(self.transport, self._on_unsolicited)
         self.abort()
-
-    def _socket(self) -> Any:
-        return self.transport.get_extra_info("socket") if self.transport is not None else None
 
 
 class Link:

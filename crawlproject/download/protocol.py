@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import select
-import socket
 from typing import TYPE_CHECKING, Any
 
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
 from crawlproject.download.answer_repair import AnswerRepair, BrokenAnswerError, BrokenBodyError
+from crawlproject.download.idle_socket import count_unread, is_readable
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
 
@@ -61,27 +60,12 @@ class AnswerProtocol(ResponseHandler):
 
     def is_readable(self) -> bool:
         """Whether the idle connection's socket holds data, or its end, that the event loop has not read yet."""
-        sock = self._socket()
-        if sock is None or self._answer is None or sock.fileno() < 0:
-            return False
-        poll = select.poll()
-        poll.register(sock.fileno(), select.POLLIN)
-        return bool(poll.poll(0))
+        return self._answer is not None and is_readable(self.transport)
 
     async def close_readable(self) -> None:
         """Close the connection, for which ``is_readable`` is true; data is counted, but not TLS's close message."""
-        sock = self._socket()
-        if sock is not None and self.transport is not None and self.transport.get_extra_info("ssl_object") is None:
-            with sock.dup() as same:
-                if holds_data(same):
-                    self._on_unsolicited()
-        else:
-            for _ in range(2):  # the loop reads, decrypts and calls ``data_received`` if there is data
-                await asyncio.sleep(0)
+        await count_unread(self.transport, self._on_unsolicited)
         self._close()
-
-    def _socket(self) -> Any:
-        return self.transport.get_extra_info("socket") if self.transport is not None else None
 
     def _unsolicited(self) -> None:
         self._on_unsolicited()
@@ -95,11 +79,3 @@ class AnswerProtocol(ResponseHandler):
         self.force_close()
         if self.transport is not None:
             self.transport.abort()
-
-
-def holds_data(sock: socket.socket) -> bool:
-    """Whether ``sock`` has received data that nobody has read."""
-    try:
-        return bool(sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
-    except OSError:
-        return False

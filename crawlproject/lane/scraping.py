@@ -100,7 +100,7 @@ class Scraping:
                 elif isinstance(output, Request):
                     self._follow(output, response)
                 elif output is not None:
-                    await self._process_item(output, response)
+                    self._process_item(output, response)
         except Exception:  # noqa: BLE001 - any callback
             self._scraper.handle_spider_error(Failure(), request, response)  # type: ignore[no-untyped-call]
 
@@ -139,7 +139,7 @@ class Scraping:
             request = followed
         self._engine.crawl(request)
 
-    async def _process_item(self, item: Any, response: Response) -> None:
+    def _process_item(self, item: Any, response: Response) -> None:
         """Send ``item`` to those that receive items; there is no pipeline."""
         log_line(self._crawler, logger, "scraped", item, response)
         self._scraped.send(item=item, response=response)
