@@ -177,8 +177,8 @@ class Transfer:
         meta["download_latency"] = CLOCK() - timing.started
         asked = partial(headers_of, self._request, self._to.authority, last=self._last)
         timing.exchange = Exchange(self._to.target, asked, reason, tuple(headers), self._noted())
-        stated = self._headers.get(b"Content-Length")
-        expected = int(stated) if stated is not None else None
+        stated = dict.get(self._headers, b"Content-Length")
+        expected = int(stated[-1]) if stated else None
         if expected:
             if 0 < self._max_size < expected:
                 return self._too_large(expected, expected=True)
@@ -252,13 +252,14 @@ class Transfer:
         response = kind(
             url,
             self._status,
-            headers,
+            None,
             body,
             flags=self._flags,
             certificate=certificate,
             ip_address=address,
             protocol=self._protocol,
         )
+        response.headers = headers  # the constructor would copy them
         if self._stop is not None:
             response.flags.append("download_stopped")
             if self._stop.fail:
@@ -340,7 +341,7 @@ class Transfer:
             self._socket.abort()
 
     def _let_go(self) -> None:
-        """Stop the timers, and be referred to by nothing: cycles of each page would be a third of the collector's work."""
+        """Stop the timers and break the cycles: those of each page were two thirds of the garbage collector's work."""
         self._cancel_timer()
         self._share.give_up = None
         if self._pause is not None:
