@@ -191,8 +191,8 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:
 
 
 def blocked(*arguments: str) -> tuple[str, ...]:
-    """``scrapy`` with these arguments where no module of an extra is installed."""
-    program = f"import sys\nfor name in {HEAVY!r}:\n    sys.modules[name] = None\nfrom scrapy.cmdline import execute\n"
+    """``scrapy`` with these arguments where no module of an extra is installed, nor the extension in C."""
+    program = f"import sys\nfor name in {(*HEAVY, 'crawlproject_native')!r}:\n    sys.modules[name] = None\nfrom scrapy.cmdline import execute\n"
     return (sys.executable, "-c", f"{program}execute(['scrapy', *sys.argv[1:]])", *arguments)
 
 
