@@ -47,7 +47,7 @@ def stats_of(crawler: Crawler) -> StatsCollector:
 
 
 def quicken_stats(stats: StatsCollector) -> None:
-    """Make ``inc_value`` of Scrapy's collectors six times as fast: a page counts some thirty things.
+    """Make ``inc_value`` and ``max_value`` of Scrapy's collectors six times as fast: a page counts thirty things.
 
     Scrapy looks up each attribute of a collector by a method in Python, twice, to wrap methods that warn of a
     deprecated argument.  Here they are wrapped once.  A collector with methods of its own is left as it is.
@@ -64,7 +64,16 @@ def quicken_stats(stats: StatsCollector) -> None:
         values = stats._stats
         values[key] = values.get(key, start) + count
 
-    wrapped = {name: getattr(stats, name) for name in _WRAPPED} | {"inc_value": inc_value}
+    slow_max = stats.max_value
+
+    def max_value(key: str, value: Any, *args: Any, **kwargs: Any) -> None:
+        if args or kwargs:
+            slow_max(key, value, *args, **kwargs)
+            return
+        values = stats._stats
+        values[key] = max(values.get(key, value), value)
+
+    wrapped = {name: getattr(stats, name) for name in _WRAPPED} | {"inc_value": inc_value, "max_value": max_value}
     names = {"__getattribute__": object.__getattribute__, "__module__": kind.__module__, "__doc__": kind.__doc__}
     stats.__class__ = type(kind.__name__, (kind,), names)
     vars(stats).update(wrapped)

@@ -9,10 +9,12 @@ from scrapy.downloadermiddlewares.defaultheaders import DefaultHeadersMiddleware
 from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
 from scrapy.http import Request, Response
+from scrapy.settings import Settings
+from scrapy.spidermiddlewares.referer import RefererMiddleware
 from scrapy.utils.request import request_httprepr
 from scrapy.utils.test import get_crawler
 
-from crawlproject.lane.quick import quick, size_of_request
+from crawlproject.lane.quick import quick, quick_process, size_of_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,11 +78,31 @@ def test_headers_are_those_of_scrapy() -> None:
     assert sent(_quick) == sent(lambda method: method)
 
 
+@pytest.mark.parametrize("policy", ["scrapy-default", "no-referrer-when-downgrade", "same-origin", "no-referrer"])
+@pytest.mark.parametrize("header", [None, "origin", "nonsense"])
+@pytest.mark.filterwarnings("ignore:Could not load referrer policy")
+def test_referrers_are_those_of_scrapy(policy: str, header: str | None) -> None:
+    middleware = RefererMiddleware(Settings({"REFERRER_POLICY": policy}))
+    process = quick_process(middleware)
+    assert process is not None
+    urls = ["http://a.example:80/b?c#d", "https://u:p@a.example/", "file:///etc/hosts", "https://other.example/a;b?"]
+    targets = [*REQUESTS, Request("ftp://a.example/"), Request("https://a.example/x", headers={"Referer": "mine"})]
+    targets += [Request("http://a.example/y", meta={"referrer_policy": "origin"})]
+    for url in urls:
+        response = Response(url, headers={} if header is None else {"Referrer-Policy": header})
+        for target in targets:
+            ours, theirs = target.copy(), target.copy()
+            assert process(ours, response) is ours
+            middleware.get_processed_request(theirs, response)
+            assert ours.headers == theirs.headers, (url, target)
+
+
 def test_a_subclass_may_do_anything() -> None:
     class Other(UserAgentMiddleware):
         pass
 
     assert quick(Other().process_request) is None
+    assert quick_process(object()) is None
 
 
 def _quick(method: Any) -> Callable[..., Any]:
