@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -305,19 +305,38 @@ def _release(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
 
 
 def _commit(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
+    return [_commit_one(redis, *commit) for commit in commits_of(keys, arguments)]
+
+
+def commits_of(keys: list[str], arguments: list[bytes]) -> Iterator[tuple[list[str], list[bytes]]]:
+    """The keys and arguments of each commit of one call."""
+    worker, *rest = arguments
+    for start in range(0, len(keys), 3):
+        end = 8 + int(rest[7])
+        yield keys[start : start + 3], [worker, *rest[:7], *rest[8:end]]
+        rest = rest[end:]
+
+
+def _commit_one(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     if _is_lost(redis, keys, arguments):
-        return [b"lost"]
+        return b"lost"
     _, _, number, blob, stored, servers, opened, extra, *applied = arguments
     seq = int(redis.hash_of(keys[0]).get(b"seq", 0))
     if int(number) <= seq:
-        return [b"old"]
+        return b"old"
     if int(number) > seq + 1:
-        return [b"gap", seq]
+        return seq
     redis.do_rpush(keys[1], blob)
     redis.hset(keys[0], seq=number, stored=stored, servers=servers, open=opened, extra=extra)
     if applied:
         redis.do_xdel(keys[2], *applied)
-    return [b"ok"]
+    return b"ok"
+
+
+def _append(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
+    for key, blob in zip(keys, arguments, strict=True):
+        redis.do_xadd(key, "*", "b", blob)
+    return len(keys)
 
 
 def _begin(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
@@ -350,6 +369,7 @@ _BY_NAME: dict[str, Script] = {
     "TAKE": _take,
     "RELEASE": _release,
     "COMMIT": _commit,
+    "APPEND": _append,
     "BEGIN": _begin,
     "SWITCH": _switch,
 }
