@@ -16,6 +16,7 @@ from scripts.crash_test import PAGES_PER_KILL, crash_crawl, crash_spec
 from testbed.web import WebSpec, duplicates, fetches, running_web
 from tests.crawl.crawling import IMPOLITE, crawl, crawling
 from tests.crawl.scripted_site import page, scripted_site
+from tests.processes import Forked
 
 WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.resumable_spiders"
@@ -73,8 +74,10 @@ def wait_for_fetches(web: Any, count: int) -> None:
 
 def test_crashes_lose_no_page(tmp_path: Path) -> None:
     """Repeated kill -9: every page is fetched; twice only if it was in progress or not yet committed."""
-    crashes = crash_crawl(crash_spec(pages=max(400, PAGES_PER_KILL * CRASHES), seed=5), CRASHES, tmp_path)
-    assert crashes.kills
+    spec = crash_spec(pages=max(400, PAGES_PER_KILL * CRASHES), seed=5)
+    crashes = crash_crawl(spec, CRASHES, tmp_path, lambda command, **streams: Forked(command[1:], **streams))
+    assert len(crashes.kills) == len(crashes.committed) > 0
+    assert set[tuple[str, str]]().union(*crashes.committed) & fetched(crashes.records)
     assert "finished" in crashes.log
     assert crashes.fetched == crashes.expected
     assert crashes.unexplained() == []
