@@ -108,7 +108,7 @@ def test_directory_of_another_spider_is_refused(tmp_path: Path) -> None:
 
 def test_full_disk_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
     """It ends with a reason; when there is space again it continues from the last commit."""
-    spec = WebSpec(servers=10, pages=1500, seed=7, time_scale=0, links_per_page=40)
+    spec = WebSpec(servers=10, pages=800, seed=7, time_scale=0, links_per_page=40)
     settings = settings_for(tmp_path, FRONTIER_COMMIT_INTERVAL=0.05, FRONTIER_MAX_SESSIONS=4)
     with running_web(spec) as web:
         result = crawl(f"{SPIDERS}.FullDiskSpider", settings=settings, seeds=",".join(web.seeds))
@@ -120,7 +120,7 @@ def test_full_disk_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
         label.write_text(label.read_text().replace('"full"', '"web"'))
         again = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
     assert again.stat("frontier/resumed") > 0
-    assert len(fetched(web.records())) == 1500
+    assert len(fetched(web.records())) == 800
 
 
 @contextmanager
