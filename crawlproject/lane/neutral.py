@@ -14,6 +14,8 @@ from scrapy import signals
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.python import global_object_name
 
+from crawlproject.lane.quick import quick
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
@@ -145,6 +147,8 @@ def process_of_requests(middleware: object) -> Callable[[Request, Response], Req
 def direct(method: Any) -> Callable[..., Any]:
     """A method of a known middleware, without Scrapy's check for a deprecated argument; what never acts is skipped."""
     owner = method.__self__
+    if (quicker := quick(method)) is not None:
+        return quicker
     wrapped = getattr(method, "__wrapped__", None)
     called = method if wrapped is None else MethodType(wrapped, owner)
     return partial(_on_site, called) if _class(owner) == _OFFSITE else called

@@ -63,12 +63,12 @@ class Beat:
     crawl: str = ""
     #: ``running`` or ``ended``.
     state: str = ""
-    #: Pages of workers that left.
+    #: Pages of all workers.
     pages: int = 0
-    #: Id -> end of the lease, seconds on Redis's clock.
-    workers: Mapping[str, float] = field(default_factory=dict)
-    #: Id -> what the worker says of itself.
-    infos: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    #: Id of each worker -> what the others act on: ``leaving``, and the ``run`` of Redis in which it joined.
+    members: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    #: Id -> end of a lease that is over, seconds on Redis's clock.
+    over: Mapping[str, float] = field(default_factory=dict)
     #: Identifies the run of the Redis server.
     run_id: str = ""
     #: Seconds since the Redis server was started.
@@ -150,6 +150,7 @@ class Control:
         self._timeout = timeout
         self.id = new_id()
         self._is_cluster = isinstance(redis, RedisCluster)
+        self._members: tuple[str, Mapping[str, dict[str, Any]]] = ("", {})  # their version, and they
         self._wanted: dict[int, bytes] = {}  # inboxes to be read by the next ``send``
         self._read: Inboxes | None = None  # what it found
         self._extra: list[tuple[Any, ...]] = []  # commands for it
@@ -159,14 +160,15 @@ class Control:
 
     # the crawl and its workers
 
-    async def beat(self, lease: float, info: Mapping[str, Any]) -> Beat:
-        """Extend the lease of this worker by ``lease`` seconds from now."""
-        keys = self._keys
-        script = (
-            BEAT,
-            [keys.meta, keys.workers, keys.dead, keys.info],
-            [self.id, round(lease * 1000), json.dumps(info)],
-        )
+    async def beat(self, lease: float, info: Mapping[str, Any], member: Mapping[str, Any], pages: int = 0) -> Beat:
+        """Extend the lease of this worker by ``lease`` seconds from now.
+
+        ``info`` is for people, ``member`` for the other workers, who are told only when it changes; ``pages``: so many
+        were fetched under this id.
+        """
+        known, members = self._members
+        arguments = [self.id, round(lease * 1000), json.dumps(info), json.dumps(member), pages, known]
+        script = (BEAT, self._worker_keys(), arguments)
         if self._is_cluster:
             answer, server = (await self._scripts([script]))[0], await self._info_of_all()
         else:
@@ -174,14 +176,17 @@ class Control:
         status = answer[0].decode()
         if status != "ok":
             return Beat(status)
+        if (version := answer[6].decode()) != known:
+            members = {name: worker_info(value) for name, value in texts(answer[7]).items()}
+            self._members = version, members
         return Beat(
             status,
             answer[1] / 1000,
             answer[2].decode(),
             (answer[3] or b"running").decode(),
-            int(answer[4] or 0),
+            answer[4],
+            members,
             {name: int(until) / 1000 for name, until in texts(answer[5]).items()},
-            {name: worker_info(value) for name, value in texts(answer[6]).items()},
             str(server.get("run_id", "")),
             float(server.get("uptime_in_seconds", 0)),
         )
@@ -237,14 +242,20 @@ class Control:
 
     async def scan(self, partitions: Sequence[int]) -> list[tuple[Record, int]]:
         """The fields of ``partitions`` and the lengths of their inboxes."""
-        commands = [("HGETALL", self._keys.m(partition)) for partition in partitions]
-        commands += [("XLEN", self._keys.i(partition)) for partition in partitions]
-        answers = await self.commands(commands)
+        return (await self.scan_all(partitions))[1]
+
+    async def scan_all(self, partitions: Sequence[int]) -> tuple[dict[str, dict[str, Any]], list[tuple[Record, int]]]:
+        """What each worker says of itself; and then ``scan``."""
+        keys = self._keys
+        commands = [("HGETALL", key) for key in (keys.info, *map(keys.m, partitions))]
+        commands += [("XLEN", keys.i(partition)) for partition in partitions]
+        infos, *answers = await self.commands(commands)
         half = len(partitions)
-        return [
+        rows = [
             (self._record(partition, fields), length)
             for partition, fields, length in zip(partitions, answers[:half], answers[half:], strict=True)
         ]
+        return {name: worker_info(value) for name, value in texts(infos).items()}, rows
 
     async def take(self, expected: Mapping[int, Record]) -> dict[int, Record]:
         """Take each partition that still has the owner and epoch of its record; returns those taken."""
@@ -387,9 +398,11 @@ class Control:
     # internal
 
     async def _remove(self, worker: str, grace: str) -> int:
+        return int((await self._scripts([(REMOVE, self._worker_keys(), [worker, grace])]))[0])
+
+    def _worker_keys(self) -> list[str]:
         keys = self._keys
-        script = (REMOVE, [keys.meta, keys.workers, keys.dead, keys.info], [worker, grace])
-        return int((await self._scripts([script]))[0])
+        return [keys.meta, keys.workers, keys.dead, keys.info, keys.members, keys.pages]
 
     async def commands(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
         """The answers to ``commands``."""

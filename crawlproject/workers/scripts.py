@@ -21,23 +21,41 @@ redis.call('HSET', KEYS[1], 'state', 'running')
 return redis.call('HGETALL', KEYS[1])
 """
 
-#: KEYS: meta, workers, dead, info.  ARGV: id, lease, info.  Extend the lease of the worker, and tell about the others.
-#: Returns the status ("gone": no such crawl; "dead": buried; "ok"), time, crawl, state, pages of former workers,
-#: workers, infos.
+#: KEYS: meta, workers, dead, info, members, pages.  ARGV: id, lease, info, member, pages, version.  Extend the lease of
+#: the worker, and tell what it needs of the others.  Returns the status ("gone": no such crawl; "dead": buried; "ok"),
+#: time, crawl, state, pages of all workers, ends of the leases that are over, version of the members; and the members
+#: unless that is the given one.  A version is never used again, also if Redis loses writes.
 BEAT = (
     _NOW
     + """
-local meta = redis.call('HMGET', KEYS[1], 'crawl', 'state', 'pages')
+local meta = redis.call('HMGET', KEYS[1], 'crawl', 'state', 'members')
 if not meta[1] then return {'gone'} end
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return {'dead'} end
 redis.call('HSET', KEYS[2], ARGV[1], now + ARGV[2])
 redis.call('HSET', KEYS[4], ARGV[1], ARGV[3])
-return {'ok', now, meta[1], meta[2], meta[3], redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[4])}
+if redis.call('HGET', KEYS[5], ARGV[1]) ~= ARGV[4] then
+    meta[3] = now .. ' ' .. redis.call('HINCRBY', KEYS[1], 'changes', 1)
+    redis.call('HSET', KEYS[5], ARGV[1], ARGV[4])
+    redis.call('HSET', KEYS[1], 'members', meta[3])
+end
+local more = ARGV[5] - (redis.call('HGET', KEYS[6], ARGV[1]) or 0)
+if more ~= 0 then redis.call('HSET', KEYS[6], ARGV[1], ARGV[5]) end
+local pages = redis.call('HINCRBY', KEYS[1], 'pages', more)
+local over = {}
+local leases = redis.call('HGETALL', KEYS[2])
+for i = 2, #leases, 2 do
+    if tonumber(leases[i]) < now then
+        table.insert(over, leases[i - 1])
+        table.insert(over, leases[i])
+    end
+end
+local members = meta[3] ~= ARGV[6] and redis.call('HGETALL', KEYS[5]) or {}
+return {'ok', now, meta[1], meta[2], pages, over, meta[3], members}
 """
 )
 
-#: KEYS: meta, workers, dead, info.  ARGV: id, grace ("" when it leaves by itself).  Remove a worker; its id never comes
-#: back.  Returns 1, or 0 if its lease may still run.
+#: KEYS: meta, workers, dead, info, members, pages.  ARGV: id, grace ("" when it leaves by itself).  Remove a worker;
+#: its id never comes back.  Returns 1, or 0 if its lease may still run.
 REMOVE = (
     _NOW
     + """
@@ -46,11 +64,10 @@ if ARGV[2] ~= '' then
     if not lease or lease + ARGV[2] > now then return 0 end
     redis.call('HSET', KEYS[3], ARGV[1], lease)
 end
-local info = redis.call('HGET', KEYS[4], ARGV[1])
-local known, values = pcall(cjson.decode, info or '{}')
-if known and type(values.pages) == 'number' then redis.call('HINCRBY', KEYS[1], 'pages', values.pages) end
-redis.call('HDEL', KEYS[2], ARGV[1])
-redis.call('HDEL', KEYS[4], ARGV[1])
+for i = 2, 6 do
+    if i ~= 3 then redis.call('HDEL', KEYS[i], ARGV[1]) end
+end
+redis.call('HSET', KEYS[1], 'members', now .. ' ' .. redis.call('HINCRBY', KEYS[1], 'changes', 1))
 return 1
 """
 )

@@ -11,7 +11,19 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from crawlproject.workers import blobs, control, loading, outbox, part, shares, snapshots, times, worker, writer
+from crawlproject.workers import (
+    blobs,
+    control,
+    loading,
+    outbox,
+    part,
+    receiver,
+    shares,
+    snapshots,
+    times,
+    worker,
+    writer,
+)
 from crawlproject.workers.control import Control
 from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
@@ -357,8 +369,8 @@ class Run:
             (control, "ELEMENTS", 3),
             (loading, "ELEMENTS", 3),
             (control, "MESSAGES", 6),
-            (worker, "MAX_RECEIVED", 20),
-            (worker, "RECEIVED_AT_ONCE", 5),
+            (receiver, "MAX_RECEIVED", 20),
+            (receiver, "RECEIVED_AT_ONCE", 5),
             (outbox, "ENTRIES", 10),
             (writer, "MAX_ROWS", 50_000 if self.seed % 3 else 6),
             (writer, "encode_journal", blobs.encode_journal if self.seed % 3 != 1 else _of_few_rows),
