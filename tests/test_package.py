@@ -138,7 +138,7 @@ def test_archives_hold_what_they_should(archives: Path) -> None:
     with zipfile.ZipFile(next(archives.glob("*.whl"))) as wheel:
         content = wheel.namelist()
         metadata = message_from_bytes(wheel.read(next(name for name in content if name.endswith("/METADATA"))))
-    assert "crawlproject/templates/spiders/site.tmpl" in content
+    assert "crawlproject/commands/templates/site.tmpl" in content
     assert {name.split("/")[0].partition("-")[0] for name in content} == {"crawlproject"}
     for field in ("Summary", "Author", "License-Expression", "License-File", "Requires-Python", "Keywords"):
         assert metadata[field], field

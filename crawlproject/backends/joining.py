@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Version of all that is stored in Redis.
-FORMAT = str(VERSION)
+#: Version of all that is stored in Redis: of keys and scripts, and of blobs.
+FORMAT = f"2.{VERSION}"
 
 #: Characters of a value that a message shows.
 _SHOWN = 100
@@ -97,7 +97,7 @@ class Joining:
     def _check_types(self, client: Any) -> None:
         """Refuse keys of our names that are of another type."""
         keys = self._keys
-        ours = (keys.meta, keys.workers, keys.dead, keys.info)
+        ours = (keys.meta, keys.workers, keys.dead, keys.info, keys.members, keys.pages)
         types = _run(client, [("TYPE", key) for key in (*ours, self._start_urls[0])])
         for key, found in zip(ours, types, strict=False):
             if found not in (b"none", b"hash"):

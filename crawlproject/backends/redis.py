@@ -20,10 +20,12 @@ from crawlproject.backends.scratch import Scratch
 from crawlproject.backends.start_urls import StartUrls
 from crawlproject.backends.storing import StoringBackend, order_of
 from crawlproject.clock import CLOCK
+from crawlproject.content.sketch import warm_up
 from crawlproject.crawl_frontier import CrawlFrontier, frontier_of
 from crawlproject.engine import end_crawl, is_closing, is_starting
 from crawlproject.frontier.quality import LinkQuality
 from crawlproject.options.common import common_settings
+from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.redis import RedisOptions
 from crawlproject.signals import session_abandoned
 from crawlproject.storage.directory import StoreLabel
@@ -69,6 +71,8 @@ NOT_SUMMED = (
     "seen/urls",
 )
 
+#: Queued URLs per session that are few: a worker that has fewer exchanges links more often.
+FEW_URLS = 20
 #: Characters of the reason why the list of workers cannot be read.
 MAX_REASON = 300
 
@@ -159,6 +163,8 @@ class RedisBackend(StoringBackend):
     async def _open(self) -> None:
         try:
             crawl = await asyncio.to_thread(self._joining.join)
+            if DuplicateOptions.of(self._crawler).near:  # now, when no server waits for this process
+                await asyncio.to_thread(warm_up)
         except StoreError as error:  # since a moment ago
             logger.critical("Cannot start: %s", error)
             self.fail("store_failed")
@@ -340,6 +346,11 @@ class RedisBackend(StoringBackend):
             # what was queued, or fetched, since the last commit is busy as well: Redis does not know of it yet
             "busy": bool(is_starting(self._crawler) or self._orphans or unsent or counts["urls"] or self._handed_out),
         }
+
+    def is_hungry(self) -> bool:
+        """See ``Crawl``."""
+        crawl = frontier_of(self._crawler)
+        return crawl is not None and len(self._frontier) < FEW_URLS * crawl.dispatcher.max_sessions
 
     def report(self, counts: Mapping[str, float]) -> None:
         """See ``Crawl``."""

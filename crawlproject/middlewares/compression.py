@@ -62,7 +62,9 @@ class TolerantCompressionMiddleware(HttpCompressionMiddleware):
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
         """Decompress."""
-        is_gzip = response.headers.getlist(b"Content-Encoding") in ([b"gzip"], [b"x-gzip"])
+        if b"Content-Encoding" not in response.headers:
+            return response
+        is_gzip = response.headers.getlist(b"Content-Encoding") in _GZIP
         try:
             answer = super().process_response(request, response)
         except _BROKEN as error:

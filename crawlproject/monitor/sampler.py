@@ -132,7 +132,8 @@ class CrawlFigures:
         queued, survey = len(crawl), self._surveyor.survey
         waiting = frontier.quality.queued(counts["urls"])
         done = stats.get("scheduler/dequeued", 0) - len(crawl.started)
-        self._forecaster.add(Look(now, done, common["pages"], queued, frontier.quality.gathered, waiting))
+        polite_pace = 0.0 if survey is None else survey.drains.pace
+        self._forecaster.add(Look(now, done, common["pages"], queued, frontier.quality.gathered, waiting, polite_pace))
         return Figures(
             **common,
             sessions=dispatcher.open_sessions,

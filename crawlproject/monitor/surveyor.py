@@ -71,7 +71,7 @@ class Surveyor:
         if not urls:
             return
         found.with_urls += 1
-        if server.failures >= FAILING and self._frontier.max_failures:
+        if server.failures >= (FAILING if server.fetched else 1) and self._frontier.max_failures:
             found.failing_urls += urls
             left = range(server.failures + 1, self._frontier.max_failures)
             time = sum(FAILED_ATTEMPT + politeness.backoff(failures) for failures in left)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from crawlproject.clock import CLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request
 
@@ -41,12 +41,13 @@ class PageJob:
         self.refused = 0
         self.loaded = 0  # bytes
         self.in_flight = 0
-        self.changed_at = CLOCK()  # when a request last began or ended
+        self.changes = 0  # of the network: a request began or ended
         self._idle = asyncio.Event()
         self._idle.set()
         self.nuisances: dict[str, int] = {}  # kind -> number of alert boxes, pop-ups, ...
         self.has_begun = False  # the browser asked for the page itself
         self.redirect: str | None = None  # where a script wanted to go
+        self.when_left: Callable[[], None] = lambda: None  # called then
         self.network_time = 0.0  # with at least one request in flight
         self._busy_since = 0.0
 
@@ -56,13 +57,13 @@ class PageJob:
         if not self.in_flight:
             self._busy_since = CLOCK()
         self.in_flight += 1
-        self.changed_at = CLOCK()
+        self.changes += 1
         self._idle.clear()
         try:
             yield
         finally:
             self.in_flight -= 1
-            self.changed_at = CLOCK()
+            self.changes += 1
             if not self.in_flight:
                 self.network_time += CLOCK() - self._busy_since
                 self._idle.set()
@@ -91,6 +92,7 @@ class PageJob:
         target = url.partition("#")[0]
         if method == "GET" and target != self.url and target.startswith("http"):
             self.redirect = url
+            self.when_left()
 
     def fail(self, kind: str, message: str) -> None:
         """Give the page up: ``failure`` raises."""
