@@ -16,6 +16,7 @@ from crawlproject.monitor.report.facts import Facts, advice, summary
 from crawlproject.monitor.series.samples import FILE_NAME, Series, is_number, read_series
 from crawlproject.monitor.series.snapshot_file import COLUMNS, read_snapshot
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
+from crawlproject.storage.replacing import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -81,9 +82,7 @@ def write_report(directory: Path, target: Path | None = None) -> Made:
         snapshot = {}
         problems.append(f"no servers, stats and settings in the report: {error}")
     path = directory / REPORT_NAME if target is None else target
-    new = path.with_name(f"{path.name}.new")
-    new.write_text(page(series, snapshot, problems), encoding="utf-8")
-    new.replace(path)
+    replace_file(path, page(series, snapshot, problems), is_durable=False)
     return Made(path, tuple(problems))
 
 
