@@ -281,10 +281,7 @@ class _Watched:
                     job.leave(request.url, request.method)
                     await route.fulfill(status=204)  # the page stays
                     return
-                if request.url.partition("#")[0] != job.url:  # of the page before
-                    await route.abort("aborted")
-                    return
-                job.has_begun = True
+                job.begin(request.url)
             await route.continue_()
 
 
