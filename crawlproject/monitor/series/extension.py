@@ -16,7 +16,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import stats_of
 from crawlproject.monitor.figures import figures_of
-from crawlproject.monitor.report.page import REPORT_NAME, write_report
+from crawlproject.monitor.report.writing import REPORT_NAME, write_report
 from crawlproject.monitor.series.figures_sample import sample_of
 from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
 from crawlproject.monitor.series.snapshot import changed_settings, snapshot_of
