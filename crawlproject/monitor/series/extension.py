@@ -77,7 +77,7 @@ class Series:
             path = self._directory / FILE_NAME
             try:
                 self._writer = SeriesWriter(path, time.time())
-            except ValueError as error:  # of another version: keep it, and start anew
+            except ValueError as error:  # written by another version: keep it, begin a new one
                 path.rename(path.with_name(f"{FILE_NAME}.{time.time():.0f}"))
                 logger.warning("%s; it was renamed, and a new one begins", error)
                 self._writer = SeriesWriter(path, time.time())
