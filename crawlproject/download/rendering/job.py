@@ -49,6 +49,7 @@ class PageJob:
         self._idle = asyncio.Event()
         self._idle.set()
         self.nuisances: dict[str, int] = {}  # kind -> number of alert boxes, pop-ups, ...
+        self.is_in_new_tab = True  # else the memory may be that of the page before
         self.has_begun = False  # the browser asked for the page itself
         self.redirect: str | None = None  # where a script wanted to go
         self.when_left: Callable[[], None] = lambda: None  # called then
