@@ -98,6 +98,7 @@ class WebSpider(Spider):
         self.with_body = body.lower() not in ("", "0", "false", "no")
         self.robot_names: frozenset[str] = frozenset()  # by which pages may address this crawler
         self.with_text = False  # whether a component uses the text of pages
+        self.with_tree = False  # whether this spider uses the tree of pages
         self.pages = 0
         self.allowed = [domain.strip() for domain in allowed.split(",") if domain.strip()]
         if self.allowed:  # Scrapy's offsite middleware, which checks redirects, does not support ports
@@ -152,7 +153,7 @@ class WebSpider(Spider):
             yield self._page(response, None, [], followed=True)
             yield Links(response, ())  # so that the trap guard counts the page
             return
-        found = read_page(cast("TextResponse", response), with_text=self.with_text)
+        found = read_page(cast("TextResponse", response), with_text=self.with_text, with_tree=self.with_tree)
         hrefs = _hrefs(response, found)
         is_skipped = bool(response.meta.get(SKIP_LINKS))
         followed = not self._is_nofollow(response, found) and not is_skipped
