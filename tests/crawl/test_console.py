@@ -279,7 +279,7 @@ def test_consoles_of_two_workers(tmp_path: Path, redis_server: RunningRedis) -> 
         assert pids == {worker["worker"]: worker["pid"] for worker in second["workers"]}
         assert [pids[each["own"]] for each in (first, second)] == [worker.process.pid for worker in crew.all]
         wait_for(lambda: clients[0].get("workers")["pages"] >= 10)
-        server = clients[1].get("servers")["rows"][0]["server"]
+        server = wait_for(lambda: clients[1].get("servers")["rows"])[0]["server"]
         assert clients[1].post("block", name=server)["kept"] is False
         assert clients[0].get("state")["orders"]["blocked"] == []
         crew.interrupt(1)
