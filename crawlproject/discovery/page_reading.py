@@ -27,12 +27,17 @@ def is_html(response: Response) -> bool:
     return isinstance(response, TextResponse) and media_type(response.headers) in _HTML_OR_NONE
 
 
-def read_page(response: TextResponse, *, with_text: bool = False) -> PageLinks:
+def read_page(response: TextResponse, *, with_text: bool = False, with_tree: bool = False) -> PageLinks:
     """What ``extract`` finds in a page, cached. Parsed again only if its text was not extracted before. O(length)."""
     page = _read.get(response)
     if page is None or (with_text and page.text is None):
-        page = _read[response] = extract(response.text, response.url, with_text=with_text)
+        page = _read[response] = extract(response.text, response.url, with_text=with_text, with_tree=with_tree)
     return page
+
+
+def wants_tree(crawler: Crawler) -> bool:
+    """Whether the spider reads the tree of pages; then the first parse must keep it."""
+    return bool(getattr(crawler.spider, "with_tree", False))
 
 
 def wants_text(crawler: Crawler) -> bool:

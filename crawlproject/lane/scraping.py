@@ -14,6 +14,7 @@ from scrapy.utils.misc import warn_on_generator_with_return_value
 from twisted.python.failure import Failure
 
 from crawlproject.download.receivers import Receivers, connected, copied, log_line
+from crawlproject.lane.following import Following
 from crawlproject.lane.neutral import (
     ITEM_SIGNALS,
     direct,
@@ -41,7 +42,7 @@ class Scraping:
 
     def __init__(self, crawler: Crawler, engine: ExecutionEngine) -> None:
         self._crawler = crawler
-        self._engine = engine
+        self._following = Following(crawler, engine)
         self._scraper = engine.scraper
         self._why_not = why_not_scrape(engine.scraper)
         self._scraped = Receivers(crawler, signals.item_scraped)
@@ -137,7 +138,7 @@ class Scraping:
             if followed is None:
                 return
             request = followed
-        self._engine.crawl(request)
+        self._following.crawl(request)
 
     def _process_item(self, item: Any, response: Response) -> None:
         """Send ``item`` to those that receive items; there is no pipeline."""

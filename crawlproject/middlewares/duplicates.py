@@ -13,7 +13,7 @@ from scrapy.exceptions import NotConfigured
 
 from crawlproject.content import IS_FAST, NearDuplicates, PageSketch
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.discovery.page_reading import is_html, read_page
+from crawlproject.discovery.page_reading import is_html, read_page, wants_tree
 from crawlproject.engine import stats_of
 from crawlproject.frontier.guard.copies import MIN_TIMES, is_circle
 from crawlproject.options.duplicates import DuplicateOptions
@@ -109,7 +109,7 @@ class DuplicatesMiddleware:
 
     def _first_like(self, url: str, response: TextResponse) -> str | None:
         assert self._near is not None
-        page = read_page(response, with_text=True)
+        page = read_page(response, with_text=True, with_tree=wants_tree(self._crawler))
         sketch = PageSketch.of(page.title, page.text or "", page.pictures)
         if sketch is None:
             self._stats.inc_value("duplicates/short")

@@ -5,6 +5,7 @@ SQLite and PostgreSQL by SQLAlchemy core; blocking, so it runs in the writer's t
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -17,9 +18,11 @@ from crawlproject.records.kinds import Kind, as_kind, digest_of, kind_of, wider
 from crawlproject.records.record import sql_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from crawlproject.records.record import Row
+
+logger = logging.getLogger(__name__)
 
 #: Columns of every table, before those of the fields.
 OWN_COLUMNS = ("site", "record_key", "first_seen", "last_seen", "changed", "digest")
@@ -52,14 +55,30 @@ _KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], Kind], ...] = (
 )
 
 
+#: Classes of SQLSTATE that are of one table: a function it lacks, data, constraints, names, permissions and types, a
+#: view's condition, what its state does not allow, a trigger's error.
+_TABLE_STATES = ("0A", "22", "23", "42", "44", "55000", "P0")
+#: The same of SQLite, whose SQLITE_ERROR is for names, types and views.
+_TABLE_ERRORS = ("SQLITE_ERROR", "SQLITE_CONSTRAINT", "SQLITE_MISMATCH", "SQLITE_AUTH", "SQLITE_RANGE", "SQLITE_TOOBIG")
+
+#: Rows of a batch that are all refused by constraints: from so many on it is the table.
+_ALL_REFUSED = 10
+
+
 class AwayError(Exception):
-    """The database cannot be used now: not reachable, disk full, locked, no permission."""
+    """The database cannot be used now: not reachable, disk full, locked."""
 
 
 class Database:
-    """Raises AwayError from all methods."""
+    """Raises AwayError from all methods.
+
+    A table that refuses everything (no permission, another type, a constraint) is set aside: from then on its rows are
+    passed to ``set_aside(rows, reason)``, which raises AwayError unless it is replaced.
+    """
 
     def __init__(self, url: str) -> None:
+        self.set_aside: Callable[[list[Row], str], None] = _nowhere
+        self._aside: dict[str, str] = {}
         arguments: dict[str, Any] = {"timeout": CONNECT_TIMEOUT}
         if not url.startswith("sqlite"):
             arguments = {
@@ -71,6 +90,8 @@ class Database:
         self._is_sqlite = self._engine.dialect.name == "sqlite"
         self._insert: Any = sqlite.insert if self._is_sqlite else postgresql.insert
         self._columns: dict[str, dict[str, Kind]] = {}
+        #: Of the rows of the last ``_write``.
+        self._refused_by_constraints = 0
 
     def write(self, rows: Iterable[Row]) -> list[tuple[Row, str]]:
         """Insert or update rows; returns those that the database refuses, with the reason.
@@ -83,31 +104,48 @@ class Database:
             by_table[row.table].append(row)
         for table, some in by_table.items():
             name = sql_name(table)
-            try:
-                refused += self._write(name, some)
-            except exc.SQLAlchemyError:
-                self._columns.pop(name, None)  # another process may have changed the table, or removed it
+            if name not in self._aside:
                 try:
-                    refused += self._write(name, some)
-                except exc.SQLAlchemyError as error:
-                    raise AwayError(_reason(error)) from error
+                    refused += self._try(name, some)
+                except _TableError as error:
+                    self._aside[name] = str(error)
+            if name in self._aside:
+                self.set_aside(some, self._aside[name])
+        return refused
+
+    def _try(self, name: str, rows: list[Row]) -> list[tuple[Row, str]]:
+        """Write rows of one table. Raises AwayError and _TableError."""
+        try:
+            refused = self._write(name, rows)
+        except exc.SQLAlchemyError:
+            self._columns.pop(name, None)  # another process may have changed the table, or removed it
+            try:
+                refused = self._write(name, rows)
+            except exc.SQLAlchemyError as error:
+                raise (_TableError if _is_of_table(error) else AwayError)(_reason(error)) from error
+        if len(rows) >= _ALL_REFUSED and self._refused_by_constraints >= len(rows):
+            raise _TableError(refused[0][1])
         return refused
 
     def shares(self) -> list[tuple[str, str, str, float, float]]:
-        """Shares of fields that an earlier crawl saved (``Drift.past_rows``)."""
+        """Shares of fields that an earlier crawl saved (``Drift.past_rows``); none if the table cannot be used."""
         try:
             with self._engine.begin() as connection:
                 _shares.create(connection, checkfirst=True)
                 found = connection.execute(sa.select(_shares)).all()
         except exc.SQLAlchemyError as error:
-            raise AwayError(_reason(error)) from error
+            if not _is_of_table(error):
+                raise AwayError(_reason(error)) from error
+            logger.error("The table %s cannot be used (%s): shares of fields are not kept", SHARES, _reason(error))
+            self._aside[SHARES] = _reason(error)
+            return []
         return [(site, record, name, pages, count) for site, record, name, pages, count in found]
 
     def save_shares(self, rows: Iterable[tuple[str, str, str, float, float]]) -> None:
         """Replace the shares of the fields in ``rows``."""
         names = [column.name for column in _shares.columns]
         values = [dict(zip(names, row, strict=True)) for row in rows]
-        if not values:
+        if not values or SHARES in self._aside:
             return
         insert = self._insert(_shares)
         insert = insert.on_conflict_do_update(
@@ -118,7 +156,9 @@ class Database:
                 _shares.create(connection, checkfirst=True)
                 connection.execute(insert, values)
         except exc.SQLAlchemyError as error:
-            raise AwayError(_reason(error)) from error
+            if not _is_of_table(error):
+                raise AwayError(_reason(error)) from error
+            logger.error("The table %s takes nothing (%s): shares of fields are not kept", SHARES, _reason(error))
 
     def close(self) -> None:
         """Close the connection."""
@@ -126,6 +166,7 @@ class Database:
 
     def _write(self, name: str, rows: list[Row]) -> list[tuple[Row, str]]:
         fitting, refused = _named(rows)
+        self._refused_by_constraints = 0
         columns = self._fit(name, [values for _, values in fitting])
         table = sa.Table(
             name,
@@ -172,6 +213,7 @@ class Database:
         self, table: sa.Table, columns: dict[str, Kind], rows: list[tuple[Row, dict[str, Any]]], error: Exception
     ) -> list[tuple[Row, str]]:
         if len(rows) == 1:
+            self._refused_by_constraints += isinstance(error, exc.IntegrityError)
             return [(rows[0][0], _reason(error))]
         middle = len(rows) // 2
         return self._upsert(table, columns, rows[:middle]) + self._upsert(table, columns, rows[middle:])
@@ -223,6 +265,25 @@ _shares = sa.Table(
     *(sa.Column(name, sa.Text(), primary_key=True) for name in ("site", "record", "field")),
     *(sa.Column(name, sa.Double(), nullable=False) for name in ("pages", "found")),
 )
+
+
+class _TableError(Exception):
+    """A table takes nothing; the others may."""
+
+
+def _nowhere(_rows: list[Row], reason: str) -> None:
+    raise AwayError(reason)
+
+
+def _is_of_table(error: exc.SQLAlchemyError) -> bool:
+    """Whether an error says something of one table, rather than of the database or of the connection to it."""
+    if isinstance(error, exc.DBAPIError) and error.connection_invalidated:
+        return False
+    said = getattr(error, "orig", None)
+    if said is None:  # of SQLAlchemy itself: a table or a type that it cannot use
+        return not isinstance(error, exc.TimeoutError)
+    state, name = getattr(said, "sqlstate", None), getattr(said, "sqlite_errorname", None)
+    return (state or "").startswith(_TABLE_STATES) or (name or "").startswith(_TABLE_ERRORS)
 
 
 def _own_columns() -> list[sa.Column[Any]]:

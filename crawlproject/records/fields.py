@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from crawlproject.records.quick_css import quick_css
 from crawlproject.records.rules import FieldRule
 from crawlproject.records.selectors import (
     MAX_EXPRESSION,
@@ -111,13 +112,19 @@ def selector(table: Table) -> Selector | None:
         text=", ".join(f"{key} = {value}" for key, value in given.items()),
         markup=compiled,
         is_costly=compiled is not None and is_costly(compiled.path),
+        quick=quick_css(given["css"]) if "css" in given else None,
         attribute=given.get("attr"),
         path=_compiled(table, "json", given["json"], json_path) if "json" in given else None,
         regex=_compiled(table, "regex", given["regex"], regular_expression) if "regex" in given else None,
     )
-    if compiled is None or chosen.is_costly or not compiled.path.startswith(("//", "descendant-or-self::")):
+    if compiled is None:
         return chosen
-    return replace(chosen, first=replace(chosen, markup=xpath(f"({compiled.path})[1]")))
+    is_found_first = compiled.path.startswith(("//", "descendant-or-self::")) and not chosen.is_costly
+    if is_found_first:
+        compiled = xpath(f"({compiled.path})[1]")
+    elif chosen.quick is None:
+        return chosen
+    return replace(chosen, first=replace(chosen, markup=compiled, is_first=True))
 
 
 def _compiled(table: Table, key: str, expression: str, compile_it: Callable[[str], Any]) -> Any:

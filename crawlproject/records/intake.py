@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 from scrapy.http import TextResponse
 
 from crawlproject.discovery.page_reading import is_html
+from crawlproject.discovery.page_reading import read_page as read_links
 from crawlproject.download.off_loop import off_loop
 from crawlproject.engine import stats_of
 from crawlproject.records.drift_watch import DriftWatch
@@ -43,7 +44,8 @@ def source_of(response: Response) -> Source | None:
         return None
     kind = media_type(response.headers)
     if is_html(response):
-        return Source(response.text, response.url, kind="html")
+        page = read_links(response)
+        return Source(response.text, response.url, base=page.base, tree=page.tree)
     if kind.endswith("json"):
         return Source(response.text, response.url, kind="json")
     if kind.endswith("xml"):

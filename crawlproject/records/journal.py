@@ -54,7 +54,9 @@ class Journal:
 
     def append(self, rows: Iterable[Row]) -> None:
         """Write rows. Raises OSError (disk full); then nothing of them remains in the file."""
-        data = b"".join(_line(row) for row in rows)
+        self._append(b"".join(_line(row) for row in rows))
+
+    def _append(self, data: bytes) -> None:
         with self._lock:
             try:
                 written = os.write(self._file, data)
@@ -102,6 +104,14 @@ class Journal:
         while piece := os.pread(self._file, min(_PIECE, self._end - place), place):
             count, place = count + piece.count(b"\n"), place + len(piece)
         return count
+
+    def absorb(self, other: Journal) -> None:
+        """Append all rows of another journal and empty that. Raises OSError; then rows may be in both. O(length)."""
+        place = other._done
+        while piece := os.pread(other._file, min(_PIECE, other._end - place), place):
+            self._append(piece)
+            place += len(piece)
+        other.done(place)
 
     def close(self) -> None:
         """Close the file; remove it if it is empty, and a file rather than a device."""

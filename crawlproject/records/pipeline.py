@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -52,8 +53,16 @@ class DatabasePipeline:
         self._keys = options.keys
         self._journal = Journal(options.journal)
         self._patience = options.patience
+        self._aside = Journal(options.journal.with_name(f"{options.journal.name}.aside"))
+        with suppress(OSError):  # the next crawl tries again
+            self._journal.absorb(self._aside)  # their table may take them now
         self._writer = Writer(
-            Database(options.database), self._journal, options.batch, self._count, patience=options.patience
+            Database(options.database),
+            self._journal,
+            options.batch,
+            self._count,
+            patience=options.patience,
+            aside=self._aside,
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._logged: set[str] = set()
@@ -145,6 +154,7 @@ class DatabasePipeline:
                 "%d records are not in the database: the next crawl writes them from %s", pending, self._journal.path
             )
         self._journal.close()
+        self._aside.close()
 
     def _fail(self, item: Any) -> None:
         """Keep the page queued, and end the crawl."""

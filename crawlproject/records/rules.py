@@ -44,6 +44,19 @@ class RecordRule:
     #: One record for each match; None: one for the page.
     rows: Selector | None = None
     pages: UrlPatterns = NO_PATTERNS
+    #: Whether all selectors are plain CSS, or none of markup: then the tree of the crawl is read (``quick_css``).
+    is_quick: bool = field(init=False)
+    #: Whether a table on the page may change what they find there.
+    is_moved_by_tables: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find out ``is_quick``."""
+        is_whole = self.rows is None
+        is_quick = (is_whole or _is_quick(self.rows, is_whole=True)) and _are_quick(self.fields, is_whole=is_whole)
+        object.__setattr__(self, "is_quick", is_quick)
+        selectors = [self.rows, *(one.selector for one in self.fields)]
+        is_moved = any(one is not None and one.quick is not None and one.quick.is_moved_by_tables for one in selectors)
+        object.__setattr__(self, "is_moved_by_tables", is_moved)
 
     def is_on(self, url: str) -> bool:
         """Whether the page with the canonical ``url`` has such records, by its URL."""
@@ -75,6 +88,21 @@ class SiteRules:
         if self.deny.match(url):
             return False
         return not self.allow or self.allow.match(url) or any(rule.pages.match(url) for rule in self.records)
+
+
+def _is_quick(selector: Selector | None, *, is_whole: bool) -> bool:
+    """``is_whole``: whether it is applied to the whole page."""
+    if selector is None or selector.markup is None:
+        return True
+    return selector.quick is not None and (is_whole or selector.quick.is_relative)
+
+
+def _are_quick(fields: Iterable[FieldRule], *, is_whole: bool) -> bool:
+    return all(
+        _is_quick(field.selector, is_whole=is_whole)
+        and _are_quick(field.fields, is_whole=is_whole and not field.selector)
+        for field in fields
+    )
 
 
 class RuleSet:

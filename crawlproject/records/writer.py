@@ -34,21 +34,32 @@ Shares = list[tuple[str, str, str, float, float]]
 class Writer:
     """``count(stat, number)`` is called in the thread.
 
+    Rows of a table that takes nothing go to the journal ``aside``; the next crawl tries them again.
     Stats: ``records/db/written``, ``…/failed`` (rows that the database refuses), ``…/unreadable`` (lines of the
-    journal), ``…/away`` (times that it was found to be away).
+    journal), ``…/away`` (times that it was found to be away), ``…/tables_aside``, ``…/aside`` (rows of these).
     """
 
-    def __init__(
-        self, database: Database, journal: Journal, batch: int, count: Callable[[str, int], None], *, patience: float
+    def __init__(  # noqa: PLR0913
+        self,
+        database: Database,
+        journal: Journal,
+        batch: int,
+        count: Callable[[str, int], None],
+        *,
+        patience: float,
+        aside: Journal | None = None,
     ) -> None:
         self._database, self._journal, self._batch = database, journal, batch
+        self._aside, self._tables_aside = aside, set[str]()
+        if aside is not None:
+            database.set_aside = self._set_aside
         self._count, self._patience = count, patience
         self._work, self._stop = Event(), Event()
         self._direct: list[tuple[Row, Future[bool]]] = []
         self._deadline = 0.0
         self._lock = Lock()
         self._is_away = self._is_full = False
-        self._logged = 0
+        self._logged = self._number_aside = 0
         #: Shares of fields to be stored at the end; those of earlier crawls are set when they have been read.
         self.shares: Shares | None = None
         self.earlier_shares: Future[Shares] = Future()
@@ -84,9 +95,9 @@ class Writer:
             try:
                 is_done = self._step()
                 wait = MIN_RETRY
-            except AwayError as error:
+            except Exception as error:  # noqa: BLE001 - the thread must not end silently
                 is_done = False
-                self._tell_away(str(error))
+                self._tell_away(str(error) if isinstance(error, AwayError) else repr(error))
                 if self._stop.is_set():
                     if time.monotonic() >= self._deadline:
                         break
@@ -94,10 +105,6 @@ class Writer:
                 else:
                     self._stop.wait(wait)
                     wait = min(2 * wait, MAX_RETRY)
-            except Exception as error:  # noqa: BLE001 - the thread must not end silently
-                logger.error("Records cannot be written: %r", error)
-                self._stop.wait(MAX_RETRY)
-                is_done = time.monotonic() >= self._deadline
             if is_done and self._stop.is_set():
                 break
         self._refuse_direct()
@@ -127,16 +134,17 @@ class Writer:
             del self._direct[: len(direct)]
         self._is_full = len(rows) >= self._batch
         for _, done in direct:
-            done.set_result(True)
+            _resolve(done, is_written=True)
         if self._is_away:
             self._is_away = False
             logger.info("The database of records answers again")
         return False
 
     def _with_direct_refused(self, do: Callable[[], None]) -> None:
+        """After any error, tell those who wait that nothing is written; writing a row twice is harmless."""
         try:
             do()
-        except AwayError:
+        except Exception:
             self._refuse_direct()
             raise
 
@@ -144,12 +152,30 @@ class Writer:
         with self._lock:
             refused, self._direct = self._direct, []
         for _, done in refused:
-            done.set_result(False)
+            _resolve(done, is_written=False)
+
+    def _set_aside(self, rows: list[Row], reason: str) -> None:
+        """Keep rows of a table that takes nothing. Raises AwayError if that is not possible."""
+        assert self._aside is not None
+        table = rows[0].table
+        try:
+            self._aside.append(rows)
+        except (OSError, ValueError, RecursionError) as error:
+            raise AwayError(f"{self._aside.path}: {error}") from error
+        self._count("records/db/aside", len(rows))
+        self._number_aside += len(rows)
+        if table not in self._tables_aside:
+            self._tables_aside.add(table)
+            self._count("records/db/tables_aside", 1)
+            path = self._aside.path
+            logger.error("The table %s takes nothing (%s): its records are kept in %s", table, reason, path)
 
     def _write(self, rows: list[Row]) -> None:
+        self._number_aside = 0
         refused = self._database.write(rows)
-        if len(rows) > len(refused):
-            self._count("records/db/written", len(rows) - len(refused))
+        written = len(rows) - len(refused) - self._number_aside
+        if written:
+            self._count("records/db/written", written)
         for row, reason in refused:
             self._count("records/db/failed", 1)
             self._logged += 1
@@ -161,3 +187,9 @@ class Writer:
             self._is_away = True
             self._count("records/db/away", 1)
             logger.error("The database of records is away (%s); records are kept in %s", reason, self._journal.path)
+
+
+def _resolve(done: Future[bool], *, is_written: bool) -> None:
+    """Tell who waits, unless nobody does any more: the crawl may have been stopped."""
+    if done.set_running_or_notify_cancel():
+        done.set_result(is_written)

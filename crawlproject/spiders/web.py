@@ -23,7 +23,7 @@ from crawlproject.options.limits import LimitOptions
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
-from crawlproject.requests.answers import media_type
+from crawlproject.requests.answers import header, media_type
 from crawlproject.requests.meta import DUPLICATE_OF, KEEP, NEAR_DUPLICATE_OF, QUALITY, SKIP_LINKS
 from crawlproject.spiders.seed_list import seed_lines
 from crawlproject.urls import BadSeed, read_seeds, server_key
@@ -98,6 +98,7 @@ class WebSpider(Spider):
         self.with_body = body.lower() not in ("", "0", "false", "no")
         self.robot_names: frozenset[str] = frozenset()  # by which pages may address this crawler
         self.with_text = False  # whether a component uses the text of pages
+        self.with_tree = False  # whether this spider uses the tree of pages
         self.pages = 0
         self.allowed = [domain.strip() for domain in allowed.split(",") if domain.strip()]
         if self.allowed:  # Scrapy's offsite middleware, which checks redirects, does not support ports
@@ -152,7 +153,7 @@ class WebSpider(Spider):
             yield self._page(response, None, [], followed=True)
             yield Links(response, ())  # so that the trap guard counts the page
             return
-        found = read_page(cast("TextResponse", response), with_text=self.with_text)
+        found = read_page(cast("TextResponse", response), with_text=self.with_text, with_tree=self.with_tree)
         hrefs = _hrefs(response, found)
         is_skipped = bool(response.meta.get(SKIP_LINKS))
         followed = not self._is_nofollow(response, found) and not is_skipped
@@ -176,7 +177,7 @@ class WebSpider(Spider):
 
     def _page(self, response: Response, title: str | None, hrefs: list[str], *, followed: bool) -> Page:
         meta = response.meta
-        last_modified = response.headers.get(b"Last-Modified")
+        last_modified = header(response.headers, b"Last-Modified")
         text = response.text if self.with_body and isinstance(response, TextResponse) else None
         return Page(
             url=response.url,
@@ -240,7 +241,7 @@ def _hrefs(response: Response, found: PageLinks) -> list[str]:
 
 def _length(response: Response) -> int:
     """Bytes of the body; Content-Length if the body was not read (``LINKS_TYPES``)."""
-    stated = response.headers.get(b"Content-Length") or b""
+    stated = header(response.headers, b"Content-Length") or b""
     return int(stated) if "download_stopped" in response.flags and stated.isdigit() else len(response.body)
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.engine import make_url
 
 from crawlproject.records.database import AwayError, Database
+from crawlproject.records.journal import Journal
 from crawlproject.records.record import Row, sql_name
+from crawlproject.records.writer import Writer
 from testbed.postgres_server import RunningPostgres
 
 Query = Callable[[str], list[tuple[Any, ...]]]
@@ -32,6 +36,8 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[D
         made.close()
         return
     server: RunningPostgres = request.getfixturevalue("postgres")
+    for (view,) in server.query("SELECT viewname FROM pg_views WHERE schemaname = 'public'"):
+        server.query(f'DROP VIEW "{view}"')
     for (table,) in server.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"):
         server.query(f'DROP TABLE "{table}"')
     made = Database(server.url.replace("postgresql", "postgresql+psycopg"))
@@ -138,6 +144,82 @@ def test_changes_of_other_processes_are_noticed(database: tuple[Database, Query]
     assert other.write([row("4", a=4)]) == []
     assert len(ask("SELECT a, b FROM book")) == 4
     other.close()
+
+
+def broken(ask: Query, kind: str) -> None:
+    """Make a table of that name that takes no record."""
+    statements = {
+        "view": ["CREATE VIEW broken AS SELECT 1 AS site"],
+        "column": ["CREATE TABLE broken (a integer)"],
+        "constraint": [
+            "CREATE TABLE broken (site text, record_key text, first_seen timestamp, last_seen timestamp,"
+            " changed timestamp, digest text, own text NOT NULL, PRIMARY KEY (site, record_key))"
+        ],
+    }
+    for statement in statements[kind]:
+        ask(statement)
+
+
+@pytest.mark.parametrize("kind", ["view", "column", "constraint"])
+def test_table_that_takes_nothing_stops_no_other(database: tuple[Database, Query], kind: str) -> None:
+    """It is set aside, with what it says; without a place for its rows nothing counts as written."""
+    books, ask = database
+    broken(ask, kind)
+    rows = [one for key in map(str, range(12)) for one in (row(key, a=1), row(key, table="broken", a=1))]
+    with pytest.raises(AwayError):
+        books.write(rows)
+    aside: list[Row] = []
+    reasons: set[str] = set()
+
+    def keep(some: list[Row], reason: str) -> None:
+        aside.extend(some)
+        reasons.add(reason)
+
+    books.set_aside = keep
+    assert books.write(rows) == []
+    assert books.write([row("x", table="broken"), row("x")]) == []
+    assert [one.key for one in aside] == [*map(str, range(12)), "x"]
+    assert len(reasons) == 1
+    assert ask("SELECT count(*) FROM book") == [(13,)]
+
+
+def test_missing_permission_is_of_one_table(postgres: RunningPostgres, tmp_path: Path) -> None:
+    """Its records wait in a file, and the next crawl writes them; the table of shares may be forbidden, too."""
+    for statement in (
+        "DROP TABLE IF EXISTS secret, open, crawl_field_shares",
+        "DROP ROLE IF EXISTS guest",
+        "CREATE ROLE guest LOGIN",
+        "GRANT CREATE ON SCHEMA public TO guest",
+        "CREATE TABLE secret (a integer)",
+        "CREATE TABLE crawl_field_shares (a integer)",
+    ):
+        postgres.query(statement)
+    counts: Counter[str] = Counter()
+
+    def crawl(rows: list[Row]) -> int:
+        """One crawl's writer; returns the rows left in the file beside."""
+        address = postgres.url.replace("postgresql", "postgresql+psycopg")
+        books = Database(address.replace(make_url(address).username or "", "guest", 1))
+        journal, aside = Journal(tmp_path / "j"), Journal(tmp_path / "j.aside")
+        journal.absorb(aside)
+        journal.append(rows)
+        counted = lambda name, number: counts.update({name: number})  # noqa: E731
+        writer = Writer(books, journal, 100, counted, patience=0.1, aside=aside)
+        writer.shares = [("s", "r", "a", 1.0, 1.0)]
+        writer.start()
+        writer.wake()
+        assert writer.close()
+        left = aside.count()
+        journal.close()
+        aside.close()
+        return left
+
+    assert crawl([row("1", table="secret"), row("1", table="open"), row("2", table="secret")]) == 2
+    assert counts == {"records/db/written": 1, "records/db/aside": 2, "records/db/tables_aside": 1}
+    postgres.query("DROP TABLE secret")
+    assert crawl([row("2", table="open")]) == 0
+    assert postgres.query("SELECT (SELECT count(*) FROM secret), (SELECT count(*) FROM open)") == [(2, 2)]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_shares_are_kept(database: tuple[Database, Query]) -> None:

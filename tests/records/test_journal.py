@@ -192,3 +192,50 @@ def test_rows_that_the_journal_cannot_take(tmp_path: Path) -> None:
     writer.close()
     assert books.written == ["5"]
     journal.close()
+
+
+def test_after_an_unexpected_error_nobody_waits_and_nothing_is_lost(tmp_path: Path) -> None:
+    """Who waits for a row is told that it is not written; rows in the journal are written later; one line."""
+    books, counts, journal = Books(), dict[str, int](), Journal(tmp_path / "j")
+    write, has_failed = books.write, Event()
+
+    def fail_once(some: list[Row]) -> list[tuple[Row, str]]:
+        if not has_failed.is_set():
+            has_failed.set()
+            raise ZeroDivisionError
+        return write(some)
+
+    books.write = fail_once  # type: ignore[method-assign, assignment]
+    writer = Writer(books, journal, 100, lambda stat, number: counts.update({stat: number}), patience=10)  # type: ignore[arg-type]
+    journal.append(rows(1))
+    done = writer.write_now(rows(2)[0])
+    writer.start()
+    assert not done.result(60)
+    assert writer.close()
+    assert books.written == ["1"]
+    journal.close()
+
+
+def test_who_no_longer_waits_stops_no_other(tmp_path: Path) -> None:
+    """The crawl cancels what it waits for when it is stopped."""
+    books, counts, journal = Books(), dict[str, int](), Journal(tmp_path / "j")
+    writer = Writer(books, journal, 100, lambda stat, number: counts.update({stat: number}), patience=10)  # type: ignore[arg-type]
+    first, second = writer.write_now(rows(1)[0]), writer.write_now(rows(2)[0])
+    assert first.cancel()
+    writer.start()
+    assert second.result(60)
+    assert writer.close()
+    assert books.written == ["1", "2"]
+    journal.close()
+
+
+def test_rows_of_another_journal_are_taken_over(tmp_path: Path) -> None:
+    journal, other = Journal(tmp_path / "j"), Journal(tmp_path / "j.aside")
+    journal.append(rows(1))
+    other.append(rows(2, 3))
+    journal.absorb(other)
+    assert other.is_empty
+    assert journal.read(10)[0] == rows(1, 2, 3)
+    other.close()
+    journal.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["j"]

@@ -10,6 +10,7 @@ from crawlproject.monitor.report.page import page
 from crawlproject.monitor.series.samples import FILE_NAME, Series, read_series
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import read_snapshot
+from crawlproject.storage.replacing import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +73,5 @@ def _read(directory: Path, problems: list[str]) -> tuple[Series, dict[str, Any]]
 
 def _write(content: str, target: Path, problems: Sequence[str]) -> Made:
     path = target / REPORT_NAME if target.is_dir() else target
-    new = path.with_name(f"{path.name}.new")
-    new.write_text(content, encoding="utf-8")
-    new.replace(path)
+    replace_file(path, content, is_durable=False)
     return Made(path, tuple(problems))

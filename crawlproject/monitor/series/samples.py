@@ -12,6 +12,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from crawlproject.storage.replacing import replace_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -182,7 +184,4 @@ class SeriesWriter:
             file.write(row(sample))
 
     def _rewrite(self) -> None:
-        new = self._path.with_name(f"{self._path.name}.new")
-        with new.open("w", encoding="ascii") as file:
-            file.writelines(self._series.lines())
-        new.replace(self._path)
+        replace_file(self._path, self._series.lines())  # the only copy of what earlier runs measured

@@ -1,0 +1,139 @@
+"""Plain CSS by lexbor's tree gives what lxml gives, for less."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selectolax.lexbor import LexborNode
+
+from crawlproject.records import rules as rule_module
+from crawlproject.records.quick_css import quick_css
+from crawlproject.records.reading import Source, read_page
+from crawlproject.records.rule_file import read_site
+from crawlproject.records.rules import RecordRule, SiteRules
+from testbed.rules import RULES, SITES, Site, localized, pages_of
+from tests.crawl.hostile_corpus import MARKUP
+
+URL = "http://shop.example/book/1"
+
+PLAIN = (
+    "h1", "p", "a::attr(href)", "a", ".x", "#y", "p.x", "li", "li b", "div p", ".x .x", "ul li b", "div > p", "p + p",
+    "td", "tr", "table td", "h1::text", "p::text", "[title]", "a[href^='/']", "a[rel=next]", "a[rel~=next]", "i", "b",
+    "span", "title", "link::attr(href)", "div div", "td > a", "DIV P", "a[href*='x'] b", "form p", "font", "textarea",
+)  # fmt: skip
+
+
+def rules_of(selectors: tuple[str, ...], head: str = "") -> SiteRules:
+    fields = "\n".join(
+        f'f{number} = {{ css = "{one}", many = true }}\ng{number} = "{one}"' for number, one in enumerate(selectors)
+    )
+    return read_site(f'seeds = ["{URL}"]\n[records.r]\n{head}\n[records.r.fields]\n{fields}\n', Path("x.toml"))
+
+
+def both_ways(rule: RecordRule, text: str, url: str = URL) -> tuple[Any, Any, bool]:
+    """Rows and problems by lexbor's tree and by lxml's, and whether the first one was read."""
+    source = Source(text, url)
+    is_quick = isinstance(source.root_for(rule), LexborNode)
+    (quick,) = read_page(source, [rule])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Source, "html5", lambda self: None)
+        (slow,) = read_page(Source(text, url), [rule])
+    return (quick.rows, quick.problems), (slow.rows, slow.problems), is_quick
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["", "*", "a, b", "a ~ b", "a:not(b)", "p:first-child", "a b > c", "x-y", "a[b='']", "[", "tr > td", "tbody td",
+     "a::attr(hReF)", "a::before", "ns|a", "svg", "table > caption", "html p", "p " * 9, "p " * 2_000],
+)  # fmt: skip
+def test_what_is_not_plain_is_left_to_lxml(expression: str) -> None:
+    assert quick_css(expression) is None
+
+
+def test_plain_selectors_of_a_rule() -> None:
+    """One that is not plain, or ``>`` within rows, leaves the whole record to lxml."""
+    assert all(quick_css(one) is not None for one in PLAIN)
+    for selectors, head, is_quick in (
+        (("h1", "div > p"), "", True),
+        (("h1", "a:not(b)"), "", False),
+        (("b", "i a"), "rows = 'li'", True),
+        (("b > i",), "rows = 'li'", False),
+        (("b",), "rows = { xpath = '//li' }", False),
+    ):
+        assert rules_of(selectors, head).records[0].is_quick == is_quick, (selectors, head)
+    assert rule_module.RecordRule("r", ()).is_quick
+
+
+PAGES = {
+    "plain": "<!doctype html><title>T</title><h1> a <b>b</b></h1><div class='x y'><p>one<p class=x title=t>two"
+    "<a href=/a rel='up next'>l</a></div>",
+    "nested": "<div><div class=x><p>1<div class=x><p>2<i>3</i></div></div></div><ul><li>a<ul><li><b>c</b></ul></ul>",
+    "tables": "<table class=x><caption>c<tr><td>a<td><a href=/x>b</a><tr class=x><td><table><tr><td>in</table></table>",
+    "case": "<DIV CLASS=x><P Class=X ID=Y>a</P><p id=y>b</p><a HREF='/X' REL=NEXT>c</a><a rel=next href=q>d</a></DIV>",
+    "no values": "<a href>x</a><a href=''>y</a><p title>z<p title=''>",
+    "references": "<p title='&lt;&eacute;'>a&amp;b &nbsp;c&#8364;&copy &notit; &#x80;</p><a href='?a=1&copy=2'>x</a>",
+    "scripts": "<p>a<script>var x='<p>no</p>'</script><style>p{}</style>b</p><textarea>a<b>c</b></textarea>",
+    "comments": "<p>a<!-- x --> b<!-- > --></p><div><!--[if IE]><p>no</p><![endif]--><p>yes</p></div>",
+    "no end": "<div><p>b<p>c<ul><li>c<li>d<b>e</b><dl><dt>x<dd>y<dt>z</dl>",
+    "foreign words": "<h1>标题</h1><p class=x>日本語 \U0001f600</p><a href=/é>ü</a>",
+    "breaks": "<pre>\n a</pre><textarea>\n b</textarea><p>x\r\ny",
+    "xhtml": "<?xml version='1.0'?><!DOCTYPE html PUBLIC '-//W3C//DTD XHTML 1.1//EN' 'x'><html><head><title>T</title>"
+    "</head><body><p class='x'>a<br/>b</p></body></html>",
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_both_ways_are_equal(name: str) -> None:
+    """For each selector by itself, on pages as people write them."""
+    for selector in PLAIN:
+        for head in ("", "rows = 'li'", "rows = '.x'"):
+            quick, slow, _ = both_ways(rules_of((selector,), head).records[0], PAGES[name])
+            assert quick == slow, (selector, head)
+
+
+def test_pages_that_differ_are_left_to_lxml() -> None:
+    """Line breaks that HTML5 removes, rows of tables below an element that HTML5 inserts, NUL."""
+    row = rules_of((".x > .y",)).records[0]
+    for page in ("<table class=x><tr class=y><td>a", "<pre>\na</pre><p>b", "<p>a\0b", "<listing class=x>\r\na"):
+        quick, slow, is_quick = both_ways(row, page)
+        assert quick == slow
+        assert not is_quick
+
+
+@pytest.mark.parametrize("site", SITES, ids=lambda site: site.name)
+def test_documentation(site: Site) -> None:
+    """The rules in docs/rules, and plain selectors, on the saved pages of three sites."""
+    own = read_site(localized(RULES / f"{site.name}.toml", site.url), Path(f"{site.name}.toml"))
+    plain = rules_of(PLAIN).records[0]
+    quickly = 0
+    for url, body in pages_of(site):
+        text = body.decode("utf-8", "replace")
+        for rule in (*own.records_on(url), plain):
+            quick, slow, is_quick = both_ways(rule, text, url)
+            assert quick == slow, url
+            quickly += is_quick
+    assert (quickly > 0) == (site.name != "postgresql")  # where a line break follows <pre>
+
+
+@pytest.mark.parametrize("name", MARKUP)
+def test_hostile_page(name: str) -> None:
+    """Bounded time; pages of any shape give the same, except those whose errors both parsers repair differently."""
+    body = MARKUP[name]()
+    text = (body if isinstance(body, str) else body.decode("utf-8", "replace"))[:50_000]
+    rule = rules_of(("h1", "p a", ".x .y", "a::attr(href)", "li p", "div > p", "td")).records[0]
+    started = time.thread_time()
+    (quick, _), (slow, problems), _ = both_ways(rule, text)
+    assert time.thread_time() - started < 10  # 0.01 to 0.3 s alone on a machine
+    refused = {problem.name for problem in problems}  # too slow for lxml
+    for field in rule.fields:
+        if f"r.{field.name}" not in refused:
+            values = [
+                [row.get(field.name) for row in rows] or [[] if field.is_list else None] for rows in (quick, slow)
+            ]
+            assert values[0] == values[1] or name in REPAIRED_DIFFERENTLY, field
+
+
+REPAIRED_DIFFERENTLY = frozenset(("anchors_nested",))
