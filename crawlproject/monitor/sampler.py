@@ -66,6 +66,7 @@ class CrawlFigures:
         self._process = psutil.Process()
         limits = LimitOptions.of(crawler)
         self._forecaster = Forecaster(limits.ends_at_time, limits.ends_at_pages)
+        self._max_new_failures = RobotsOptions.of(crawler).max_failures
         self._surveyor: Surveyor | None = None
 
     @property
@@ -122,7 +123,7 @@ class CrawlFigures:
     ) -> Figures:
         frontier, dispatcher = crawl.frontier, crawl.dispatcher
         if self._surveyor is None:
-            self._surveyor = Surveyor(frontier, RobotsOptions.of(self._crawler).max_failures)
+            self._surveyor = Surveyor(frontier, self._max_new_failures)
         self._surveyor.step(now, round(min(MAX_EXAMINED, max(FRESH, since) * EXAMINED_PER_SECOND)))
         counts = frontier.counts()
         servers = ServerCounts(
