@@ -25,7 +25,7 @@ from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.progress.extension import INTERVAL as PANEL_INTERVAL
 from crawlproject.monitor.progress.terminal import styled
 from crawlproject.monitor.progress.words import lines
-from crawlproject.monitor.report.page import write_report
+from crawlproject.monitor.report.writing import write_report
 from crawlproject.monitor.series.extension import LOOK, SNAPSHOT_INTERVAL
 from crawlproject.monitor.series.figures_sample import sample_of
 from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter

@@ -192,8 +192,9 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:
 
 def blocked(*arguments: str) -> tuple[str, ...]:
     """``scrapy`` with these arguments where no module of an extra is installed, nor the extension in C."""
-    program = f"import sys\nfor name in {(*HEAVY, 'crawlproject_native')!r}:\n    sys.modules[name] = None\nfrom scrapy.cmdline import execute\n"
-    return (sys.executable, "-c", f"{program}execute(['scrapy', *sys.argv[1:]])", *arguments)
+    block = f"import sys\nfor name in {(*HEAVY, 'crawlproject_native')!r}:\n    sys.modules[name] = None\n"
+    program = f"{block}from scrapy.cmdline import execute\nexecute(['scrapy', *sys.argv[1:]])"
+    return (sys.executable, "-c", program, *arguments)
 
 
 def test_the_default_crawl_needs_no_extra(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from crawlproject.monitor.forecast import Forecaster, Look
 from crawlproject.monitor.held_back import Moment, held_back
 from crawlproject.monitor.surveyor import Surveyor
 from crawlproject.options.limits import LimitOptions
+from crawlproject.options.robots import RobotsOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,7 +122,7 @@ class CrawlFigures:
     ) -> Figures:
         frontier, dispatcher = crawl.frontier, crawl.dispatcher
         if self._surveyor is None:
-            self._surveyor = Surveyor(frontier)
+            self._surveyor = Surveyor(frontier, RobotsOptions.of(self._crawler).max_failures)
         self._surveyor.step(now, round(min(MAX_EXAMINED, max(FRESH, since) * EXAMINED_PER_SECOND)))
         counts = frontier.counts()
         servers = ServerCounts(

@@ -54,7 +54,7 @@ cdef class PlainLinks:
 
     def __call__(self, str href not None):
         """The canonical form of ``href`` if it is plain; None: ask Python. O(length)."""
-        cdef Py_ssize_t end = href.find("#"), path, query
+        cdef Py_ssize_t end = href.find("#"), path, query, rest
         cdef str link = href if end < 0 else href[:end]
         end = len(link)
         if not end:
@@ -62,28 +62,44 @@ cdef class PlainLinks:
         if end > self.max_length:
             return None
         path = end_of_prefix(link, end)
-        if path < 0 or (path == 0 and (link[0] == u"." or (end > 1 and link[0] == link[1] == u"/"))):
+        if path < 0 or (path == 0 and end > 1 and link[0] == link[1] == u"/"):
             return None
-        query = end_of_path(link, path, end)
+        rest = path if path or link[0] != u"." else end_of_dots(link, end)
+        query = -1 if rest < 0 else end_of_path(link, rest, end)
         if query < 0 or not is_plain_query(link, query, end):
             return None
-        return self.joined(link, path, query, end)
+        if rest > path:
+            return self.joined(self.climbed(rest // 3), link, rest, query, end)
+        return self.joined(self.start(link, path, query), link, path, query, end)
 
-    cdef str joined(self, str link, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end):
-        """The canonical URL of ``link``, whose path and query start there."""
-        cdef str start, rest
+    cdef str start(self, str link, Py_ssize_t path, Py_ssize_t query):
+        """The part before the path of ``link``."""
         if path:
-            start = self.origin_of(link[:path])
-        elif query:
-            start = self.origin if link[0] == u"/" else self.directory
-        else:
-            start = self.page
+            return self.origin_of(link[:path])
+        if query:
+            return self.origin if link[0] == u"/" else self.directory
+        return self.page
+
+    cdef str climbed(self, Py_ssize_t times):
+        """The directory so many levels above that of the page; no higher than the root."""
+        cdef Py_ssize_t end, least
+        if self.directory is None or self.origin is None:
+            return None
+        end, least = len(self.directory), len(self.origin) + 1
+        while times > 0 and end > least:
+            end = self.directory.rfind("/", 0, end - 1) + 1
+            times -= 1
+        return self.directory[:max(end, least)]
+
+    cdef str joined(self, str start, str link, Py_ssize_t path, Py_ssize_t query, Py_ssize_t end):
+        """The canonical URL of ``link``, whose path and query follow ``start``; None: ask Python."""
+        cdef str rest
         if start is None:
             return None
         if end - query == 1:  # an empty query
             end = query
         rest = link[path:end]
-        if path == query and path:
+        if path == query and path and link[path - 1] != u"/":  # only a prefix
             rest = "/" + rest
         if (query < end or ";" in rest) and self.may_strip(rest):
             return None
@@ -114,11 +130,22 @@ cdef Py_ssize_t end_of_prefix(str link, Py_ssize_t end) except -2:
     return place if place == end or link[place] == u"/" or link[place] == u"?" else -1
 
 
+cdef Py_ssize_t end_of_dots(str link, Py_ssize_t end) except -2:
+    """Where the leading "./" and "../" end; -1: another dot follows."""
+    cdef Py_ssize_t place = 2 if end > 1 and link[1] == u"/" else 0
+    while place + 2 < end and link[place] == link[place + 1] == u"." and link[place + 2] == u"/":
+        place += 3
+    return -1 if place < end and link[place] == u"." else place
+
+
 cdef Py_ssize_t end_of_path(str link, Py_ssize_t start, Py_ssize_t end) except -2:
-    """Where the path from ``start`` ends: at a query or at the end; -1: not plain."""
+    """Where the path from ``start`` ends: at a query or at the end; -1: not plain.
+
+    ":" is plain after a first "/" of the link or of a path after a host.
+    """
     cdef Py_ssize_t place = start
     cdef Py_UCS4 char, before = 0
-    cdef uint8_t plain = IN_PATH if start < end and link[start] == u"/" else IN_NAME
+    cdef uint8_t plain = IN_PATH if start < end and link[start] == u"/" and link[0] != u"." else IN_NAME
     while place < end:
         char = link[place]
         if char == u"?":

@@ -80,6 +80,8 @@ def test_which_links_it_joins() -> None:
         "": "http://h.org/a/b/c.html?q=1",
         "#top": "http://h.org/a/b/c.html?q=1",
         "d.html": "http://h.org/a/b/d.html",
+        "../../../d": "http://h.org/d",
+        "./../d?e": "http://h.org/a/d?e",
         "/x?y=%2F#z": "http://h.org/x?y=%2F",
         "?": "http://h.org/a/b/c.html",
         "?r=2": "http://h.org/a/b/c.html?r=2",
@@ -89,8 +91,9 @@ def test_which_links_it_joins() -> None:
     }.items():
         assert plain(href) == url
     long = f"/{'x' * MAX_REFERENCE}"
-    for href in ("../d", "//i.org/", "a/./b", "/%41", "/é", "mailto:a", "?utm_source=x", "http://a_b/", "a b", long):
+    for href in (".", "..", "../.d", "..//a:b", "//i.org/", "a/./b", "/%41", "/é", "mailto:a", "http://a_b/", "a b"):
         assert plain(href) is None
+    assert plain("?utm_source=x") is plain(long) is None
     for wrong in (None, b"/x", 1):
         with pytest.raises(TypeError):
             plain(wrong)
