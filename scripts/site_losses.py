@@ -7,8 +7,8 @@
 Reachable pages are counted independently of the crawler: breadth first from the home page, by ``<a>``, ``<area>``,
 ``<frame>``, ``<link rel=canonical>``, redirects and refreshes, HTML files only.  A page is a file: a static server
 ignores queries.  Absolute links to a site's own public address are served as links to its loopback address; links to
-other sites are not followed.  ``--least``: sites with fewer reachable pages are skipped.  ``--all``: one line for each site, not only for
-those with losses.  ``--rest``: also name the pages that neither crawl found.
+other sites are not followed.  ``--least``: sites with fewer reachable pages are skipped.  ``--all``: one line for each
+site, not only for those with losses.  ``--rest``: also name the pages that neither crawl found.
 """
 
 from __future__ import annotations
