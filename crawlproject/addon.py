@@ -15,6 +15,8 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
+from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_installed
+from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from crawlproject.engine import download_delay_of
 from crawlproject.monitor.brief_log import shorten_lists
@@ -24,6 +26,7 @@ from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.presets import apply_preset
 from crawlproject.options.records import RecordOptions
 from crawlproject.options.repository import RepositorySettings
+from crawlproject.options.scrapy_values import check_scrapy_values
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import Reader
 
@@ -97,7 +100,7 @@ EXTENSIONS = {
     "crawlproject.monitor.progress.extension.Progress": 0,
     "crawlproject.monitor.series.extension.Series": 0,
     "crawlproject.middlewares.page_types.PageTypes": 0,
-    "crawlproject.lane.lane.FastLane": 0,
+    "crawlproject.middlewares.lane.lane.FastLane": 0,
 }
 
 #: Setting that switches an extension of Scrapy off -> that extension, which imports much.
@@ -134,10 +137,12 @@ class FrontierAddon:
         options: dict[type, Any] = {
             family: family.of(self._crawler) if self._crawler else family.from_settings(settings) for family in FAMILIES
         }
+        check_scrapy_values(settings)
         has_repository = options[RepositorySettings].directory is not None
         # ftp is off: Scrapy's handler connects to any address given by DNS or by the server's answer to PASV.
         for scheme, handler in (("http", HANDLER), ("https", HANDLER), ("ftp", None)):
             _set_in(settings, "DOWNLOAD_HANDLERS", scheme, handler)
+        _check_reactor(settings)
         for name, components in (
             ("DOWNLOADER_MIDDLEWARES", DOWNLOADER_MIDDLEWARES | (REPOSITORY_MIDDLEWARE if has_repository else {})),
             (
@@ -203,6 +208,19 @@ def _check_job_dir(settings: BaseSettings) -> None:
         raise ValueError(f"JOBDIR={settings['JOBDIR']!r}: {getattr(error, 'strerror', error)}") from error
     if path and not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
         raise ValueError(f"JOBDIR={path!r}: must be a writable directory")
+
+
+def _check_reactor(settings: BaseSettings) -> None:
+    """Raise ValueError if the download handler cannot work: each request would fail."""
+    if HANDLER not in settings.getdict("DOWNLOAD_HANDLERS").values() or not settings.getbool("TWISTED_REACTOR_ENABLED"):
+        return
+    name = settings["TWISTED_REACTOR"]
+    if is_reactor_installed():
+        works = is_asyncio_reactor_installed()
+    else:
+        works = bool(name) and issubclass(load_object(name), AsyncioSelectorReactor)
+    if not works:
+        raise ValueError(f"TWISTED_REACTOR={name!r}: must be Scrapy's default, the reactor on asyncio")
 
 
 def _leave_out_extensions(settings: BaseSettings) -> None:

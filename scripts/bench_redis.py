@@ -117,7 +117,6 @@ class BenchCrawl:
 
     async def tick(self) -> None:
         """What a worker does each second."""
-        await self.worker._beat_once()
         await self.worker._tick()
 
     async def close(self) -> None:
@@ -208,6 +207,10 @@ class BenchCrawl:
         return {}
 
     def is_closing(self) -> bool:
+        """See ``Crawl``."""
+        return False
+
+    def is_hungry(self) -> bool:
         """See ``Crawl``."""
         return False
 

@@ -4,12 +4,13 @@
     scripts/crash_test.py [--kills 55] [--pages 5000] [--seed 1]   # default: 90 pages for each kill
 
 After every kill the crawl is started again on the same JOBDIR, and at last runs to its end.  By the log of the emulated
-servers, every page must have been fetched; only pages in progress at a kill, or finished less than a commit interval
-(and half a second for a busy machine) before it, may have been fetched twice.  Otherwise the exit code is 1.
+servers, every page must have been fetched; only pages that the store did not have as fetched when the crawl was killed
+may have been fetched twice: they were in progress, or not yet committed.  Otherwise the exit code is 1.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -17,19 +18,24 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from crawlproject.frontier import BestPrefix, Frontier, Politeness
+from crawlproject.storage import DiskStore
+from crawlproject.storage.fetched import DiskFetchedPages
+from crawlproject.storage.frontier_state import DiskFrontierStore
 from testbed.bench import ROOT, command_line
 from testbed.crawl import crawl_command
 from testbed.web import Record, RunningWeb, WebSpec, duplicates, fetches, running_web
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-#: Seconds between two commits of the crawl, and the extra time allowed on a busy machine.
-COMMIT_INTERVAL, DELAY = 0.2, 0.5
+#: Seconds between two commits of the crawl.
+COMMIT_INTERVAL = 0.2
 #: Pages per kill, so that the crawl lasts long enough.
 PAGES_PER_KILL = 90
 #: Time-out of the last run, seconds.
@@ -61,6 +67,8 @@ class Crashes:
     #: Times of the kills (``time.monotonic``, the clock of the servers' log), and runs that ended by themselves.
     kills: list[float] = field(default_factory=list)
     ended: int = 0
+    #: Servers and paths of the pages that the store had as fetched at each kill.
+    committed: list[set[tuple[str, str]]] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     #: URLs of the reachable pages, and of the fetched pages.
     expected: set[str] = field(default_factory=set)
@@ -71,7 +79,12 @@ class Crashes:
     @property
     def allowed(self) -> int:
         """Fetches that the kills may have wasted: in progress or not committed."""
-        return sum(any(_is_uncommitted(record, kill) for kill in self.kills) for record in fetches(self.records))
+        starts = [0.0, *self.kills]
+        return sum(
+            start <= record.arrival < kill and _place(record) not in committed
+            for start, kill, committed in zip(starts, self.kills, self.committed, strict=False)
+            for record in fetches(self.records)
+        )
 
     @property
     def repeated(self) -> int:
@@ -83,27 +96,50 @@ class Crashes:
         last: dict[tuple[str, str], Record] = {}
         found = []
         for record in sorted(fetches(self.records), key=lambda record: record.arrival):
-            before = last.get((record.server, record.page))
-            last[record.server, record.page] = record
+            before = last.get(_place(record))
+            last[_place(record)] = record
             if before is None:
                 continue
-            kill = next((kill for kill in self.kills if kill > before.arrival), None)
-            if kill is None or record.arrival <= kill or not _is_uncommitted(before, kill):
+            between = [number for number, kill in enumerate(self.kills) if before.arrival < kill < record.arrival]
+            if not between or any(_place(record) in self.committed[number] for number in between):
                 found.append((before, record))
         return found
 
 
-def _is_uncommitted(record: Record, kill: float) -> bool:
-    return record.arrival < kill and record.end > kill - COMMIT_INTERVAL - DELAY
+def _place(record: Record) -> tuple[str, str]:
+    return record.server, record.page
 
 
-def crash_crawl(spec: WebSpec, kills: int, folder: Path) -> Crashes:
-    """Crawl the web of ``spec`` with a JOBDIR in ``folder``: kill it ``kills`` times, then let it finish."""
+def committed_pages(directory: Path) -> set[tuple[str, str]]:
+    """Server and path of each page that the store in ``directory`` has as fetched; none if there is no store yet."""
+    if not (directory / "store.json").exists():
+        return set()
+    with DiskStore.read_only(directory) as store:
+        frontier, servers = Frontier(BestPrefix(), Politeness()), DiskFrontierStore(store, clock_offset=0.0)
+        servers.load(frontier, time.time(), frontier.politeness.longest_wait)
+        hosts = {servers.number(server.key): urlsplit(server.key).hostname or "" for server in frontier.servers}
+        return {(hosts[number], path) for number, path, _ in DiskFetchedPages(store).stored()}
+
+
+class Process(Protocol):
+    """What is used of ``subprocess.Popen``."""
+
+    def poll(self) -> int | None: ...
+    def kill(self) -> None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
+def crash_crawl(spec: WebSpec, kills: int, folder: Path, start: Callable[..., Process] = subprocess.Popen) -> Crashes:
+    """Crawl the web of ``spec`` with a JOBDIR in ``folder``: kill it ``kills`` times, then let it finish.
+
+    ``start(command, cwd=, stderr=)`` starts a process.
+    """
     chance = random.Random(spec.seed)
     crashes = Crashes()
     with running_web(spec) as web:
         while len(crashes.kills) < kills and not crashes.ended:
-            process = subprocess.Popen(_command(web, folder), cwd=ROOT, stderr=subprocess.DEVNULL)
+            with Path(os.devnull).open("wb") as null:
+                process = start(_command(web, folder), cwd=ROOT, stderr=null)
             try:
                 _wait_for_moment(process, web, chance)
             finally:
@@ -112,10 +148,15 @@ def crash_crawl(spec: WebSpec, kills: int, folder: Path) -> Crashes:
                 crashes.ended += 1
             else:
                 crashes.kills.append(time.monotonic())
-        last = subprocess.run(
-            _command(web, folder), cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=False
-        )
-        crashes.log = last.stderr[-5000:]
+                crashes.committed.append(committed_pages(folder / "job" / "frontier"))
+        log = folder / "last.log"
+        with log.open("wb") as written:
+            last = start(_command(web, folder), cwd=ROOT, stderr=written)
+        try:
+            last.wait(TIMEOUT)
+        finally:
+            last.kill()
+        crashes.log = log.read_text(encoding="utf-8")[-5000:]
         crashes.expected = {web.web.url(page) for page in web.web.expected}
         crashes.records = web.records()
         port = web.port
@@ -127,7 +168,7 @@ def _command(web: RunningWeb, folder: Path) -> list[str]:
     return crawl_command(web.seeds, {**SETTINGS, "JOBDIR": folder / "job"})
 
 
-def _wait_for_moment(process: subprocess.Popen[bytes], web: RunningWeb, chance: random.Random) -> None:
+def _wait_for_moment(process: Process, web: RunningWeb, chance: random.Random) -> None:
     """Wait for a random moment: in one of five cases during the start, else within the first second of fetching."""
     starts = chance.random() < 0.2
     if not starts:

@@ -26,6 +26,8 @@ from crawlproject.simulation.record import CrawlOptions
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from crawlproject.frontier.dispatch import Dispatcher
 
 #: A forecast is right if it is within this factor of what came.
@@ -34,6 +36,11 @@ FACTOR = 1.5
 #: Seconds of virtual time between two looks.
 INTERVAL = 2.0
 
+
+_COLUMNS = f"{'right':>6} {'moment':>6} {'range':>6} {'looks':>6} {'5%':>5} {'50%':>5} {'95%':>5}"
+
+#: Above the rows.
+HEAD = f"{'':40}  {'end:':<47}   quality:\n{'':32} {'seconds':>7}  {_COLUMNS}   {_COLUMNS}"
 
 POLITE = CrawlOptions(politeness=Politeness())
 
@@ -86,7 +93,9 @@ class Watched:
         self._surveyor.step(now)
         survey = self._surveyor.survey
         queued, quality = len(frontier), frontier.quality
-        self.forecaster.add(Look(now, pages + failed, pages, queued, quality.gathered, quality.queued(queued)))
+        polite_pace = 0.0 if survey is None else survey.drains.pace
+        look = Look(now, pages + failed, pages, queued, quality.gathered, quality.queued(queued), polite_pace)
+        self.forecaster.add(look)
         self.looks.append((now, self.forecaster.forecast(survey)))
         self.gathered.append((now, quality.gathered))
 
@@ -120,21 +129,39 @@ class Errors:
         return f"{self.right:>6.0%} {self.as_moments / count:>6.0%} {self.within / count:>6.0%} {count:>6} {spread}"
 
 
+def judge(watched: Watched, end: float, interval: float) -> tuple[Errors, Errors]:
+    """Compare the looks of a crawl that took ``end`` seconds with what came: its end, and ``MOST`` of the quality."""
+    most = watched.most_at()
+    errors = Errors(), Errors()
+    for now, forecast in watched.looks:
+        for found, truth, one in ((forecast.end, end, errors[0]), (forecast.most_quality, most, errors[1])):
+            if truth / 2 <= now < truth - interval:
+                one.ratios.append(None if found is None else found.likely / (truth - now))
+                if found is not None:
+                    one.within += found.low <= truth - now <= found.high
+                    one.as_moments += 1 / FACTOR <= (now + found.likely) / truth <= FACTOR
+    return errors
+
+
+def sums_of(found: Sequence[tuple[Errors, Errors]]) -> str:
+    """The row of all looks, and the means of the crawls."""
+    sums = Errors(), Errors()
+    for errors in found:
+        for total, one in zip(sums, errors, strict=True):
+            total.ratios += one.ratios
+            total.within += one.within
+            total.as_moments += one.as_moments
+    end, quality = (sum(errors[i].right for errors in found) / max(1, len(found)) for i in (0, 1))
+    return f"{'all looks':40}  {sums[0]}   {sums[1]}\nmean of the crawls: end {end:.0%}, quality {quality:.0%}"
+
+
 def run(case: Case) -> tuple[float, Errors, Errors]:
     """Crawl; returns the time that it took, and the errors of both forecasts."""
     watched = Watched()
     policy, quality, watch = POLICIES[case.policy](), QUALITIES[case.quality](), Watch(INTERVAL, watched.look)
     crawl = simulate(build(case.web), policy, quality, case.options, watch)
-    end, most = max(crawl.full_time, watched.looks[-1][0]), watched.most_at()
-    errors = Errors(), Errors()
-    for now, forecast in watched.looks:
-        for found, truth, one in ((forecast.end, end, errors[0]), (forecast.most_quality, most, errors[1])):
-            if truth / 2 <= now < truth - INTERVAL:
-                one.ratios.append(None if found is None else found.likely / (truth - now))
-                if found is not None:
-                    one.within += found.low <= truth - now <= found.high
-                    one.as_moments += 1 / FACTOR <= (now + found.likely) / truth <= FACTOR
-    return end, *errors
+    end = max(crawl.full_time, watched.looks[-1][0])
+    return end, *judge(watched, end, INTERVAL)
 
 
 def main() -> None:
@@ -143,24 +170,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1000, help="of the webs (default: 1000)")
     parser.add_argument("--only", type=int, help="one case")
     parsed = parser.parse_args()
-    sums = Errors(), Errors()
-    head = f"{'right':>6} {'moment':>6} {'range':>6} {'looks':>6} {'5%':>5} {'50%':>5} {'95%':>5}"
-    print(f"{'':40}  {'end:':<47}   quality:")
-    print(f"{'':32} {'seconds':>7}  {head}   {head}")
-    shares = []
+    print(HEAD)
+    found = []
     for number, case in enumerate(cases(parsed.seed)):
         if parsed.only is not None and number != parsed.only:
             continue
         end, of_end, of_quality = run(case)
         print(f"{case.name:32} {end:>7.0f}  {of_end}   {of_quality}", flush=True)
-        shares.append((of_end.right, of_quality.right))
-        for total, one in zip(sums, (of_end, of_quality), strict=True):
-            total.ratios += one.ratios
-            total.within += one.within
-            total.as_moments += one.as_moments
-    print(f"{'all looks':40}  {sums[0]}   {sums[1]}")
-    means = [sum(each) / len(shares) for each in zip(*shares, strict=True)]
-    print(f"mean of the crawls: end {means[0]:.0%}, quality {means[1]:.0%}")
+        found.append((of_end, of_quality))
+    print(sums_of(found))
 
 
 if __name__ == "__main__":

@@ -29,20 +29,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = spread(items)
 
 
+#: Folders whose tests mostly wait, for processes and servers that they start.
+WAITING = {"tests", "commands", "crawl", "rendering", "scripts", "scrapy_suite", "workers"}
+
+
 def spread(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Scrapy's own tests, which mostly wait, evenly among the other modules, so that each process has some of them."""
-    waiting = [item for item in items if item.path.parent.name == "scrapy_suite"]
-    others = [item for item in items if item.path.parent.name != "scrapy_suite"]
-    result: list[pytest.Item] = []
-    placed = passed = 0
-    for _, module in groupby(others, key=lambda item: item.path):
-        while placed < len(waiting) and placed * len(others) <= passed * len(waiting):
-            result.append(waiting[placed])
-            placed += 1
-        tests = list(module)
-        passed += len(tests)
-        result += tests
-    return result + waiting[placed:]
+    """Modules that mostly wait evenly among the others, so that all CPUs are busy; at the end only others.
+
+    Scrapy's own tests are one module; they are spread one by one.
+    """
+    placed: list[tuple[float, list[pytest.Item]]] = []
+    modules = [list(module) for _, module in groupby(items, key=lambda item: item.path)]
+    waiting = [tests for tests in modules if tests[0].path.parent.name in WAITING]
+    single = [[test] for tests in waiting if tests[0].path.parent.name == "scrapy_suite" for test in tests]
+    waiting = [tests for tests in waiting if tests[0].path.parent.name != "scrapy_suite"]
+    others = [tests for tests in modules if tests[0].path.parent.name not in WAITING]
+    for group, end in ((waiting, 0.8), (single, 0.9), (others, 1.0)):
+        placed += [(end * number / len(group), tests) for number, tests in enumerate(group)]
+    return [test for _, tests in sorted(placed, key=lambda each: each[0]) for test in tests]
 
 
 def free_port() -> int:

@@ -37,7 +37,7 @@ from typing import IO, Any, NoReturn
 ROOT = Path(__file__).resolve().parents[1]
 
 #: Modules of crawlproject that no crawl needs, and that take long to import.
-NOT_PRELOADED = ("crawlproject.commands", "crawlproject.simulation", "crawlproject.templates")
+NOT_PRELOADED = ("crawlproject.commands", "crawlproject.simulation")
 
 
 class Forked:

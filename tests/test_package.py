@@ -138,7 +138,7 @@ def test_archives_hold_what_they_should(archives: Path) -> None:
     with zipfile.ZipFile(next(archives.glob("*.whl"))) as wheel:
         content = wheel.namelist()
         metadata = message_from_bytes(wheel.read(next(name for name in content if name.endswith("/METADATA"))))
-    assert "crawlproject/templates/spiders/site.tmpl" in content
+    assert "crawlproject/commands/templates/site.tmpl" in content
     assert {name.split("/")[0].partition("-")[0] for name in content} == {"crawlproject"}
     for field in ("Summary", "Author", "License-Expression", "License-File", "Requires-Python", "Keywords"):
         assert metadata[field], field
@@ -191,9 +191,10 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:
 
 
 def blocked(*arguments: str) -> tuple[str, ...]:
-    """``scrapy`` with these arguments where no module of an extra is installed."""
-    program = f"import sys\nfor name in {HEAVY!r}:\n    sys.modules[name] = None\nfrom scrapy.cmdline import execute\n"
-    return (sys.executable, "-c", f"{program}execute(['scrapy', *sys.argv[1:]])", *arguments)
+    """``scrapy`` with these arguments where no module of an extra is installed, nor the extension in C."""
+    block = f"import sys\nfor name in {(*HEAVY, 'crawlproject_native')!r}:\n    sys.modules[name] = None\n"
+    program = f"{block}from scrapy.cmdline import execute\nexecute(['scrapy', *sys.argv[1:]])"
+    return (sys.executable, "-c", program, *arguments)
 
 
 def test_the_default_crawl_needs_no_extra(tmp_path: Path) -> None:

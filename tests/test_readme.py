@@ -95,7 +95,7 @@ def test_egg_holds_the_package_and_its_templates_and_runs_zipped(checkout: Path,
     run(sys.executable, "setup.py", "-q", "bdist_egg", cwd=checkout, PYTHONWARNINGS="ignore")
     egg = next((checkout / "dist").glob("*.egg"))
     names = zipfile.ZipFile(egg).namelist()
-    assert "crawlproject/templates/spiders/site.tmpl" in names
+    assert "crawlproject/commands/templates/site.tmpl" in names
     assert {name.split("/")[0] for name in names} == {"crawlproject", "EGG-INFO"}
     listed = run(
         sys.executable, "-m", "scrapy", "list",

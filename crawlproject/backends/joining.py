@@ -7,7 +7,6 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.columns import VERSION
 from crawlproject.workers.commands import trial
 from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import AWAY, join
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Version of all that is stored in Redis.
-FORMAT = str(VERSION)
+#: Version of all that is stored in Redis: what keys and scripts mean, and blobs.
+FORMAT = "2"
 
 #: Characters of a value that a message shows.
 _SHOWN = 100
@@ -97,7 +96,7 @@ class Joining:
     def _check_types(self, client: Any) -> None:
         """Refuse keys of our names that are of another type."""
         keys = self._keys
-        ours = (keys.meta, keys.workers, keys.dead, keys.info)
+        ours = (keys.meta, keys.workers, keys.dead, keys.info, keys.members, keys.pages)
         types = _run(client, [("TYPE", key) for key in (*ours, self._start_urls[0])])
         for key, found in zip(ours, types, strict=False):
             if found not in (b"none", b"hash"):

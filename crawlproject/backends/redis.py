@@ -69,6 +69,8 @@ NOT_SUMMED = (
     "seen/urls",
 )
 
+#: Queued URLs per session that are few: a worker that has fewer exchanges links more often.
+FEW_URLS = 20
 #: Characters of the reason why the list of workers cannot be read.
 MAX_REASON = 300
 
@@ -340,6 +342,11 @@ class RedisBackend(StoringBackend):
             # what was queued, or fetched, since the last commit is busy as well: Redis does not know of it yet
             "busy": bool(is_starting(self._crawler) or self._orphans or unsent or counts["urls"] or self._handed_out),
         }
+
+    def is_hungry(self) -> bool:
+        """See ``Crawl``."""
+        crawl = frontier_of(self._crawler)
+        return crawl is not None and len(self._frontier) < FEW_URLS * crawl.dispatcher.max_sessions
 
     def report(self, counts: Mapping[str, float]) -> None:
         """See ``Crawl``."""

@@ -107,17 +107,18 @@ class StartUrls:
         self._spider.count_size = lambda *_: self._waiting
 
     def ahead(self) -> Sequence[tuple[Any, ...]]:
-        """See ``StartUrlKey``: reads the next ones, unless some are being moved."""
-        is_reader = self._confirmed(self.partition) is not None
-        return [self._read_command()] if is_reader and not self._pending else []
+        """See ``StartUrlKey``: removes those that are stored, reads the next ones."""
+        cuts = self._confirmed(self.partition)
+        return [] if cuts is None or not self._are_stored(cuts) else self._commands_to_replace()
 
-    async def move(self, answers: Sequence[Any] | None = None) -> bool:
+    async def move(self, answers: Sequence[Any] | None = None, *, at_once: bool = True) -> bool:
         """Remove those that are stored, queue the next ones; returns whether any wait in their key.
 
-        ``answers``: to ``ahead``, if the commands were sent.  Raises what a call to Redis raises; then call it again.
+        ``answers``: to ``ahead``, if the commands were sent; if not ``at_once``, those that are stored now wait for the
+        next ``ahead``.  Raises what a call to Redis raises; then call it again.
         """
         try:
-            has_any = await self._move(answers)
+            has_any = await self._move(answers, at_once=at_once)
         except AWAY as error:
             if "WRONGTYPE" not in str(error):
                 raise
@@ -129,13 +130,13 @@ class StartUrls:
             self._spider.spider_idle_start_time = int(time.time())  # scrapy-redis would count from the first idle time
         return has_any
 
-    async def _move(self, answers: Sequence[Any] | None) -> bool:
+    async def _move(self, answers: Sequence[Any] | None, *, at_once: bool) -> bool:
         cuts = self._confirmed(self.partition)
         if cuts is None:
             self._pending = []  # the next owner reads them again
             self._waiting = (await self._commands([(self._count, self._key)]))[0]
             return bool(self._waiting)
-        if not self._pending or cuts >= self._pending_cut:
+        if answers or not self._pending or (at_once and self._are_stored(cuts)):
             found = await self._replace_pending(answers)
             self._fit(found)
             await self._queue(found)
@@ -146,18 +147,22 @@ class StartUrls:
 
     async def _replace_pending(self, answers: Sequence[Any] | None) -> list[bytes]:
         """Remove those that are stored; returns the next ones."""
-        if not self._pending and answers:
-            if isinstance(answers[0], Exception):
-                raise answers[0]
-            return list(answers[0])
+        if not answers:
+            answers = await self._commands(self._commands_to_replace())
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        self._pending = []
+        return list(answers[-1])
+
+    def _are_stored(self, cuts: int) -> bool:
+        """Whether Redis has the pending ones in the frontier, or there are none."""
+        return not self._pending or cuts >= self._pending_cut
+
+    def _commands_to_replace(self) -> list[tuple[Any, ...]]:
         middle = (1,) if self._remove == "LREM" else ()
         removals = [(self._remove, self._key, *middle, element) for element in self._pending]
-        found: list[bytes] = (await self._commands([*removals, self._read_command()]))[-1]
-        self._pending = []
-        return found
-
-    def _read_command(self) -> tuple[Any, ...]:
-        return (self._read, self._key, *((self._size,) if self._type == "set" else (0, self._size - 1)))
+        return [*removals, (self._read, self._key, *((self._size,) if self._type == "set" else (0, self._size - 1)))]
 
     def _fit(self, found: Sequence[bytes]) -> None:
         """Choose the size of the next batch by the size of this one."""

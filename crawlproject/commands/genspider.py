@@ -11,7 +11,7 @@ from scrapy.commands import genspider
 
 import crawlproject
 
-OWN_TEMPLATES = Path(crawlproject.__path__[0], "templates", "spiders")
+OWN_TEMPLATES = Path(crawlproject.__path__[0], "commands", "templates")
 
 
 class Command(genspider.Command):

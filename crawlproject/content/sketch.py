@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.content.plain_shingles import BINS
 from crawlproject.seen.fingerprint import bytes_fingerprint
+from crawlproject.urls.native import NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Whether shingles are computed by numpy.
-IS_FAST = find_spec("numpy") is not None
+#: Whether shingles are computed in C or by numpy.
+IS_FAST = NATIVE is not None or find_spec("numpy") is not None
 
 #: Pages with fewer shingles get no sketch: one changed word changes four shingles, more than a twentieth of them.
 MIN_SHINGLES = 64
@@ -65,6 +66,9 @@ class PageSketch(NamedTuple):
 @cache
 def _summary() -> Callable[[str], tuple[int, bytes, int]]:
     """``summary``; imported for the first page: a crawl that compares none does not need numpy."""
+    if NATIVE is not None:
+        in_c: Callable[[str], tuple[int, bytes, int]] = NATIVE.summary
+        return in_c
     if IS_FAST:
         from crawlproject.content.shingles import summary
     else:

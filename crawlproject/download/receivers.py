@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import logging
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
 
 from pydispatch import dispatcher
 from scrapy.exceptions import StopDownload
@@ -27,22 +28,35 @@ class Receivers:
     """The receivers of one signal of a crawl; ``read`` finds them, ``send`` calls them as Scrapy would.
 
     Scrapy looks up the receivers, and inspects the signature of each, whenever a signal is sent: 10 us per receiver.
+    ``stop``: the exception by which a receiver asks for something; it is not logged.
     """
 
-    def __init__(self, crawler: Crawler, signal: object) -> None:
+    def __init__(self, crawler: Crawler, signal: object, stop: type[Exception] = StopDownload) -> None:
         self._crawler = crawler
         self._signal = signal
+        self._stop = stop
+        self._connected: list[list[object]] | None = None
         self._calls: list[tuple[Callable[..., Any], tuple[str, ...]]] = []
 
-    def read(self, names: Sequence[str]) -> None:
-        """Find the receivers; ``names``: the arguments of the signal, besides ``spider``."""
-        self._calls = [(receiver, _accepted(receiver, (*names, "spider"))) for receiver in self]
+    def read(self, names: Sequence[str], instead: Callable[[Any], Any] = lambda receiver: receiver) -> None:
+        """Find the receivers; ``names``: the arguments of the signal, besides ``spider``.
+
+        ``instead``: receiver -> what to call, with the same arguments.
+        """
+        self._calls = [(instead(receiver), _accepted(receiver, (*names, "spider"))) for receiver in self]
+
+    def look(self, names: Sequence[str]) -> None:
+        """``read`` if the receivers have changed since. O(receivers)."""
+        found = connected(self._crawler, (self._signal,))
+        if found != self._connected:
+            self._connected = copied(found)
+            self.read(names)
 
     def __iter__(self) -> Iterator[Callable[..., Any]]:
         return iter(dispatcher.liveReceivers(dispatcher.getAllReceivers(self._crawler.signals.sender, self._signal)))
 
-    def send(self, **values: Any) -> tuple[Callable[..., Any], StopDownload] | None:
-        """Call each receiver; errors are logged, as by Scrapy. Returns the first that stops the download, if any."""
+    def send(self, **values: Any) -> tuple[Callable[..., Any], Any] | None:
+        """Call each receiver; errors are logged, as by Scrapy. Returns the first that raised ``stop``, if any."""
         if not self._calls:
             return None
         values["spider"] = self._crawler.spider
@@ -52,9 +66,10 @@ class Receivers:
                 result = receiver(**{name: values[name] for name in names})
                 if isinstance(result, Deferred):
                     self._log("Cannot return deferreds from signal handler: %(receiver)s", receiver)
-            except StopDownload as stop:
-                stopped = stopped or (receiver, stop)
-            except Exception:  # noqa: BLE001 - any receiver
+            except Exception as error:  # noqa: BLE001 - any receiver
+                if isinstance(error, self._stop):
+                    stopped = stopped or (receiver, error)
+                    continue
                 self._log("Error caught on signal handler: %(receiver)s", receiver, exc_info=True)
         return stopped
 
@@ -101,11 +116,16 @@ def log_line(crawler: Crawler, log: logging.Logger, event: str, *about: Any) -> 
     Scrapy makes a record of each page and item even if no handler takes it: 20 us.
     """
     formatter = crawler.logformatter
-    if global_object_name(type(formatter)) in _AT_DEBUG and not is_heard(log, logging.DEBUG):
+    if _logs_at_debug(cast("Any", type(formatter))) and not is_heard(log, logging.DEBUG):
         return
     line = getattr(formatter, event)(*about, crawler.spider)
     if line is not None:
         log.log(*logformatter_adapter(line), extra={"spider": crawler.spider})
+
+
+@lru_cache(maxsize=16)
+def _logs_at_debug(formatter: type) -> bool:
+    return global_object_name(formatter) in _AT_DEBUG
 
 
 def is_heard(log: logging.Logger, level: int) -> bool:

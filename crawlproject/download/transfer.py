@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
@@ -169,18 +169,16 @@ class Transfer:
         """What to send. Raises ValueError if a header has a line break."""
         return head_of(self._request, self._to, last=self._last)
 
-    def _asked(self) -> Iterable[tuple[bytes, bytes]]:
-        return headers_of(self._request, self._to.authority, last=self._last)
-
     def head(self, head: Head) -> bool:
         """See ``Answer``."""
         self._protocol, reason, headers = read_lines(head)
         self._status, self._headers, self._length = head.status, _as_headers(headers), head.length
         timing, meta = self._timing, self._request.meta
         meta["download_latency"] = CLOCK() - timing.started
-        timing.exchange = Exchange(self._to.target, self._asked, reason, tuple(headers), self._noted())
-        stated = self._headers.get(b"Content-Length")
-        expected = int(stated) if stated is not None else None
+        asked = partial(headers_of, self._request, self._to.authority, last=self._last)
+        timing.exchange = Exchange(self._to.target, asked, reason, tuple(headers), self._noted())
+        stated = dict.get(self._headers, b"Content-Length")
+        expected = int(stated[-1]) if stated else None
         if expected:
             if 0 < self._max_size < expected:
                 return self._too_large(expected, expected=True)
@@ -215,7 +213,7 @@ class Transfer:
     def end(self) -> None:
         """See ``Answer``."""
         if not self.done.done():
-            self._cancel_timers()
+            self._let_go()
             self.done.set_result(None)
 
     def broken(self, error: Exception) -> None:
@@ -234,13 +232,13 @@ class Transfer:
     def fail(self, error: Exception) -> None:
         """End it by ``error``."""
         if not self.done.done():
-            self._cancel_timers()
+            self._let_go()
             self._take_body()
             self.done.set_exception(error)
 
     def cancel(self) -> None:
         """Nobody waits for it any more: its timers would keep it, and its body, until the time-out."""
-        self._cancel_timers()
+        self._let_go()
         self._take_body()
 
     def response(self, *, address: Any, certificate: Any) -> Response:
@@ -254,13 +252,14 @@ class Transfer:
         response = kind(
             url,
             self._status,
-            headers,
+            None,
             body,
             flags=self._flags,
             certificate=certificate,
             ip_address=address,
             protocol=self._protocol,
         )
+        response.headers = headers  # the constructor would copy them
         if self._stop is not None:
             response.flags.append("download_stopped")
             if self._stop.fail:
@@ -341,8 +340,10 @@ class Transfer:
         if self._socket is not None:
             self._socket.abort()
 
-    def _cancel_timers(self) -> None:
+    def _let_go(self) -> None:
+        """Stop the timers and break the cycles: those of each page were two thirds of the garbage collector's work."""
         self._cancel_timer()
+        self._share.give_up = None
         if self._pause is not None:
             self._pause.cancel()
 

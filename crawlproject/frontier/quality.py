@@ -160,6 +160,7 @@ QUALITIES: dict[str, type[Quality]] = {
 
 def link_gains(quality: Quality, page_quality: float, links: int) -> tuple[float, float]:
     """What a page adds to the target of each link: (on its own server, on other servers). O(1)."""
-    if not links or not isinstance(quality, LinkQuality):
+    gain = getattr(quality, "gain", None) if links else None  # isinstance of a protocol: 20 us
+    if gain is None:
         return 0.0, 0.0
-    return quality.gain(page_quality, links, internal=True), quality.gain(page_quality, links, internal=False)
+    return gain(page_quality, links, internal=True), gain(page_quality, links, internal=False)

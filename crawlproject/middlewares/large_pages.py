@@ -16,6 +16,8 @@ from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.requests.meta import BY_TYPE
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -59,14 +61,15 @@ class LargePageMiddleware(CrawlerMiddleware):
         return_freed_memory()
         self._with_text = wants_text(crawler)
 
-    async def process_response(self, request: Request, response: Response) -> Response:
+    def process_response(self, request: Request, response: Response) -> Response | Awaitable[Response]:
         """Replace an invalid encoding; decode and parse a large page."""
         if not isinstance(response, TextResponse):
             return response
         is_text = response._declared_encoding() not in _NO_CHARSETS
         is_large = len(response.body) > LARGE and is_html(response)
-        if is_text and not is_large:
-            return response
+        return response if is_text and not is_large else self._replace(request, response, is_text, is_large)
+
+    async def _replace(self, request: Request, response: TextResponse, is_text: bool, is_large: bool) -> Response:
         with self._budget.resumed(response) as share:
             if not is_text:
                 self._stats.inc_value("charset/not_text")

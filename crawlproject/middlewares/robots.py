@@ -21,7 +21,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
 from crawlproject.options.robots import RobotsOptions
-from crawlproject.requests.answers import REDIRECTS, retry_after
+from crawlproject.requests.answers import REDIRECTS, header, retry_after
 from crawlproject.requests.failures import in_words
 from crawlproject.requests.meta import ROBOTS_RECEIVED, UNSENT
 from crawlproject.signals import robots_asked
@@ -121,9 +121,10 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     async def robot_parser(self, request: Request) -> RobotParser:
         """The rules of the request's server. Raises RobotsUnreachableError while they are unavailable."""
         key = server_key(request.url)
-        copy = self._copies.get(key)
-        if copy is not None:
-            return copy.parser
+        try:
+            return self._copies[key].parser
+        except KeyError:
+            pass
         outage = self._outages.get(key)
         if outage is not None and CLOCK() < outage.until:
             raise RobotsUnreachableError(f"robots.txt of {key} is unavailable")
@@ -185,7 +186,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     def copy_of(self, response: Response) -> Copy:
         """The copy to cache for a response that is not an outage."""
         lifetime = self._options.cache_time
-        max_age = _MAX_AGE.search(response.headers.get(b"Cache-Control") or b"")
+        max_age = _MAX_AGE.search(header(response.headers, b"Cache-Control") or b"")
         if max_age is not None:
             lifetime = min(lifetime, max(MIN_CACHE_TIME, float(max_age[1])))
         if not (200 <= response.status < 300 and response.body):
@@ -240,7 +241,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 
 def _redirect_target(response: Response) -> str | None:
     """Target of a redirect to an http(s) URL; None for any other response."""
-    location = response.headers.get(b"Location")
+    location = header(response.headers, b"Location")
     if response.status not in REDIRECTS or not location:
         return None
     try:

@@ -13,7 +13,7 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.frontier.measurement import Measurement
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.network import NetworkOptions
-from crawlproject.requests.answers import retry_after
+from crawlproject.requests.answers import header, retry_after
 from crawlproject.requests.failures import failure_kind, in_words
 from crawlproject.requests.meta import BY_TYPE, LAST_OF_SESSION, TIMING
 from crawlproject.urls.server_key import server_key
@@ -104,8 +104,8 @@ def _write_meta(meta: dict[str, Any], timing: Timing) -> None:
 def _measure(request: Request, timing: Timing, response: Response) -> Measurement:
     """The measurement of a response."""
     headers = response.headers
-    words = (headers.get(b"Connection") or b"").lower()
-    keep_alive = _keep_alive(headers.get(b"Keep-Alive") or b"")
+    words = (header(headers, b"Connection") or b"").lower()
+    keep_alive = _keep_alive(header(headers, b"Keep-Alive") or b"")
     old = response.protocol == "HTTP/1.0"
     closes = b"close" in words or (old and b"keep-alive" not in words)
     asked = bool(request.meta.get(LAST_OF_SESSION))

@@ -2,15 +2,20 @@
 
 What is left is what is queued and what is still to be discovered.  The number u of new URLs per page falls with what is
 left, as left**``FALL``; so u now tells how much is still to be discovered.  As long as u is too high for that, nobody
-can know the end, and there is no forecast.  The known quality grows likewise, with an exponent measured in this crawl.
+can know the end, and there is no forecast.
+
+What is left of the quality is that of queued URLs, and more the more quality becomes known for each unit that is
+gathered.  This ratio falls with what is left as well, and can be measured without knowing how many URLs are left.
 
 The time that is left follows from the recent pace, and from the time that politeness demands of each server.
 """
 
 from __future__ import annotations
 
-from math import hypot, inf, log
+from math import hypot, inf
 from typing import TYPE_CHECKING, NamedTuple
+
+from crawlproject.monitor.survey import own_pace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,17 +35,35 @@ RECENT, MIN_RECENT = 0.15, 50
 #: Found with webs of other seeds than those in docs/progress.md.
 FALL, LEAST_FALL, MOST_FALL = 1.5, 0.7, 3.0
 
-#: Exponent of the known quality: its value before anything is measured, the weight of what is measured, its bounds.
-QUALITY_FALL, FALL_WEIGHT, QUALITY_FALLS = 0.7, 3.0, (0.3, 3.0)
+#: Share of what was done that the change of the quality is measured over, and the least number of requests.
+#: The same for the pace, which also needs so many seconds.
+QUALITY_RECENT, QUALITY_MIN_RECENT = 0.2, 100
+PACE_RECENT, PACE_MIN_SECONDS = 0.1, 4.0
+
+#: The quality left is ``1 + MORE * ratio**MORE_FALL`` times that of queued URLs, where ``ratio`` is the quality that
+#: becomes known for each unit gathered; from ``MAX_RATIO`` on there is no forecast.
+MORE, MORE_FALL, MAX_RATIO = 1.2, 1.3, 1.6
+
+#: Quality of the next pages: the weight of that of recent pages; the rest is that of all that is left.
+RECENT_WEIGHT = 0.2
+
+#: Share of the time to add if as much quality is yet to be discovered as is queued: it comes later.
+LATER = 0.1
 
 #: New URLs per page from which there is no forecast.
 TOO_MANY = 2.2
+
+#: The most URLs that are expected for each one queued.
+MAX_GROWTH = 4.5
 
 #: The share of the quality whose time is forecast.
 MOST = 0.8
 
 #: Factors on a forecast for its range, besides that of what is to be discovered.
-END_RANGE, QUALITY_RANGE = (0.7, 1.4), (0.5, 2.0)
+END_RANGE, QUALITY_RANGE = (0.7, 1.4), (0.8, 1.25)
+
+#: Factors on the quality that is left, for the range of the time.
+LEFT_RANGE = (0.9, 1.1)
 
 
 class Look(NamedTuple):
@@ -55,6 +78,8 @@ class Look(NamedTuple):
     #: Quality gathered, and that of queued URLs; None if it is not known.
     gathered: float
     waiting: float | None
+    #: URLs per second that politeness allows (``Drains.pace``); 0 if it is not known.
+    polite_pace: float = 0.0
 
 
 class Range(NamedTuple):
@@ -95,19 +120,20 @@ class Forecaster:
         if not self._looks:
             return Forecast(None, "the crawl has not begun", None, None)
         look = self._looks[-1]
-        recent = _Recent.of(self._looks)
+        recent = _Recent.of(self._looks, RECENT, MIN_RECENT)
         share = _share(look)
         if recent is None or len(self._looks) < MIN_LOOKS or look.done - self._looks[0].done < MIN_DONE:
             end = self._limited(look, None)
             return Forecast(end, "" if end else "too few pages yet", None, share)
+        left = _Left.of(look, recent, survey)
+        most = _most(self._looks, left)
         if recent.new >= TOO_MANY:
             end = self._limited(look, None, recent.pages_per_second)
-            return Forecast(end, "" if end else "new URLs are found faster than pages are fetched", None, share)
-        left = _Left.of(look, recent, survey)
+            return Forecast(end, "" if end else "new URLs are found faster than pages are fetched", most, share)
         end = Range(
             *(factor * time for factor, time in zip((END_RANGE[0], 1.0, END_RANGE[1]), left.ends(), strict=True))
         )
-        return Forecast(self._limited(look, end, recent.pages_per_second), "", _most(look, recent, left), share)
+        return Forecast(self._limited(look, end, recent.pages_per_second), "", most, share)
 
     def _limited(self, look: Look, end: Range | None, pages_per_second: float = 0.0) -> Range | None:
         """``end``, or the crawl's limit if that comes first."""
@@ -121,41 +147,42 @@ class Forecaster:
 
 
 class _Recent(NamedTuple):
-    """The last share of a crawl, and the one before."""
+    """The last share of a crawl."""
 
     #: Requests per second.
     pace: float
     pages_per_second: float
+    #: URLs per second that politeness allowed, on average; 0 if it is not known.
+    polite_pace: float
     #: New URLs, quality gathered, and quality that became known, for each request.
     new: float
     gathered: float
     known: float
-    #: The latter in the share before; None if there was none.
-    known_before: float | None
-    #: Requests in this share and in the one before.
-    done: float
-    done_before: float
 
     @classmethod
-    def of(cls, looks: Sequence[Look]) -> _Recent | None:
-        """None if no request has ended lately."""
+    def of(cls, looks: Sequence[Look], share: float, requests: float, seconds: float = 0.0) -> _Recent | None:
+        """The last ``share`` of all requests, at least so many and so long; None if no request has ended lately."""
         last = looks[-1]
-        share = max(MIN_RECENT, RECENT * (last.done - looks[0].done))
-        since = _before(looks, last.done - share)
-        before = _before(looks, since.done - share)
-        done, seconds = last.done - since.done, last.now - since.now
-        if done <= 0 or seconds <= 0:
+        fewest = max(requests, share * (last.done - looks[0].done))
+        start = next(
+            (
+                i
+                for i in reversed(range(len(looks)))
+                if looks[i].done <= last.done - fewest and looks[i].now <= last.now - seconds
+            ),
+            0,
+        )
+        since = looks[start]
+        done, time = last.done - since.done, last.now - since.now
+        if done <= 0 or time <= 0:
             return None
-        known_before = (_known(since) - _known(before)) / (since.done - before.done) if since is not before else None
         return cls(
-            pace=done / seconds,
-            pages_per_second=(last.pages - since.pages) / seconds,
+            pace=done / time,
+            pages_per_second=(last.pages - since.pages) / time,
+            polite_pace=sum(look.polite_pace for look in looks[start:]) / (len(looks) - start),
             new=max(0.0, (last.done + last.queued - since.done - since.queued) / done),
             gathered=(last.gathered - since.gathered) / done,
             known=max(0.0, (_known(last) - _known(since)) / done),
-            known_before=known_before,
-            done=done,
-            done_before=since.done - before.done,
         )
 
 
@@ -185,6 +212,13 @@ class _Left(NamedTuple):
         polite = 0.0 if self.survey is None else self.survey.drains.polite_time(urls, self.urls[1] / self.queued)
         return hypot(urls / self.pace, polite)
 
+    def drain_time(self, urls: float, all_urls: float, recent: _Recent) -> float:
+        """Seconds for the next ``urls`` of ``all_urls``, at a pace that falls as fewer servers are left."""
+        if self.survey is None or not recent.polite_pace:
+            return urls / recent.pace
+        own, factor = own_pace(recent.pace, recent.polite_pace)
+        return self.survey.drains.time(urls, all_urls / self.queued, own, factor)
+
     def ends(self) -> tuple[float, float, float]:
         """Seconds until all is done: least, likely, most. Servers that fail must be given up, too."""
         longest, failing = (0.0, 0.0) if self.survey is None else (self.survey.longest_time, self.survey.failing_time)
@@ -192,32 +226,33 @@ class _Left(NamedTuple):
         return low, max(likely, self.time(self.urls[1])), max(high, likely)
 
 
-def _most(look: Look, recent: _Recent, left: _Left) -> Range | None:
-    """When ``MOST`` of the quality is gathered.
-
-    What is left of the quality falls with what is left of the URLs, as left**steepness; the steepness is that of the
-    recent pages.
-    """
-    if look.waiting is None:
+def _most(looks: Sequence[Look], left: _Left) -> Range | None:
+    """When ``MOST`` of the quality is gathered; None if it cannot be known."""
+    look = looks[-1]
+    recent = _Recent.of(looks, QUALITY_RECENT, QUALITY_MIN_RECENT)
+    pace = _Recent.of(looks, PACE_RECENT, MIN_RECENT, PACE_MIN_SECONDS)
+    if look.waiting is None or recent is None or pace is None or recent.gathered <= 0:
         return None
-    urls = left.urls[1]
-    fall = QUALITY_FALL
-    if recent.known_before is not None and recent.known_before > 0 and recent.known > 0:
-        apart = log((urls + recent.done + recent.done_before / 2) / (urls + recent.done / 2))
-        fall = (FALL_WEIGHT * log(recent.known_before / recent.known) + fall) / (FALL_WEIGHT * apart + 1)
-        fall = min(QUALITY_FALLS[1], max(QUALITY_FALLS[0], fall))
-    to_gather = look.waiting * left.queued / max(1, look.queued) + recent.known * urls / (1 + fall)
-    needed = MOST * (look.gathered + to_gather) - look.gathered
-    if needed <= 0:
-        return Range(0.0, 0.0, 0.0)
-    steepness = max(1.0, recent.gathered * urls / to_gather)
-    likely = left.time(urls * (1 - (1 - needed / to_gather) ** (1 / steepness)))
-    return Range(QUALITY_RANGE[0] * likely, likely, QUALITY_RANGE[1] * likely)
+    alive = left.queued / max(1, look.queued)  # the others' quality cannot be gathered
+    ratio = alive * recent.known / recent.gathered
+    if ratio >= MAX_RATIO:
+        return None
+    more: float = MORE * ratio**MORE_FALL
+    to_gather = alive * look.waiting * (1 + more)
+    urls = min(left.urls[1], MAX_GROWTH * left.queued)
 
+    def time(to_gather: float) -> float:
+        needed = MOST * (look.gathered + to_gather) - look.gathered
+        if needed <= 0:
+            return 0.0
+        quality = RECENT_WEIGHT * recent.gathered + (1 - RECENT_WEIGHT) * to_gather / urls
+        return (1 + LATER * more) * left.drain_time(needed / quality, urls, pace)
 
-def _before(looks: Sequence[Look], done: float) -> Look:
-    """The last look with at most ``done`` requests, or the first."""
-    return next((look for look in reversed(looks) if look.done <= done), looks[0])
+    return Range(
+        QUALITY_RANGE[0] * time(LEFT_RANGE[0] * to_gather),
+        time(to_gather),
+        QUALITY_RANGE[1] * time(LEFT_RANGE[1] * to_gather),
+    )
 
 
 def _known(look: Look) -> float:

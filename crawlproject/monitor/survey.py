@@ -17,6 +17,12 @@ TOP = 1000
 DRAIN_CLASS = 1.25
 DRAIN_CLASSES = 80
 
+#: How sharply a crawl's pace bends from one limit to the other (``joint_pace``).
+SHARPNESS = 4.0
+
+#: Share of what politeness allows that a crawl reaches at most.
+MAX_SHARE = 0.99
+
 
 @dataclass(slots=True)
 class Drains:
@@ -34,6 +40,40 @@ class Drains:
         self.urls[place] += urls
         self.seconds[place] += seconds
 
+    @property
+    def pace(self) -> float:
+        """URLs per second that politeness allows now, with any number of connections. O(classes)."""
+        return sum(pace for pace, _ in self._classes())
+
+    def time(self, urls: float, growth: float, own_pace: float, factor: float) -> float:
+        """Seconds until ``urls`` URLs are fetched, if every server gets ``growth`` times its present ones.
+
+        The crawl fetches ``own_pace`` URLs a second while many servers are ready, and ``factor`` times what politeness
+        allows while few are.  At first all servers are left; then the large and slow ones.  O(classes).
+        """
+        classes = [(factor * pace, growth * time / factor) for pace, time in self._classes()]
+        polite = sum(pace for pace, _ in classes)
+        seconds = before = 0.0
+        for allowed, time in classes:
+            pace = joint_pace(own_pace, polite)
+            fetched = polite * (time - before)
+            if fetched >= urls:
+                break
+            urls -= fetched
+            seconds += fetched / pace
+            polite, before = max(1e-9, polite - allowed), time
+        else:
+            pace = own_pace  # more than there is
+        return seconds + urls / pace
+
+    def _classes(self) -> list[tuple[float, float]]:
+        """(URLs per second that politeness allows, seconds that a server takes) of each class, quick servers first."""
+        return [
+            (urls * servers / seconds, seconds / servers)
+            for servers, urls, seconds in zip(self.servers, self.urls, self.seconds, strict=True)
+            if servers and seconds > 0
+        ]
+
     def polite_time(self, urls: float, growth: float) -> float:
         """Seconds in which politeness allows to fetch ``urls`` URLs if every server gets ``growth`` times its present
         ones, with any number of connections. O(classes)."""
@@ -50,6 +90,21 @@ class Drains:
             else:
                 low = middle
         return high
+
+
+def joint_pace(own: float, polite: float) -> float:
+    """The pace of a crawl that could do ``own`` and may do ``polite``: near the lower of both, below each. O(1)."""
+    return float((own**-SHARPNESS + polite**-SHARPNESS) ** (-1 / SHARPNESS))
+
+
+def own_pace(pace: float, polite: float) -> tuple[float, float]:
+    """Inverse of ``joint_pace``: the own pace, and a factor on ``polite`` if the crawl is faster than that. O(1)."""
+    if pace >= MAX_SHARE * polite:
+        factor = pace / (MAX_SHARE * polite)
+        polite *= factor
+    else:
+        factor = 1.0
+    return (pace**-SHARPNESS - polite**-SHARPNESS) ** (-1 / SHARPNESS), factor
 
 
 _DRAIN_BOUNDS = [DRAIN_CLASS**power for power in range(DRAIN_CLASSES - 1)]

@@ -36,7 +36,7 @@ class DuplicateOptions(Options):
             # Lower thresholds match pages made from one template (docs/duplicates.md).
             threshold=reader.positive_share("DUPLICATES_THRESHOLD", 0.95),
             # 2^16 sketches: 43 MB when full, and as many URLs.
-            near_pages=reader.count("DUPLICATES_NEAR_PAGES", 65_536, least=1),
+            near_pages=reader.count("DUPLICATES_NEAR_PAGES", 65_536, least=1, most=10**9),
             # Not 0: a mirror may have some pages of its own.
             mirror_factor=reader.positive_share("DUPLICATES_MIRROR_FACTOR", 0.1),
         )

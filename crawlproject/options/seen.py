@@ -58,7 +58,7 @@ class SeenOptions(Options):
         if not 0 < error < 1:
             raise reader.wrong("SEEN_BLOOM_ERROR", "above 0 and below 1")
         # 2^16: above the paper's critical point of about 50,000, from which a larger cache gains little.
-        size = reader.count("SEEN_CACHE_SIZE", 65_536)
+        size = reader.count("SEEN_CACHE_SIZE", 65_536, most=10**9)
         path = reader.path("SEEN_CACHE_URLS")
         return cls(
             kind=kind,
@@ -96,7 +96,7 @@ class SeenOptions(Options):
 def _capacity(reader: Reader, kind: Kind) -> int:
     if reader.value("SEEN_BLOOM_CAPACITY") is None:
         return DEFAULT_CAPACITY if kind == "bloom" else 0
-    return reader.count("SEEN_BLOOM_CAPACITY", None, least=1 if kind == "bloom" else 0)
+    return reader.count("SEEN_BLOOM_CAPACITY", None, least=1 if kind == "bloom" else 0, most=10**11)
 
 
 def _urls(path: Path | None, count: int) -> tuple[str, ...]:

@@ -124,8 +124,8 @@ class Reader:
             raise self.wrong(name, "above 0 and at most 1")
         return share
 
-    def count(self, name: str, default: int | None, least: int = 0) -> int:
-        """A whole number >= ``least``."""
+    def count(self, name: str, default: int | None, least: int = 0, most: int | None = None) -> int:
+        """A whole number >= ``least``, and <= ``most``: for what memory is allocated for at the start."""
         value = self.value(name, default)
         try:
             number = int(value)
@@ -133,6 +133,8 @@ class Reader:
             number = least - 1
         if number < least or (isinstance(value, float) and value != number):
             raise self.wrong(name, f"a whole number >= {least}")
+        if most is not None and number > most:
+            raise self.wrong(name, f"at most {most}")
         return number
 
     def strings(self, name: str, default: Any = None, *, unset: Iterable[str] = ()) -> tuple[str, ...]:

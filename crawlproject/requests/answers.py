@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.politeness import retry_after_seconds
@@ -23,12 +24,23 @@ UNCHANGED = 304
 HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
 
 
+def header(headers: Headers, name: bytes) -> bytes | None:
+    """``headers.get(name)`` in a tenth of its time; ``name`` in the spelling of ``Headers``: ``b"Content-Type"``."""
+    values: list[bytes] | None = dict.get(headers, name)
+    return values[-1] if values else None
+
+
 def media_type(headers: Headers) -> str:
     """The type in the ``Content-Type`` header, lower case, without parameters; "" if there is none."""
-    return (headers.get(b"Content-Type") or b"").decode("latin-1").partition(";")[0].strip().lower()
+    return _media_type(header(headers, b"Content-Type") or b"")
+
+
+@lru_cache(maxsize=256)
+def _media_type(value: bytes) -> str:
+    return value.decode("latin-1").partition(";")[0].strip().lower()
 
 
 def retry_after(headers: Headers) -> float | None:
     """Seconds to wait by the ``Retry-After`` header; None if it is missing or invalid."""
-    value = headers.get(b"Retry-After")
+    value = header(headers, b"Retry-After")
     return retry_after_seconds(value.decode("latin-1"), time.time()) if value else None

@@ -428,7 +428,7 @@ class _Worker:
             errors[page] -= 1
             self._try_again(start)
         elif kind in (PAGE, COPY):
-            self._frontier.quality.fetched(start.entry.quality)
+            self._frontier.page_fetched(key, 0, start.entry.quality)
             if self._world.has_copies and page < self._web.pages:
                 self._frontier.servers.learn_content(key, copy=kind == COPY)
         if failed or kind == MISSING:

@@ -23,7 +23,7 @@ from crawlproject.options.limits import LimitOptions
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
-from crawlproject.requests.answers import media_type
+from crawlproject.requests.answers import header, media_type
 from crawlproject.requests.meta import DUPLICATE_OF, KEEP, NEAR_DUPLICATE_OF, QUALITY, SKIP_LINKS
 from crawlproject.spiders.seed_list import seed_lines
 from crawlproject.urls import BadSeed, read_seeds, server_key
@@ -177,7 +177,7 @@ class WebSpider(Spider):
 
     def _page(self, response: Response, title: str | None, hrefs: list[str], *, followed: bool) -> Page:
         meta = response.meta
-        last_modified = response.headers.get(b"Last-Modified")
+        last_modified = header(response.headers, b"Last-Modified")
         text = response.text if self.with_body and isinstance(response, TextResponse) else None
         return Page(
             url=response.url,
@@ -241,7 +241,7 @@ def _hrefs(response: Response, found: PageLinks) -> list[str]:
 
 def _length(response: Response) -> int:
     """Bytes of the body; Content-Length if the body was not read (``LINKS_TYPES``)."""
-    stated = response.headers.get(b"Content-Length") or b""
+    stated = header(response.headers, b"Content-Length") or b""
     return int(stated) if "download_stopped" in response.flags and stated.isdigit() else len(response.body)
 
 

@@ -15,8 +15,10 @@ from itertools import islice
 from math import isqrt
 from typing import TYPE_CHECKING, NamedTuple
 
+from crawlproject.urls.native import NATIVE
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MAX_STEPS = 150_000_000  # walked stack entries: 0.8-1.1 s; an index of real documentation needs 60 million
 MAX_NODES = 1_000_000  # elements, texts and attributes; a manual in one page of 8 MB has 760,000
@@ -129,12 +131,20 @@ def _may_be_costly(text: str) -> bool:
         return len(text) > _SHORT_TEXT
     if tags > _FEW_TAGS or len(text) > _SHORT_TEXT:
         return True
+    return 2 * tags * (1 + _most_open(text)) > min(MAX_TREE, _max_nodes(text))
+
+
+def most_open(text: str) -> int:
+    """The most formatting elements that are open at once. O(length)."""
     most = opened = 0
     for tag in _formatting(text):
         opened += -1 if tag[1] else 1
         opened = max(0, opened)
         most = max(most, opened)
-    return 2 * tags * (1 + most) > min(MAX_TREE, _max_nodes(text))
+    return most
+
+
+_most_open: Callable[[str], int] = most_open if NATIVE is None else NATIVE.MostOpen(sorted(_FORMATTING))
 
 
 def _max_nodes(text: str) -> int:

@@ -41,6 +41,8 @@ _SITEMAP = re.compile(rb"^[ \t]*(?P<sitemap>site-?maps?)(?:[ \t]*:|[ \t])", re.I
 _TOKENS = re.compile(r"(?<![\w./-])[\w][\w.-]*", re.ASCII)
 _token = re.compile(rb"\**([\w.-]+)").match
 _ABSOLUTE = re.compile(rb"https?://([^/?#*$]*)", re.IGNORECASE)
+#: A URL that needs no parser: host, path and query of a canonical one.
+_plain = re.compile(r"https?://([a-z0-9.-]+)(?::\d+)?(/[!\"$->@-~]*)(\?[!\"$-~]*)?").fullmatch
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})?")
 _NON_ASCII = re.compile(rb"[\x80-\xff]")
 _STARS = re.compile(rb"\*+")
@@ -160,16 +162,20 @@ class Group:
 
     def allows(self, url: str) -> bool:
         """Whether ``url`` (absolute) may be fetched."""
-        parts = urlsplit(url)
-        path = (parts.path or "/").encode()
+        plain = _plain(url)
+        if plain is not None:
+            path, query = plain[2].encode(), (plain[3] or "").encode()
+        else:
+            parts = urlsplit(url)
+            path = (parts.path or "/").encode()
+            query = b"?" + parts.query.encode() if parts.query or url.partition("#")[0].endswith("?") else b""
         if path == b"/robots.txt":
             return True
-        if parts.query or url.partition("#")[0].endswith("?"):
-            path += b"?" + parts.query.encode()
-        path = unescaped(path)
+        path = unescaped(path + query)
         verdict = self.rules.verdict(path)
         if self._absolute:
-            verdict = max(verdict, self._rules_of((parts.hostname or "").encode()).verdict(path))
+            host = plain[1] if plain is not None else urlsplit(url).hostname or ""
+            verdict = max(verdict, self._rules_of(host.encode()).verdict(path))
         return verdict % 2 == 1
 
     def _add(self, value: bytes, *, allows: bool) -> None:

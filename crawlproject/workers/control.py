@@ -10,10 +10,13 @@ import asyncio
 import json
 import os
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from math import ceil
 from pathlib import Path
 from socket import gethostname
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import NoScriptError, ReadOnlyError, RedisClusterException, RedisError
@@ -21,6 +24,7 @@ from redis.exceptions import NoScriptError, ReadOnlyError, RedisClusterException
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.scripts import (
     ALL,
+    APPEND,
     BEAT,
     BEGIN,
     COMMIT,
@@ -35,9 +39,11 @@ from crawlproject.workers.scripts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from crawlproject.workers.keys import Keys
+
+T = TypeVar("T")
 
 #: Errors of a call: the answer is unknown, or Redis refuses to write.
 AWAY = (RedisError, RedisClusterException, OSError, TimeoutError)
@@ -48,8 +54,13 @@ ELEMENTS = 16
 MESSAGES = 64
 ALL_MESSAGES = 1024
 
+#: Partitions that one script changes: 1 ms of Redis's time.
+AT_ONCE = 32
+
 #: Partition -> ids and contents of messages.
 Inboxes = dict[int, list[tuple[bytes, bytes]]]
+#: A script, its keys and arguments.
+Script = tuple[str, list[str], Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +74,12 @@ class Beat:
     crawl: str = ""
     #: ``running`` or ``ended``.
     state: str = ""
-    #: Pages of workers that left.
+    #: Pages of all workers.
     pages: int = 0
-    #: Id -> end of the lease, seconds on Redis's clock.
-    workers: Mapping[str, float] = field(default_factory=dict)
-    #: Id -> what the worker says of itself.
-    infos: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    #: Id of each worker -> what the others act on: ``leaving``, and the ``run`` of Redis in which it joined.
+    members: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    #: Id -> end of a lease that is over, seconds on Redis's clock.
+    over: Mapping[str, float] = field(default_factory=dict)
     #: Identifies the run of the Redis server.
     run_id: str = ""
     #: Seconds since the Redis server was started.
@@ -138,7 +149,8 @@ class Commit:
         """For the script, after the worker's id."""
         opened = ",".join(map(str, self.open))
         extra = json.dumps(self.extra, separators=(",", ":"))
-        return [self.epoch, self.seq, self.blob, self.stored, self.servers, opened, extra, *self.applied]
+        numbers = self.stored, self.servers
+        return [self.epoch, self.seq, self.blob, *numbers, opened, extra, len(self.applied), *self.applied]
 
 
 class Control:
@@ -150,6 +162,7 @@ class Control:
         self._timeout = timeout
         self.id = new_id()
         self._is_cluster = isinstance(redis, RedisCluster)
+        self._members: tuple[str, Mapping[str, dict[str, Any]]] = ("", {})  # their version, and they
         self._wanted: dict[int, bytes] = {}  # inboxes to be read by the next ``send``
         self._read: Inboxes | None = None  # what it found
         self._extra: list[tuple[Any, ...]] = []  # commands for it
@@ -159,14 +172,15 @@ class Control:
 
     # the crawl and its workers
 
-    async def beat(self, lease: float, info: Mapping[str, Any]) -> Beat:
-        """Extend the lease of this worker by ``lease`` seconds from now."""
-        keys = self._keys
-        script = (
-            BEAT,
-            [keys.meta, keys.workers, keys.dead, keys.info],
-            [self.id, round(lease * 1000), json.dumps(info)],
-        )
+    async def beat(self, lease: float, info: Mapping[str, Any], member: Mapping[str, Any], pages: int = 0) -> Beat:
+        """Extend the lease of this worker by ``lease`` seconds from now.
+
+        ``info`` is for people, ``member`` for the other workers, who are told only when it changes; ``pages``: so many
+        were fetched under this id.
+        """
+        known, members = self._members
+        arguments = [self.id, round(lease * 1000), json.dumps(info), json.dumps(member), pages, known]
+        script = (BEAT, [*self._worker_keys(), self._keys.pages], arguments)
         if self._is_cluster:
             answer, server = (await self._scripts([script]))[0], await self._info_of_all()
         else:
@@ -174,14 +188,17 @@ class Control:
         status = answer[0].decode()
         if status != "ok":
             return Beat(status)
+        if (version := answer[6].decode()) != known:
+            members = {name: worker_info(value) for name, value in texts(answer[7]).items()}
+            self._members = version, members
         return Beat(
             status,
             answer[1] / 1000,
             answer[2].decode(),
             (answer[3] or b"running").decode(),
-            int(answer[4] or 0),
+            answer[4],
+            members,
             {name: int(until) / 1000 for name, until in texts(answer[5]).items()},
-            {name: worker_info(value) for name, value in texts(answer[6]).items()},
             str(server.get("run_id", "")),
             float(server.get("uptime_in_seconds", 0)),
         )
@@ -237,14 +254,20 @@ class Control:
 
     async def scan(self, partitions: Sequence[int]) -> list[tuple[Record, int]]:
         """The fields of ``partitions`` and the lengths of their inboxes."""
-        commands = [("HGETALL", self._keys.m(partition)) for partition in partitions]
-        commands += [("XLEN", self._keys.i(partition)) for partition in partitions]
-        answers = await self.commands(commands)
+        return (await self.scan_all(partitions))[1]
+
+    async def scan_all(self, partitions: Sequence[int]) -> tuple[dict[str, dict[str, Any]], list[tuple[Record, int]]]:
+        """What each worker says of itself; and then ``scan``."""
+        keys = self._keys
+        commands = [("HGETALL", key) for key in (keys.info, *map(keys.m, partitions))]
+        commands += [("XLEN", keys.i(partition)) for partition in partitions]
+        infos, *answers = await self.commands(commands)
         half = len(partitions)
-        return [
+        rows = [
             (self._record(partition, fields), length)
             for partition, fields, length in zip(partitions, answers[:half], answers[half:], strict=True)
         ]
+        return {name: worker_info(value) for name, value in texts(infos).items()}, rows
 
     async def take(self, expected: Mapping[int, Record]) -> dict[int, Record]:
         """Take each partition that still has the owner and epoch of its record; returns those taken."""
@@ -270,21 +293,22 @@ class Control:
 
         Returns for each commit its result, and with ``gap`` the number of the last commit that Redis knows.
         """
-        commands = [("XADD", self._keys.i(partition), "*", "b", blob) for partition, blob in messages]
-        scripts = [
-            (
-                COMMIT,
-                [self._keys.m(each.partition), self._keys.j(each.partition), self._keys.i(each.partition)],
-                [self.id, *each.arguments()],
-            )
-            for each in commits
-        ]
+        size = 1 if self._is_cluster else AT_ONCE  # partitions of a script: in a cluster, all its keys are of one
+        scripts = [*map(self._append, _batches(messages, size)), *map(self._commit, _batches(commits, size))]
         wanted, self._wanted = self._wanted, {}
-        answers = await self._run_along(commands, scripts, self._reads(wanted))
-        ends = len(commands), len(commands) + len(scripts)
+        answers = await self._run_along(scripts, self._reads(wanted))
         if wanted:
-            self._read = self._found(wanted, answers[ends[1] :])
-        return [(each[0].decode(), each[1] if len(each) > 1 else 0) for each in answers[slice(*ends)]]
+            self._read = self._found(wanted, answers[len(scripts) :])
+        results = chain.from_iterable(answers[ceil(len(messages) / size) : len(scripts)])
+        return [("gap", each) if isinstance(each, int) else (each.decode(), 0) for each in results]
+
+    def _append(self, messages: Sequence[tuple[int, bytes]]) -> Script:
+        return APPEND, [self._keys.i(partition) for partition, _ in messages], [blob for _, blob in messages]
+
+    def _commit(self, commits: Sequence[Commit]) -> Script:
+        keys = self._keys
+        used = [key(each.partition) for each in commits for key in (keys.m, keys.j, keys.i)]
+        return COMMIT, used, [self.id, *chain.from_iterable(each.arguments() for each in commits)]
 
     def read_along(self, last: Mapping[int, bytes], commands: Sequence[tuple[Any, ...]] = ()) -> None:
         """Let the next ``send`` also read what the next ``messages`` will ask for: one round trip less.
@@ -299,15 +323,10 @@ class Control:
         told, self._told = self._told, None
         return told
 
-    async def _run_along(
-        self,
-        commands: Sequence[tuple[Any, ...]],
-        scripts: Sequence[tuple[str, list[str], Sequence[Any]]],
-        reads: Sequence[tuple[Any, ...]],
-    ) -> list[Any]:
+    async def _run_along(self, scripts: Sequence[Script], reads: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Like ``_run``, with the commands for ``read_along`` at the end, whose errors are not raised."""
         extra, self._extra = self._extra, []
-        answers = await self._run(commands, scripts, [*reads, *extra], free=len(extra))
+        answers = await self._run([], scripts, [*reads, *extra], free=len(extra))
         end = len(answers) - len(extra)
         if extra and answers:
             self._told = answers[end:]
@@ -320,7 +339,7 @@ class Control:
         """
         found, self._read, self._wanted = self._read, None, {}
         if found is None:
-            found = self._found(last, await self._run_along([], [], self._reads(last)))
+            found = self._found(last, await self._run_along([], self._reads(last)))
         return {partition: messages for partition, messages in found.items() if partition in last}
 
     def _reads(self, last: Mapping[int, bytes]) -> list[tuple[Any, ...]]:
@@ -387,24 +406,24 @@ class Control:
     # internal
 
     async def _remove(self, worker: str, grace: str) -> int:
+        return int((await self._scripts([(REMOVE, self._worker_keys(), [worker, grace])]))[0])
+
+    def _worker_keys(self) -> list[str]:
         keys = self._keys
-        script = (REMOVE, [keys.meta, keys.workers, keys.dead, keys.info], [worker, grace])
-        return int((await self._scripts([script]))[0])
+        return [keys.meta, keys.workers, keys.dead, keys.info, keys.members]
 
     async def commands(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
         """The answers to ``commands``."""
         return await self._run(commands, [])
 
-    async def _scripts(
-        self, scripts: Sequence[tuple[str, list[str], Sequence[Any]]], *commands: tuple[Any, ...]
-    ) -> list[Any]:
+    async def _scripts(self, scripts: Sequence[Script], *commands: tuple[Any, ...]) -> list[Any]:
         answers = await self._run(commands, scripts)
         return [*answers[len(commands) :], *answers[: len(commands)]]
 
     async def _run(
         self,
         commands: Sequence[tuple[Any, ...]],
-        scripts: Sequence[tuple[str, list[str], Sequence[Any]]],
+        scripts: Sequence[Script],
         last: Sequence[tuple[Any, ...]] = (),
         free: int = 0,
     ) -> list[Any]:
@@ -441,7 +460,7 @@ class Control:
     async def _pipeline(
         self,
         commands: Sequence[tuple[Any, ...]],
-        scripts: Sequence[tuple[str, list[str], Sequence[Any]]],
+        scripts: Sequence[Script],
         last: Sequence[tuple[Any, ...]],
     ) -> list[Any]:
         self.calls += 1
@@ -454,6 +473,10 @@ class Control:
             pipeline.execute_command(*command)
         answers: list[Any] = await pipeline.execute(raise_on_error=False)
         return answers
+
+
+def _batches(rows: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
 def new_id() -> str:

@@ -46,6 +46,16 @@ class Keys:
         return f"{{{self.name}}}:info"
 
     @property
+    def members(self) -> str:
+        """Hash: id of a worker -> JSON of what the others act on."""
+        return f"{{{self.name}}}:members"
+
+    @property
+    def pages(self) -> str:
+        """Hash: id of a worker -> how many of its pages are in the sum of all."""
+        return f"{{{self.name}}}:pages"
+
+    @property
     def stats(self) -> str:
         """Hash: sums of the stats of the workers that left."""
         return f"{{{self.name}}}:stats"

@@ -60,6 +60,9 @@ class Crawl(Protocol):
     def is_closing(self) -> bool:
         """Whether the crawl of this process ends."""
 
+    def is_hungry(self) -> bool:
+        """Whether so few URLs are queued that each one more matters. O(1)."""
+
     def wake(self) -> None:
         """Requests may have become possible, or impossible."""
 
@@ -165,8 +168,8 @@ class StartUrlKey(Protocol):
     def ahead(self) -> Sequence[tuple[Any, ...]]:
         """Commands whose answers ``move`` needs."""
 
-    async def move(self, answers: Sequence[Any] | None = None) -> bool:
+    async def move(self, answers: Sequence[Any] | None = None, *, at_once: bool = True) -> bool:
         """Move start URLs into the crawl; returns whether any wait. Raises what a call to Redis raises.
 
-        ``answers``: to ``ahead``, if the commands were sent.
+        ``answers``: to ``ahead``, if the commands were sent; ``at_once``: the rest may cost a round trip.
         """

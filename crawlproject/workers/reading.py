@@ -72,7 +72,7 @@ class StoredCrawl:
     @property
     def pages(self) -> int:
         """Pages that all workers have fetched; of those killed, up to their last sign of life."""
-        return number_of(self.meta.get("pages")) + sum(number_of(worker.info.get("pages")) for worker in self.workers)
+        return number_of(self.meta.get("pages"))
 
     def owner_of(self, server: str) -> tuple[int, str]:
         """The partition of the server with this key, and its owner's id; "": nobody."""

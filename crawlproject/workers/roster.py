@@ -67,7 +67,7 @@ async def read_workers(control: Control, keys: Keys) -> dict[str, Any]:
     workers = workers_of(leases, infos, int(seconds) + int(micros) / 1e6)
     return {
         "state": meta.get("state", ""),
-        "pages": number_of(meta.get("pages")) + sum(number_of(worker.info.get("pages")) for worker in workers),
+        "pages": number_of(meta.get("pages")),
         "own": control.id,
         "workers": [worker_facts(worker) for worker in workers],
     }

@@ -1,4 +1,4 @@
-"""The Lua scripts: each changes Redis in one atomic step, on keys of one slot of a cluster.
+"""The Lua scripts: each changes Redis in one atomic step; in a cluster, on keys of one slot.
 
 Times are milliseconds of Redis's clock; no worker's clock is compared with it.  A worker that lost a partition, or that
 was buried, changes nothing: owner and epoch of the partition, or the worker's id, no longer match.
@@ -21,23 +21,42 @@ redis.call('HSET', KEYS[1], 'state', 'running')
 return redis.call('HGETALL', KEYS[1])
 """
 
-#: KEYS: meta, workers, dead, info.  ARGV: id, lease, info.  Extend the lease of the worker, and tell about the others.
-#: Returns the status ("gone": no such crawl; "dead": buried; "ok"), time, crawl, state, pages of former workers,
-#: workers, infos.
+#: KEYS: meta, workers, dead, info, members, pages.  ARGV: id, lease, info, member, pages, version.  Extend the lease of
+#: the worker, and tell what it needs of the others.  Returns the status ("gone": no such crawl; "dead": buried; "ok"),
+#: time, crawl, state, pages of all workers, ends of the leases that are over, version of the members; and the members
+#: unless that is the given one.  A version is never used again, also if Redis loses writes.
 BEAT = (
     _NOW
     + """
-local meta = redis.call('HMGET', KEYS[1], 'crawl', 'state', 'pages')
+local meta = redis.call('HMGET', KEYS[1], 'crawl', 'state', 'members')
 if not meta[1] then return {'gone'} end
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return {'dead'} end
 redis.call('HSET', KEYS[2], ARGV[1], now + ARGV[2])
 redis.call('HSET', KEYS[4], ARGV[1], ARGV[3])
-return {'ok', now, meta[1], meta[2], meta[3], redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[4])}
+if redis.call('HGET', KEYS[5], ARGV[1]) ~= ARGV[4] then
+    meta[3] = now .. ' ' .. redis.call('HINCRBY', KEYS[1], 'changes', 1)
+    redis.call('HSET', KEYS[5], ARGV[1], ARGV[4])
+    redis.call('HSET', KEYS[1], 'members', meta[3])
+end
+local more = ARGV[5] - (redis.call('HGET', KEYS[6], ARGV[1]) or 0)
+if more ~= 0 then redis.call('HSET', KEYS[6], ARGV[1], ARGV[5]) end
+local pages = redis.call('HINCRBY', KEYS[1], 'pages', more)
+local over = {}
+local leases = redis.call('HGETALL', KEYS[2])
+for i = 2, #leases, 2 do
+    if tonumber(leases[i]) < now then
+        table.insert(over, leases[i - 1])
+        table.insert(over, leases[i])
+    end
+end
+local members = meta[3] ~= ARGV[6] and redis.call('HGETALL', KEYS[5]) or {}
+return {'ok', now, meta[1], meta[2], pages, over, meta[3], members}
 """
 )
 
-#: KEYS: meta, workers, dead, info.  ARGV: id, grace ("" when it leaves by itself).  Remove a worker; its id never comes
-#: back.  Returns 1, or 0 if its lease may still run.
+#: KEYS: meta, workers, dead, info, members.  ARGV: id, grace ("" when it leaves by itself).  Remove a worker; its id
+#: never comes back.  Its pages are kept: a late beat must not count them again.  Returns 1, or 0 if its lease may still
+#: run.
 REMOVE = (
     _NOW
     + """
@@ -46,11 +65,10 @@ if ARGV[2] ~= '' then
     if not lease or lease + ARGV[2] > now then return 0 end
     redis.call('HSET', KEYS[3], ARGV[1], lease)
 end
-local info = redis.call('HGET', KEYS[4], ARGV[1])
-local known, values = pcall(cjson.decode, info or '{}')
-if known and type(values.pages) == 'number' then redis.call('HINCRBY', KEYS[1], 'pages', values.pages) end
-redis.call('HDEL', KEYS[2], ARGV[1])
-redis.call('HDEL', KEYS[4], ARGV[1])
+for i = 2, 5 do
+    if i ~= 3 then redis.call('HDEL', KEYS[i], ARGV[1]) end
+end
+redis.call('HSET', KEYS[1], 'members', now .. ' ' .. redis.call('HINCRBY', KEYS[1], 'changes', 1))
 return 1
 """
 )
@@ -94,20 +112,38 @@ return {'ok'}
 """
 )
 
-#: KEYS: m, journal, inbox.  ARGV: id, epoch, seq, blob, stored, servers, open, extra, ids of applied messages...
-#: Returns {"ok"}; {"old"}: done already; {"gap", seq}: commits after seq are missing; {"lost"}: another's partition.
-COMMIT = (
-    _OWNED
-    + """
-local seq = tonumber(m[3] or '0')
-if tonumber(ARGV[3]) <= seq then return {'old'} end
-if tonumber(ARGV[3]) > seq + 1 then return {'gap', seq} end
-redis.call('RPUSH', KEYS[2], ARGV[4])
-redis.call('HSET', KEYS[1], 'seq', ARGV[3], 'stored', ARGV[5], 'servers', ARGV[6], 'open', ARGV[7], 'extra', ARGV[8])
-if #ARGV > 8 then redis.call('XDEL', KEYS[3], unpack(ARGV, 9)) end
-return {'ok'}
+#: KEYS: m, journal, inbox of each partition.  ARGV: id; of each partition: epoch, seq, blob, stored, servers, open,
+#: extra, number of applied messages, their ids.  Returns for each "ok"; "old": done already; "lost": another's
+#: partition; a number: commits after that one are missing.
+COMMIT = """
+local found, at = {}, 2
+for i = 1, #KEYS, 3 do
+    local m = redis.call('HMGET', KEYS[i], 'owner', 'epoch', 'seq')
+    local last, seq, applied = tonumber(m[3] or '0'), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 7])
+    local result = 'ok'
+    if m[1] ~= ARGV[1] or m[2] ~= ARGV[at] then
+        result = 'lost'
+    elseif seq <= last then
+        result = 'old'
+    elseif seq > last + 1 then
+        result = last
+    else
+        redis.call('RPUSH', KEYS[i + 1], ARGV[at + 2])
+        redis.call('HSET', KEYS[i], 'seq', seq, 'stored', ARGV[at + 3], 'servers', ARGV[at + 4],
+                   'open', ARGV[at + 5], 'extra', ARGV[at + 6])
+        if applied > 0 then redis.call('XDEL', KEYS[i + 2], unpack(ARGV, at + 8, at + 7 + applied)) end
+    end
+    found[#found + 1] = result
+    at = at + 8 + applied
+end
+return found
 """
-)
+
+#: KEYS: inboxes.  ARGV: a message for each.
+APPEND = """
+for i = 1, #KEYS do redis.call('XADD', KEYS[i], '*', 'b', ARGV[i]) end
+return #KEYS
+"""
 
 #: KEYS: m.  ARGV: id, epoch, gen.  Announce a new snapshot before its first part is written.
 BEGIN = (
@@ -132,7 +168,7 @@ return {'ok'}
 """
 )
 
-ALL = (JOIN, BEAT, REMOVE, SUM, STATE, TAKE, RELEASE, COMMIT, BEGIN, SWITCH)
+ALL = (JOIN, BEAT, REMOVE, SUM, STATE, TAKE, RELEASE, COMMIT, APPEND, BEGIN, SWITCH)
 
 
 def digest(script: str) -> str:

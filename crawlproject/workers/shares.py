@@ -99,7 +99,7 @@ class Shares:
             return set()
         buried = set()
         now = beat.now + boot_time() - beat.at
-        for worker, until in beat.workers.items():
+        for worker, until in beat.over.items():
             is_dead = worker != self._control.id and is_buried(until, now, beat.now - beat.uptime, self._lease)
             if is_dead and await self._control.bury(worker, GRACE):
                 logger.warning("The worker %s does not answer: others take over", worker)
@@ -109,7 +109,7 @@ class Shares:
     def _is_overdue(self, beat: Beat) -> bool:
         """Whether the lease of another worker is over: it will be removed soon."""
         now = beat.now + boot_time() - beat.at
-        return any(until < now for worker, until in beat.workers.items() if worker != self._control.id)
+        return any(until < now for worker, until in beat.over.items() if worker != self._control.id)
 
     # taking
 
@@ -118,7 +118,7 @@ class Shares:
         records = dict(zip(missing, await self._control.records(missing), strict=True))
         beat = await self._beat()  # after the records: an owner that lives is in this answer
         free = {number: record for number, record in records.items() if self._is_free(record, beat)}
-        self.is_moving |= any(record.owner in beat.workers for record in records.values())
+        self.is_moving |= any(record.owner in beat.members for record in records.values())
         full = [number for number, record in free.items() if record.seq or record.gen]
         later = set(full[MAX_TAKEN:])
         self.is_moving |= bool(later)
@@ -153,9 +153,9 @@ class Shares:
             return True
         is_settled = beat.uptime > self._lease + GRACE
         if record.owner:
-            return is_settled and record.owner not in beat.workers
-        others = (beat.infos.get(worker, {}) for worker in beat.workers if worker != self._control.id)
-        return is_settled or all(info.get("run", "") in ("", beat.run_id) for info in others)
+            return is_settled and record.owner not in beat.members
+        others = (member for worker, member in beat.members.items() if worker != self._control.id)
+        return is_settled or all(member.get("run", "") in ("", beat.run_id) for member in others)
 
     async def _load(self, part: Part, record: Record, now: float) -> None:
         try:
@@ -270,7 +270,7 @@ class Shares:
 
 def staying(beat: Beat) -> set[str]:
     """The workers that share the partitions: those that live and do not end."""
-    return {worker for worker in beat.workers if not beat.infos.get(worker, {}).get("leaving")}
+    return {worker for worker, member in beat.members.items() if not member.get("leaving")}
 
 
 class _ChangedError(Exception):

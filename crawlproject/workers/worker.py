@@ -1,8 +1,8 @@
 """One worker of a crawl: three loops that run while the crawl does.
 
 The *beat* extends the worker's lease; the *watch* closes all connections when it is over.  The *tick* sends what
-changed (``writer``), reads the inboxes, takes and gives back partitions (``shares``), and looks whether the crawl has
-ended for all.
+changed (``writer``), reads the inboxes (``receiver``), takes and gives back partitions (``shares``), and looks whether
+the crawl has ended for all.
 """
 
 from __future__ import annotations
@@ -15,22 +15,20 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.blobs import BlobError, decode_message
-from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import AWAY, Beat, new_id
 from crawlproject.workers.ending import EndDetector, PartitionState, Scan
 from crawlproject.workers.lease import MAX_LAG, Lease
+from crawlproject.workers.loops import BuriedError, GoneError, Loops
 from crawlproject.workers.part import PartState
+from crawlproject.workers.receiver import Receiver
 from crawlproject.workers.shares import Shares, staying
 from crawlproject.workers.times import boot_time
 from crawlproject.workers.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from crawlproject.frontier.entry import Entry
     from crawlproject.workers.holdings import Holdings
-    from crawlproject.workers.part import Part
     from crawlproject.workers.ports import StartUrlKey
 
 logger = logging.getLogger(__name__)
@@ -41,18 +39,15 @@ MAX_OUTBOX = 50_000
 LEARNED_EVERY = 10.0
 #: Time after a beat until the beat loop makes one, unless a tick does: intervals of ticks, of 1 s at most.
 BEAT_WAIT = 1.5
-#: Ticks are so many times as frequent while partitions go from one worker to another.
+#: Ticks are so many times as frequent while partitions go from one worker to another; and links are exchanged so often
+#: while this worker has few URLs.
 HASTE = 4
+#: URLs in the outbox above which they wait for the tick: more messages for the same URLs cost more.
+FEW = 200
 #: Seconds without a confirmed beat, as a share of the lease, after which others may have missed beats as well.
 BREAK = 0.5
 #: Seconds after the start in which a worker declares nobody dead: others may be about to reach Redis again.
 SETTLING = 3.0
-#: URLs received in one tick, about: then the next cut.
-MAX_RECEIVED = 20_000
-#: URLs received in one step of the event loop, about: a message may add 500 to them.
-RECEIVED_AT_ONCE = 250
-#: Seconds between two log lines on a Redis that does not answer.
-LOG_EVERY = 60.0
 
 
 class Worker:
@@ -67,27 +62,28 @@ class Worker:
         self._options = options = holdings.options
         self._writer = Writer(holdings)
         self._shares = Shares(holdings, self._writer, self._beat_once)
+        self._receiver = Receiver(holdings)
+        self._loops = Loops(holdings.crawl, options.interval / 40)
         self._lease = Lease(options.lease, margin=(1 - MAX_LAG) * options.lease)
         self._beat = Beat("ok")
         self._beat_sent = -inf
+        self._ticked_at = -inf
+        self._told = self._counted = 0  # pages told to Redis, and those under earlier ids
         self._end = EndDetector()
         self._looked_at = boot_time()
         self._has_ended = False
         self._is_gone = False
         self._has_released = False  # all partitions, at the end
         self._is_beginning = False
-        self._failing: set[str] = set()  # loops whose last step Redis did not answer
-        self._logged_at = 0.0
         self._must_replay = False
         self._run_id = ""  # of Redis at the first beat
         self._lost = 0
         self._learned_at = 0.0
-        self._counts = {"received": 0, "received/bad": 0, "redis_away": 0}
         self._tasks: list[asyncio.Task[None]] = []
-        self._stop = asyncio.Event()
         #: Sums of the stats of all workers that left, if this one was the last.
         self.totals: dict[str, float] = {}
-        self._hurry = asyncio.Event()  # the next tick should come at once
+        self._hurry = asyncio.Event()  # the next step should come at once
+        self._is_urgent = False  # and be a tick
         #: Start URLs that others put into Redis.
         self.start_urls: StartUrlKey | None = None
 
@@ -101,7 +97,7 @@ class Worker:
 
     def goes_on(self) -> bool:
         """Whether the crawl has not ended for all workers. O(1)."""
-        return not self._has_ended and not self._stop.is_set()
+        return not self._has_ended and not self._loops.are_over.is_set()
 
     def unwanted(self, url: str) -> None:
         """A stored URL will not be fetched in this run: the crawl does not wait for it. O(1)."""
@@ -116,8 +112,10 @@ class Worker:
 
     def summary(self) -> dict[str, float]:
         """Counts for the stats, by name."""
-        pages = self._beat.pages + sum(_number(info.get("pages")) for info in self._beat.infos.values())
-        return self._counts | {
+        return {
+            "received": self._receiver.received,
+            "received/bad": self._receiver.bad,
+            "redis_away": self._loops.away,
             "taken": self._shares.taken,
             "released": self._shares.released,
             "lost": self._writer.lost,
@@ -126,14 +124,10 @@ class Worker:
             "sent/refused": self._outbox.refused,
             "calls": self.control.calls,
             "cuts": self._writer.cuts,
-            "pages": pages,
+            "pages": self._beat.pages,
             "partitions": len(self.parts),
-            "lag": self._lag(),
+            "lag": round(boot_time() - self._writer.confirmed_at, 1),
         }
-
-    def _lag(self) -> float:
-        """Seconds since Redis confirmed a cut."""
-        return round(boot_time() - self._writer.confirmed_at, 1)
 
     # life
 
@@ -143,13 +137,13 @@ class Worker:
             await self._learn()
             await self._shares.step(await self._beat_once())
         except AWAY as error:
-            self._redis_is_away(error, "_tick")
-        except (_GoneError, _BuriedError):
+            self._loops.redis_is_away(error, self._step.__name__)
+        except (GoneError, BuriedError):
             pass
         except StoreError as error:  # the loops will find that, too
             logger.debug("The first step failed: %s", error)
-        tick = self._repeat(self._tick, self._next_tick, self._hurry)
-        beat = self._repeat(self._beat_if_due, self._next_beat, asyncio.Event())
+        tick = self._loops.repeat(self._step, self._next_step, self._hurry)
+        beat = self._loops.repeat(self._beat_if_due, self._next_beat, asyncio.Event())
         for loop in (tick, beat, self._watch()):
             self._tasks.append(asyncio.get_running_loop().create_task(loop))
 
@@ -163,7 +157,7 @@ class Worker:
 
     async def stop(self) -> None:
         """Send what is left and release all partitions; gives up when the lease is over."""
-        self._stop.set()
+        self._loops.are_over.set()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, self._shares.stop(), return_exceptions=True)
@@ -186,9 +180,9 @@ class Worker:
                 return False
             await self.control.leave()  # no beat before it is repeated: that would join again, and leave twice
         except AWAY as error:
-            self._redis_is_away(error, "_leave")
+            self._loops.redis_is_away(error, self._leave.__name__)
             return False
-        except (_GoneError, _BuriedError):
+        except (GoneError, BuriedError):
             return True
         self._shares.released += len(self.parts)
         return True
@@ -206,43 +200,20 @@ class Worker:
         self._has_released = True
         return True
 
-    def _next_tick(self, started: float) -> float:
-        return started + self._options.interval / (HASTE if self._shares.is_moving else 1)
+    def _next_step(self, started: float) -> float:
+        interval = self._options.interval
+        if self._shares.is_moving or self.is_hungry():
+            return started + interval / HASTE
+        return max(started, self._ticked_at) + interval
+
+    def is_hungry(self) -> bool:
+        """Whether this worker has few URLs to choose from, and other workers may send some."""
+        is_alone = len(self._beat.members) < 2
+        return self._crawl.is_hungry() and not is_alone and not self._loops.is_failing and self._outbox.length <= FEW
 
     def _next_beat(self, started: float) -> float:
         """When a beat is due unless a tick makes one before: ticks begin with one."""
         return max(started, self._beat_sent) + BEAT_WAIT * min(1.0, self._options.interval)
-
-    async def _repeat(
-        self,
-        step: Callable[[], Coroutine[Any, Any, object]],
-        next_at: Callable[[float], float],
-        event: asyncio.Event,
-    ) -> None:
-        """Until cancelled: ``step``, then wait until the time that follows from its start, or for ``event``."""
-        while not self._stop.is_set():
-            started = boot_time()
-            try:
-                await step()
-                self._redis_answers(step.__name__)
-            except AWAY as error:
-                self._redis_is_away(error, step.__name__)
-            except _BuriedError:
-                pass
-            except _GoneError:
-                self._crawl.fail("redis_lost")
-            except StoreError as error:
-                logger.critical("The local copy of the frontier cannot be used, the crawl ends: %s", error)
-                self._crawl.fail("store_failed")
-                return
-            except Exception:
-                logger.exception("A step of this worker failed, it ends")
-                self._crawl.fail("worker_failed")
-                return
-            with suppress(TimeoutError):
-                async with asyncio.timeout(max(self._options.interval / 40, next_at(started) - boot_time())):
-                    await event.wait()
-            event.clear()
 
     async def _watch(self) -> None:
         """Close all connections whenever the lease is over: others may take the servers from then on."""
@@ -255,21 +226,6 @@ class Worker:
                 self._crawl.disconnect()
             await asyncio.sleep(min(1.0, self._options.interval))
 
-    def _redis_is_away(self, error: BaseException, loop: str) -> None:
-        """Say so, once a minute; the crawl waits."""
-        now = boot_time()
-        self._counts["redis_away"] += not self._failing
-        if not self._failing or now > self._logged_at + LOG_EVERY:
-            self._logged_at = now
-            logger.warning("Redis does not answer, the crawl waits for it: %s", reason_of(error))
-        self._failing.add(loop)
-
-    def _redis_answers(self, loop: str) -> None:
-        if loop in self._failing:
-            self._failing.discard(loop)
-            if not self._failing:
-                logger.info("Redis answers again")
-
     # the beat
 
     async def _beat_if_due(self) -> None:
@@ -278,34 +234,39 @@ class Worker:
 
     async def _beat_once(self) -> Beat:
         if self._is_beginning:
-            raise _BuriedError
+            raise BuriedError
         self._beat_sent = sent_at = boot_time()
         worker = self.control.id
         self._lease.beat_sent(sent_at)
-        beat = replace(await self.control.beat(self._options.lease, self._info()), at=sent_at)
+        info, counts = self._crawl.info(), self.summary()
+        pages = int(info.get("pages", 0))
+        beat = await self.control.beat(
+            self._options.lease, self._info(info, counts), self._member(), pages - self._counted
+        )
         if self.control.id != worker:
-            raise _BuriedError  # as another beat has found out meanwhile
+            raise BuriedError  # as another beat has found out meanwhile
         if beat.status == "gone" or (beat.status == "ok" and beat.crawl != self._options.crawl):
             if not self._is_gone:
                 logger.critical("Redis has lost this crawl, or has another one of this name: the worker ends")
             self._is_gone = True
-            raise _GoneError
+            raise GoneError
         if beat.status == "dead":
             await self._begin_again()
-            raise _BuriedError
+            raise BuriedError
+        self._told = pages
         if self._beat.run_id not in ("", beat.run_id):
             logger.warning("Redis was started again: the changes of the last seconds are sent again")
             self._must_replay = True
         could_start = self.may_start()
         self._run_id = self._run_id or beat.run_id
         if staying(beat) != staying(self._beat):
-            self._hurry.set()
-        self._beat = replace(beat, since=self._reached_since(sent_at))
+            self._tick_soon()
+        self._beat = replace(beat, at=sent_at, since=self._reached_since(sent_at))
         self._lease.beat_confirmed(sent_at)
         self._local.follow_clock(beat.now)
         if not could_start:
             self._crawl.wake()
-        self._crawl.report(self.summary())
+        self._crawl.report(counts | {"pages": beat.pages})
         if beat.state == "running":
             self._has_ended = False  # new start URLs, or another worker that was not idle
         elif not self._has_ended and not self._options.keep_running:
@@ -321,18 +282,14 @@ class Worker:
             return sent_at - lease + min(SETTLING, lease)
         return self._beat.since if sent_at - self._beat.at < BREAK * lease else sent_at
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self, info: Mapping[str, Any], counts: Mapping[str, float]) -> dict[str, Any]:
         """What this worker says of itself."""
-        info = self._crawl.info()
-        return info | {
-            "partitions": len(self.parts),
-            "lag": self._lag(),
-            "busy": self._is_busy(info),
-            "run": self._run_id,
-            "leaving": self._crawl.is_closing(),
-            "sent": self._outbox.total,
-            "received": self._counts["received"],
-        }
+        told = {name: counts[name] for name in ("partitions", "lag", "sent", "received")}
+        return {**info, **told, "busy": self._is_busy(info)}
+
+    def _member(self) -> dict[str, Any]:
+        """What the other workers act on."""
+        return {"run": self._run_id, "leaving": self._crawl.is_closing()}
 
     def _is_busy(self, info: Mapping[str, Any]) -> bool:
         """Whether this worker has work, of which Redis may not know yet."""
@@ -344,6 +301,7 @@ class Worker:
         self._is_beginning = True
         self._lease.lost()
         self.control.id = new_id()
+        self._counted = self._told
         self._crawl.disconnect()
         for part in list(self.parts.values()):
             self._writer.lose(part)
@@ -352,20 +310,36 @@ class Worker:
 
     # the tick
 
+    async def _step(self) -> None:
+        """A tick if one is due, else an exchange of links."""
+        is_due = boot_time() >= self._ticked_at + (1 - 1 / (2 * HASTE)) * self._options.interval
+        if is_due or self._is_urgent or self._shares.is_moving:
+            self._is_urgent = False
+            await self._tick()
+        else:
+            self.control.read_along(self._receiver.inboxes())
+            await self._writer.send_messages()
+            await self._receiver.receive()
+
+    def _tick_soon(self) -> None:
+        self._is_urgent = True
+        self._hurry.set()
+
     async def _tick(self) -> None:
         if self._is_gone:
-            raise _GoneError
+            raise GoneError
+        self._ticked_at = boot_time()
         await self._beat_once()  # a Redis started again gets what it has lost before anything is acknowledged
         await self._replay()
         could_start = self.may_start()
-        self.control.read_along(self._inboxes(), self._start_urls_ahead())
+        self.control.read_along(self._receiver.inboxes(), self._start_urls_ahead())
         await self._writer.send()
         if not could_start:
             self._crawl.wake()
         if self._writer.lost > self._lost:
             logger.warning("%d partitions were taken over by other workers", self._writer.lost - self._lost)
             self._lost = self._writer.lost
-        await self._receive()
+        await self._receiver.receive()
         if boot_time() - self._beat.at < BREAK * self._options.lease:  # else it says nothing about the other workers
             await self._shares.step(self._beat)
         has_start_urls = await self._move_start_urls()
@@ -385,59 +359,6 @@ class Worker:
                 self._must_replay = True
                 raise
 
-    def _inboxes(self) -> dict[int, bytes]:
-        """Partition -> id of the last message read, for those whose messages may be applied."""
-        return {part.number: part.last for part in self.parts.values() if part.state is PartState.OWN}
-
-    async def _receive(self) -> None:
-        """Apply messages of own partitions; they are deleted with the commit of what they changed."""
-        inboxes = await self.control.messages(self._inboxes())
-        found = [(number, *message) for number, messages in inboxes.items() for message in messages]
-        names: list[tuple[Part, bytes]] = []
-        entries: list[Entry] = []
-        received = 0
-        for number, name, blob in found:
-            if len(entries) >= RECEIVED_AT_ONCE:
-                received += len(entries)
-                self._apply(names, entries)
-                names, entries = [], []
-                await asyncio.sleep(0)  # here a partition may be lost
-                if received >= MAX_RECEIVED:
-                    break
-            part = self.parts.get(number)
-            if part is not None and part.state is PartState.OWN:
-                entries += self._decoded(number, blob)
-                names.append((part, name))
-        self._apply(names, entries)
-        if found:
-            self._crawl.wake()
-
-    def _apply(self, names: list[tuple[Part, bytes]], entries: list[Entry]) -> None:
-        """Queue the ``entries`` of the messages ``names``."""
-        for _ in self._crawl.receive(entries):
-            pass
-        self._counts["received"] += len(entries)
-        for part, name in names:
-            part.last = name
-            part.applied.append(name)
-
-    def _decoded(self, partition: int, blob: bytes) -> list[Entry]:
-        try:
-            entries, bad = decode_message(blob)
-        except BlobError as error:
-            if not self._counts["received/bad"]:
-                logger.error("A message to partition %d cannot be read (others are only counted): %s", partition, error)
-            entries, bad = [], 1
-        own = [entry for entry in entries if self._belongs(entry.url, partition)]
-        self._counts["received/bad"] += bad + len(entries) - len(own)
-        return own
-
-    def _belongs(self, url: str, partition: int) -> bool:
-        try:
-            return self._local.partition_of_url(url) == partition
-        except ValueError:
-            return False
-
     def _start_urls_ahead(self) -> Sequence[tuple[Any, ...]]:
         """Commands that save a round trip if they are part of another one."""
         return () if self.start_urls is None else self.start_urls.ahead()
@@ -447,7 +368,11 @@ class Worker:
         source = self.start_urls
         if source is None or not (source.partition in self.parts or self._has_ended or self._is_idle()):
             return False
-        return await source.move(self.control.told())
+        is_hungry = self._crawl.is_hungry()
+        are_waiting = await source.move(self.control.told(), at_once=is_hungry)
+        if are_waiting and is_hungry and source.partition in self.parts:
+            self._tick_soon()
+        return are_waiting
 
     async def _keep_learned(self) -> None:
         if boot_time() > self._learned_at + LEARNED_EVERY:
@@ -474,27 +399,15 @@ class Worker:
 
     async def _scan(self) -> Scan:
         beat = self._beat
-        rows = await self.control.scan(range(self._options.partitions))
+        infos, rows = await self.control.scan_all(range(self._options.partitions))
         states = (
             PartitionState(beat.run_id, record.owner, record.epoch, record.seq, record.stored, inbox)
             for record, inbox in rows
         )
-        busy = {worker: bool(info.get("busy", True)) for worker, info in beat.infos.items()}
+        busy = {worker: bool(info.get("busy", True)) for worker, info in infos.items()}
         busy[self.control.id] = False  # looked at just now
-        return Scan(tuple(states), frozenset(beat.workers), busy, start_urls=False)
+        return Scan(tuple(states), frozenset(beat.members), busy, start_urls=False)
 
     def _ended(self) -> None:
         self._has_ended = True
         self._crawl.wake()
-
-
-class _BuriedError(Exception):
-    """Other workers took this one for dead."""
-
-
-class _GoneError(Exception):
-    """Redis has lost the crawl."""
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0

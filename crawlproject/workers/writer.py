@@ -68,6 +68,7 @@ class Writer:
         self._changes: dict[int, Tables] = {}  # committed locally, in no cut yet
         self._done: list[Entry] = []  # pages that are in no cut yet
         self._cut: Cut | None = None  # sent, not confirmed
+        self._messages: list[tuple[int, bytes]] = []  # to be sent before the next cut
         self._confirmed: list[Entry] = []  # pages whose links Redis has
         self._sent: deque[tuple[float, tuple[int, bytes]]] = deque()  # messages that Redis may still lose
         #: Cuts that Redis has confirmed, and the time of the last one (``boot_time``).
@@ -80,7 +81,7 @@ class Writer:
     @property
     def is_clean(self) -> bool:
         """Whether nothing waits to be sent, confirmed or acknowledged, as far as the last cut tells."""
-        if self._cut or self._changes or self._done or self._confirmed or self._outbox.length:
+        if self._cut or self._changes or self._done or self._confirmed or self._messages or self._outbox.length:
             return False
         return not any(part.is_read and part.stored < 0 for part in self._parts.values())
 
@@ -103,6 +104,14 @@ class Writer:
         self._cut = None
         self.cuts += 1
         self.confirmed_at = boot_time()
+
+    async def send_messages(self) -> None:
+        """Send the outbox before the next cut is due. Raises what a call to Redis raises; then the cut sends it."""
+        if self._cut is None:
+            self._messages += self._outbox.take()
+            await self._control.send(self._messages, [])
+            self._remember(self._messages, boot_time())
+            self._messages = []
 
     async def flush(self) -> bool:
         """Send all there is; returns whether nothing is left. Raises what a call to Redis raises."""
@@ -129,7 +138,8 @@ class Writer:
         self._done += self._crawl.finished()
         done, self._done = self._done, []
         self.collect()
-        cut = Cut(self._outbox.take(), done=done)
+        cut = Cut([*self._messages, *self._outbox.take()], done=done)
+        self._messages = []
         changes = self._changes
         sessions = self._local.numbers(self._crawl.served())
         for number, part in self._parts.items():

@@ -74,13 +74,13 @@ class PagesSpider(WebSpider):
 
 
 class FullDiskSpider(WebSpider):
-    """No file of its process may grow beyond 200 kB."""
+    """No file of its process may grow beyond 120 kB."""
 
     name = "full"
 
     async def start(self) -> AsyncIterator[Any]:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, resource.RLIM_INFINITY))
         async for output in super().start():
             yield output
 

@@ -8,6 +8,7 @@ import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
 from crawlproject.monitor.forecast import MAX_LOOKS, Forecaster, Look
+from crawlproject.monitor.survey import Drains, joint_pace, own_pace
 from crawlproject.monitor.surveyor import STEP, Surveyor
 from scripts.forecast_error import cases, run
 
@@ -111,6 +112,63 @@ def test_servers_that_fail_are_expected_to_be_given_up() -> None:
     assert surveyor.survey is not None
     assert surveyor.survey.failing_urls == 500
     assert 40.0 <= surveyor.survey.failing_time <= 100.0  # rests 20 s now and 40 s later; an attempt takes 15 s
+
+
+def test_servers_that_never_answered_count_as_failing_at_once() -> None:
+    """One failure is enough for these; a server that has answered may fail once."""
+    frontier = Frontier(BestPrefix(), Politeness(), max_failures=5)
+    for name in ("dead", "alive"):
+        frontier.push(Entry(f"http://{name}.example/{i}", 1.0) for i in range(10))
+    frontier.page_fetched("http://alive.example", 0)
+    for name in ("dead", "alive"):
+        frontier.record(Measurement(f"http://{name}.example", 0.0, failed=True))
+    surveyor = Surveyor(frontier)
+    surveyor.step(0.0)
+    assert surveyor.survey is not None
+    assert surveyor.survey.failing_urls == 10
+
+
+def test_a_server_whose_robots_txt_fails_is_expected_to_be_given_up() -> None:
+    """After as many tries as this one has; its rest of 10 s is that after the second of six."""
+    frontier = Frontier(BestPrefix(), Politeness(min_backoff=5.0), max_failures=10)
+    frontier.push(Entry(f"http://dead.example/{i}", 1.0) for i in range(10))
+    frontier.servers.back_off("http://dead.example", 0.0, 2, error="robots.txt: connection refused")
+    surveyor = Surveyor(frontier, 6)
+    surveyor.step(0.0)
+    assert surveyor.survey is not None
+    assert surveyor.survey.failing_urls == 10
+    assert surveyor.survey.failing_time == pytest.approx(10 + 20 + 40 + 80 + 4 * 0.5)
+
+
+def test_quality_yet_to_be_discovered_counts() -> None:
+    """The same queue lasts longer if each page gathered shows half as much new quality."""
+    still, growing = (
+        [Look(float(i), 10.0 * i, 10 * i, 1000 - 5 * i, 10.0 * i, 600.0 - 10.0 * i * (1 - share)) for i in range(51)]
+        for share in (0.0, 0.5)
+    )
+    growing = [each._replace(waiting=each.waiting - 250.0) for each in growing if each.waiting is not None]
+    assert still[-1].waiting == growing[-1].waiting == 100.0
+    least, most = (forecaster_of(found).forecast(None).most_quality for found in (still, growing))
+    assert least is not None
+    assert most is not None
+    assert least.likely == 0.0  # 500 of 600 are gathered
+    assert most.likely > 0.0  # what is yet to be discovered makes 500 less than 80%
+
+
+def test_a_pace_that_politeness_limits_falls_when_servers_run_empty() -> None:
+    """Ten servers with 1 URL a second each; nine have 10 URLs and one has 100."""
+    drains = Drains()
+    for urls in (*[10] * 9, 100):
+        drains.add(urls, float(urls))
+    assert drains.pace == pytest.approx(10.0)
+    own, factor = own_pace(1000.0, drains.pace)
+    assert factor > 1.0  # the crawl is faster than politeness seems to allow: scaled to what was measured
+    own, factor = own_pace(9.0, drains.pace)
+    assert joint_pace(own, drains.pace) == pytest.approx(9.0)
+    assert drains.time(90.0, 1.0, 1e9, 1.0) == pytest.approx(9.0)
+    assert drains.time(190.0, 1.0, 1e9, 1.0) == pytest.approx(100.0)
+    assert drains.time(190.0, 1.0, 0.5, 1.0) > 380.0  # the crawl's own pace is the limit
+    assert drains.time(180.0, 2.0, 1e9, 1.0) == pytest.approx(18.0)  # each gets twice as many
 
 
 def test_a_large_frontier_is_surveyed_in_steps() -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from crawlproject.options.start_errors import MAX_MESSAGE, starting
 from tests.crawl.crawling import environment
-from tests.processes import run_python
+from tests.processes import ROOT, run_python
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,6 +61,12 @@ CASES: dict[str, tuple[list[str], str]] = {
     "damaged store": ([*SEED, "-s", "JOBDIR={folder}/damaged"], "{folder}/damaged/frontier: "),
     "file of links": ([*SEED, "-s", "LINKS_FILE=/dev/null/x"], "LINKS_FILE='/dev/null/x': "),
     "repository": ([*SEED, "-s", "REPOSITORY_DIR=/dev/null/x"], "/dev/null/x: "),
+    "Scrapy's number": ([*SEED, "-s", "RETRY_TIMES=often"], "RETRY_TIMES='often': must be a number"),
+    "Scrapy's switch": ([*SEED, "-s", "ROBOTSTXT_OBEY=maybe"], "ROBOTSTXT_OBEY='maybe': must be True or False"),
+    "too large": (
+        [*SEED, "-s", f"DUPLICATES_NEAR_PAGES={10**30}"],
+        f"DUPLICATES_NEAR_PAGES='{10**30}': must be at most 1000000000",
+    ),
     "port": ([*SEED, "-s", "METRICS_PORT=http"], "METRICS_PORT='http': must be a whole number"),
     "runspider": (["runspider", "{folder}/mine.py", "-s", "SEEN_SET=some"], "SEEN_SET='some': must be one of"),
 }
@@ -142,3 +150,24 @@ def test_callers_get_the_exception() -> None:
     with pytest.raises(ValueError, match="x") as raised, starting():
         raise error
     assert raised.value is error
+
+
+def test_reactor_without_asyncio_is_refused() -> None:
+    """Each request would fail. In another process: the tests have a reactor."""
+    code = """
+from scrapy.settings import Settings
+from crawlproject.addon import FrontierAddon
+for name in ("twisted.internet.selectreactor.SelectReactor", None):
+    for more in ({}, {"TWISTED_REACTOR_ENABLED": False}, {"DOWNLOAD_HANDLERS": {"http": None, "https": None}}):
+        try:
+            FrontierAddon().update_settings(Settings({"TWISTED_REACTOR": name, **more}))
+        except ValueError as error:
+            print(more, error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    told = "must be Scrapy's default, the reactor on asyncio"
+    assert lines == [
+        f"{{}} TWISTED_REACTOR='twisted.internet.selectreactor.SelectReactor': {told}",
+        f"{{}} TWISTED_REACTOR=None: {told}",
+    ]

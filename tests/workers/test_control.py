@@ -65,15 +65,33 @@ def test_who_joins_lets_an_ended_crawl_go_on(client: redis.Redis) -> None:
 
 def test_beat_shows_all_workers(with_two: Any) -> None:
     async def test(one: Control, other: Control) -> None:
-        await one.beat(15.0, {"pages": 3})
-        beat = await other.beat(15.0, {"pages": 4})
+        await one.beat(15.0, {"host": "a"}, {"run": "x"}, 3)
+        beat = await other.beat(15.0, {}, {"leaving": True}, 4)
         assert beat.status == "ok"
         assert (beat.crawl, beat.state) == ("abc", "running")
-        assert set(beat.workers) == {one.id, other.id}
-        assert beat.infos == {one.id: {"pages": 3}, other.id: {"pages": 4}}
-        assert all(abs(until - beat.now - 15.0) < 15.0 for until in beat.workers.values())
+        assert beat.members == {one.id: {"run": "x"}, other.id: {"leaving": True}}
+        assert beat.over == {}
+        assert beat.pages == 7
         assert beat.run_id
         assert beat.uptime >= 0
+
+    with_two(test)
+
+
+def test_beat_tells_of_other_workers_only_what_has_changed(with_two: Any, client: redis.Redis) -> None:
+    async def test(one: Control, other: Control) -> None:
+        large = {"leaving": False, "run": "x" * 100_000}
+        await other.beat(15.0, {"host": "y" * 100_000}, large)
+        await one.beat(15.0, {}, {})
+        before = client.info("stats")["total_net_output_bytes"]
+        told = [await one.beat(15.0, {"pages": number}, {}, number) for number in range(5)]
+        assert client.info("stats")["total_net_output_bytes"] < before + 50_000
+        assert all(beat.members == {one.id: {}, other.id: large} for beat in told)
+        assert [beat.pages for beat in told] == [0, 1, 2, 3, 4]
+        await other.beat(15.0, {}, {"leaving": True})
+        assert (await one.beat(15.0, {}, {})).members[other.id] == {"leaving": True}
+        await other.leave()
+        assert (await one.beat(15.0, {}, {})).members.keys() == {one.id}
 
     with_two(test)
 
@@ -81,7 +99,7 @@ def test_beat_shows_all_workers(with_two: Any) -> None:
 def test_beat_tells_that_the_crawl_is_gone(with_two: Any, client: redis.Redis) -> None:
     async def test(one: Control, other: Control) -> None:
         client.flushall()
-        assert (await one.beat(15.0, {})).status == "gone"
+        assert (await one.beat(15.0, {}, {})).status == "gone"
         assert client.keys() == []
 
     with_two(test)
@@ -89,13 +107,18 @@ def test_beat_tells_that_the_crawl_is_gone(with_two: Any, client: redis.Redis) -
 
 def test_only_a_worker_whose_lease_is_over_is_buried(with_two: Any) -> None:
     async def test(one: Control, other: Control) -> None:
-        await one.beat(1000.0, {"pages": 3})
+        await one.beat(1000.0, {}, {}, 3)
         assert not await other.bury(one.id, 0.0)
-        await one.beat(0.0, {"pages": 3})
+        await one.beat(0.0, {}, {}, 3)
+        await asyncio.sleep(0.002)  # Redis counts milliseconds
+        beat = await other.beat(15.0, {}, {})
+        assert beat.over.keys() == {one.id}
+        assert 0 < beat.now - beat.over[one.id] < 60
         assert await other.bury(one.id, 0.0)
         assert not await other.bury(one.id, 0.0)
-        beat = await other.beat(15.0, {})
-        assert set(beat.workers) == {other.id}
+        beat = await other.beat(15.0, {}, {})
+        assert beat.members.keys() == {other.id}
+        assert beat.over == {}
         assert beat.pages == 3
         assert await other.buried_at(one.id) > 0
 
@@ -104,11 +127,11 @@ def test_only_a_worker_whose_lease_is_over_is_buried(with_two: Any) -> None:
 
 def test_the_name_of_a_buried_worker_never_comes_back(with_two: Any) -> None:
     async def test(one: Control, other: Control) -> None:
-        await one.beat(0.0, {})
+        await one.beat(0.0, {}, {})
         await other.bury(one.id, 0.0)
-        assert (await one.beat(15.0, {})).status == "dead"
+        assert (await one.beat(15.0, {}, {})).status == "dead"
         one.id = new_id()
-        assert (await one.beat(15.0, {})).status == "ok"
+        assert (await one.beat(15.0, {}, {})).status == "ok"
 
     with_two(test)
 

@@ -139,10 +139,9 @@ class _Calls:
         return answer
 
     async def beat(self, control: Control, lease: float) -> None:
-        beat = await control.beat(lease, {"pages": 3})
-        ends = {worker: round(until - beat.now) for worker, until in beat.workers.items()}
+        beat = await control.beat(lease, {"pages": 3}, {"id": control.id, "lease": lease}, round(lease))
         self.answers.append(
-            (beat.status, beat.crawl, beat.state, beat.pages, ends.keys(), beat.infos, bool(beat.run_id))
+            (beat.status, beat.crawl, beat.state, beat.pages, beat.members, beat.over.keys(), bool(beat.run_id))
         )
 
     async def messages(self, control: Control, last: dict[int, bytes]) -> dict[int, list[bytes]]:
@@ -161,7 +160,8 @@ async def _lease_calls(calls: _Calls) -> None:
     await calls.beat(other, 1000.0)
     await calls(other.bury("one", 0.0))
     await calls(other.bury("nobody", 0.0))
-    await calls.beat(one, 0.0)
+    await calls.beat(one, -1.0)
+    await calls.beat(other, 1000.0)
     await calls(other.bury("one", 0.0))
     await calls(other.bury("one", 0.0))
     calls.answers.append(await other.buried_at("one") > 0)

@@ -5,56 +5,44 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from contextlib import suppress
-from secrets import token_hex
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from playwright.async_api import Error as PlaywrightError
 from scrapy import Request
 from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 from scrapy_playwright.provider import PlaywrightBrowserProvider
 
 from crawlproject.download.rendering.job import RenderError
 from crawlproject.download.rendering.processes import BrowserProcesses
+from crawlproject.download.rendering.slot import CLOSE_TIMEOUT, done, succeeds, watch
+from crawlproject.download.rendering.tab import Tab
 from crawlproject.engine import stats_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Iterator
 
-    from playwright.async_api import Page, Route
     from scrapy.crawler import Crawler
 
     from crawlproject.download.rendering.job import PageJob
     from crawlproject.download.rendering.proxy import GuardedProxy
+    from crawlproject.download.rendering.slot import Slot
     from crawlproject.options.rendering import RenderOptions
 
 logger = logging.getLogger(__name__)
 
-#: Seconds to start the browser, and to close something in it; then its processes are killed.
+#: Seconds to start the browser; then its processes are killed.
 START_TIMEOUT = 60.0
-CLOSE_TIMEOUT = 3.0
+
+#: Seconds in which a page that was left is seen to ask for something.
+LAST_WORDS = 0.03
 
 #: MB that the scripts of one page may allocate as objects.
 HEAP = 512
 
-#: Playwright's default switches that are left out: pop-ups are then blocked, and floods of navigations slowed down.
-_LEFT_OUT = ["--disable-popup-blocking", "--disable-ipc-flooding-protection"]
-
-
-class Slot:
-    """A place for one page at a time, in a context of its own; ``name`` is the context's, and its user's."""
-
-    def __init__(self) -> None:
-        self.pages = 0
-        self.job: PageJob | None = None
-        self.page: Page | None = None
-        self.renew()
-
-    def renew(self) -> None:
-        """The next page gets a new context."""
-        self.name = f"render-{token_hex(8)}"
-        self.password = token_hex(16)
-        self.pages = 0
+#: Playwright's default switches that are left out: pop-ups are then blocked, floods of navigations slowed down, and
+#: WebGL is off, which without a graphics card costs much.
+_LEFT_OUT = ["--disable-popup-blocking", "--disable-ipc-flooding-protection", "--enable-unsafe-swiftshader"]
 
 
 class Browser:
@@ -72,6 +60,7 @@ class Browser:
         self.processes = BrowserProcesses(f"--proxy-server={proxy.url}")
         self._handler: ScrapyPlaywrightDownloadHandler | None = None
         self._starting = asyncio.Lock()
+        self._folder = TemporaryDirectory(prefix="crawl-browser-", ignore_cleanup_errors=True)  # of its temporary files
         logger_of_library = logging.getLogger("scrapy-playwright")
         if logger_of_library.level == logging.NOTSET:  # it logs each page that fails with a traceback; we say it once
             logger_of_library.setLevel(logging.ERROR)
@@ -89,6 +78,7 @@ class Browser:
             "--no-pings",
             "--disable-remote-fonts",
             "--disable-gpu",
+            "--renderer-process-limit=1",  # none is started before it is needed; pages still do not share one
             "--disable-notifications",
             f"--js-flags=--max-old-space-size={HEAP}",
         ]
@@ -118,7 +108,8 @@ class Browser:
                 config.navigation_timeout_ms = self._options.timeout * 1000
                 config.restart_disconnected_browser = True
                 config.target_closed_max_retries = 0  # Renderer tries again
-                await handler._launch()  # it does so at the start of the engine, which is over
+                with _temporary_files_in(self._folder.name):  # of driver and browser; what is killed leaves them
+                    await handler._launch()  # it does so at the start of the engine, which is over
                 self._handler = handler
             return self._handler
 
@@ -132,29 +123,34 @@ class Browser:
             await self.restart()
             raise RenderError("browser", f"the browser did not start: {first_line(error)}") from error
 
-    async def open(self, slot: Slot, job: PageJob) -> Page:
-        """A page with the document of ``job``, whose scripts have begun to run. Raises RenderError.
+    async def open(self, slot: Slot, job: PageJob) -> Tab:
+        """A tab with the document of ``job``, whose scripts have begun to run. Raises RenderError.
 
-        As soon as the page exists it is ``slot.page``.
+        As soon as the tab exists it is ``slot.tab``.
         """
-        meta = {
-            "playwright": True,
-            "playwright_include_page": True,
-            "playwright_context": slot.name,
-            "playwright_context_kwargs": self._context(slot, job),
-            "playwright_page_init_callback": _Watched(slot, job, self._options.blocked).init,
-            "playwright_page_goto_kwargs": {"wait_until": "commit"},
-        }
         slot.pages += 1
-        request = Request(job.request.url, meta=meta)
-        handler = await self._started()
         try:
-            await handler.download_request(request)
+            tab = slot.tab or await self._new_tab(slot, job)
+            await tab.go(job.request.url, self._options.timeout)
+        except RenderError:
+            raise
         except Exception as error:
             kind = "crashed" if is_gone(error) or not self._is_running() else "navigation"
             raise RenderError(kind, first_line(error)) from error
-        page: Page = request.meta["playwright_page"]
-        return page
+        return tab
+
+    async def _new_tab(self, slot: Slot, job: PageJob) -> Tab:
+        handler = await self._started()
+        meta = {"playwright_context": slot.name, "playwright_context_kwargs": self._context(slot, job)}
+        page = await handler._create_page(Request(job.request.url, meta=meta), self._crawler.spider)
+        for event, listener in (
+            ("request", handler._increment_request_stats),
+            ("response", handler._increment_response_stats),
+        ):
+            page.remove_listener(event, listener)  # one message for each; the proxy counts them
+        await watch(page, slot, self._options.blocked)
+        slot.tab = await Tab.of(page)
+        return slot.tab
 
     def _context(self, slot: Slot, job: PageJob) -> dict[str, Any]:
         agent = job.request.headers.get(b"User-Agent")
@@ -176,15 +172,26 @@ class Browser:
         return browser is not None and browser.is_connected()
 
     async def leave(self, slot: Slot, *, is_broken: bool) -> None:
-        """Close the page; its context too, if it is broken or has had its share of pages. Never raises."""
-        page, slot.page = slot.page, None
-        closed = page is None or await _done(page.close())
-        if closed and not is_broken and slot.pages < self._options.pages_per_context:
-            return
+        """Empty the tab; close its context, if it is broken or has had its share of pages. Never raises.
+
+        A new context costs 100 ms of CPU.  What a page asks for when it is left must not count for the next one: then
+        this has a new context, too.
+        """
+        tab = slot.tab
+        if tab is not None and not is_broken and slot.pages < self._options.pages_per_context:
+            tab.wake()
+            if await succeeds(tab.go("about:blank", CLOSE_TIMEOUT)):
+                await asyncio.sleep(LAST_WORDS)
+                if not slot.is_broken and len(tab.page.context.pages) == 1:
+                    return
+        await self.drop(slot)
+
+    async def drop(self, slot: Slot) -> None:
+        """Close the slot's context, if it has one. Never raises."""
         name = slot.name
         slot.renew()
         wrapper = self._handler.context_wrappers.get(name) if self._handler is not None else None
-        if wrapper is not None and not await _done(wrapper.context.close()) and self._is_running():
+        if wrapper is not None and not await done(wrapper.context.close()) and self._is_running():
             logger.debug("A context of the browser does not close")
             self.processes.end()
 
@@ -209,9 +216,9 @@ class Browser:
                 await self._end(handler)
 
     async def _end(self, handler: ScrapyPlaywrightDownloadHandler) -> None:
-        if not await _done(handler.close(), timeout=10.0):
+        if not await done(handler.close(), timeout=10.0):
             self.processes.end()
-            await _done(handler.browser_provider.close())
+            await done(handler.browser_provider.close())
         self.processes.end()
 
     async def close(self) -> None:
@@ -220,58 +227,21 @@ class Browser:
             handler, self._handler = self._handler, None
             if handler is not None:
                 await self._end(handler)
+            self._folder.cleanup()
 
 
-class _Watched:
-    """Watches one page: what it loads, where it goes, whom it bothers."""
-
-    def __init__(self, slot: Slot, job: PageJob, blocked: frozenset[str]) -> None:
-        self._slot = slot
-        self._job = job
-        self._blocked = blocked
-        self._tasks: set[asyncio.Future[Any]] = set()
-
-    async def init(self, page: Page, request: Request) -> None:
-        """Called by scrapy-playwright before the page goes to its URL."""
-        self._slot.page = page
-        page.on("dialog", lambda dialog: self._bothered("dialogs", dialog.dismiss()))
-        page.on("popup", lambda popup: self._bothered("popups", popup.close()))
-        page.on("download", lambda download: self._bothered("downloads", download.cancel()))
-        page.on("crash", lambda _: self._job.fail("crashed", "the page crashed"))
-        page.on("close", lambda _: self._job.fail("crashed", "the page was closed"))
-        await page.route("**/*", self._route)
-
-    def _bothered(self, nuisance: str, answer: Awaitable[object]) -> None:
-        self._job.suffer(nuisance)
-        task = asyncio.ensure_future(_done(answer))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _route(self, route: Route) -> None:
-        job, request = self._job, route.request
-        with suppress(PlaywrightError):  # the page is gone
-            if request.is_navigation_request() and request.frame.parent_frame is None:
-                if job.has_begun:
-                    job.leave(request.url, request.method)
-                    await route.fulfill(status=204)  # the page stays
-                    return
-                job.has_begun = True
-            elif request.resource_type in self._blocked:
-                await route.abort("blockedbyclient")
-                return
-            await route.continue_()
-
-
-async def _done(awaitable: Awaitable[object], timeout: float = CLOSE_TIMEOUT) -> bool:
-    """Whether ``awaitable`` ends in time; its errors are ignored."""
+@contextmanager
+def _temporary_files_in(folder: str) -> Iterator[None]:
+    """Programs started meanwhile have theirs there."""
+    before = os.environ.get("TMPDIR")
+    os.environ["TMPDIR"] = folder
     try:
-        async with asyncio.timeout(timeout):
-            await awaitable
-    except TimeoutError:
-        return False
-    except Exception as error:  # noqa: BLE001 - it is closed already, or its browser is gone
-        logger.debug("Closing: %s", error)
-    return True
+        yield
+    finally:
+        if before is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = before
 
 
 def first_line(error: Exception) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from crawlproject.clock import CLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 #: Alert boxes, pop-ups and attempts to leave after which a page is given up.
 MAX_NUISANCES = 20
+
+#: Requests of a page at once; each may be answered by all the bytes that the page may still load.
+AT_ONCE = 8
 
 
 class RenderError(Exception):
@@ -41,12 +44,15 @@ class PageJob:
         self.refused = 0
         self.loaded = 0  # bytes
         self.in_flight = 0
-        self.changed_at = CLOCK()  # when a request last began or ended
+        self.places = asyncio.Semaphore(AT_ONCE)
+        self.changes = 0  # of the network: a request began or ended
         self._idle = asyncio.Event()
         self._idle.set()
         self.nuisances: dict[str, int] = {}  # kind -> number of alert boxes, pop-ups, ...
+        self.is_in_new_tab = True  # else the memory may be that of the page before
         self.has_begun = False  # the browser asked for the page itself
         self.redirect: str | None = None  # where a script wanted to go
+        self.when_left: Callable[[], None] = lambda: None  # called then
         self.network_time = 0.0  # with at least one request in flight
         self._busy_since = 0.0
 
@@ -56,13 +62,13 @@ class PageJob:
         if not self.in_flight:
             self._busy_since = CLOCK()
         self.in_flight += 1
-        self.changed_at = CLOCK()
+        self.changes += 1
         self._idle.clear()
         try:
             yield
         finally:
             self.in_flight -= 1
-            self.changed_at = CLOCK()
+            self.changes += 1
             if not self.in_flight:
                 self.network_time += CLOCK() - self._busy_since
                 self._idle.set()
@@ -70,7 +76,11 @@ class PageJob:
     def may_ask(self) -> bool:
         """Count a request; False if the page has had its share of requests or bytes."""
         self.requests += 1
-        return self.requests <= self._options.max_requests and self.loaded < self._options.max_loaded
+        return self.requests <= self._options.max_requests and self.may_load()
+
+    def may_load(self) -> bool:
+        """Whether the page may load more bytes."""
+        return self.loaded < self._options.max_loaded
 
     async def idle(self) -> None:
         """Return when no request is in flight."""
@@ -83,6 +93,11 @@ class PageJob:
             self.fail(nuisance, f"more than {MAX_NUISANCES} {nuisance.replace('_', ' ')}")
         return count
 
+    def begin(self, url: str) -> None:
+        """The browser asks for the page; ``url`` is how it writes that of the page."""
+        self.has_begun = True
+        self.url = url.partition("#")[0]
+
     def leave(self, url: str, method: str) -> None:
         """A script wants to go to ``url``; the first such URL that is another one counts."""
         if self.redirect is not None:
@@ -91,6 +106,7 @@ class PageJob:
         target = url.partition("#")[0]
         if method == "GET" and target != self.url and target.startswith("http"):
             self.redirect = url
+            self.when_left()
 
     def fail(self, kind: str, message: str) -> None:
         """Give the page up: ``failure`` raises."""

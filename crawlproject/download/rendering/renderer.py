@@ -5,28 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urljoin
 
 from crawlproject.clock import CLOCK
 from crawlproject.download.rendering import dom
-from crawlproject.download.rendering.browser import Browser, Slot, first_line, is_gone
+from crawlproject.download.rendering.browser import Browser, first_line, is_gone
 from crawlproject.download.rendering.job import PageJob, RenderError
 from crawlproject.download.rendering.processes import watch
 from crawlproject.download.rendering.proxy import REFUSED, Answer, Asked, GuardedProxy
+from crawlproject.download.rendering.quiet import Quiet
 from crawlproject.download.rendering.resources import Resources, document_answer
+from crawlproject.download.rendering.slot import Slot
 from crawlproject.engine import stats_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from playwright.async_api import Page
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from crawlproject.download.rendering.steps import Step
+    from crawlproject.download.rendering.tab import Tab
     from crawlproject.options.rendering import RenderOptions
 
 T = TypeVar("T")
@@ -76,7 +77,6 @@ class Renderer:
         self._watch: asyncio.Task[None] | None = None
         self._failed_launches = 0
         self._memory_exceeded_at = 0.0
-        self._key = token_hex(8)
         self._time = 0.0
 
     async def render(
@@ -103,7 +103,8 @@ class Renderer:
                 try:
                     return await self._in_slot(slot, jobs[-1], steps)
                 except RenderError as error:
-                    if CLOCK() - self._memory_exceeded_at < 2.0 and error.kind == "crashed":
+                    is_recent = CLOCK() - self._memory_exceeded_at < 2.0
+                    if is_recent and error.kind == "crashed" and jobs[-1].is_in_new_tab:
                         raise RenderError("memory", "the browser used more than RENDER_MAX_MEMORY") from error
                     if error.kind not in _AGAIN or len(jobs) == TRIES:
                         raise
@@ -119,13 +120,16 @@ class Renderer:
 
     async def _in_slot(self, slot: Slot, job: PageJob, steps: tuple[Step, ...]) -> Rendered:
         browser = await self._ready()
+        if slot.tab is not None and (slot.is_broken or not slot.tab.is_open() or (steps and slot.tab.has_own_clock)):
+            await browser.drop(slot)  # steps wait by the real clock
+        job.is_in_new_tab = slot.tab is None
         user = slot.name
         slot.job = job
         self._users[user] = slot
         is_broken = True
         try:
-            page = await self._open(browser, slot, job)
-            found = await self._read(page, job, steps)
+            tab = await self._open(browser, slot, job)
+            found = await self._read(tab, job, steps)
             is_broken = False
         except RenderError as error:
             if error.kind == "browser":
@@ -134,14 +138,20 @@ class Renderer:
         finally:
             slot.job = None
             job.close()
-            del self._users[user]
             self._proxy.drop(user)
-            await asyncio.shield(browser.leave(slot, is_broken=is_broken))
+            await asyncio.shield(self._leave(browser, slot, is_broken=is_broken))
             self._count(job)
         return Rendered(_with_base(found, job.url), job.redirect)
 
-    async def _open(self, browser: Browser, slot: Slot, job: PageJob) -> Page:
-        """The page, whose scripts have begun to run."""
+    async def _leave(self, browser: Browser, slot: Slot, *, is_broken: bool) -> None:
+        user = slot.name
+        try:
+            await browser.leave(slot, is_broken=is_broken)
+        finally:
+            del self._users[user]
+
+    async def _open(self, browser: Browser, slot: Slot, job: PageJob) -> Tab:
+        """A tab with the page, whose scripts have begun to run."""
         await browser.start()
         self._failed_launches = 0
         try:
@@ -149,14 +159,14 @@ class Renderer:
         except TimeoutError as error:  # scrapy-playwright reads the DOM once
             raise self._too_late() from error
 
-    async def _read(self, page: Page, job: PageJob, steps: tuple[Step, ...]) -> dom.Dom:
+    async def _read(self, tab: Tab, job: PageJob, steps: tuple[Step, ...]) -> dom.Dom:
         """The DOM after the page has settled and all steps were taken, or at the time-out."""
         try:
             try:
-                await _unless_failed(job, self._work(page, job, steps), self._options.timeout)
+                await _unless_failed(job, self._work(tab, job, steps), self._options.timeout)
             except TimeoutError:
                 self._stats.inc_value("render/unquiet")
-            return await _unless_failed(job, dom.read(page, self._options.max_size), LAST_READ)
+            return await _unless_failed(job, dom.read(tab, self._options.max_size), LAST_READ)
         except TimeoutError as error:
             raise self._too_late() from error
         except RenderError:
@@ -169,9 +179,10 @@ class Renderer:
     def _too_late(self) -> RenderError:
         return RenderError("timeout", f"its scripts did not end within RENDER_TIMEOUT={self._options.timeout:g}")
 
-    async def _work(self, page: Page, job: PageJob, steps: tuple[Step, ...]) -> None:
-        await dom.settle(page, job, self._options.quiet, self._key)
-        failed = await dom.take(steps, page, job, self._options.quiet, self._key) if job.redirect is None else None
+    async def _work(self, tab: Tab, job: PageJob, steps: tuple[Step, ...]) -> None:
+        quiet = Quiet(tab, job, self._options.quiet, is_ahead=not steps)
+        await quiet.wait()
+        failed = await dom.take(steps, tab, quiet.wait) if job.redirect is None else None
         if failed is not None:
             self._stats.inc_value("render/failed_steps")
             logger.info("Step failed on %s: %s", job.url, failed)
@@ -201,7 +212,10 @@ class Renderer:
 
     async def _answer(self, asked: Asked) -> Answer:
         slot = self._users.get(asked.user)
-        if slot is None or slot.job is None:
+        if slot is None:
+            return REFUSED
+        if slot.job is None:
+            slot.is_broken = True  # a page that was left
             return REFUSED
         return await self._resources.answer(slot.job, asked)
 

@@ -380,6 +380,9 @@ class ModelCrawl:
     def stats(self) -> Mapping[str, float]:
         return {}
 
+    def is_hungry(self) -> bool:
+        return sum(len(server.queue) for server in self._copy.servers.values()) < 2 * SESSIONS
+
     def wake(self) -> None:
         self._event.set()
 

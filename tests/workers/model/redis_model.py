@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -232,8 +231,8 @@ def _join(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
 
 
 def _beat(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
-    meta, workers, dead, info = keys
-    worker, lease, text = arguments
+    meta, workers, dead, info, members, counts = keys
+    worker, lease, text, member, pages, version = arguments
     fields = redis.hash_of(meta)
     if b"crawl" not in fields:
         return [b"gone"]
@@ -242,23 +241,37 @@ def _beat(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     now = redis.time_ms()
     redis.hset_one(workers, worker, now + int(lease))
     redis.hset_one(info, worker, text)
-    found = [fields.get(name) for name in (b"crawl", b"state", b"pages")]
-    return [b"ok", now, *found, _flat(redis.hash_of(workers)), _flat(redis.hash_of(info))]
+    if redis.hash_of(members).get(worker) != member:
+        redis.hset_one(members, worker, member)
+        redis.hset(meta, members=_version(redis, meta))
+    more = int(pages) - int(redis.hash_of(counts).get(worker, b"0"))
+    if more:
+        redis.hset_one(counts, worker, pages)
+    redis.hset(meta, pages=int(redis.hash_of(meta).get(b"pages", b"0")) + more)
+    fields = redis.hash_of(meta)
+    over = {name: until for name, until in redis.hash_of(workers).items() if int(until) < now}
+    shown = {} if fields[b"members"] == version else redis.hash_of(members)
+    told = fields[b"crawl"], fields.get(b"state"), int(fields[b"pages"]), _flat(over), fields[b"members"], _flat(shown)
+    return [b"ok", now, *told]
+
+
+def _version(redis: RedisModel, meta: str) -> str:
+    changes = int(redis.hash_of(meta).get(b"changes", b"0")) + 1
+    redis.hset(meta, changes=changes)
+    return f"{redis.time_ms()} {changes}"
 
 
 def _remove(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
-    meta, workers, dead, info = keys
+    meta, workers, dead, *others = keys
     worker, grace = arguments
     lease = redis.hash_of(workers).get(worker)
     if grace:
         if lease is None or int(lease) + int(grace) > redis.time_ms():
             return 0
         redis.hset_one(dead, worker, lease)
-    values = json.loads(redis.hash_of(info).get(worker, b"{}"))
-    if "pages" in values:
-        redis.hset(meta, pages=int(redis.hash_of(meta).get(b"pages", 0)) + values["pages"])
-    redis.hdel(workers, worker)
-    redis.hdel(info, worker)
+    for key in (workers, *others):
+        redis.hdel(key, worker)
+    redis.hset(meta, members=_version(redis, meta))
     return 1
 
 
@@ -292,19 +305,38 @@ def _release(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
 
 
 def _commit(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
+    return [_commit_one(redis, *commit) for commit in commits_of(keys, arguments)]
+
+
+def commits_of(keys: list[str], arguments: list[bytes]) -> Iterator[tuple[list[str], list[bytes]]]:
+    """The keys and arguments of each commit of one call."""
+    worker, *rest = arguments
+    for start in range(0, len(keys), 3):
+        end = 8 + int(rest[7])
+        yield keys[start : start + 3], [worker, *rest[:7], *rest[8:end]]
+        rest = rest[end:]
+
+
+def _commit_one(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     if _is_lost(redis, keys, arguments):
-        return [b"lost"]
+        return b"lost"
     _, _, number, blob, stored, servers, opened, extra, *applied = arguments
     seq = int(redis.hash_of(keys[0]).get(b"seq", 0))
     if int(number) <= seq:
-        return [b"old"]
+        return b"old"
     if int(number) > seq + 1:
-        return [b"gap", seq]
+        return seq
     redis.do_rpush(keys[1], blob)
     redis.hset(keys[0], seq=number, stored=stored, servers=servers, open=opened, extra=extra)
     if applied:
         redis.do_xdel(keys[2], *applied)
-    return [b"ok"]
+    return b"ok"
+
+
+def _append(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
+    for key, blob in zip(keys, arguments, strict=True):
+        redis.do_xadd(key, "*", "b", blob)
+    return len(keys)
 
 
 def _begin(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
@@ -337,6 +369,7 @@ _BY_NAME: dict[str, Script] = {
     "TAKE": _take,
     "RELEASE": _release,
     "COMMIT": _commit,
+    "APPEND": _append,
     "BEGIN": _begin,
     "SWITCH": _switch,
 }

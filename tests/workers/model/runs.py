@@ -11,7 +11,19 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from crawlproject.workers import blobs, control, loading, outbox, part, shares, snapshots, times, worker, writer
+from crawlproject.workers import (
+    blobs,
+    control,
+    loading,
+    outbox,
+    part,
+    receiver,
+    shares,
+    snapshots,
+    times,
+    worker,
+    writer,
+)
 from crawlproject.workers.control import Control
 from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
@@ -21,7 +33,7 @@ from crawlproject.workers.scripts import JOIN
 from crawlproject.workers.worker import Worker
 from tests.workers.model.crawl import ModelCopy, ModelCrawl
 from tests.workers.model.network import Chances, Client, Server
-from tests.workers.model.redis_model import RedisModel
+from tests.workers.model.redis_model import RedisModel, commits_of
 from tests.workers.model.simulation import Process, Simulation
 from tests.workers.model.web import Observer, Web
 
@@ -316,16 +328,21 @@ class Run:
     # what Redis sees
 
     def _observe(self, name: str, keys: list[str], arguments: list[bytes], answer: Any) -> None:
-        if name == "COMMIT" and answer == [b"ok"]:
-            _, tables = blobs.decode_journal(arguments[3])
-            for key, row in tables.get("urls", {}).items():
-                page = b"%d" % int.from_bytes(key[4:], "big")
-                if row is None:
-                    self.redis.hset_one("done", page, 1)
+        if name == "COMMIT":
+            for result, (_, commit) in zip(answer, commits_of(keys, arguments), strict=True):
+                if result == b"ok":
+                    self._committed(commit[3])
         elif name == "TAKE" and answer is not None:
             self._taken(keys[0], arguments)
         elif name == "STATE" and arguments[1] == b"ended" and (missing := self.observer.missing()):
             self.observer.error(f"the end is declared, {len(missing)} pages are missing: {missing[:5]}")
+
+    def _committed(self, blob: bytes) -> None:
+        _, tables = blobs.decode_journal(blob)
+        for key, row in tables.get("urls", {}).items():
+            page = b"%d" % int.from_bytes(key[4:], "big")
+            if row is None:
+                self.redis.hset_one("done", page, 1)
 
     def _taken(self, key: str, arguments: list[bytes]) -> None:
         """Epochs grow, as far as Redis does not lose writes."""
@@ -357,8 +374,9 @@ class Run:
             (control, "ELEMENTS", 3),
             (loading, "ELEMENTS", 3),
             (control, "MESSAGES", 6),
-            (worker, "MAX_RECEIVED", 20),
-            (worker, "RECEIVED_AT_ONCE", 5),
+            (control, "AT_ONCE", 1 + self.seed % 3),
+            (receiver, "MAX_RECEIVED", 20),
+            (receiver, "RECEIVED_AT_ONCE", 5),
             (outbox, "ENTRIES", 10),
             (writer, "MAX_ROWS", 50_000 if self.seed % 3 else 6),
             (writer, "encode_journal", blobs.encode_journal if self.seed % 3 != 1 else _of_few_rows),

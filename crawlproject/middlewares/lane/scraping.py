@@ -14,7 +14,9 @@ from scrapy.utils.misc import warn_on_generator_with_return_value
 from twisted.python.failure import Failure
 
 from crawlproject.download.receivers import Receivers, connected, copied, log_line
-from crawlproject.lane.neutral import (
+from crawlproject.links import Links
+from crawlproject.middlewares.lane.following import Following
+from crawlproject.middlewares.lane.neutral import (
     ITEM_SIGNALS,
     direct,
     is_known_errback,
@@ -23,7 +25,6 @@ from crawlproject.lane.neutral import (
     unknown_receiver,
     why_not_scrape,
 )
-from crawlproject.links import Links
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +42,7 @@ class Scraping:
 
     def __init__(self, crawler: Crawler, engine: ExecutionEngine) -> None:
         self._crawler = crawler
-        self._engine = engine
+        self._following = Following(crawler, engine)
         self._scraper = engine.scraper
         self._why_not = why_not_scrape(engine.scraper)
         self._scraped = Receivers(crawler, signals.item_scraped)
@@ -137,7 +138,7 @@ class Scraping:
             if followed is None:
                 return
             request = followed
-        self._engine.crawl(request)
+        self._following.crawl(request)
 
     def _process_item(self, item: Any, response: Response) -> None:
         """Send ``item`` to those that receive items; there is no pipeline."""

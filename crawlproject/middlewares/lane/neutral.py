@@ -14,6 +14,8 @@ from scrapy import signals
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.python import global_object_name
 
+from crawlproject.middlewares.lane.quick import quick, quick_process
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
@@ -135,6 +137,8 @@ def push_of_links(middlewares: Iterable[object]) -> Callable[[Links], Awaitable[
 
 def process_of_requests(middleware: object) -> Callable[[Request, Response], Request | None] | None:
     """What a known spider middleware does with each request of a callback; None: nothing."""
+    if (quicker := quick_process(middleware)) is not None:
+        return quicker
     if isinstance(middleware, BaseSpiderMiddleware):
         if type(middleware).get_processed_request is BaseSpiderMiddleware.get_processed_request:
             return None
@@ -145,15 +149,21 @@ def process_of_requests(middleware: object) -> Callable[[Request, Response], Req
 def direct(method: Any) -> Callable[..., Any]:
     """A method of a known middleware, without Scrapy's check for a deprecated argument; what never acts is skipped."""
     owner = method.__self__
+    if (quicker := quick(method)) is not None:
+        return quicker
     wrapped = getattr(method, "__wrapped__", None)
     called = method if wrapped is None else MethodType(wrapped, owner)
-    return partial(_on_site, called) if _class(owner) == _OFFSITE else called
+    return on_site(called)
 
 
-def _on_site(filter_request: Callable[..., Any], *, request: Request) -> Any:
-    """Scrapy's filter of other sites, asked only if the spider has ``allowed_domains``."""
+def on_site(method: Callable[..., Any]) -> Callable[..., Any]:
+    """``method``; Scrapy's filter of other sites is asked only if the spider has ``allowed_domains``."""
+    return partial(_on_site, method) if _class(getattr(method, "__self__", None)) == _OFFSITE else method
+
+
+def _on_site(filter_request: Callable[..., Any], *, request: Request, **others: Any) -> Any:
     spider = filter_request.__self__.crawler.spider  # type: ignore[attr-defined]
-    return filter_request(request=request) if getattr(spider, "allowed_domains", None) else None
+    return filter_request(request=request, **others) if getattr(spider, "allowed_domains", None) else None
 
 
 def is_known_errback(errback: object) -> bool:

@@ -1,0 +1,129 @@
+"""A tab of the browser, for one page after another: where it goes, what it is asked, and its clock."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from playwright.async_api import Error as PlaywrightError
+
+from crawlproject.download.rendering.job import RenderError
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession, Page
+
+#: Tasks without a delay that a page may run before its clock goes on: messages to itself, for example.
+MAX_TASKS = 1000
+
+#: Whether something moves that will end; once a frame is complete and those who wait for idle time have had theirs.
+_MOVES = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => requestIdleCallback(
+    () => done(document.getAnimations().some(each => each.playState === 'running' && each.effect &&
+        each.effect.getComputedTiming().endTime < 60000))))))"""
+
+#: Documents that a script may put in place of each other while one question is asked.
+MAX_DOCUMENTS = 3
+
+
+class Tab:
+    """One tab. Questions are asked in a world of their own, where a page's scripts have changed nothing.
+
+    Its clock: from the first ``run`` on, time passes for the page's scripts only while it runs.  It stands still while
+    the page loads something, and runs ahead while the page has nothing to do until its next timer (Chromium's virtual
+    time).
+    """
+
+    def __init__(self, page: Page, session: CDPSession, frame: str) -> None:
+        self.page = page
+        self.has_own_clock = False
+        self._session = session
+        self._frame = frame
+        self._world: int | None = None
+        self._woken = asyncio.Event()
+        session.on("Emulation.virtualTimeBudgetExpired", lambda _: self._woken.set())
+
+    @classmethod
+    async def of(cls, page: Page) -> Tab:
+        """The tab with this page."""
+        session = await page.context.new_cdp_session(page)
+        await session.send("Performance.enable")
+        tree = await session.send("Page.getFrameTree")
+        return cls(page, session, tree["frameTree"]["frame"]["id"])
+
+    def is_open(self) -> bool:
+        """Whether it still exists."""
+        browser = self.page.context.browser
+        return not self.page.is_closed() and browser is not None and browser.is_connected()
+
+    async def go(self, url: str, timeout: float) -> None:
+        """Begin to load a page, within so many seconds."""
+        self._world = None
+        await self.page.goto(url, wait_until="commit", timeout=timeout * 1000)
+
+    async def ask(self, function: str, argument: str) -> Any:
+        """What a JavaScript function returns, as JSON; ``argument`` is JavaScript, too. Raises RenderError."""
+        for _ in range(MAX_DOCUMENTS):
+            try:
+                return await self._ask(f"({function})({argument})")
+            except PlaywrightError as error:
+                if "context" not in error.message or "closed" in error.message:
+                    raise
+                self._world = None  # a script has replaced the document
+        raise RenderError("script", "its scripts replace its document again and again")
+
+    async def moves(self, longest: float) -> bool:
+        """Whether the page has an animation that will end, once it has been drawn as it is now, or cannot be in time.
+
+        Some scripts wait for either.
+        """
+        try:
+            async with asyncio.timeout(longest):
+                return bool(await self.ask(_MOVES, ""))
+        except TimeoutError:
+            return True
+
+    async def _ask(self, expression: str) -> Any:
+        if self._world is None:
+            made = await self._session.send("Page.createIsolatedWorld", {"frameId": self._frame, "worldName": "crawl"})
+            self._world = made["executionContextId"]
+        question = {
+            "expression": expression,
+            "contextId": self._world,
+            "returnByValue": True,
+            "awaitPromise": True,
+        }
+        found = await self._session.send("Runtime.evaluate", question)
+        if "exceptionDetails" in found:
+            raise RenderError("script", str(found["result"].get("description", ""))[:200].partition("\n")[0])
+        return found["result"].get("value")
+
+    async def run(self, seconds: float) -> None:
+        """Let the page's clock run so far, or until ``wake``."""
+        self.has_own_clock = True
+        self._woken.clear()
+        policy = {
+            "policy": "pauseIfNetworkFetchesPending",
+            "budget": seconds * 1000,
+            "maxVirtualTimeTaskStarvationCount": MAX_TASKS,
+        }
+        await self._session.send("Emulation.setVirtualTimePolicy", policy)
+        await self._woken.wait()
+
+    def wake(self) -> None:
+        """Whoever waits for the clock need not wait longer."""
+        self._woken.set()
+
+    async def script_time(self) -> float:
+        """Seconds that the page's scripts have run."""
+        metrics = (await self._session.send("Performance.getMetrics"))["metrics"]
+        return float(next(each["value"] for each in metrics if each["name"] == "ScriptDuration"))
+
+    def has_others(self) -> bool:
+        """Whether other processes and threads work for the page, whose time is the real one."""
+        here = _site(self.page.url)
+        return bool(self.page.workers) or any(_site(frame.url) not in ("", here) for frame in self.page.frames[1:])
+
+
+def _site(url: str) -> str:
+    """Scheme and host; "" of what has none."""
+    scheme, mark, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}" if mark else ""

@@ -1,0 +1,38 @@
+"""Checks the values of Scrapy's own settings: Scrapy's errors do not name the setting."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING
+
+from scrapy.settings import default_settings
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+#: Setting -> its default, of those that are numbers, and of those that are True or False.
+_DEFAULTS = {name: value for name, value in vars(default_settings).items() if name.isupper()}
+SWITCHES = [name for name, value in _DEFAULTS.items() if isinstance(value, bool) or name.endswith("_ENABLED")]
+NUMBERS = [name for name, value in _DEFAULTS.items() if isinstance(value, (int, float)) and name not in SWITCHES]
+
+
+def check_scrapy_values(settings: BaseSettings) -> None:
+    """Raise ValueError for a value that Scrapy cannot read as the number, or the switch, that its default is.
+
+    None is left to Scrapy, which accepts it in some places.
+    """
+    for name in SWITCHES:
+        try:
+            settings.getbool(name)
+        except ValueError as error:
+            raise ValueError(f"{name}={settings[name]!r}: must be True or False") from error
+    for name in NUMBERS:
+        if settings[name] is not None and not _is_number(settings[name]):
+            raise ValueError(f"{name}={settings[name]!r}: must be a number")
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return not isnan(float(value))  # type: ignore[arg-type]  # that is the question
+    except (TypeError, ValueError, OverflowError):
+        return False

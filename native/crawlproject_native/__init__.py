@@ -1,0 +1,11 @@
+"""Parts of crawlproject in C, with equal results; ``crawlproject/urls/native.py`` uses them if they are installed."""
+
+from crawlproject_native.links import PlainLinks
+from crawlproject_native.marks import TextMarks
+from crawlproject_native.shingles import summary
+from crawlproject_native.tags import MostOpen
+
+#: Changes when any result changes. crawlproject only uses the number that it knows.
+INTERFACE = 1
+
+__all__ = ["INTERFACE", "MostOpen", "PlainLinks", "TextMarks", "summary"]

@@ -1,0 +1,126 @@
+"""The extension in C computes what Python does: marks and shingles of any text."""
+
+from __future__ import annotations
+
+import sys
+from random import Random
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from crawlproject.content import page_marks, plain_shingles
+from crawlproject.content.plain_shingles import LONGEST, PIECE
+from crawlproject.urls.extract import SEPARATOR
+from crawlproject.urls.native import NATIVE
+from tests.cpu import cpu_seconds
+
+from .texts import words
+
+if NATIVE is None:
+    pytest.skip("the extension in native/ is not installed: scripts/install", allow_module_level=True)
+
+SPACES = [chr(code) for code in range(sys.maxunicode) if chr(code).isspace()]
+#: What words, numbers and pieces are made of, and what separates them.
+TOKENS = [
+    *(SEPARATOR, SEPARATOR, *SPACES, "\0", "\x7f", "\ud800", "\udfff"),
+    *("a", "bc", "may", "monday", "a1", "1a", "é", "É", "İ", "ſ", "会议", "A", "\U0001f600", "x" * 40),
+    *("1", "0", "99", "100", "999", "1000", "2999", "3000", "12345", "1.5", "31.12.2020", "1,000.50", "1.2.3.4"),
+    *(".", ",", ":", "/", "-", "_", "<", "'"),
+]
+TEXTS = st.lists(st.sampled_from(TOKENS) | st.text(st.characters(exclude_categories=()), max_size=6), max_size=40)
+
+
+def in_c(text: str, address: str) -> set[int]:
+    """The marks by the extension."""
+    data = text.encode("utf-8", "surrogatepass")
+    return page_marks._marks_of_text(data, page_marks_address(address))
+
+
+def in_python(text: str, address: str) -> set[int]:
+    """The marks by Python."""
+    return page_marks.marks_of_text(text.encode("utf-8", "surrogatepass"), page_marks_address(address))
+
+
+def page_marks_address(address: str) -> bytes:
+    return address.lower().encode("utf-8", "surrogatepass").translate(page_marks._PARTS)
+
+
+def hostile_texts() -> dict[str, str]:
+    """Long ones, by name."""
+    size = 1 << 18
+    random = Random(1)
+    return {
+        "empty": "",
+        "one word": "x" * (1 << 20),
+        "one number": "7" * size,
+        "one number with points": "1." * (size // 2),
+        "distinct words": " ".join(words(size // 9)),
+        "distinct pieces": SEPARATOR.join(words(size // 9)),
+        "equal words": "a " * (size // 2),
+        "NULs": "\0" * size,
+        "identifiers": "a1" * 7 + " b2é3" * 40_000,
+        "not ASCII": "é1 " * (size // 3),
+        "tabs": "\t".join(words(20_000)),
+        "mixed": "".join(random.choices(TOKENS, k=size // 8)),
+        "long words": " ".join("y" * length for length in range(0, 2 * PIECE, PIECE // 8)),
+    }
+
+
+@given(TEXTS.map("".join), TEXTS.map("".join))
+@example("1.5a 2.5 3-4 5:6 x7.8 9.", "")
+@example(f"é1 1é{SEPARATOR}a1b{SEPARATOR}1", f"/é1{SEPARATOR}a?b=100")
+def test_marks_are_those_of_python(text: str, address: str) -> None:
+    """Of any text, at any address; in the same case as well."""
+    assert in_c(text.lower(), address) == in_python(text.lower(), address)
+    assert in_c(text, address) == in_python(text, address)
+
+
+@given(TEXTS.map("".join))
+def test_shingles_are_those_of_python(text: str) -> None:
+    """Number, bins and sum."""
+    assert NATIVE.summary(text) == plain_shingles.summary(text)
+
+
+@pytest.mark.parametrize("name", hostile_texts())
+def test_hostile_texts(name: str) -> None:
+    """The same results, and no text holds up the crawl."""
+    text = hostile_texts()[name]
+    assert in_c(text, "") == in_python(text, "")
+    assert in_c("a 1", text) == in_python("a 1", text)
+    assert cpu_seconds(lambda: lambda: in_c(text, text)) < 0.25
+    short = text[:LONGEST]
+    assert NATIVE.summary(short) == plain_shingles.summary(short)
+
+
+def test_shingles_of_a_text_of_five_megabytes_take_no_time() -> None:
+    """Python gives up before: all of such a text is read here."""
+    text = "word by word " * 400_000
+    assert NATIVE.summary(text)[0] == 3 * 400_000 - 3
+    assert cpu_seconds(lambda: lambda: NATIVE.summary(text)) < 0.25
+
+
+def test_only_texts_are_taken() -> None:
+    """A TypeError, as from Python code, for anything else; nothing crashes."""
+    marks = NATIVE.TextMarks([b"may"])
+    for call in (
+        lambda: marks("text", b""),
+        lambda: marks(b"text", None),
+        lambda: marks(bytearray(b"text"), b""),
+        lambda: NATIVE.summary(b"text"),
+        lambda: NATIVE.summary(None),
+        lambda: NATIVE.TextMarks(None),
+    ):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_numpy_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages are compared at full speed without it."""
+    from crawlproject.content import sketch
+
+    monkeypatch.setitem(sys.modules, "crawlproject.content.shingles", None)
+    sketch._summary.cache_clear()
+    assert sketch.IS_FAST
+    assert sketch.PageSketch.of("a page", " ".join(words(100))) is not None
+    sketch._summary.cache_clear()
