@@ -6,6 +6,7 @@ They get it from ``frontier_of(crawler)``; the scheduler creates it.
 from __future__ import annotations
 
 from collections import deque
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from scrapy.core.scheduler import BaseScheduler
@@ -204,7 +205,10 @@ class CrawlFrontierScheduler(BaseScheduler):
 def frontier_of(crawler: Crawler) -> CrawlFrontier | None:
     """The frontier of the crawl; None before the spider opens, and with another scheduler."""
     scheduler = scheduler_of(crawler)
-    # not isinstance: BaseScheduler's metaclass accepts every scheduler as an instance
-    if CrawlFrontierScheduler not in type(scheduler).__mro__:
-        return None
-    return cast("CrawlFrontierScheduler", scheduler).crawl
+    return cast("CrawlFrontierScheduler", scheduler).crawl if _has_frontier(cast("Any", type(scheduler))) else None
+
+
+@lru_cache(maxsize=16)
+def _has_frontier(scheduler: type) -> bool:
+    # not issubclass: BaseScheduler's metaclass accepts every scheduler
+    return CrawlFrontierScheduler in scheduler.__mro__

@@ -14,6 +14,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import CrawlFrontier, CrawlFrontierScheduler
 from crawlproject.discovery.discovery import Discovery
 from crawlproject.discovery.trap_guard import TrapGuard
+from crawlproject.download.receivers import Receivers
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine import EngineAlarm, ended_downloads, quicken_stats, stats_of
 from crawlproject.frontier.dispatch import Dispatcher
@@ -64,6 +65,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._frontier = frontier
         self._dispatcher = dispatcher
         self._alarm = EngineAlarm(crawler)
+        self._session_closed = Receivers(crawler, session_closed)
         self._has_failed = False  # a request that could not be sent to another worker
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
@@ -287,8 +289,11 @@ class FrontierScheduler(CrawlFrontierScheduler):
                 self._dispatcher.ended(start.session)
 
     def _close_connections(self) -> None:
-        for session in self._dispatcher.take_closed():
-            self._crawler.signals.send_catch_log(session_closed, server_key=session.server.key)
+        closed = self._dispatcher.take_closed()
+        if closed:
+            self._session_closed.look(("server_key",))
+        for session in closed:
+            self._session_closed.send(server_key=session.server.key)
 
     def _take_dropped(self) -> None:
         """Pass on what the frontier dropped: requests will fail and call their errback; links are only counted.

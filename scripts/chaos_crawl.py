@@ -46,7 +46,7 @@ from testbed.web import (
     unexplained_overlaps,
     unexplained_repeats,
 )
-from testbed.web.analysis import span
+from testbed.web.analysis import Violation, span
 from testbed.web.judging import client_of
 from testbed.workers import POLL, Workers
 
@@ -266,13 +266,21 @@ class Outcome:
         yield "fetched again", f"{len(again)}, unexplained: {len(unexplained)}"
         yield "by fault", ", ".join(f"{kind} {number}" for kind, number in self._by_fault(again)) or "none"
         yield "overlaps", f"{len(open_twice)}, unexplained: {len(unexplained_overlaps(self.records, pauses, AFTER))}"
-        yield "waits too short", f"{len(short_waits(self.records, rule_of(SETTINGS, self.web)))}"
+        short = short_waits(self.records, rule_of(SETTINGS, self.web))
+        yield "waits too short", f"{len(short)}"
         yield "cross links sent", f"{self.stats.get('frontier/links/sent', 0):g} by {self.ended} workers"
         yield "duration", f"{self.seconds:.0f} s"
         yield from (("missing", url) for url in lost[:10])
         yield from (("unexplained", self._described(each)) for each in unexplained[:10])
+        yield from (("short wait", self._wait(each)) for each in short[:10])
         if self.trouble:
             yield "failed", self.trouble
+
+    def _wait(self, each: Violation) -> str:
+        clients, start, gap = client_of(self.records), span(self.records)[0], each.gap
+        ends = [f"{one.page or one.note} by {clients[one.connection]}" for one in (gap.before, gap.after)]
+        waited = f"{gap.seconds:.3f} of {each.required:.3f} s, at {gap.before.end - start:.1f} s"
+        return f"{gap.server}: {waited}, {' and '.join(ends)}"
 
     def _described(self, each: Repeat) -> str:
         clients, start = client_of(self.records), span(self.records)[0]

@@ -67,7 +67,7 @@ def fast_web(pages: int, page_bytes: int = 19_000, links: int = 40) -> WebSpec:
 
 
 def real_web(pages: int, page_bytes: int = 20_000, links: int = 40, servers: int = 500) -> WebSpec:
-    """A web as in life: many servers with connection limits and times as in Cao 2003, robots.txt on all of them,
+    """A realistic web: many servers with connection limits and times as in Cao 2003, robots.txt on all of them,
     compressed pages, redirects, dead links and errors."""
     return WebSpec(
         servers=servers,

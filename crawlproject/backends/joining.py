@@ -7,7 +7,6 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.columns import VERSION
 from crawlproject.workers.commands import trial
 from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import AWAY, join
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Version of all that is stored in Redis: of keys and scripts, and of blobs.
-FORMAT = f"2.{VERSION}"
+#: Version of all that is stored in Redis: what keys and scripts mean, and blobs.
+FORMAT = "2"
 
 #: Characters of a value that a message shows.
 _SHOWN = 100

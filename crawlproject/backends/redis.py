@@ -20,12 +20,10 @@ from crawlproject.backends.scratch import Scratch
 from crawlproject.backends.start_urls import StartUrls
 from crawlproject.backends.storing import StoringBackend, order_of
 from crawlproject.clock import CLOCK
-from crawlproject.content.sketch import warm_up
 from crawlproject.crawl_frontier import CrawlFrontier, frontier_of
 from crawlproject.engine import end_crawl, is_closing, is_starting
 from crawlproject.frontier.quality import LinkQuality
 from crawlproject.options.common import common_settings
-from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.redis import RedisOptions
 from crawlproject.signals import session_abandoned
 from crawlproject.storage.directory import StoreLabel
@@ -163,8 +161,6 @@ class RedisBackend(StoringBackend):
     async def _open(self) -> None:
         try:
             crawl = await asyncio.to_thread(self._joining.join)
-            if DuplicateOptions.of(self._crawler).near:  # now, when no server waits for this process
-                await asyncio.to_thread(warm_up)
         except StoreError as error:  # since a moment ago
             logger.critical("Cannot start: %s", error)
             self.fail("store_failed")

@@ -31,7 +31,8 @@ class Command(ScrapyCommand):
         return (
             "Make the report of a crawl from the figures that it keeps in its JOBDIR (or REPORT_DIR): quality, pages, "
             "connections and queue over time, failures, politeness, servers, and what to change. One HTML file that "
-            "needs no network. The crawl may be running, or have been killed."
+            "needs no network. The crawl may be running, or have been killed. Of scrapy workers: one "
+            "report of all workers."
         )
 
     def add_options(self, parser: ArgumentParser) -> None:
@@ -41,7 +42,8 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Print the path of the report; exit code 1 if there is nothing to make it of."""
-        from crawlproject.monitor.report.page import write_report
+        from crawlproject.monitor.report.joint import worker_directories
+        from crawlproject.monitor.report.writing import write_joint_report, write_report
         from crawlproject.monitor.series.samples import FILE_NAME
         from crawlproject.options.report import REPORT_FOLDER
 
@@ -50,8 +52,10 @@ class Command(ScrapyCommand):
         directory = Path(args[0])
         if not (directory / FILE_NAME).exists() and (directory / REPORT_FOLDER).is_dir():
             directory /= REPORT_FOLDER
+        is_joint = not (directory / FILE_NAME).exists() and worker_directories(directory)
+        write = write_joint_report if is_joint else write_report
         try:
-            made = write_report(directory, Path(opts.output) if opts.output else None)
+            made = write(directory, Path(opts.output) if opts.output else None)
         except (OSError, ValueError) as error:
             sys.stderr.write(f"{error}\n")
             self.exitcode = 1

@@ -117,9 +117,28 @@ class WorkerCrawl:
         deaths = sum(worker.deaths for worker in workers)
         if deaths:
             view.tell(f"{counted(deaths, 'death')} of workers: what these had counted is missing in the sums")
+        if (reports := self._parsed.report or job) is not None:
+            _report(reports, view)
         if not is_well and job is None:
             view.tell(f"logs are kept in {workers[0].log.parent}")
         return is_well
+
+
+def _report(directory: Path, view: WorkerView) -> None:
+    """Make the report of all workers, if they have kept figures."""
+    from crawlproject.monitor.report.joint import worker_directories
+    from crawlproject.monitor.report.writing import write_joint_report
+
+    if not worker_directories(directory):
+        return  # REPORT_ENABLED is off, or none has started
+    try:
+        made = write_joint_report(directory)
+    except (OSError, ValueError) as error:
+        view.tell(f"no report: {error}")
+        return
+    for problem in made.problems:
+        view.tell(problem)
+    view.tell(f"report: {made.path}")
 
 
 def _check_settings(settings: BaseSettings, parsed: WorkerSettings) -> None:

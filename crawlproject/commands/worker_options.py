@@ -104,6 +104,8 @@ class WorkerOptions:
         for name, path in parsed.written.items():
             if not parsed.own_path(path):
                 own[name] = numbered(str(path), number)
+        if parsed.report is not None:
+            own["REPORT_DIR"] = str(parsed.report / f"worker-{number}")
         if parsed.metrics_port:
             own["METRICS_PORT"] = str(parsed.metrics_port + number - 1)
         if parsed.console_port:

@@ -76,11 +76,6 @@ def _summary() -> Callable[[str], tuple[int, bytes, int]]:
     return summary
 
 
-def warm_up() -> None:
-    """Import now what the first sketch needs: 0.1 s."""
-    _summary()
-
-
 def similarity(one: bytes | bytearray, other: bytes | bytearray) -> float:
     """Estimated Jaccard coefficient of the shingles of two pages, by their bins; 1 if both have none. 2 us."""
     left, right = int.from_bytes(one, "little"), int.from_bytes(other, "little")

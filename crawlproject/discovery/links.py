@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from dataclasses import replace
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from crawlproject.discovery.page_reading import is_html
 from crawlproject.frontier.entry import Entry
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from crawlproject.frontier.guard.judge import GuardedPage
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
+
+#: Name of a stat -> links.
+Counts: TypeAlias = "defaultdict[str, int]"
 
 #: Links processed per turn of the event loop: 0.1 s if all are new. The guard judges each such batch separately, like
 #: a page of its own.
@@ -106,7 +109,7 @@ class LinkIntake:
         Counts each link in a stat ``frontier/links/*``.
         """
         depth = 0 if links.response is None else links.response.meta.get("depth", 0) + (links.kind == "page")
-        counts: Counter[str] = Counter(found=len(links.hrefs))
+        counts: Counts = defaultdict(int, found=len(links.hrefs))
         if self._depth_limit and depth > self._depth_limit:
             counts["skipped/depth"] = len(links.hrefs)
             yield Found([], [], None)
@@ -121,7 +124,7 @@ class LinkIntake:
         if self._record is not None:
             self._record.close()
 
-    def _sift(self, links: Links, depth: int, payload: Any, counts: Counter[str]) -> Iterator[Found | None]:
+    def _sift(self, links: Links, depth: int, payload: Any, counts: Counts) -> Iterator[Found | None]:
         urls: list[str | None] = []
         for start in range(0, len(links.hrefs), STEP):
             if start:
@@ -157,7 +160,9 @@ class LinkIntake:
             if self.guard is not None and guarded is not None:
                 yield from self.guard.work()
 
-    def _split(self, wanted: list[str], source: _Source, counts: Counter[str]) -> tuple[list[str], dict[str, float]]:
+    def _split(
+        self, wanted: list[str], source: _Source, counts: defaultdict[str, int]
+    ) -> tuple[list[str], dict[str, float]]:
         """The own ones among ``wanted``, and the foreign ones to send, with what their links add to their quality."""
         exchange = self.exchange
         if exchange is None:
@@ -189,7 +194,7 @@ class LinkIntake:
         urls: list[str | None],
         reason_to_skip: Callable[[str], str | None],
         guarded: GuardedPage | None,
-        counts: Counter[str],
+        counts: Counts,
     ) -> tuple[list[str], set[str]]:
         """Which ``urls`` (``hrefs`` made canonical) are followed, and which of these have a file extension."""
         of_files = self._seed_filter_of_files if reason_to_skip is self._seed_filter else self._filter_of_files

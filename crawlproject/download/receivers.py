@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import logging
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
 
 from pydispatch import dispatcher
 from scrapy.exceptions import StopDownload
@@ -34,6 +35,7 @@ class Receivers:
         self._crawler = crawler
         self._signal = signal
         self._stop = stop
+        self._connected: list[list[object]] | None = None
         self._calls: list[tuple[Callable[..., Any], tuple[str, ...]]] = []
 
     def read(self, names: Sequence[str], instead: Callable[[Any], Any] = lambda receiver: receiver) -> None:
@@ -42,6 +44,13 @@ class Receivers:
         ``instead``: receiver -> what to call, with the same arguments.
         """
         self._calls = [(instead(receiver), _accepted(receiver, (*names, "spider"))) for receiver in self]
+
+    def look(self, names: Sequence[str]) -> None:
+        """``read`` if the receivers have changed since. O(receivers)."""
+        found = connected(self._crawler, (self._signal,))
+        if found != self._connected:
+            self._connected = copied(found)
+            self.read(names)
 
     def __iter__(self) -> Iterator[Callable[..., Any]]:
         return iter(dispatcher.liveReceivers(dispatcher.getAllReceivers(self._crawler.signals.sender, self._signal)))
@@ -107,11 +116,16 @@ def log_line(crawler: Crawler, log: logging.Logger, event: str, *about: Any) -> 
     Scrapy makes a record of each page and item even if no handler takes it: 20 us.
     """
     formatter = crawler.logformatter
-    if global_object_name(type(formatter)) in _AT_DEBUG and not is_heard(log, logging.DEBUG):
+    if _logs_at_debug(cast("Any", type(formatter))) and not is_heard(log, logging.DEBUG):
         return
     line = getattr(formatter, event)(*about, crawler.spider)
     if line is not None:
         log.log(*logformatter_adapter(line), extra={"spider": crawler.spider})
+
+
+@lru_cache(maxsize=16)
+def _logs_at_debug(formatter: type) -> bool:
+    return global_object_name(formatter) in _AT_DEBUG
 
 
 def is_heard(log: logging.Logger, level: int) -> bool:

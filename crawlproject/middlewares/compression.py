@@ -32,6 +32,9 @@ _Decoded: TypeAlias = "bytes | Exception | None"
 MAX_ENCODINGS = 5
 
 
+#: Bytes that are decompressed on the event loop: a small body may hold any number of them.
+ON_LOOP = 4_000_000
+
 #: Encodings of a response that is compressed once, by gzip.
 _GZIP = ([b"gzip"], [b"x-gzip"])
 
@@ -128,8 +131,10 @@ class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
         encodings = response.headers.getlist(b"Content-Encoding")
         decoded: _Decoded = None
         layers = len(self._split_encodings(encodings)[0]) if request.method != "HEAD" else 0
-        if 1 < layers <= MAX_ENCODINGS or (layers == 1 and len(response.body) > LARGE):
-            max_size = request.meta.get("download_maxsize", self._max_size)
+        max_size = request.meta.get("download_maxsize", self._max_size)
+        if layers == 1 and len(response.body) <= LARGE:
+            decoded = self._decode_small(response.body, encodings, max_size)
+        if 1 <= layers <= MAX_ENCODINGS and decoded is None:
             try:
                 decode = partial(HttpCompressionMiddleware._handle_encoding, self)  # uses no shared state
                 decoded, _ = await off_loop(decode, response.body, encodings, max_size)
@@ -140,3 +145,12 @@ class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
             return super().process_response(request, response)
         finally:
             self._decoded = None
+
+    def _decode_small(self, body: bytes, encodings: list[bytes], max_size: int) -> _Decoded:
+        """The decompressed body, or the error; None if it is too large for the event loop."""
+        try:
+            return self._handle_encoding(body, encodings, min(max_size or ON_LOOP, ON_LOOP))[0]
+        except _DecompressionMaxSizeExceeded as error:
+            return None if not 0 < max_size <= ON_LOOP else error.with_traceback(None)
+        except _BROKEN as error:
+            return error.with_traceback(None)  # as in _handle_encoding

@@ -237,7 +237,7 @@ def _most(looks: Sequence[Look], left: _Left) -> Range | None:
     ratio = alive * recent.known / recent.gathered
     if ratio >= MAX_RATIO:
         return None
-    more = MORE * ratio**MORE_FALL
+    more: float = MORE * ratio**MORE_FALL
     to_gather = alive * look.waiting * (1 + more)
     urls = min(left.urls[1], MAX_GROWTH * left.queued)
 

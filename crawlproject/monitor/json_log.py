@@ -44,8 +44,8 @@ class JsonFormatter(logging.Formatter):
 def use_json(settings: BaseSettings, options: MonitorOptions) -> None:
     """Log JSON to the place of Scrapy's log, and nothing else there.
 
-    Scrapy makes its own handler anew several times at the start: ``LOG_ENABLED`` and ``LOG_FILE`` tell it to make one
-    that writes nothing.  Does nothing if Scrapy does not log (``LOG_INSTALL_ROOT_HANDLER``) or is told not to.
+    Scrapy replaces its own handler several times at the start: ``LOG_ENABLED`` and ``LOG_FILE`` make these write
+    nothing.  Does nothing if Scrapy does not log (``LOG_INSTALL_ROOT_HANDLER``) or is told not to.
     """
     if any(isinstance(handler.formatter, JsonFormatter) for handler in logging.root.handlers):
         _silence(settings)

@@ -104,7 +104,7 @@ METRICS: tuple[Metric, ...] = (
             ("lag", "lag", "seconds", "time since Redis confirmed the last changes"),
             ("taken", "taken", "", "partitions taken so far"),
             ("released", "released", "", "partitions given back so far"),
-            ("lost", "lost", "", "partitions taken over by others because this worker was away"),
+            ("lost", "lost", "", "partitions that other workers took because this worker did not reach Redis"),
             ("sent", "sent", "", "URLs sent to other workers"),
             ("sent_refused", "sent/refused", "", "URLs not sent because they are too long"),
             ("received", "received", "", "URLs received from other workers"),

@@ -18,6 +18,7 @@ from crawlproject.monitor.forecast import Forecaster, Look
 from crawlproject.monitor.held_back import Moment, held_back
 from crawlproject.monitor.surveyor import Surveyor
 from crawlproject.options.limits import LimitOptions
+from crawlproject.options.robots import RobotsOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,6 +66,7 @@ class CrawlFigures:
         self._process = psutil.Process()
         limits = LimitOptions.of(crawler)
         self._forecaster = Forecaster(limits.ends_at_time, limits.ends_at_pages)
+        self._max_new_failures = RobotsOptions.of(crawler).max_failures
         self._surveyor: Surveyor | None = None
 
     @property
@@ -121,7 +123,7 @@ class CrawlFigures:
     ) -> Figures:
         frontier, dispatcher = crawl.frontier, crawl.dispatcher
         if self._surveyor is None:
-            self._surveyor = Surveyor(frontier)
+            self._surveyor = Surveyor(frontier, self._max_new_failures)
         self._surveyor.step(now, round(min(MAX_EXAMINED, max(FRESH, since) * EXAMINED_PER_SECOND)))
         counts = frontier.counts()
         servers = ServerCounts(

@@ -11,6 +11,7 @@ from scrapy.exceptions import NotConfigured
 
 from crawlproject.engine import stats_of
 from crawlproject.options.monitor import MonitorOptions
+from crawlproject.storage.replacing import replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,9 +43,7 @@ class StatsFile:
 
     def write(self) -> None:
         """Replace the file in one step. A failure is logged."""
-        new = self._path.with_name(f"{self._path.name}.new")
         try:
-            new.write_text(json.dumps(self._stats.get_stats(), default=str, indent=1), encoding="utf-8")
-            new.replace(self._path)
+            replace_file(self._path, json.dumps(self._stats.get_stats(), default=str, indent=1), is_durable=False)
         except (OSError, TypeError, ValueError) as error:
             logger.error("MONITOR_STATS_FILE=%r: %s", str(self._path), getattr(error, "strerror", None) or error)

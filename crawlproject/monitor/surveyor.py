@@ -23,15 +23,23 @@ if TYPE_CHECKING:
 #: Servers examined in one call, about 4 µs each.
 STEP = 1000
 
-#: Failures in a row from which a server is expected to go on failing, and seconds that an attempt takes: a time-out.
-FAILING, FAILED_ATTEMPT = 2, 15.0
+#: Failures in a row from which a server that has answered before is expected to go on failing.
+FAILING = 2
+
+#: Seconds that an attempt takes: a time-out; less if the last error has one of these words (``requests.failures``).
+FAILED_ATTEMPT, QUICK_ATTEMPT = 15.0, 0.5
+QUICK_ERRORS = ("connection refused", "no such name", "no address")
 
 
 class Surveyor:
-    """Examines the servers of ``frontier`` in turn. Memory: a reference for each server during a round."""
+    """Examines the servers of ``frontier`` in turn. Memory: a reference for each server during a round.
 
-    def __init__(self, frontier: Frontier) -> None:
+    A server that has never answered is given up after ``max_new_failures`` failures: 0 means as any other.
+    """
+
+    def __init__(self, frontier: Frontier, max_new_failures: int = 0) -> None:
         self._frontier = frontier
+        self._max_new_failures = max_new_failures
         self._round: Iterator[Server] | None = None
         self._found = Survey()
         #: The last complete round; None until there is one.
@@ -71,16 +79,30 @@ class Surveyor:
         if not urls:
             return
         found.with_urls += 1
-        if server.failures >= (FAILING if server.fetched else 1) and self._frontier.max_failures:
+        if self._frontier.max_failures and (
+            server.failures >= FAILING or (server.last_error is not None and not server.fetched)
+        ):
             found.failing_urls += urls
-            left = range(server.failures + 1, self._frontier.max_failures)
-            time = sum(FAILED_ATTEMPT + politeness.backoff(failures) for failures in left)
-            found.failing_time = max(found.failing_time, time + max(0.0, server.ready_at - now))
+            found.failing_time = max(found.failing_time, self._time_to_fail(server, politeness, now))
             return
         time = drain_time(server, politeness, now)
         found.drains.add(urls, time)
         if time > found.longest_time:
             found.longest, found.longest_time = server, time
+
+    def _time_to_fail(self, server: Server, politeness: Politeness, now: float) -> float:
+        """Seconds until a failing server is given up. O(failures allowed).
+
+        Failures of its robots.txt are not counted in ``failures``, but its rest tells how many there were.
+        """
+        allowed, rest = self._frontier.max_failures, max(0.0, server.ready_at - now)
+        if self._max_new_failures and not server.fetched:
+            allowed = min(allowed, self._max_new_failures)
+        tried = (number for number in range(1, allowed) if politeness.backoff(number) >= rest)
+        failures = server.failures or next(tried, allowed)
+        is_quick = server.last_error is not None and any(error in server.last_error for error in QUICK_ERRORS)
+        attempt = QUICK_ATTEMPT if is_quick else FAILED_ATTEMPT
+        return rest + attempt + sum(attempt + politeness.backoff(number) for number in range(failures + 1, allowed))
 
 
 def drain_time(server: Server, politeness: Politeness, now: float) -> float:

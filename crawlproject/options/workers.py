@@ -31,6 +31,8 @@ class WorkerSettings(Options):
     stats_file: Path | None
     #: Setting -> path that one process writes to; relative ones lie in the worker's own ``JOBDIR``.
     written: dict[str, Path]
+    #: ``REPORT_DIR``: each worker has a directory in it.
+    report: Path | None
     #: 0: none.
     metrics_port: int
     console_port: int
@@ -48,6 +50,7 @@ class WorkerSettings(Options):
             log_file=reader.path("LOG_FILE"),
             stats_file=reader.path("MONITOR_STATS_FILE"),
             written={name: path for name, path in written.items() if path},
+            report=reader.path("REPORT_DIR"),
             metrics_port=reader.count("METRICS_PORT", 0),
             console_port=reader.count("CONSOLE_PORT", 0),
             has_redis=any(reader.value(name) for name in _SERVER) or not _SERVER_PARAMS.isdisjoint(params),

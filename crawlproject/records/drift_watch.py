@@ -12,6 +12,7 @@ from scrapy import signals
 from crawlproject.engine import stats_of
 from crawlproject.options.records import RecordOptions
 from crawlproject.records.drift import Drift
+from crawlproject.storage.replacing import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -96,10 +97,8 @@ class DriftWatch:
     def _save(self) -> None:
         if self._file is None:
             return
-        new = self._file.with_name(f"{self._file.name}.new")
         try:
-            new.write_text(json.dumps(self.drift.to_state()), encoding="utf-8")
-            new.replace(self._file)
+            replace_file(self._file, json.dumps(self.drift.to_state()))
         except OSError as error:
             logger.error("%s: shares of fields cannot be saved: %s", self._file, error.strerror)
 

@@ -20,6 +20,7 @@ from crawlproject.engine import stats_of
 from crawlproject.links import Links
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import SKIP_LINKS
+from crawlproject.spiders.keyword_links import LevelLinks
 from crawlproject.spiders.keyword_pages import SavedPages, output_folder
 from crawlproject.spiders.web import WebSpider
 from crawlproject.urls import server_key
@@ -59,7 +60,7 @@ class KeywordSpider(WebSpider):
     next one, up to ``-a levels=5``.  The arguments of ``web`` that set limits hold.  Yields an item for each line with
     the keyword: ``url``, ``level``, ``line``, ``text``.  Closing reasons: ``keyword_found``, ``keyword_not_found``.
     Stats: ``keyword/pages``, ``keyword/levels`` (begun), ``keyword/lines_found``, ``keyword/saved``,
-    ``keyword/not_saved``.
+    ``keyword/not_saved``, ``keyword/links_lost``.
     """
 
     name = "keyword"
@@ -82,9 +83,9 @@ class KeywordSpider(WebSpider):
         self._saved: SavedPages | None = None
         self.level = 1
         self.lines: list[tuple[str, Found]] = []
-        #: Canonical URLs of the next level, without repetition, and those of this one that are not yet queued.
-        self._next: dict[str, None] = {}
-        self._waiting: list[str] = []
+        #: Canonical URLs of the next level, and those of this one that are not yet queued.
+        self._next: LevelLinks | None = None
+        self._waiting: LevelLinks | None = None
 
     @classmethod
     @starting()
@@ -95,6 +96,7 @@ class KeywordSpider(WebSpider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider._opened, signals.spider_opened)
         crawler.signals.connect(spider._level_ended, signals.spider_idle)
+        crawler.signals.connect(spider._closed, signals.spider_closed)
         return spider
 
     @classmethod
@@ -108,6 +110,11 @@ class KeywordSpider(WebSpider):
         if self._output is not None:
             self._saved = SavedPages(self._output, stats_of(self.crawler))
         stats_of(self.crawler).set_value("keyword/levels", 1)
+
+    def _closed(self) -> None:
+        for links in (self._waiting, self._next):
+            if links is not None:
+                links.close()
 
     async def parse(  # type: ignore[override]  # Scrapy takes both
         self, response: Response, **kwargs: Any
@@ -147,9 +154,9 @@ class KeywordSpider(WebSpider):
         crawl = frontier_of(self.crawler)
         if crawl is None:  # ``scrapy parse``
             return
-        for url in crawl.intake.canonical(links):
-            if url is not None:
-                self._next[url] = None
+        if self._next is None:
+            self._next = LevelLinks(stats_of(self.crawler))
+        self._next.add(url for url in crawl.intake.canonical(links) if url is not None)
 
     def _level_ended(self) -> None:
         """On ``spider_idle``: queue pages of this level, or of the next one. Raises DontCloseSpider or CloseSpider."""
@@ -160,18 +167,23 @@ class KeywordSpider(WebSpider):
             raise TypeError("the spider keyword needs the frontier: ADDONS = {'crawlproject.addon.FrontierAddon': 300}")
         while self._waiting or (self._next and self.level < self.levels):
             if not self._waiting:
-                self.level += 1
-                self._waiting = [*reversed(self._next)]
-                self._next.clear()
-                stats_of(self.crawler).set_value("keyword/levels", self.level)
-                self.logger.info("Level %d: %d links", self.level, len(self._waiting))
-            some = [self._waiting.pop() for _ in range(min(STEP, len(self._waiting)))]
-            for _ in crawl.intake.push_links(Links(None, some)):
+                self._begin_level()
+            assert self._waiting is not None
+            for _ in crawl.intake.push_links(Links(None, self._waiting.take(STEP))):
                 pass
             if len(crawl):
                 raise DontCloseSpider
         if stats_of(self.crawler).get_value("keyword/pages", 0):
             raise CloseSpider(NOT_FOUND)
+
+    def _begin_level(self) -> None:
+        """The links of the next level become those of this one."""
+        self.level += 1
+        if self._waiting is not None:
+            self._waiting.close()
+        self._waiting, self._next = self._next, None
+        stats_of(self.crawler).set_value("keyword/levels", self.level)
+        self.logger.info("Level %d: %d links", self.level, len(self._waiting or ()))
 
 
 def checked_keyword(keyword: str) -> str:

@@ -69,15 +69,18 @@ class SavedPages:
             self._stats.inc_value("keyword/not_saved")
             return
         path = self._folder / file_name(self._saved + 1, response.url)
+        is_ours = False  # a file of that name may be another's
         try:
             with path.open("xb") as file:
+                is_ours = True
                 file.write(response.body)
             self._write_row((path.name, level, response.url, response.status, found))
         except OSError as error:
             self._stats.inc_value("keyword/not_saved")
             self._end(error)
-            with suppress(OSError):
-                path.unlink()
+            if is_ours:
+                with suppress(OSError):
+                    path.unlink()
             return
         self._saved += 1
         self._stats.inc_value("keyword/saved")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
+
+from crawlproject.storage.replacing import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +33,8 @@ class Learned:
     model: LinkModel
     terms: dict[str, float] | None = None
     threshold: float | None = None
+    #: Terms of the topic that were on a page.
+    found: set[str] = field(default_factory=set)
 
     @classmethod
     def nothing(cls) -> Self:
@@ -66,7 +69,10 @@ class TopicStateFile:
             if data.get("topic") != self._topic:
                 logger.info("%s: learned for another topic; not used", self._path)
                 return None
-            return Learned(LinkModel.from_state(data.get("model")), *_terms(data))
+            found = data.get("found", [])  # not kept by earlier versions
+            if not isinstance(found, list) or not all(isinstance(term, str) for term in found):
+                raise ValueError("wrong terms")
+            return Learned(LinkModel.from_state(data.get("model")), *_terms(data), set(found))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError) as error:
@@ -76,18 +82,17 @@ class TopicStateFile:
             return None
 
     def save(self, learned: Learned) -> None:
-        """Replace the file; a crash leaves the old one. 30 ms."""
+        """Replace the file; a crash or a power cut leaves the old one. 30 ms, and what the disk takes."""
         data = {
             "version": VERSION,
             "topic": self._topic,
             "terms": learned.terms,
             "threshold": learned.threshold,
+            "found": sorted(learned.found),
             "model": learned.model.to_state(),
         }
-        new = self._path.with_suffix(".new")
         try:
-            new.write_text(json.dumps(data), encoding="utf-8")
-            os.replace(new, self._path)  # noqa: PTH105  # Path.replace is the same; this says that it is atomic
+            replace_file(self._path, json.dumps(data))
         except OSError as error:
             self._stats.inc_value("topic/state_failed")
             if not self._has_failed:

@@ -18,6 +18,7 @@ from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
+from crawlproject.storage.replacing import replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,9 +145,4 @@ class StoreDirectory:
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
 
     def _write_label(self, label: StoreLabel) -> None:
-        draft = self._label_file.with_suffix(".tmp")
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump({"kind": KIND, "format": FORMAT, **asdict(label)}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._label_file)
+        replace_file(self._label_file, json.dumps({"kind": KIND, "format": FORMAT, **asdict(label)}))

@@ -133,6 +133,7 @@ def test_workers_end_by_themselves_and_leave_only_what_was_asked_for(tmp_path: P
     items = [json.loads(path.read_text()) for path in tmp_path.iterdir()]
     assert items[0]["pid"] != items[1]["pid"]
     assert "2 workers of spider waiting over a private redis-server; logs: " in done.stderr
+    assert "report: " not in done.stderr  # nothing to make one of
     assert re.search(r"2 workers ended \(finished\) after \d+ s; 0 pages .*; 2 items; ", done.stderr)
     assert [*short_path.iterdir()] == []
 
@@ -258,6 +259,10 @@ def test_two_workers_crawl_a_web_once(tmp_path: Path, short_path: Path) -> None:
         assert sorted(urls_in(tmp_path)) == sorted(web.web.expected_urls())
     assert "2 workers ended (finished)" in done.stderr
     assert "log_count" not in done.stderr
+    assert done.stderr.rstrip().endswith("report: job/report.html")
+    report = (tmp_path / "job" / "report.html").read_text()
+    assert "it fetched 60 pages" in report
+    assert '<th scope="row">worker-2</th>' in report
     for number in (1, 2):
         assert "Spider closed (finished)" in (tmp_path / "job" / f"worker-{number}.log").read_text()
         assert json.loads((tmp_path / "job" / f"worker-{number}.json").read_text())["finish_reason"] == "finished"
@@ -616,6 +621,7 @@ def test_what_each_worker_has_of_its_own() -> None:
     }
     own = own_settings(options_of(LINKS_FILE="links.tsv", REPOSITORY_DIR="/warc", MONITOR_STATS_FILE="/s.json"), 1)
     assert (own["LINKS_FILE"], own["REPOSITORY_DIR"]) == ("links-1.tsv", "/warc-1")
+    assert own_settings(options_of(REPORT_DIR="reports"), 2)["REPORT_DIR"] == "reports/worker-2"
     assert own["MONITOR_STATS_FILE"] == "/s-1.json"
     assert "JOBDIR" not in own
     logged = Settings()

@@ -111,7 +111,7 @@ def test_restart_of_any_node_is_noticed() -> None:
         connector = RedisConnector(RedisAddress(f"redis+cluster://127.0.0.1:{port}"))
         control = Control(connector.client(), Keys("web"), timeout=60.0)
         try:
-            return (await control.beat(15.0, {})).run_id
+            return (await control.beat(15.0, {}, {})).run_id
         finally:
             await control.close()
 

@@ -12,42 +12,30 @@ from scrapy.http import Response
 from crawlproject.backends import choice
 from crawlproject.backends.disk import DiskBackend
 from crawlproject.frontier import Entry
-from crawlproject.frontier.learning.cross_links import CrossLinks
 from crawlproject.links import Links
+from tests.backends.worker import ListExchange
 from tests.crawl.ordinary_spiders import StartUrlsSpider
 
 
-class LoopExchange:
+class LoopExchange(ListExchange):
     """All URLs are foreign, but for those being received."""
 
     def __init__(self) -> None:
-        self.inbox: list[Entry] = []
+        super().__init__(own="")
         self.arrived = asyncio.Event()
         self._is_receiving = False
-        self._found: dict[str, int] = {}
-        self._links = CrossLinks()
 
     def is_own(self, url: str) -> bool:
         return self._is_receiving
 
-    def unsent(self, urls: Sequence[str], *, repeats: bool = False) -> list[int]:
-        answers = []
-        for url in urls:
-            state, count = self._found.get(url, 0), 0
-            if repeats or not state:
-                self._found[url], count = self._links.found(state)
-            answers.append(count)
-        return answers
-
     def send(self, entries: Sequence[Entry]) -> None:
-        assert all(entry.payload is None or type(entry.payload) is bytes for entry in entries)
-        self.inbox += entries
+        super().send(entries)
         self.arrived.set()
 
     @contextmanager
     def receiving(self) -> Iterator[list[Entry]]:
         """What has arrived."""
-        entries, self.inbox = self.inbox, []
+        entries, self.sent = self.sent, []
         self.arrived.clear()
         self._is_receiving = True
         yield entries
@@ -69,7 +57,7 @@ class LoopBackend(DiskBackend):
         self._task = asyncio.create_task(self._run())
 
     def goes_on(self) -> bool:
-        return bool(self.exchange.inbox)
+        return bool(self.exchange.sent)
 
     def may_start(self) -> bool:
         self._stats.inc_value("loop/held", not self._is_allowed)

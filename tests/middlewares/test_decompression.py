@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import gzip
 import traceback
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from typing import Any
 
+import brotli
 import pytest
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
+from scrapy.utils._compression import zstd  # type: ignore[attr-defined]
 from scrapy.utils.test import get_crawler
 
 from crawlproject.download.body_budget import crawl_budget
-from crawlproject.download.off_loop import LARGE
-from crawlproject.middlewares.compression import OffLoopCompressionMiddleware
+from crawlproject.download.off_loop import LARGE, off_loop
+from crawlproject.middlewares import compression
+from crawlproject.middlewares.compression import ON_LOOP, OffLoopCompressionMiddleware
 
 SIZE = 200 * LARGE
 
@@ -46,3 +50,32 @@ def test_decompression_bomb_leaves_no_memory_in_use(layers: int, encodings: str)
     assert not [name for name in names if "gunzip" in name or "decode" in name], names
     assert crawler.stats.get_value("httpcompression/too_large") == 1
     assert crawl_budget(crawler).total == 0
+
+
+@pytest.mark.parametrize(
+    ("encoding", "compress"), [("gzip", gzip.compress), ("br", brotli.compress), ("zstd", zstd.compress)]
+)
+@pytest.mark.parametrize(("size", "is_on_loop"), [(1000, True), (ON_LOOP + 1, False)])
+def test_small_body_with_much_content_is_decompressed_off_the_loop(
+    monkeypatch: pytest.MonkeyPatch, encoding: str, compress: Callable[[bytes], bytes], size: int, is_on_loop: bool
+) -> None:
+    """1,617 bytes of brotli hold 1 GiB, which takes 2.5 s."""
+    calls = []
+
+    async def counted(*args: Any) -> Any:
+        calls.append(args)
+        return await off_loop(*args)
+
+    monkeypatch.setattr(compression, "off_loop", counted)
+    body = compress(bytes(size))
+    assert len(body) < LARGE
+    request = Request("http://a.example/")
+    answer = Response(request.url, headers={"Content-Encoding": encoding}, body=body)
+
+    async def process() -> Any:
+        result = OffLoopCompressionMiddleware.from_crawler(get_crawler()).process_response(request, answer)
+        assert isinstance(result, Awaitable)
+        return await result
+
+    assert asyncio.run(process()).body == bytes(size)
+    assert (not calls) == is_on_loop

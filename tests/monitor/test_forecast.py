@@ -128,6 +128,18 @@ def test_servers_that_never_answered_count_as_failing_at_once() -> None:
     assert surveyor.survey.failing_urls == 10
 
 
+def test_a_server_whose_robots_txt_fails_is_expected_to_be_given_up() -> None:
+    """After as many tries as this one has; its rest of 10 s is that after the second of six."""
+    frontier = Frontier(BestPrefix(), Politeness(min_backoff=5.0), max_failures=10)
+    frontier.push(Entry(f"http://dead.example/{i}", 1.0) for i in range(10))
+    frontier.servers.back_off("http://dead.example", 0.0, 2, error="robots.txt: connection refused")
+    surveyor = Surveyor(frontier, 6)
+    surveyor.step(0.0)
+    assert surveyor.survey is not None
+    assert surveyor.survey.failing_urls == 10
+    assert surveyor.survey.failing_time == pytest.approx(10 + 20 + 40 + 80 + 4 * 0.5)
+
+
 def test_quality_yet_to_be_discovered_counts() -> None:
     """The same queue lasts longer if each page gathered shows half as much new quality."""
     still, growing = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import pty
 import re
@@ -20,10 +21,12 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from rich.cells import cell_len
 
 from crawlproject.monitor.figures import Figures, ServerCounts
 from crawlproject.monitor.forecast import Forecast, Range
-from crawlproject.monitor.progress.terminal import BottomPanel
+from crawlproject.monitor.progress.extension import _is_same_terminal, _is_terminal
+from crawlproject.monitor.progress.terminal import AbovePanel, BottomPanel
 from crawlproject.monitor.progress.words import end_words, lines, one_line
 from crawlproject.monitor.quantities import size
 from testbed.web import WebSpec, running_web
@@ -256,3 +259,60 @@ def test_a_pipe_gets_no_panel(tmp_path: Path) -> None:
     assert "Spider closed (" in output
     assert "\x1b[" not in output
     assert "Held back by" not in output
+
+
+def test_strangers_text_in_the_log_cannot_move_the_cursor() -> None:
+    """Sequences that clear the screen, set its title, ask the terminal; colours of a log stay."""
+    with terminal() as shown:
+        panel = BottomPanel(shown.file, lambda: None)
+        panel.draw([("Pages", "1")])
+        panel.write("a\x1b[2J\x1b]0;title\x07b\x9b2J\x1b[6n\x00c\u202ed \x1b[31mred\x1b[0m\tx\n")
+        panel.draw([("End", "MARK")])
+        screen = Screen()
+        written = settled(shown.written, "MARK")
+        screen.write(written)
+        assert screen.lines[0].startswith("a�[2J�]0;title�b�2J�[6n�c�d red")
+        assert "\x1b[31mred\x1b[0m" in written
+        assert screen.lines[1].rstrip() == "End MARK"
+
+
+def test_wide_characters_take_two_columns() -> None:
+    """In what fits a line, and in what is erased."""
+    wide = replace(FIGURES, held_back="一" * 60, failures={"二" * 10: 1, "三" * 10: 2, "e\u0301" * 30: 3})
+    for columns in (79, 40, 21):
+        assert all(cell_len(f"{label} {words}") <= columns for label, words in lines(wide, columns))
+    with terminal(columns=40) as shown:
+        panel = BottomPanel(shown.file, lambda: None)
+        panel.draw([("Label", "一" * 15)])
+        settled(shown.written, "一" * 15)
+        shown.resize(20, 24)
+        panel.draw([("Label", "short")])
+        assert "\x1b[2A" in settled(shown.written, "short")
+
+
+def test_streams_that_are_no_terminal_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard output on another terminal, closed, or None stays as it is; TERM=dumb is no terminal at all."""
+    with terminal() as one, terminal() as other:
+        assert _is_same_terminal(one.file, one.file)
+        assert not _is_same_terminal(other.file, one.file)
+        assert not _is_same_terminal(io.StringIO(), one.file)
+        assert not _is_same_terminal(None, one.file)
+        monkeypatch.setenv("TERM", "dumb")
+        assert not _is_terminal(one.file)
+        monkeypatch.setenv("TERM", "xterm")
+        assert _is_terminal(one.file)
+        other.file.close()
+        assert not _is_terminal(other.file)
+
+
+def test_lines_written_together_stand_above_the_panel() -> None:
+    """``writelines`` as well; ``write`` returns what a stream returns."""
+    with terminal() as shown:
+        panel = BottomPanel(shown.file, lambda: None)
+        panel.draw([("End", "MARK")])
+        above = AbovePanel(shown.file, panel)
+        above.writelines(["first\n", "second\n"])
+        assert above.write("\x07third\n") == 7
+        screen = Screen()
+        screen.write(settled(shown.written, "third"))
+        assert screen.lines[:3] == ["first", "second", "�third"]

@@ -15,6 +15,7 @@ from crawlproject.monitor.figures import Figures
 from crawlproject.monitor.series.figures_sample import sample_of
 from crawlproject.monitor.series.samples import (
     COLUMNS,
+    MAX_INTERVAL,
     MAX_RUNS,
     MAX_SAMPLES,
     Sample,
@@ -171,3 +172,11 @@ def test_a_full_disk_is_an_error_of_the_caller(tmp_path: Path) -> None:
     path.unlink()
     writer.add(sample(2.0))
     assert len(read_series(path)) == 1
+
+
+@pytest.mark.parametrize("interval", [1e17, -5.0, 0.0, "x", True, None])
+def test_an_interval_that_nobody_wrote_is_not_believed(tmp_path: Path, interval: object) -> None:
+    """Else there would never be another sample."""
+    path = tmp_path / "series.jsonl"
+    path.write_text(json.dumps({"version": 1, "at": 1.0, "interval": interval, "columns": COLUMNS}) + "\n")
+    assert 1.0 <= SeriesWriter(path, 2.0).interval <= MAX_INTERVAL

@@ -26,6 +26,7 @@ TWO_ROOMS = {
     "DuplicateOptions.near": "the middleware compares texts; page_reading tells the first parse to extract them",
     "RedisOptions.connection": "the backend connects by it; ``scrapy frontier`` and ``scrapy workers`` look in",
     "RedisOptions.timeout": "as connection",
+    "RobotsOptions.max_failures": "the middleware gives servers up by it; the monitor forecasts when",
     "RepositorySettings.directory": "the middleware writes there; ``scrapy repository`` reads without a crawl",
 }
 

@@ -5,35 +5,37 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from contextlib import suppress
-from secrets import token_hex
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from playwright.async_api import Error as PlaywrightError
 from scrapy import Request
 from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 from scrapy_playwright.provider import PlaywrightBrowserProvider
 
 from crawlproject.download.rendering.job import RenderError
 from crawlproject.download.rendering.processes import BrowserProcesses
+from crawlproject.download.rendering.slot import CLOSE_TIMEOUT, done, succeeds, watch
 from crawlproject.download.rendering.tab import Tab
 from crawlproject.engine import stats_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Iterator
 
-    from playwright.async_api import Page, Route
     from scrapy.crawler import Crawler
 
     from crawlproject.download.rendering.job import PageJob
     from crawlproject.download.rendering.proxy import GuardedProxy
+    from crawlproject.download.rendering.slot import Slot
     from crawlproject.options.rendering import RenderOptions
 
 logger = logging.getLogger(__name__)
 
-#: Seconds to start the browser, and to close something in it; then its processes are killed.
+#: Seconds to start the browser; then its processes are killed.
 START_TIMEOUT = 60.0
-CLOSE_TIMEOUT = 3.0
+
+#: Seconds in which a page that was left is seen to ask for something.
+LAST_WORDS = 0.03
 
 #: MB that the scripts of one page may allocate as objects.
 HEAP = 512
@@ -41,22 +43,6 @@ HEAP = 512
 #: Playwright's default switches that are left out: pop-ups are then blocked, floods of navigations slowed down, and
 #: WebGL is off, which without a graphics card costs much.
 _LEFT_OUT = ["--disable-popup-blocking", "--disable-ipc-flooding-protection", "--enable-unsafe-swiftshader"]
-
-
-class Slot:
-    """A place for one page at a time: a tab in a context of its own, whose name and user is ``name``."""
-
-    def __init__(self) -> None:
-        self.job: PageJob | None = None
-        self.renew()
-
-    def renew(self) -> None:
-        """The next page gets a new context."""
-        self.name = f"render-{token_hex(8)}"
-        self.password = token_hex(16)
-        self.pages = 0
-        self.tab: Tab | None = None
-        self.is_broken = False
 
 
 class Browser:
@@ -74,6 +60,7 @@ class Browser:
         self.processes = BrowserProcesses(f"--proxy-server={proxy.url}")
         self._handler: ScrapyPlaywrightDownloadHandler | None = None
         self._starting = asyncio.Lock()
+        self._folder = TemporaryDirectory(prefix="crawl-browser-", ignore_cleanup_errors=True)  # of its temporary files
         logger_of_library = logging.getLogger("scrapy-playwright")
         if logger_of_library.level == logging.NOTSET:  # it logs each page that fails with a traceback; we say it once
             logger_of_library.setLevel(logging.ERROR)
@@ -121,7 +108,8 @@ class Browser:
                 config.navigation_timeout_ms = self._options.timeout * 1000
                 config.restart_disconnected_browser = True
                 config.target_closed_max_retries = 0  # Renderer tries again
-                await handler._launch()  # it does so at the start of the engine, which is over
+                with _temporary_files_in(self._folder.name):  # of driver and browser; what is killed leaves them
+                    await handler._launch()  # it does so at the start of the engine, which is over
                 self._handler = handler
             return self._handler
 
@@ -160,7 +148,7 @@ class Browser:
             ("response", handler._increment_response_stats),
         ):
             page.remove_listener(event, listener)  # one message for each; the proxy counts them
-        await _Watched(slot, self._options.blocked).begin(page)
+        await watch(page, slot, self._options.blocked)
         slot.tab = await Tab.of(page)
         return slot.tab
 
@@ -186,13 +174,16 @@ class Browser:
     async def leave(self, slot: Slot, *, is_broken: bool) -> None:
         """Empty the tab; close its context, if it is broken or has had its share of pages. Never raises.
 
-        A new context costs 100 ms of CPU, a new tab 60 ms.
+        A new context costs 100 ms of CPU.  What a page asks for when it is left must not count for the next one: then
+        this has a new context, too.
         """
         tab = slot.tab
         if tab is not None and not is_broken and slot.pages < self._options.pages_per_context:
             tab.wake()
-            if await _succeeds(tab.go("about:blank", CLOSE_TIMEOUT)) and len(tab.page.context.pages) == 1:
-                return
+            if await succeeds(tab.go("about:blank", CLOSE_TIMEOUT)):
+                await asyncio.sleep(LAST_WORDS)
+                if not slot.is_broken and len(tab.page.context.pages) == 1:
+                    return
         await self.drop(slot)
 
     async def drop(self, slot: Slot) -> None:
@@ -200,7 +191,7 @@ class Browser:
         name = slot.name
         slot.renew()
         wrapper = self._handler.context_wrappers.get(name) if self._handler is not None else None
-        if wrapper is not None and not await _done(wrapper.context.close()) and self._is_running():
+        if wrapper is not None and not await done(wrapper.context.close()) and self._is_running():
             logger.debug("A context of the browser does not close")
             self.processes.end()
 
@@ -225,9 +216,9 @@ class Browser:
                 await self._end(handler)
 
     async def _end(self, handler: ScrapyPlaywrightDownloadHandler) -> None:
-        if not await _done(handler.close(), timeout=10.0):
+        if not await done(handler.close(), timeout=10.0):
             self.processes.end()
-            await _done(handler.browser_provider.close())
+            await done(handler.browser_provider.close())
         self.processes.end()
 
     async def close(self) -> None:
@@ -236,79 +227,21 @@ class Browser:
             handler, self._handler = self._handler, None
             if handler is not None:
                 await self._end(handler)
+            self._folder.cleanup()
 
 
-class _Watched:
-    """Watches one tab: what its pages load, where they go, whom they bother."""
-
-    def __init__(self, slot: Slot, blocked: frozenset[str]) -> None:
-        self._slot = slot
-        self._blocked = blocked
-        self._tasks: set[asyncio.Future[Any]] = set()
-
-    async def begin(self, page: Page) -> None:
-        """Before the tab goes anywhere."""
-        page.on("dialog", lambda dialog: self._bothered("dialogs", dialog.dismiss()))
-        page.on("download", lambda download: self._bothered("downloads", download.cancel()))
-        page.on("crash", lambda _: self._failed("the page crashed"))
-        page.on("close", lambda _: self._failed("the page was closed"))
-        page.context.on("page", self._other_page)
-        await page.route("**/*", self._route)
-
-    def _failed(self, what: str) -> None:
-        self._slot.is_broken = True
-        if self._slot.job is not None:
-            self._slot.job.fail("crashed", what)
-
-    def _other_page(self, popup: Page) -> None:
-        self._bothered("popups", popup.close())
-
-    def _bothered(self, nuisance: str, answer: Awaitable[object]) -> None:
-        if self._slot.job is not None:
-            self._slot.job.suffer(nuisance)
-        task = asyncio.ensure_future(_done(answer))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _route(self, route: Route) -> None:
-        job, request = self._slot.job, route.request
-        with suppress(PlaywrightError):  # the page is gone
-            if job is None or request.resource_type in self._blocked:
-                await route.abort("blockedbyclient")
-                return
-            if request.is_navigation_request() and request.frame.parent_frame is None:
-                if job.has_begun:
-                    job.leave(request.url, request.method)
-                    await route.fulfill(status=204)  # the page stays
-                    return
-                if request.url.partition("#")[0] != job.url:  # of the page before
-                    await route.abort("aborted")
-                    return
-                job.has_begun = True
-            await route.continue_()
-
-
-async def _succeeds(awaitable: Awaitable[object]) -> bool:
-    """Whether ``awaitable`` ends in time and without an error."""
+@contextmanager
+def _temporary_files_in(folder: str) -> Iterator[None]:
+    """Programs started meanwhile have theirs there."""
+    before = os.environ.get("TMPDIR")
+    os.environ["TMPDIR"] = folder
     try:
-        async with asyncio.timeout(CLOSE_TIMEOUT):
-            await awaitable
-    except Exception as error:  # noqa: BLE001 - whatever the page does
-        logger.debug("Leaving a page: %s", error)
-        return False
-    return True
-
-
-async def _done(awaitable: Awaitable[object], timeout: float = CLOSE_TIMEOUT) -> bool:
-    """Whether ``awaitable`` ends in time; its errors are ignored."""
-    try:
-        async with asyncio.timeout(timeout):
-            await awaitable
-    except TimeoutError:
-        return False
-    except Exception as error:  # noqa: BLE001 - it is closed already, or its browser is gone
-        logger.debug("Closing: %s", error)
-    return True
+        yield
+    finally:
+        if before is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = before
 
 
 def first_line(error: Exception) -> str:

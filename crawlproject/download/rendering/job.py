@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 #: Alert boxes, pop-ups and attempts to leave after which a page is given up.
 MAX_NUISANCES = 20
 
+#: Requests of a page at once; each may be answered by all the bytes that the page may still load.
+AT_ONCE = 8
+
 
 class RenderError(Exception):
     """A page was not rendered; ``kind`` names the stat."""
@@ -41,10 +44,12 @@ class PageJob:
         self.refused = 0
         self.loaded = 0  # bytes
         self.in_flight = 0
+        self.places = asyncio.Semaphore(AT_ONCE)
         self.changes = 0  # of the network: a request began or ended
         self._idle = asyncio.Event()
         self._idle.set()
         self.nuisances: dict[str, int] = {}  # kind -> number of alert boxes, pop-ups, ...
+        self.is_in_new_tab = True  # else the memory may be that of the page before
         self.has_begun = False  # the browser asked for the page itself
         self.redirect: str | None = None  # where a script wanted to go
         self.when_left: Callable[[], None] = lambda: None  # called then
@@ -71,7 +76,11 @@ class PageJob:
     def may_ask(self) -> bool:
         """Count a request; False if the page has had its share of requests or bytes."""
         self.requests += 1
-        return self.requests <= self._options.max_requests and self.loaded < self._options.max_loaded
+        return self.requests <= self._options.max_requests and self.may_load()
+
+    def may_load(self) -> bool:
+        """Whether the page may load more bytes."""
+        return self.loaded < self._options.max_loaded
 
     async def idle(self) -> None:
         """Return when no request is in flight."""
@@ -83,6 +92,11 @@ class PageJob:
         if count > MAX_NUISANCES:
             self.fail(nuisance, f"more than {MAX_NUISANCES} {nuisance.replace('_', ' ')}")
         return count
+
+    def begin(self, url: str) -> None:
+        """The browser asks for the page; ``url`` is how it writes that of the page."""
+        self.has_begun = True
+        self.url = url.partition("#")[0]
 
     def leave(self, url: str, method: str) -> None:
         """A script wants to go to ``url``; the first such URL that is another one counts."""

@@ -31,6 +31,10 @@ MAX_BODY = 1024 * 1024
 #: Connections open at once: Chromium opens up to 32 to a proxy for each context.
 MAX_CONNECTIONS = 512
 
+#: Of these, connections without valid credentials, and the seconds in which they must come.
+MAX_STRANGERS = 64
+STRANGERS_TIME = 10.0
+
 _READ = 65_536
 
 #: Methods that scripts may use; the others are meant to change what the server stores.
@@ -123,10 +127,11 @@ class GuardedProxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        if len(self._tasks) >= MAX_CONNECTIONS:
+        if len(self._tasks) >= MAX_CONNECTIONS or sum(not user for user in self._tasks.values()) >= MAX_STRANGERS:
             writer.close()
             return
         self._tasks[task] = ""
+        limit = asyncio.get_running_loop().call_later(STRANGERS_TIME, self._end_stranger, task)
         try:
             await self._Connection(self, task, reader, writer).run()
         except (OSError, EOFError, h11.ProtocolError, ValueError) as error:  # ssl.SSLError is an OSError
@@ -134,9 +139,14 @@ class GuardedProxy:
         except asyncio.CancelledError:
             pass  # by drop or close: asyncio's server would log it
         finally:
+            limit.cancel()
             del self._tasks[task]
             with suppress(OSError):
                 writer.close()
+
+    def _end_stranger(self, task: asyncio.Task[None]) -> None:
+        if not self._tasks.get(task, "none"):
+            task.cancel()
 
     class _Connection:
         """One connection of the browser."""

@@ -10,12 +10,13 @@ from urllib.parse import urljoin
 
 from crawlproject.clock import CLOCK
 from crawlproject.download.rendering import dom
-from crawlproject.download.rendering.browser import Browser, Slot, first_line, is_gone
+from crawlproject.download.rendering.browser import Browser, first_line, is_gone
 from crawlproject.download.rendering.job import PageJob, RenderError
 from crawlproject.download.rendering.processes import watch
 from crawlproject.download.rendering.proxy import REFUSED, Answer, Asked, GuardedProxy
 from crawlproject.download.rendering.quiet import Quiet
 from crawlproject.download.rendering.resources import Resources, document_answer
+from crawlproject.download.rendering.slot import Slot
 from crawlproject.engine import stats_of
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ class Renderer:
                 try:
                     return await self._in_slot(slot, jobs[-1], steps)
                 except RenderError as error:
-                    if CLOCK() - self._memory_exceeded_at < 2.0 and error.kind == "crashed":
+                    is_recent = CLOCK() - self._memory_exceeded_at < 2.0
+                    if is_recent and error.kind == "crashed" and jobs[-1].is_in_new_tab:
                         raise RenderError("memory", "the browser used more than RENDER_MAX_MEMORY") from error
                     if error.kind not in _AGAIN or len(jobs) == TRIES:
                         raise
@@ -120,6 +122,7 @@ class Renderer:
         browser = await self._ready()
         if slot.tab is not None and (slot.is_broken or not slot.tab.is_open() or (steps and slot.tab.has_own_clock)):
             await browser.drop(slot)  # steps wait by the real clock
+        job.is_in_new_tab = slot.tab is None
         user = slot.name
         slot.job = job
         self._users[user] = slot
@@ -135,11 +138,17 @@ class Renderer:
         finally:
             slot.job = None
             job.close()
-            del self._users[user]
             self._proxy.drop(user)
-            await asyncio.shield(browser.leave(slot, is_broken=is_broken))
+            await asyncio.shield(self._leave(browser, slot, is_broken=is_broken))
             self._count(job)
         return Rendered(_with_base(found, job.url), job.redirect)
+
+    async def _leave(self, browser: Browser, slot: Slot, *, is_broken: bool) -> None:
+        user = slot.name
+        try:
+            await browser.leave(slot, is_broken=is_broken)
+        finally:
+            del self._users[user]
 
     async def _open(self, browser: Browser, slot: Slot, job: PageJob) -> Tab:
         """A tab with the page, whose scripts have begun to run."""
@@ -203,7 +212,10 @@ class Renderer:
 
     async def _answer(self, asked: Asked) -> Answer:
         slot = self._users.get(asked.user)
-        if slot is None or slot.job is None:
+        if slot is None:
+            return REFUSED
+        if slot.job is None:
+            slot.is_broken = True  # a page that was left
             return REFUSED
         return await self._resources.answer(slot.job, asked)
 

@@ -37,6 +37,9 @@ _KEPT_TYPES = re.compile(rb"(?:text|application)/(?:x-)?(?:java|ecma)script|text
 _NOT_KEPT = re.compile(rb"no-store|no-cache|private|must-revalidate").search
 _MAX_AGE = re.compile(rb"max-age\s*=\s*\"?(\d{1,9})").search
 
+#: By which a browser says that it only guesses what will be needed: pages of which robots.txt may know.
+_PURPOSES = (b"sec-purpose", b"purpose")
+
 #: By which a browser says that a request is for an image, ... ; it does so for https only.
 _DESTINATION = b"sec-fetch-dest"
 _OF_TYPE = {"image": (b"image",), "font": (b"font",), "media": (b"audio", b"video"), "manifest": (b"manifest",)}
@@ -44,10 +47,22 @@ _OF_TYPE = {"image": (b"image",), "font": (b"font",), "media": (b"audio", b"vide
 #: Not passed to servers: the crawl's own, or those that let a server answer what the crawl cannot read.
 _NOT_SENT = HOP_BY_HOP | {b"host", b"content-length", b"accept-encoding"}
 #: Not passed to the browser: those of the body as received; Alt-Svc leads past the proxy.
-_NOT_PASSED = HOP_BY_HOP | {b"content-length", b"content-encoding", b"alt-svc"}
+#: the others would make it ask again elsewhere, or send reports.
+_NOT_PASSED = HOP_BY_HOP | {
+    b"content-length",
+    b"content-encoding",
+    b"alt-svc",
+    b"strict-transport-security",
+    b"report-to",
+    b"reporting-endpoints",
+    b"nel",
+}
 
 _valid_name = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}").fullmatch
 _invalid_value = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]").search
+
+
+Key = tuple[str, bool, *tuple[bytes, ...]]
 
 
 class Resources:
@@ -64,10 +79,10 @@ class Resources:
         self._stats = stats_of(crawler)
         self._options = options
         self._blocked = frozenset(name for kind in options.blocked for name in _OF_TYPE.get(kind, ()))
-        self._cache: TLRUCache[tuple[str, bytes], tuple[Answer, float]] = TLRUCache(
+        self._cache: TLRUCache[Key, tuple[Answer, float]] = TLRUCache(
             CACHE_SIZE, lambda _key, kept, now: now + kept[1], CLOCK, lambda kept: len(kept[0].body) + 1000
         )
-        self._fetching: dict[tuple[str, bytes], asyncio.Task[Answer]] = {}
+        self._fetching: dict[Key, asyncio.Task[Answer]] = {}
 
     async def answer(self, job: PageJob, asked: Asked) -> Answer:
         """The answer to one request of a page. Never raises for what servers or pages do."""
@@ -77,16 +92,22 @@ class Resources:
         headers = dict(asked.headers)
         if headers.get(_DESTINATION) in self._blocked or asked.url.endswith("/favicon.ico"):
             return REFUSED
+        if any(b"prefetch" in headers.get(name, b"") for name in _PURPOSES):
+            return REFUSED
         if not job.may_ask():
             self._stats.inc_value("render/requests/over_limit")
             return REFUSED
         with job.asking():
-            answer = await self._cached(job, asked, headers)
-        job.loaded += len(answer.body)
+            async with job.places:
+                if not job.may_load():
+                    self._stats.inc_value("render/requests/over_limit")
+                    return REFUSED
+                answer = await self._cached(job, asked, headers)
+                job.loaded += len(answer.body)
         return answer
 
     async def _cached(self, job: PageJob, asked: Asked, headers: dict[bytes, bytes]) -> Answer:
-        key = asked.url, headers.get(b"origin", b"")
+        key = _key(asked.url, headers)
         if asked.method != "GET" or headers.keys() & {b"authorization", b"cookie", b"range"}:
             return await self._fetch(job, asked)
         kept = self._cache.get(key)
@@ -102,7 +123,7 @@ class Resources:
             self._cache[key] = answer, lifetime
         return answer
 
-    async def _fetch_once(self, key: tuple[str, bytes], job: PageJob, asked: Asked) -> Answer:
+    async def _fetch_once(self, key: Key, job: PageJob, asked: Asked) -> Answer:
         """The answer, also for those who ask while it is fetched. The fetch goes on if its page ends meanwhile."""
         task = self._fetching.get(key)
         if task is None:
@@ -124,7 +145,7 @@ class Resources:
             "dont_retry": True,
             "dont_merge_cookies": True,
             "allow_offsite": True,
-            "download_maxsize": self._options.max_loaded,
+            "download_maxsize": max(1, self._options.max_loaded - job.loaded),
             "download_timeout": self._options.timeout,
         }
         if "proxy" in job.request.meta:
@@ -150,6 +171,14 @@ class Resources:
         except Exception:  # noqa: BLE001 - whatever a server does; the middlewares have counted it
             return FAILED
         return _answer(response)
+
+
+def _key(url: str, headers: dict[bytes, bytes]) -> Key:
+    """What a kept answer may depend on and a page's script can choose: so no page can prepare another one's script."""
+    server = "/".join(url.split("/", 3)[:3]).encode()
+    is_own = headers.get(b"referer", b"").startswith(server + b"/")
+    chosen = (headers.get(name, b"") for name in (b"origin", b"accept", b"accept-language"))
+    return url, is_own, *chosen
 
 
 def _is_shared(url: str) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.orders import MAX_NAMES, canonical_name
+from crawlproject.storage.replacing import replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,13 +113,8 @@ class OrderBook:
         path = self._path
         if path is None:
             return True
-        new = path.with_suffix(".new")
         try:
-            with new.open("w", encoding="utf-8") as file:
-                json.dump(self.orders.to_state(), file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())  # before the rename: else a power cut may leave an empty file
-            new.replace(path)
+            replace_file(path, json.dumps(self.orders.to_state(), indent=1))
         except OSError as error:
             logger.error("Orders of the console apply, but cannot be kept: %s: %s", path, error.strerror)
             return False

@@ -98,7 +98,7 @@ class Progress:
                 handler.setStream(above)
                 self._handlers.append(handler)
         sys.stderr = above
-        if _is_terminal(sys.stdout):
+        if _is_same_terminal(sys.stdout, self._stream):
             sys.stdout = cast("TextIO", AbovePanel(sys.stdout, panel))
 
     def _give_streams_back(self) -> None:
@@ -127,6 +127,18 @@ class Progress:
 
 def _is_terminal(stream: TextIO | None) -> bool:
     try:
-        return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+        return stream is not None and stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
     except ValueError:  # closed
+        return False
+
+
+def _is_same_terminal(stream: TextIO | None, other: TextIO) -> bool:
+    """Whether both show on one screen: what is written to a second terminal belongs there."""
+    try:
+        return (
+            stream is not None
+            and _is_terminal(stream)
+            and os.fstat(stream.fileno()).st_rdev == os.fstat(other.fileno()).st_rdev
+        )
+    except (OSError, ValueError):  # no file descriptor
         return False

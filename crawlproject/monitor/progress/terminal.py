@@ -7,16 +7,23 @@ too much at level DEBUG.)
 from __future__ import annotations
 
 import os
+import re
 import select
 from io import StringIO
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 #: Fewest lines of a terminal that has room for the panel; lines left to the log.
 MIN_HEIGHT, LOG_LINES = 6, 3
+
+#: A colour (SGR), or a control character other than line end, carriage return and tab; 0x80 to 0x9f are ESC sequences
+#: in one character, and marks of direction change what a line seems to say.
+_CONTROLS = re.compile(
+    "\x1b\\[[0-9;:]{0,30}m|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 
 #: Columns assumed where the terminal does not tell.
 DEFAULT_SIZE = os.terminal_size((80, 24))
@@ -54,19 +61,19 @@ class BottomPanel:
             size = self.size()
             shown = lines[: max(0, size.lines - LOG_LINES)] if size.lines >= MIN_HEIGHT else ()
             erased = self._erased()
-            self._lengths = [len(label) + 1 + len(text) for label, text in shown]
+            self._lengths = [width(label) + 1 + width(text) for label, text in shown]
             self._drawn = styled(shown, size.columns)
             self._is_shown = bool(shown)
             self._out(erased + self._drawn)
 
-    def write(self, text: str) -> int:
-        """Write ``text`` above the panel."""
+    def write(self, text: str) -> None:
+        """Write ``text`` above the panel, without what would move the cursor: logs have strangers' text."""
+        text = harmless(text)
         with self._lock:
             if not self._is_gone:
                 erased = self._erased()
                 self._is_shown = bool(self._lengths) and text.endswith("\n")
                 self._out(erased + text + (self._drawn if self._is_shown else ""))
-        return len(text)
 
     def erase(self) -> None:
         """Remove the panel."""
@@ -116,13 +123,31 @@ class AbovePanel:
 
     def write(self, text: str) -> int:
         """As a text stream."""
-        return self._panel.write(text)
+        self._panel.write(text)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """As a text stream."""
+        for line in lines:
+            self.write(line)
 
     def flush(self) -> None:
         """``write`` flushes."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
+
+
+def harmless(text: str) -> str:
+    """``text`` with colours, line ends and tabs, and no other control character: these are shown as �. O(n)."""
+    return _CONTROLS.sub(lambda match: match[0] if match[0].endswith("m") else "\N{REPLACEMENT CHARACTER}", text)
+
+
+def width(text: str) -> int:
+    """Columns that ``text`` takes: East Asian characters take two, combining ones none."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def styled(lines: Sequence[tuple[str, str]], columns: int) -> str:

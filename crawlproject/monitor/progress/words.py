@@ -86,6 +86,8 @@ def printable(text: str, most: int = 200) -> str:
 
 def lines(figures: Figures, width: int) -> list[tuple[str, str]]:
     """(Label, text) of each line, at most ``width`` columns with a blank between: as many parts in a line as fit."""
+    from rich.cells import cell_len, set_cell_size  # a character may be two columns wide, or none
+
     found = []
     for label, parts in topics(figures):
         line = ""
@@ -93,12 +95,12 @@ def lines(figures: Figures, width: int) -> list[tuple[str, str]]:
         room = max(1, width - len(label) - 1)
         for part in parts:
             joined = f"{line}, {part}" if line else part
-            if line and len(joined) > room:
-                found.append((start, line[:room]))
+            if line and cell_len(joined) > room:
+                found.append((start, set_cell_size(line, min(room, cell_len(line)))))
                 start, line = " " * len(label), part
             else:
                 line = joined
-        found.append((start, line if len(line) <= room else f"{line[: room - 1]}…"))
+        found.append((start, line if cell_len(line) <= room else f"{set_cell_size(line, room - 1).rstrip()}…"))
     return found
 
 

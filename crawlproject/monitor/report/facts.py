@@ -172,6 +172,46 @@ def summary(facts: Facts) -> list[str]:
     return found
 
 
+#: Columns of the table of workers; the first is the worker's name.
+WORKER_HEADINGS = (
+    "Worker",
+    "Pages",
+    "Pages per second",
+    "Received",
+    "Requests",
+    "Failed or refused",
+    "Quality gathered",
+    "URLs queued",
+    "Connections in use",
+    "CPU",
+    "Most often held back by",
+    "Ended",
+)
+
+
+def worker_row(facts: Facts) -> list[str]:
+    """The row of a worker without its name."""
+    end, seconds = facts.end, max(1.0, facts.end["elapsed"])
+    held = next(iter(facts.held_back().items()), None)
+    last = datetime.fromtimestamp(min(facts.last, _MAX_TIME), UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return [
+        f"{end['pages']:,.0f}",
+        f"{end['pages'] / seconds:,.1f}",
+        size(end["bytes"]),
+        f"{end['requests']:,.0f}",
+        f"{end['failures']:,.0f}",
+        f"{end['gathered']:,.4g}",
+        f"{end['queued']:,.0f}",
+        f"{facts.in_use():.0%}",
+        f"{sum(each['cpu'] for each in facts.samples) / len(facts.samples):.0%}",
+        f"{held[0]} ({held[1]:.0%})" if held is not None else "",
+        str(facts.stats.get("finish_reason") or f"last sign of life {last} UTC"),
+    ]
+
+
+#: 9999-12-31, the last day that can be written.
+_MAX_TIME = 253_402_300_000.0
+
 #: Shares of the time, of connections, of requests from which advice is given.
 MOST_OF_TIME, FEW_IN_USE, MANY_FAILED, MANY_COPIES = 0.4, 0.5, 0.2, 0.3
 

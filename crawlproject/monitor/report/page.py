@@ -1,29 +1,26 @@
-"""Makes the HTML file.  Everything from the web is escaped, shortened, and shown without control characters."""
+"""The HTML of a report.  Everything from the web is escaped, shortened, and shown without control characters."""
 
 from __future__ import annotations
 
 import json
 from base64 import b64encode
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from crawlproject.monitor.quantities import counted
 from crawlproject.monitor.report.charts import charts
-from crawlproject.monitor.report.facts import Facts, advice, summary
-from crawlproject.monitor.series.samples import FILE_NAME, Series, is_number, read_series
-from crawlproject.monitor.series.snapshot_file import COLUMNS, read_snapshot
-from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
+from crawlproject.monitor.report.facts import WORKER_HEADINGS, Facts, advice, summary, worker_row
+from crawlproject.monitor.series.samples import is_number
+from crawlproject.monitor.series.snapshot_file import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from crawlproject.monitor.report.charts import Chart
-
-REPORT_NAME = "report.html"
+    from crawlproject.monitor.series.samples import Series
 
 #: Folders of the library for charts, which the console has too, and of our own files.
 UPLOT, OWN = ("console", "page"), ("report", "static")
@@ -56,39 +53,13 @@ HEADINGS = {
 TEXTS = frozenset(("server", "state", "reason"))
 
 
-@dataclass(frozen=True)
-class Made:
-    """A report in ``path``; ``problems``: what is missing in it, in words."""
-
-    path: Path
-    problems: tuple[str, ...]
-
-
-def write_report(directory: Path, target: Path | None = None) -> Made:
-    """Make the report of the series in ``directory``, and write it to ``target`` or beside them.
-
-    Raises OSError, ValueError if there is no series, or none that can be read.
-    """
-    problems = []
-    series = read_series(directory / FILE_NAME)
-    if not len(series):
-        raise ValueError(f"{directory}: no series of a crawl ({FILE_NAME})")
-    if series.damaged:
-        problems.append(f"{directory / FILE_NAME}: {series.damaged} damaged lines were skipped")
-    try:
-        snapshot = read_snapshot(directory / SNAPSHOT_NAME)
-    except (OSError, ValueError) as error:
-        snapshot = {}
-        problems.append(f"no servers, stats and settings in the report: {error}")
-    path = directory / REPORT_NAME if target is None else target
-    new = path.with_name(f"{path.name}.new")
-    new.write_text(page(series, snapshot, problems), encoding="utf-8")
-    new.replace(path)
-    return Made(path, tuple(problems))
-
-
-def page(series: Series, snapshot: Mapping[str, Any], problems: Sequence[str] = ()) -> str:
-    """The HTML of a report. ``series`` has at least one sample."""
+def page(
+    series: Series,
+    snapshot: Mapping[str, Any],
+    problems: Sequence[str] = (),
+    workers: Sequence[tuple[str, Facts]] = (),
+) -> str:
+    """The HTML of a report. ``series`` has at least one sample; ``workers``: names and facts of each, if several."""
     facts = Facts.of(series, snapshot)
     drawn = charts(facts)
     styles = _static(*UPLOT, "uPlot.css") + _static(*OWN, "report.css")
@@ -101,6 +72,7 @@ def page(series: Series, snapshot: Mapping[str, Any], problems: Sequence[str] = 
         *notes,
         _section("Summary", f"<p>{' '.join(map(text, summary(facts)))}</p>"),
         _section("What to change", _list(advice(facts))),
+        _section("Workers", _workers(workers)) if workers else "",
         _section("Over time", "".join(_chart(chart) for chart in drawn if chart.kind == "lines")),
         _section("What held the crawl back", _pairs("Limit", "Share of the time", _shares(facts))),
         _section("Times", "".join(_chart(chart) for chart in drawn if chart.kind == "bars")),
@@ -168,6 +140,19 @@ def _pairs(name: str, value: str, rows: Mapping[str, object]) -> str:
     return (
         f'<table class="pairs"><thead><tr><th scope="col">{text(name)}</th><th scope="col">{text(value)}</th></tr>'
         f"</thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _workers(workers: Sequence[tuple[str, Facts]]) -> str:
+    head = "".join(f'<th scope="col">{text(title)}</th>' for title in WORKER_HEADINGS)
+    body = "".join(
+        f'<tr><th scope="row">{text(name)}</th>{"".join(f"<td>{text(each)}</td>" for each in worker_row(facts))}</tr>'
+        for name, facts in workers
+    )
+    return (
+        f"<p>{text(counted(len(workers), 'worker'))}; the rest of this report has the sums of all.</p>"
+        '<div class="scroll" tabindex="0" role="region" aria-label="Workers">'
+        f'<table class="pairs"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )
 
 

@@ -16,7 +16,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import stats_of
 from crawlproject.monitor.figures import figures_of
-from crawlproject.monitor.report.page import REPORT_NAME, write_report
+from crawlproject.monitor.report.writing import REPORT_NAME, write_report
 from crawlproject.monitor.series.figures_sample import sample_of
 from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
 from crawlproject.monitor.series.snapshot import changed_settings, snapshot_of
@@ -77,7 +77,7 @@ class Series:
             path = self._directory / FILE_NAME
             try:
                 self._writer = SeriesWriter(path, time.time())
-            except ValueError as error:  # of another version: keep it, and start anew
+            except ValueError as error:  # written by another version: keep it, begin a new one
                 path.rename(path.with_name(f"{FILE_NAME}.{time.time():.0f}"))
                 logger.warning("%s; it was renamed, and a new one begins", error)
                 self._writer = SeriesWriter(path, time.time())

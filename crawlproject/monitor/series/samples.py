@@ -12,6 +12,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from crawlproject.storage.replacing import replace_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -28,6 +30,9 @@ MAX_RUNS = 500
 
 #: Seconds between two samples, until there are too many.
 INTERVAL = 1.0
+
+#: Longest interval that is believed: it is reached after three months.
+MAX_INTERVAL = 2.0**12
 
 #: Longest line that is read: a longer one is damage.
 MAX_LINE = 10_000
@@ -125,7 +130,7 @@ def read_series(path: Path) -> Series:
                 names = found.get("columns")
                 columns = tuple(map(str, names)) if isinstance(names, list) else COLUMNS
                 interval = found.get("interval", 0.0)
-                series.interval = max(INTERVAL, float(interval)) if is_number(interval) else INTERVAL
+                series.interval = min(MAX_INTERVAL, max(INTERVAL, float(interval))) if is_number(interval) else INTERVAL
                 series.runs.append(Run(float(found["at"])))
             elif isinstance(found, list) and len(found) == len(columns) and all(map(is_number, found)):
                 if not series.runs:
@@ -179,7 +184,4 @@ class SeriesWriter:
             file.write(row(sample))
 
     def _rewrite(self) -> None:
-        new = self._path.with_name(f"{self._path.name}.new")
-        with new.open("w", encoding="ascii") as file:
-            file.writelines(self._series.lines())
-        new.replace(self._path)
+        replace_file(self._path, self._series.lines())  # the only copy of what earlier runs measured

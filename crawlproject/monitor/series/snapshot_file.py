@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from crawlproject.storage.replacing import replace_file
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -40,9 +42,7 @@ COLUMNS = (
 
 def write_snapshot(path: Path, snapshot: Mapping[str, Any]) -> None:
     """Replace the file in one step. Raises OSError."""
-    new = path.with_name(f"{path.name}.new")
-    new.write_text(json.dumps(snapshot, separators=(",", ":"), default=str), encoding="ascii")
-    new.replace(path)
+    replace_file(path, json.dumps(snapshot, separators=(",", ":"), default=str), is_durable=False)  # for reports only
 
 
 def read_snapshot(path: Path) -> dict[str, Any]:

@@ -23,6 +23,42 @@ SCRIPTS = {
     "unspecified": "fetch('http://0.0.0.0:PORT/', {mode: 'no-cors'})",
     "ipv6": "fetch('http://[::1]:PORT/', {mode: 'no-cors'})",
     "mapped": "fetch('http://[::ffff:127.0.0.1]:PORT/', {mode: 'no-cors'})",
+    "mapped hexadecimal": "fetch('http://[::ffff:7f00:1]:PORT/', {mode: 'no-cors'})",
+    "compatible": "fetch('http://[::7f00:1]:PORT/', {mode: 'no-cors'})",
+    "unspecified ipv6": "fetch('http://[::]:PORT/', {mode: 'no-cors'})",
+    "nat64": "fetch('http://[64:ff9b::7f00:1]:PORT/', {mode: 'no-cors'})",
+    "6to4": "fetch('http://[2002:7f00:1::]:PORT/', {mode: 'no-cors'})",
+    "octal": "fetch('http://0177.0.0.1:PORT/', {mode: 'no-cors'})",
+    "short": "fetch('http://127.1:PORT/', {mode: 'no-cors'})",
+    "wide digits": "fetch('http://\uff11\uff12\uff17.0.0.1:PORT/', {mode: 'no-cors'})",
+    "localhost with a dot": "fetch('http://localhost.:PORT/', {mode: 'no-cors'})",
+    "local name": "fetch('http://printer.local:PORT/', {mode: 'no-cors'})",
+    "debugging ports": "for (const p of [9222, 9229, 22, 25, 80, 631])"
+    "fetch(`http://127.0.0.1:${p}/json`, {mode: 'no-cors'}).catch(() => 0)",
+    "credentials in the url": "new Image().src = 'http://a:b@TARGET/'",
+    "blob page": "location = URL.createObjectURL(new Blob(['<title>tried</title><script>fetch(`http://TARGET/`)'"
+    "+ '<\\/script>'], {type: 'text/html'}))",
+    "blob frame": "f = document.createElement('iframe'); f.src = URL.createObjectURL(new Blob(["
+    "'<script>new WebSocket(`ws://TARGET/`)<\\/script>'], {type: 'text/html'})); document.body.append(f)",
+    "data frame": "f = document.createElement('iframe'); f.src = 'data:text/html,<script>fetch(`http://TARGET/`,"
+    "{mode: `no-cors`})<\\/script>'; document.body.append(f)",
+    "blank frame": "f = document.createElement('iframe'); document.body.append(f);"
+    "f.contentWindow.fetch('http://TARGET/', {mode: 'no-cors'})",
+    "browser's pages": "for (const u of ['chrome://settings', 'devtools://devtools/bundled/inspector.html?ws=TARGET',"
+    "'chrome-extension://x/', 'about:blank#x']) add(`<iframe src=${u}></iframe>`); window.open('chrome://version')",
+    "other programs": "for (const u of ['mailto:x', 'ssh://TARGET', 'ftp://TARGET/', 'gopher://TARGET/'])"
+    "add(`<iframe src=${u}></iframe>`)",
+    "location of another program": "location = 'ssh://TARGET'",
+    "paint worklet": "CSS.paintWorklet && CSS.paintWorklet.addModule('http://TARGET/x.js').catch(() => 0)",
+    "transformation": "p = new XSLTProcessor(); d = new DOMParser().parseFromString('<!DOCTYPE x SYSTEM"
+    "\"http://TARGET/x.dtd\"><x/>', 'text/xml'); add('<iframe src=/transformed.xml></iframe>')",
+    "shared worker websocket": "new SharedWorker(URL.createObjectURL(new Blob([\"new WebSocket('ws://TARGET/')\"])))",
+    "worker in a worker": "new Worker(URL.createObjectURL(new Blob(['new Worker(URL.createObjectURL(new Blob(["
+    '`fetch("http://TARGET/", {mode: "no-cors"})`])))\'])))',
+    "on leaving": "for (const e of ['pagehide', 'unload', 'beforeunload', 'visibilitychange']) addEventListener(e,"
+    "() => { navigator.sendBeacon('http://TARGET/', e); fetch('http://TARGET/', {mode: 'no-cors', keepalive: true}) })",
+    "print": "addEventListener('beforeprint', () => fetch('http://TARGET/', {mode: 'no-cors'})); print()",
+    "file chosen": "add('<input type=file>'); document.querySelector('input').click()",
     "name": "fetch('http://evil.test:PORT/', {mode: 'no-cors'})",
     "name of ipv6": "fetch('http://evil6.test:PORT/', {mode: 'no-cors'})",
     "alias": "fetch('http://alias.test:PORT/', {mode: 'no-cors'})",
@@ -95,6 +131,13 @@ SECURE = {
     "{total: {label: 'x', amount: {currency: 'EUR', value: '1'}}}).canMakePayment().catch(() => 0)",
     "credentials": "navigator.credentials.get({identity: {providers: [{configURL: 'https://TARGET/c', clientId: 'x'}]}}"
     ").catch(() => 0)",
+    "audio worklet": "new AudioContext().audioWorklet.addModule('https://TARGET/x.js').catch(() => 0)",
+    "background fetch": "navigator.serviceWorker && navigator.serviceWorker.ready.then(r =>"
+    "r.backgroundFetch.fetch('x', ['https://TARGET/']))",
+    "file system": "window.showOpenFilePicker && showOpenFilePicker().catch(() => 0)",
+    "devices": "for (const d of ['usb', 'serial', 'hid', 'bluetooth']) navigator[d] && navigator[d].getDevices &&"
+    "navigator[d].getDevices().catch(() => 0)",
+    "protocol handler": "navigator.registerProtocolHandler('web+x', location.origin + '/%s'); location = 'web+x:y'",
     "webrtc of https": "rtc([{urls: ['stun:TARGET', 'turns:TARGET']}])",
 }
 
@@ -121,6 +164,14 @@ MARKUP = {
     "track": "<video><track src=http://TARGET/ default></video>",
     "svg": "<svg xmlns:xlink=http://www.w3.org/1999/xlink><use xlink:href=http://TARGET/#a />"
     "<image href=http://TARGET/ /></svg>",
+    "import map": '<script type=importmap>{"imports": {"x": "http://TARGET/x.js"}}</script>'
+    "<script type=module>import 'x'</script>",
+    "web bundle": '<script type=webbundle>{"source": "http://TARGET/b", "resources": ["http://TARGET/x"]}</script>',
+    "attribution": "<img attributionsrc=http://TARGET/ src=x.png><a attributionsrc=http://TARGET/ href=#>x</a>",
+    "dictionary": "<link rel=compression-dictionary href=http://TARGET/d>",
+    "fenced frame": "<fencedframe src=http://TARGET/></fencedframe><portal src=http://TARGET/></portal>",
+    "source set": "<picture><source srcset='http://TARGET/a 1x'><img srcset='http://TARGET/b 2x'></picture>",
+    "frames of old": "<applet archive=http://TARGET/ code=x></applet><bgsound src=http://TARGET/>",
     "refresh": "<meta http-equiv=refresh content='0; url=http://TARGET/'>",
     "base": "<base href=http://TARGET/><script src=x.js></script>",
 }
@@ -139,6 +190,12 @@ HEADERS = {
         "Report-To": '{"group": "g", "max_age": 999, "endpoints": [{"url": "http://TARGET/"}]}',
         "NEL": '{"report_to": "g", "max_age": 999, "success_fraction": 1.0}',
     },
+    "rules header": {"Speculation-Rules": '"http://TARGET/rules.json"'},
+    "link header of all kinds": {
+        "Link": "<http://TARGET/1>; rel=dns-prefetch, <http://TARGET/2>; rel=prefetch, <http://TARGET/3>;"
+        " rel=prerender, <http://TARGET/4>; rel=modulepreload, <http://TARGET/5>; rel=compression-dictionary"
+    },
+    "transport security": {"Strict-Transport-Security": "max-age=9999; includeSubDomains; preload"},
     "alternative": {"Alt-Svc": 'h3="TARGET"; ma=999, h2="TARGET"; ma=999', "Refresh": "9; url=http://TARGET/"},
 }
 

@@ -28,8 +28,6 @@ FAILURES = {
     "large text": {"too_large", "memory", "timeout"},
     "many elements": {"too_large", "memory", "timeout"},
     "deep elements": {"crashed", "timeout", "script", ""},
-    "no promises": {"script"},
-    "liar": {"script"},
     "history": {"timeout", ""},
     "close": {"crashed", ""},
 }

@@ -1,0 +1,120 @@
+"""A place in the browser, and what watches the tab there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+from playwright.async_api import Error as PlaywrightError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from playwright.async_api import Page, Route
+
+    from crawlproject.download.rendering.job import PageJob
+    from crawlproject.download.rendering.tab import Tab
+
+logger = logging.getLogger(__name__)
+
+#: Seconds to close something in the browser.
+CLOSE_TIMEOUT = 3.0
+
+
+class Slot:
+    """A place for one page at a time: a tab in a context of its own, whose name and user is ``name``."""
+
+    def __init__(self) -> None:
+        self.job: PageJob | None = None
+        self.renew()
+
+    def renew(self) -> None:
+        """The next page gets a new context."""
+        self.name = f"render-{token_hex(8)}"
+        self.password = token_hex(16)
+        self.pages = 0
+        self.tab: Tab | None = None
+        self.is_broken = False
+
+
+async def watch(page: Page, slot: Slot, blocked: frozenset[str]) -> None:
+    """See to the pages of this tab from now on; types of resources in ``blocked`` are not loaded."""
+    await _Watch(slot, blocked).begin(page)
+
+
+class _Watch:
+    """Watches one tab: what its pages load, where they go, whom they bother."""
+
+    def __init__(self, slot: Slot, blocked: frozenset[str]) -> None:
+        self._slot = slot
+        self._name = slot.name
+        self._blocked = blocked
+        self._tasks: set[asyncio.Future[Any]] = set()
+
+    async def begin(self, page: Page) -> None:
+        """Before the tab goes anywhere."""
+        page.on("dialog", lambda dialog: self._bothered("dialogs", dialog.dismiss()))
+        page.on("download", lambda download: self._bothered("downloads", download.cancel()))
+        page.on("crash", lambda _: self._failed("the page crashed"))
+        page.on("close", lambda _: self._failed("the page was closed"))
+        page.context.on("page", self._other_page)
+        await page.route("**/*", self._route)
+
+    def _failed(self, what: str) -> None:
+        if self._slot.name != self._name:
+            return  # this tab was closed by us
+        self._slot.is_broken = True
+        if self._slot.job is not None:
+            self._slot.job.fail("crashed", what)
+
+    def _other_page(self, popup: Page) -> None:
+        self._bothered("popups", popup.close())
+
+    def _bothered(self, nuisance: str, answer: Awaitable[object]) -> None:
+        if self._slot.job is not None:
+            self._slot.job.suffer(nuisance)
+        task = asyncio.ensure_future(done(answer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _route(self, route: Route) -> None:
+        job, request = self._slot.job, route.request
+        with suppress(PlaywrightError):  # the page is gone
+            if job is None:
+                self._slot.is_broken = True  # a page that was left
+            if job is None or request.resource_type in self._blocked:
+                await route.abort("blockedbyclient")
+                return
+            if request.is_navigation_request() and request.frame.parent_frame is None:
+                if job.has_begun:
+                    job.leave(request.url, request.method)
+                    await route.fulfill(status=204)  # the page stays
+                    return
+                job.begin(request.url)
+            await route.continue_()
+
+
+async def succeeds(awaitable: Awaitable[object]) -> bool:
+    """Whether ``awaitable`` ends in time and without an error."""
+    try:
+        async with asyncio.timeout(CLOSE_TIMEOUT):
+            await awaitable
+    except Exception as error:  # noqa: BLE001 - whatever the page does
+        logger.debug("Leaving a page: %s", error)
+        return False
+    return True
+
+
+async def done(awaitable: Awaitable[object], timeout: float = CLOSE_TIMEOUT) -> bool:
+    """Whether ``awaitable`` ends in time; its errors are ignored."""
+    try:
+        async with asyncio.timeout(timeout):
+            await awaitable
+    except TimeoutError:
+        return False
+    except Exception as error:  # noqa: BLE001 - it is closed already, or its browser is gone
+        logger.debug("Closing: %s", error)
+    return True

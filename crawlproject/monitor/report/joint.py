@@ -1,0 +1,216 @@
+"""Joins what the workers of one crawl keep into one series, one snapshot and a table of the workers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crawlproject.monitor.report.facts import COUNTS, Facts
+from crawlproject.monitor.series.samples import COLUMNS, FILE_NAME, Run, Series, is_number
+from crawlproject.monitor.series.snapshot_file import COLUMNS as SERVER_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from crawlproject.monitor.series.samples import Sample
+
+#: Most workers that are joined, samples of the joint series, and servers of the joint snapshot.
+MAX_WORKERS, MAX_SAMPLES, MAX_SERVERS = 1000, 2000, 1000
+
+#: Columns that only grow, in one run after another; what a worker holds; what it uses while it runs.
+GROWING = (*COUNTS, "gathered")
+HELD = ("given_up", "servers", "queued", "seen", "waiting")
+IN_USE = ("sessions", "session_limit", "ready", "resting", "leased", "cpu", "memory")
+
+#: Seconds after the last sample of a run from which the worker counts as ended, and what it held as taken over.
+SILENT, TAKEN_OVER = 5.0, 30.0
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One worker's files, as read."""
+
+    name: str
+    series: Series
+    #: Empty if there is none that can be read.
+    snapshot: Mapping[str, Any]
+
+
+def worker_directories(directory: Path) -> list[Path]:
+    """Where the workers of a crawl keep their figures, below ``directory``: empty if it has none."""
+    folders = sorted(directory.glob("worker-*/"), key=lambda path: (len(path.name), path.name))[:MAX_WORKERS]
+    places = (folder / part for folder in folders for part in ("report", "."))
+    return [place for place in places if (place / FILE_NAME).is_file()]
+
+
+class _Moment(NamedTuple):
+    """A sample at a time on the wall clock, its counts over all runs so far; ``end`` of its run."""
+
+    at: float
+    end: float
+    values: Sample
+
+
+def joint_series(workers: Sequence[Worker]) -> Series:
+    """At each time the sum of what the workers had then. A run for each stretch in which any of them ran.
+
+    O(samples + MAX_SAMPLES * workers).
+    """
+    histories = [list(_moments(worker.series)) for worker in workers]
+    stretches = _stretches([(moment.at, moment.end) for history in histories for moment in history])
+    interval = max(1.0, sum(end - start for start, end in stretches) / MAX_SAMPLES)
+    places = [-1] * len(histories)
+    before = dict.fromkeys(COUNTS, 0.0)
+    series = Series(interval=interval)
+    for start, end in stretches[-MAX_SAMPLES:]:
+        run = Run(start)
+        series.runs.append(run)
+        steps = ceil((end - start) / interval)
+        for at in (*(start + step * interval for step in range(steps)), end):
+            for number, history in enumerate(histories):
+                while places[number] + 1 < len(history) and history[places[number] + 1].at <= at:
+                    places[number] += 1
+            now = [history[place] for history, place in zip(histories, places, strict=True) if place >= 0]
+            sample = _sum(now, at)
+            counts = {name: sample[name] - before[name] for name in COUNTS}
+            run.samples.append({**sample, **counts, "elapsed": at - start})
+        before = {name: before[name] + run.samples[-1][name] for name in COUNTS}
+    return series
+
+
+def _moments(series: Series) -> Iterator[_Moment]:
+    base = dict.fromkeys(GROWING, 0.0)
+    for run in series.runs:
+        if not run.samples:
+            continue
+        end, last = run.at + run.samples[-1]["elapsed"], dict(base)
+        if run.samples[0]["gathered"] >= base["gathered"]:  # it was kept from the run before
+            base["gathered"] = 0.0
+        for sample in run.samples:
+            last = {name: base[name] + sample[name] for name in GROWING}
+            yield _Moment(run.at + sample["elapsed"], end, {**sample, **last})
+        base = last
+
+
+def _stretches(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The union of these spans of time, in order; short gaps are filled."""
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1] + SILENT:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((start, end))
+    return found
+
+
+def _sum(now: Sequence[_Moment], at: float) -> Sample:
+    running = [moment.values for moment in now if at <= moment.end + SILENT]
+    holding = [moment.values for moment in now if at <= moment.end + TAKEN_OVER]
+    sums = dict.fromkeys(COLUMNS, 0.0)
+    sums |= {name: sum(moment.values[name] for moment in now) for name in GROWING}
+    sums |= {name: sum(values[name] for values in holding) for name in HELD}
+    sums |= {name: sum(values[name] for values in running) for name in IN_USE}
+    if any(values["waiting"] < 0 for values in holding):
+        sums["waiting"] = -1.0  # not known
+    sums["lag"] = max((values["lag"] for values in running), default=0.0)
+    reasons = Counter(values["held_back"] for values in running)
+    sums["held_back"] = reasons.most_common(1)[0][0] if reasons else 0.0
+    return sums
+
+
+def joint_snapshot(workers: Sequence[Worker]) -> dict[str, Any]:
+    """Sums of what the workers' snapshots have, and the servers with the most pages. What is damaged is left out."""
+    found = [worker.snapshot for worker in workers if worker.snapshot]
+    if not found:
+        return {}
+    rows = _servers(found)
+    rest = {
+        name: sum(_number(_dict(each, "rest").get(name)) for each in found)
+        for name in ("servers", "pages", "quality", "queued")
+    }
+    rest["servers"] += len(rows[MAX_SERVERS:])
+    for name in ("pages", "quality", "queued"):
+        place = SERVER_COLUMNS.index(name)
+        rest[name] += sum(_number(row[place]) for row in rows[MAX_SERVERS:])
+    shortest, longest = ([each[name] for each in found if is_number(each.get(name))] for name in _WAITS)
+    return {
+        "columns": list(SERVER_COLUMNS),
+        "servers": rows[:MAX_SERVERS],
+        "rest": rest,
+        **{name: sum(_number(each.get(name)) for each in found) for name in ("guarded", "mirrors", "too_early")},
+        **_times(found),
+        "shortest_wait": min(shortest, default=None),
+        "longest_wait": max(longest, default=None),
+        "stats": _stats([_dict(each, "stats") for each in found]),
+        "settings": _common([_dict(each, "settings") for each in found]),
+    }
+
+
+_WAITS = ("shortest_wait", "longest_wait")
+
+
+def _servers(snapshots: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    """Their rows, most pages first; of a server that has moved from one worker to another, the row with most pages."""
+    pages = SERVER_COLUMNS.index("pages")
+    rows: dict[str, list[Any]] = {}
+    for snapshot in snapshots:
+        listed = snapshot.get("servers")
+        if snapshot.get("columns") != list(SERVER_COLUMNS) or not isinstance(listed, list):
+            continue
+        for row in listed[:MAX_SERVERS]:
+            if isinstance(row, list) and len(row) == len(SERVER_COLUMNS):
+                known = rows.get(str(row[0]))
+                if known is None or _number(row[pages]) > _number(known[pages]):
+                    rows[str(row[0])] = row
+    return sorted(rows.values(), key=lambda row: -_number(row[pages]))
+
+
+def _times(snapshots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Distributions of times, added up where the classes are the same."""
+    bounds = snapshots[0].get("bounds")
+    if not isinstance(bounds, list):
+        return {}
+    same = [each for each in snapshots if each.get("bounds") == bounds]
+    found: dict[str, Any] = {"bounds": bounds}
+    for name in ("connect", "response", "waits"):
+        counts = [each[name] for each in same if isinstance(each.get(name), list)]
+        whole = [each for each in counts if len(each) == len(bounds) + 1 and all(map(is_number, each))]
+        found[name] = [sum(column) for column in zip(*whole, strict=True)]
+    return found
+
+
+def _stats(all_stats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Sums of numbers, the highest of those that are a maximum; of texts, such as reasons, those that differ."""
+    found: dict[str, Any] = {}
+    for stats in all_stats:
+        for name, value in stats.items():
+            if is_number(value):
+                known = _number(found.get(name))
+                found[name] = max(known, value) if name.endswith(("/max", "/longest", "_max")) else known + value
+            elif isinstance(value, str) and not is_number(found.get(name)):
+                texts = str(found.get(name, "")).split(", ") if name in found else []
+                found[name] = ", ".join(dict.fromkeys([*texts, value]))
+    return found
+
+
+def _common(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Settings that are the same everywhere; others have a port or a directory of the worker."""
+    first, *others = settings
+    return {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
+
+
+def _dict(snapshot: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = snapshot.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _number(value: object) -> float:
+    return value if is_number(value) else 0
+
+
+def worker_facts(workers: Sequence[Worker]) -> list[tuple[str, Facts]]:
+    """Name and facts of each worker that has samples."""
+    return [(each.name, Facts.of(each.series, each.snapshot)) for each in workers if len(each.series)]

@@ -1,0 +1,36 @@
+"""Replaces files in one step, so that a crash leaves the old content or the new one."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+def replace_file(path: Path, content: str | Iterable[str], *, is_durable: bool = True) -> None:
+    """Replace the text in ``path``, as UTF-8. Raises OSError; then the old file is as it was.
+
+    ``is_durable``: a power cut leaves one of both as well, for which the disk has to write twice (some 10 ms each: the
+    file before its name, then the name).  Without it the file may be empty afterwards.
+    """
+    new = path.with_name(f"{path.name}.new")
+    with new.open("w", encoding="utf-8") as file:
+        file.writelines((content,) if isinstance(content, str) else content)
+        file.flush()
+        if is_durable:
+            os.fsync(file.fileno())
+    new.replace(path)
+    if is_durable:
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names of files in ``folder`` durable. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,135 @@
+"""When a page is complete: what its scripts still have to do is waited for, whatever they wait for themselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+from tests.crawl.scripted_site import Answer, Site, scripted_site
+
+pytestmark = pytest.mark.long
+
+WISH = "tests.download.rendering.render_spiders.WishSpider"
+HTML = {"Content-Type": "text/html"}
+
+ADD = "const add = t => document.body.append(t);"
+
+#: Their text is complete only after something that is not a request.
+COMPLETE = {
+    "timer": "setTimeout(() => add('COMPLETE'), 300)",
+    "timer and fetch and timer": "setTimeout(() => fetch('/slow').then("
+    "() => setTimeout(() => add('COMPLETE'), 300)), 300)",
+    "fetch long after the DOM": "add('x'); fetch('/slow').then(r => r.text()).then(t => setTimeout(() => add(t), 400))",
+    "timers in turn": "let n = 0; const i = setInterval(() => { add(++n + ' ');"
+    "if (n === 10) { clearInterval(i); add('COMPLETE') } }, 200)",
+    "animation frames": "let n = 0; const f = () => ++n > 20 ? add('COMPLETE') : requestAnimationFrame(f); f()",
+    "end of a transition": "const p = document.querySelector('p'); p.style.transition = 'opacity .2s'; p.offsetWidth;"
+    "p.ontransitionend = () => add('COMPLETE'); requestAnimationFrame(() => { p.style.opacity = 0 })",
+    "idle": "requestIdleCallback(() => add('COMPLETE'))",
+    "messages": "const c = new MessageChannel(); let n = 0; c.port1.onmessage = () => ++n < 200 ?"
+    "c.port2.postMessage(1) : add('COMPLETE'); c.port2.postMessage(1)",
+    "stored data": "indexedDB.open('x').onsuccess = () => add('COMPLETE')",
+    "worker": "new Worker(URL.createObjectURL(new Blob(['let s = 0; for (let i = 0; i < 3e7; i++) s += i;"
+    "postMessage(s)']))).onmessage = () => add('COMPLETE')",
+    "timer of a worker": "new Worker(URL.createObjectURL(new Blob(['setTimeout(() => postMessage(1), 200)'])))"
+    ".onmessage = () => add('COMPLETE')",
+    "frame of another site": "onmessage = e => add(e.data); const f = document.createElement('iframe');"
+    "f.src = 'OTHER/frame'; add(f)",
+    "visible": "new IntersectionObserver(e => e[0].isIntersecting && add('COMPLETE')).observe(document.body)",
+    "date": "const t = Date.now(); setTimeout(() => add(Date.now() - t >= 300 ? 'COMPLETE' : 'EARLY'), 300)",
+}
+
+#: They never end: read as they are after a while.
+ENDLESS = {
+    "clock": "setInterval(() => { document.querySelector('p').textContent = Date.now() }, 100)",
+    "animation": "const f = () => { document.querySelector('p').textContent = Date.now();"
+    "requestAnimationFrame(f) }; f()",
+    "timers without a pause": "(function again() { document.title = Math.random(); setTimeout(again, 0) })()",
+    "polling": "setInterval(() => fetch('/poll'), 300)",
+    "much later": "setTimeout(() => add('LATER'), 60000)",
+}
+
+
+class Outcome(NamedTuple):
+    """A crawl of all pages."""
+
+    crawl: Crawl
+    texts: dict[str, str]
+    site: Site
+
+
+@pytest.fixture(scope="module")
+def outcome(chromium: str) -> Iterator[Outcome]:
+    """All pages in one crawl."""
+    with scripted_site(2) as site:
+        scripts = COMPLETE | ENDLESS
+        paths = {name: f"/{number}" for number, name in enumerate(scripts)}
+        script: dict[str, Any] = {
+            path: Answer(
+                f"<title>x</title><body><p>x<script>{ADD}{scripts[name].replace('OTHER', site.origins[1])}</script>",
+                headers=HTML,
+            )
+            for name, path in paths.items()
+        }
+        script["/slow"] = Answer("COMPLETE", delay=0.3)
+        script["/poll"] = Answer("polled")
+        script["2/frame"] = Answer(
+            "<script>setTimeout(() => parent.postMessage('COMPLETE', '*'), 150)</script>", headers=HTML
+        )
+        site.script = script
+        urls = {name: site.url(f"1{path}") for name, path in paths.items()}
+        settings = {**IMPOLITE, "RENDER_QUIET": 0.5}
+        result = crawl(WISH, settings=settings, wishes=json.dumps(dict.fromkeys(urls.values(), True)))
+        assert result.exit_code == 0, result.log
+        items = {item["url"]: item for item in result.items}
+        yield Outcome(result, {name: items[url]["text"].partition("</script>")[2] for name, url in urls.items()}, site)
+
+
+@pytest.mark.parametrize("name", [*COMPLETE])
+def test_page_is_complete(outcome: Outcome, name: str) -> None:
+    """With what its script adds at the end."""
+    assert "COMPLETE" in outcome.texts[name], outcome.texts[name]
+
+
+def test_endless_pages_are_read(outcome: Outcome) -> None:
+    """Long before the time-out; nobody waits for what comes in a minute."""
+    assert outcome.crawl.stat("render/pages") == len(COMPLETE) + len(ENDLESS)
+    assert outcome.crawl.stat("render/unquiet") == 0
+    assert not [name for name in outcome.crawl.stats if name.startswith("render/failed/")]
+    assert "LATER" not in outcome.texts["much later"]
+
+
+def test_polling_is_not_faster_than_real(outcome: Outcome) -> None:
+    """The page's clock runs ahead, but not far."""
+    assert 1 <= outcome.site.places().count("1/poll") <= 20
+
+
+def test_a_page_leaves_nothing_to_the_next_one(chromium: str) -> None:
+    """In the same tab: neither redirects nor requests nor alert boxes; what it was asked for is not used up."""
+    leaving = """for (const e of ['pagehide', 'unload', 'beforeunload', 'visibilitychange']) addEventListener(e, () => {
+        for (let i = 0; i < 40; i++) fetch('/spent?' + i, {keepalive: true}).catch(() => 0);
+        alert('x'); window.open('/pop'); location = '/stolen?1';
+        Promise.resolve().then(() => { location = '/stolen?2' });
+        new BroadcastChannel('x').postMessage(1) });
+    const w = new Worker(URL.createObjectURL(new Blob(['setInterval(() => postMessage(1), 1)'])));
+    let n = 0; w.onmessage = () => { if (++n > 50) location.hash = n };"""
+    with scripted_site(1) as site:
+        pages: dict[str, Any] = {}
+        for number in range(6):
+            pages[f"/bad{number}"] = Answer(f"<title>x</title><body><script>{leaving}</script>", headers=HTML)
+            fetches = "fetch('/api').then(r => r.text()).then(t => document.body.append(t))"
+            pages[f"/good{number}"] = Answer(f"<title>x</title><body><script>{fetches}</script>", headers=HTML)
+        site.script = {**pages, "/api": Answer("COMPLETE"), **{f"/spent?{i}": Answer("x") for i in range(40)}}
+        wishes = {site.url(f"1{path}"): True for path in pages}
+        settings = {**IMPOLITE, "RENDER_PAGES": 1, "RENDER_MAX_REQUESTS": 5, "RENDER_TIMEOUT": 8}
+        result = crawl(WISH, settings=settings, wishes=json.dumps(wishes))
+        assert result.exit_code == 0, result.log
+        good = {item["url"]: item["text"] for item in result.items if "/good" in item["url"]}
+        assert len(good) == 6
+        assert all("COMPLETE</body>" in text for text in good.values()), good
+        assert not [place for place in site.places() if "stolen" in place]
+        assert result.stat("render/redirects") == 0

@@ -1,0 +1,111 @@
+"""The commands of docs/site-rules.md, docs/records.md and docs/new-spider.md, as a reader types them.
+
+Hosts are replaced by servers on loopback, which have the saved pages of Python's documentation and two small shops.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from testbed.rules import RULES, SITES, pages_of
+from tests.crawl.crawling import IMPOLITE
+from tests.crawl.scripted_site import Answer, Script, Site, scripted_site
+
+ROOT = Path(__file__).resolve().parents[2]
+HTML = {"Content-Type": "text/html"}
+HOSTS = ("docs.python.org", "shop.example", "books.example.org", "books.example.com")
+BOOK = '<h1>Red</h1><script type="application/ld+json">{"@type": "Book", "name": "Red", "isbn": "1"}</script>'
+SHOPS: Script = {
+    "2/book/1": Answer(BOOK, headers=HTML),
+    "3/": Answer('<a href="/book/1">x</a>', headers=HTML),
+    "3/book/1": Answer("<h1>Red</h1>", headers=HTML),
+    "4/": Answer("<p id=title>Blue</p>", headers=HTML),
+}
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """The hosts, in this order."""
+    python = next(one for one in SITES if one.name == "python")
+    pages = {f"1/3.11/{url.removeprefix(python.url)}": Answer(body, headers=HTML) for url, body in pages_of(python)}
+    abc = {"1/3.11/library/abc.html": pages["1/3.11/library/sched.html"]}
+    with scripted_site(len(HOSTS)) as servers:
+        servers.script = {**pages, **abc, **SHOPS}
+        yield servers
+
+
+def on_loopback(text: str, site: Site) -> str:
+    """With the servers in place of the hosts."""
+    for host, origin in zip(HOSTS, site.origins, strict=True):
+        text = text.replace(f"https://{host}", origin).replace(host, origin.removeprefix("http://"))
+    return text
+
+
+def run_commands(page: str, folder: Path, site: Site) -> str:
+    """Run all commands of a page in ``folder``; returns what they print."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```console\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    commands = [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    inline = re.findall(r"`(scrapy (?:rules|crawl site) [^`]*books\.toml[^`]*)`", text)
+    commands += [command.replace("URL", "https://shop.example/book/1") for command in inline]
+    commands = [command for command in commands if "genspider" not in command]  # tests/test_readme.py
+    assert commands
+    (folder / "docs" / "rules").mkdir(parents=True)
+    for file in RULES.glob("*.toml"):
+        (folder / "docs" / "rules" / file.name).write_text(on_loopback(file.read_text(), site), encoding="utf-8")
+    quick = {**IMPOLITE, "ALLOWED_NETWORKS": "127.0.0.0/8"}
+    settings = "\n".join(f"{name} = {value!r}" for name, value in quick.items())
+    (folder / "quick.py").write_text(f"from crawlproject.settings import *\n{settings}\n", encoding="utf-8")
+    script = on_loopback("\n".join(commands), site).replace("scrapy ", f"{sys.executable} -m scrapy ")
+    script = re.sub(r"^sqlite3 .*\n?", "", script, flags=re.MULTILINE)  # a program of its own
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}:{folder}", "SCRAPY_SETTINGS_MODULE": "quick"}
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr[-3_000:]}"
+    return done.stdout
+
+
+def test_rules_of_sites(tmp_path: Path, site: Site) -> None:
+    """Check, crawl, check a page, write a first file."""
+    shown = run_commands("site-rules.md", tmp_path, site)
+    records = [json.loads(line) for line in (tmp_path / "modules.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {record["record"] for record in records} == {"module", "chapter"}
+    assert "title" in shown
+    assert "isbn = " in (tmp_path / "shop.toml").read_text(encoding="utf-8")
+
+
+def test_records_in_a_database(tmp_path: Path, site: Site) -> None:
+    """The table has the columns that the page asks for."""
+    run_commands("records.md", tmp_path, site)
+    asked = re.search(r'"(SELECT .*?)"', (ROOT / "docs" / "records.md").read_text(encoding="utf-8"))
+    assert asked
+    with sqlite3.connect(tmp_path / "records.db") as database:
+        assert len(database.execute(asked[1]).fetchall()) > 10
+
+
+def test_page_objects_and_rules_instead_of_code(tmp_path: Path, site: Site) -> None:
+    """The module that the page shows, and the commands within its text."""
+    text = (ROOT / "docs" / "new-spider.md").read_text(encoding="utf-8")
+    module = re.search(r'^```python\n("""shops.py: .*?)^```', text, re.MULTILINE | re.DOTALL)
+    assert module
+    (tmp_path / "shops.py").write_text(re.sub(r":\d+", "", on_loopback(module[1], site)), encoding="utf-8")
+    run_commands("new-spider.md", tmp_path, site)
+    items = [json.loads(line) for line in (tmp_path / "books.jsonl").read_text(encoding="utf-8").splitlines()]
+    titles = {item["title"] for item in items if item.keys() == {"url", "title"}}
+    assert titles == {"Red", "Blue"}
