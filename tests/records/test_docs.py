@@ -99,6 +99,7 @@ def test_records_in_a_database(tmp_path: Path, site: Site) -> None:
         assert len(database.execute(asked[1]).fetchall()) > 10
 
 
+@pytest.mark.long  # four crawls in processes of their own
 def test_page_objects_and_rules_instead_of_code(tmp_path: Path, site: Site) -> None:
     """The module that the page shows, and the commands within its text."""
     text = (ROOT / "docs" / "new-spider.md").read_text(encoding="utf-8")
