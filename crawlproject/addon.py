@@ -100,7 +100,7 @@ EXTENSIONS = {
     "crawlproject.monitor.progress.extension.Progress": 0,
     "crawlproject.monitor.series.extension.Series": 0,
     "crawlproject.middlewares.page_types.PageTypes": 0,
-    "crawlproject.lane.lane.FastLane": 0,
+    "crawlproject.middlewares.lane.lane.FastLane": 0,
 }
 
 #: Setting that switches an extension of Scrapy off -> that extension, which imports much.

@@ -100,7 +100,7 @@ class DiskCrawl:
     def __init__(self, path: Path, servers: int) -> None:
         self.store = DiskStore(path, StoreLabel("bench", "quality"))
         self.frontier = Frontier(POLICIES["prefix"](), NO_WAIT)
-        DiskFrontierStore(self.store, 0.0, indexed=True).load(self.frontier, 0.0, 60.0)
+        DiskFrontierStore(self.store, 0.0, indexed=True).load(self.frontier, 0.0)
         self.seen = SeenDupeFilter.from_crawler(fake_crawler())
         self.seen.use_store(DiskSeenStore(self.store))
         self.seen.open()

@@ -1,17 +1,30 @@
 #!/usr/bin/env python3
-"""CPU that figures, panel and series cost: each part is timed alone, with a frontier of many servers.
+"""CPU that monitor, series, panel and console cost.
 
-The sum is what they take of a crawl's CPU at full speed, when the crawl uses one whole CPU.
+    scripts/bench_monitor.py [--servers 100000]
+    scripts/bench_monitor.py --rounds 7 [--pages 8000]
+
+Without ``--rounds`` each part is timed alone, with a frontier of many servers; the sum is what they take of a crawl's
+CPU at full speed, when the crawl uses one whole CPU.
+
+With ``--rounds`` whole crawls of a web that answers at once are measured: in each round one with everything off and one
+with monitor, series, a line of progress every 10 s, and a console that one page watches; which is first changes with
+the round.  CPU seconds (user + system) of the crawling process from the opening to the closing of the spider; the
+median of the rounds' differences.
 """
 
 from __future__ import annotations
 
 import argparse
+import socket
 import sys
 import tempfile
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -32,9 +45,11 @@ from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
 from crawlproject.monitor.series.snapshot import snapshot_of
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import write_snapshot
+from testbed.bench import WEB, Stats, crawl, fast_web
+from testbed.web import running_web
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 def frontier_of(servers: int) -> Frontier:
@@ -56,11 +71,76 @@ def mean(work: Callable[[], object], times: int) -> float:
     return (time.process_time() - began) / times
 
 
+#: Everything off; everything on.
+OFF: dict[str, Any] = WEB | {"MONITOR_ENABLED": False, "REPORT_ENABLED": False, "PROGRESS": "off"}
+ON: dict[str, Any] = WEB | {"PROGRESS": "on", "MONITOR_INTERVAL": 5, "CONSOLE_TOKEN": "a" * 32}
+
+
+def watch_console(port: int, is_over: threading.Event) -> None:
+    """Read the stream of the console's events, as an open page does, once it is there, until it ends."""
+    while not is_over.is_set():
+        try:
+            client = socket.create_connection(("127.0.0.1", port), timeout=60)
+        except OSError:
+            is_over.wait(0.1)
+            continue
+        with client, suppress(OSError):
+            head = f"GET /api/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {ON['CONSOLE_TOKEN']}\r\n\r\n"
+            client.sendall(head.encode())
+            if b" 200 " not in client.recv(65_536):
+                raise SystemExit("the console has refused the page")
+            while client.recv(65_536):
+                pass
+        return
+
+
+def crawled(case: str, seeds: Sequence[str]) -> Stats:
+    """A crawl with everything ``on`` or ``off``."""
+    if case == "off":
+        return crawl(OFF, seeds=",".join(seeds))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    is_over = threading.Event()
+    page = threading.Thread(target=watch_console, args=(port, is_over))
+    page.start()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return crawl(ON | {"REPORT_DIR": folder, "CONSOLE_PORT": port}, seeds=",".join(seeds))
+    finally:
+        is_over.set()
+        page.join()
+
+
+def compare(pages: int, rounds: int) -> None:
+    """Print what each round cost with everything off and on, and the median of the differences."""
+    differences = []
+    with running_web(fast_web(pages)) as web:
+        for number in range(rounds):
+            order = ("off", "on") if number % 2 else ("on", "off")
+            found = {case: crawled(case, web.seeds) for case in order}
+            off, on = (float(found[case]["bench/cpu"]) for case in ("off", "on"))
+            differences.append(on / off - 1)
+            speed = found["on"]["frontier/pages"] / found["on"]["bench/wall"]
+            print(f"off {off:6.2f} s, on {on:6.2f} s: {differences[-1]:+.2%}; {speed:.0f} pages/s", flush=True)
+    print(f"median of {rounds}: {median(differences):+.2%}")
+
+
 def main() -> None:
-    """Print each part and the sum."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print each part and the sum, or compare crawls."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--servers", type=int, default=100_000)
-    servers = parser.parse_args().servers
+    parser.add_argument("--rounds", type=int, default=0)
+    parser.add_argument("--pages", type=int, default=8000)
+    parsed = parser.parse_args()
+    if parsed.rounds:
+        compare(parsed.pages, parsed.rounds)
+    else:
+        parts(parsed.servers)
+
+
+def parts(servers: int) -> None:
+    """Time each part alone."""
     crawler = get_crawler()
     crawl = CrawlFrontier(Dispatcher(frontier_of(servers), 64), lambda: None, by_ip=False)
     module.frontier_of = lambda _: crawl
@@ -81,7 +161,7 @@ def main() -> None:
         folder = Path(name)
         writer = SeriesWriter(folder / FILE_NAME, 0.0)
         stats = crawler.stats.get_stats()
-        parts = {
+        found_parts = {
             "figures, with a share of the survey": (mean(look, 200), LOOK),
             "panel": (mean(lambda: styled(lines(found, 100), 100), 200), PANEL_INTERVAL),
             "sample": (mean(lambda: writer.add(sample_of(found)), 200), writer.interval),
@@ -90,9 +170,9 @@ def main() -> None:
                 SNAPSHOT_INTERVAL,
             ),
         }
-        for name, (seconds, interval) in parts.items():
+        for name, (seconds, interval) in found_parts.items():
             print(f"{name:40} {seconds * 1000:7.2f} ms every {interval:g} s: {seconds / interval:.3%}")
-        print(f"{'all':40} {sum(seconds / interval for seconds, interval in parts.values()):.3%} of a CPU")
+        print(f"{'all':40} {sum(seconds / interval for seconds, interval in found_parts.values()):.3%} of a CPU")
         print(f"report: {mean(lambda: write_report(folder), 1):.2f} s of CPU")
 
 

@@ -4,11 +4,11 @@
     scripts/site_losses.py DIR...            # a folder of built HTML each; or a file with a folder on each line
         [--timeout 1800] [--least 20] [--all] [--rest]
 
-Reachable pages are counted independently of the crawler: breadth first from the home page, by ``<a>`` and ``<area>``,
-``<link rel=canonical>``, redirects and refreshes, HTML files only.  A page is a file: a static server ignores queries.
-Absolute links to a site's own public address are served as links to its loopback address; links to other sites are not
-followed.  ``--least``: sites with fewer reachable pages are skipped.  ``--all``: one line for each site, not only for
-those with losses.  ``--rest``: also name the pages that neither crawl found.
+Reachable pages are counted independently of the crawler: breadth first from the home page, by ``<a>``, ``<area>``,
+``<frame>``, ``<link rel=canonical>``, redirects and refreshes, HTML files only.  A page is a file: a static server
+ignores queries.  Absolute links to a site's own public address are served as links to its loopback address; links to
+other sites are not followed.  ``--least``: sites with fewer reachable pages are skipped.  ``--all``: one line for each
+site, not only for those with losses.  ``--rest``: also name the pages that neither crawl found.
 """
 
 from __future__ import annotations
@@ -185,9 +185,9 @@ def links_of(body: bytes, url: str) -> Iterator[str]:
             yield from _joined(url, found[1])
     base = next((node.attributes.get("href") or "" for node in tree.css("base[href]")), "")
     base = next(_joined(url, base), url) if base else url
-    for node in tree.css("a[href], area[href], link[rel=canonical]"):
+    for node in tree.css("a[href], area[href], frame[src], link[rel=canonical]"):
         if "nofollow" not in (node.attributes.get("rel") or "").lower().split():
-            yield from _joined(base, node.attributes.get("href") or "")
+            yield from _joined(base, node.attributes.get("src" if node.tag == "frame" else "href") or "")
 
 
 def _joined(base: str, href: str) -> Iterator[str]:

@@ -30,6 +30,8 @@ WEB = WebSpec(servers=4, pages=40, time_scale=0)
 ON_LOOPBACK = "-d setting=ALLOWED_NETWORKS=127.0.0.0/8 -d setting=FRONTIER_MIN_DELAY=0"
 #: The first job takes half a minute, so that it can be stopped before it ends.
 SLOW = "-d setting=DOWNLOAD_DELAY=3"
+#: The log of a job is a file: progress is lines in it.
+WITH_PROGRESS = "-d setting=PROGRESS=on"
 PATIENCE = 900.0  # seconds, where something must come of itself
 
 
@@ -147,7 +149,7 @@ def follow(user: User) -> None:
     """The document from "Start scrapyd" to "Resume"."""
     with user.scrapyd():
         assert '"status": "ok"' in user.type("Deploy")
-        assert '"status": "ok"' in user.type("Schedule", SLOW)
+        assert '"status": "ok"' in user.type("Schedule", f"{SLOW} {WITH_PROGRESS}")
         until(lambda: bool(fetches(user.web.records())))
         assert "Spider opened" in user.type("Look")
         assert user.state("first") == "running"
@@ -161,6 +163,12 @@ def follow(user: User) -> None:
     assert user.items()[: len(first)] == first
     assert sorted(user.items()) == sorted(user.web.web.expected_urls())
     assert "finish_reason finished" in user.log("second")
+    assert "End " not in user.log("second")  # no panel
+    for job in ("first", "second"):
+        assert not set(user.log(job)) & {"\x1b", "\r", "\x07"}, "control codes in the log"
+    report = (user.home / "scrapyd" / "job" / "report" / "report.html").read_text(encoding="utf-8")
+    assert f"it fetched {len(user.web.web.expected_urls())} pages" in report
+    assert "and ran 2 times" in report
 
 
 def test_the_document_leads_to_items(user: User) -> None:

@@ -29,7 +29,6 @@ LEVELS = (
     ("backends",),
     ("discovery",),
     ("middlewares", "monitor", "records", "scheduler"),
-    ("lane",),
     ("spiders",),
     ("addon", "commands", "settings"),
 )

@@ -66,7 +66,7 @@ class DiskBackend(StoringBackend):
         indexed = isinstance(options.quality, LinkQuality)
         try:
             servers = DiskFrontierStore(self._store, time.time() - CLOCK(), indexed=indexed)
-            servers.load(frontier, CLOCK(), frontier.politeness.longest_wait)
+            servers.load(frontier, CLOCK())
             self._seen_store = stored = DiskSeenStore(self._store)
             seen.use_store(stored)
             if len(frontier) or len(stored):

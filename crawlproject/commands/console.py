@@ -33,6 +33,9 @@ ACTIONS = {
     "seeds": ("URL... | -", "queue seeds; -: from standard input, one a line"),
 }
 
+#: Asked of one of several workers: the answer is the same, or the crawl finds the worker by itself.
+OF_ANY = frozenset(("workers", "seeds"))
+
 #: Seconds that the console may take to answer.
 TIMEOUT = 30.0
 
@@ -57,7 +60,8 @@ class Command(ScrapyCommand):
         lines = [f"{name} {arguments}".rstrip() + f": {does}" for name, (arguments, does) in ACTIONS.items()]
         return (
             "Ask or steer the crawl whose console is at a URL (as the crawl has logged it), or whose JOBDIR is given. "
-            "Actions: " + "; ".join(lines) + ". The token is part of the URL, or in "
+            "By the JOBDIR of scrapy workers, all workers are asked; seeds go to one, which sends each to the worker "
+            "of its server. Actions: " + "; ".join(lines) + ". The token is part of the URL, or in "
             "the environment variable CRAWLPROJECT_TOKEN, or in the file that the crawl has written."
         )
 
@@ -79,12 +83,36 @@ class Command(ScrapyCommand):
         target, action, *rest = args
         try:
             path, body = _request(action, rest, opts)
-            print(_ask(*_address(target), path, body))  # noqa: T201
+            workers = _workers_in(target)
+            if workers:
+                self._ask_all(workers, action, path, body)
+            else:
+                print(_shown(_ask(*_address(target), path, body)))  # noqa: T201
         except (OSError, ValueError) as error:
-            import sys
+            self._fail(str(error))
 
-            print(f"scrapy console: {error}", file=sys.stderr)  # noqa: T201
-            self.exitcode = 1
+    def _ask_all(self, workers: list[Path], action: str, path: str, body: dict[str, Any] | None) -> None:
+        """Print the answers by worker; exit code 1 if one could not be asked, or none knows the server."""
+        answers, failures = {}, []
+        for folder in workers:
+            try:
+                answers[folder.name] = _ask(*_ticket(_ticket_in(folder)), path, body)
+            except (OSError, ValueError) as error:
+                failures.append(f"{folder.name}: {error}")
+            if answers and action in OF_ANY:
+                failures.clear()
+                break
+        if answers:
+            print(_shown(answers))  # noqa: T201
+        if not answers or action != "server":  # one worker has the server
+            for failure in failures:
+                self._fail(failure)
+
+    def _fail(self, message: str) -> None:
+        import sys
+
+        print(f"scrapy console: {message}", file=sys.stderr)  # noqa: T201
+        self.exitcode = 1
 
 
 def _request(action: str, rest: list[str], opts: Namespace) -> tuple[str, dict[str, Any] | None]:
@@ -154,6 +182,16 @@ def _address(target: str) -> tuple[str, str]:
     return url, token
 
 
+def _workers_in(target: str) -> list[Path]:
+    """The workers' own directories in the JOBDIR of ``scrapy workers`` whose console was opened, in order."""
+    from pathlib import Path
+
+    if "://" in target:
+        return []
+    found = {path.parent for path in Path(target).glob("worker-*/console-*.json")}
+    return sorted(found, key=lambda path: (len(path.name), path.name))
+
+
 def _ticket_in(job: Path) -> Path:
     """The file of the only open console of a JOBDIR."""
     import json
@@ -176,8 +214,15 @@ def _ticket(path: Path) -> tuple[str, str]:
     return str(found["url"]), str(found["token"])
 
 
-def _ask(url: str, token: str, path: str, body: dict[str, Any] | None) -> str:
-    """The answer, as indented JSON. Raises OSError, or ValueError with the console's message."""
+def _shown(answer: Any) -> str:
+    """Indented JSON."""
+    import json
+
+    return json.dumps(answer, indent=1, ensure_ascii=False)
+
+
+def _ask(url: str, token: str, path: str, body: dict[str, Any] | None) -> Any:
+    """The answer. Raises OSError, or ValueError with the console's message."""
     import json
     from urllib.error import HTTPError
     from urllib.request import ProxyHandler, Request, build_opener
@@ -187,7 +232,7 @@ def _ask(url: str, token: str, path: str, body: dict[str, Any] | None) -> str:
     opener = build_opener(ProxyHandler({}))
     try:
         with opener.open(Request(f"{url}api/{path}", data, headers), timeout=TIMEOUT) as answer:
-            return json.dumps(json.load(answer), indent=1, ensure_ascii=False)
+            return json.load(answer)
     except HTTPError as error:
         try:
             reason = json.load(error)["error"]

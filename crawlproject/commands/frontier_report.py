@@ -53,7 +53,7 @@ def frontier_on_disk(path: Path, options: FrontierOptions) -> Iterator[StoredFro
     try:
         now, frontier = time.time(), options.new_frontier()
         servers = DiskFrontierStore(store, clock_offset=0.0)
-        servers.load(frontier, now, frontier.politeness.longest_wait)
+        servers.load(frontier, now)
         yield StoredFrontier(frontier, servers.rows, store.label, len(DiskSeenStore(store)), now)
     finally:
         store.close()

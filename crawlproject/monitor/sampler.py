@@ -58,7 +58,6 @@ class CrawlFigures:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = proxy(crawler)  # the crawler is the key of this object in ``_FIGURES``
-        self._robots_failures = RobotsOptions.of(crawler).max_failures  # options know the crawler, not its proxy
         self._stats = stats_of(crawler)
         self._started = CLOCK()
         self._last = -inf
@@ -67,6 +66,7 @@ class CrawlFigures:
         self._process = psutil.Process()
         limits = LimitOptions.of(crawler)
         self._forecaster = Forecaster(limits.ends_at_time, limits.ends_at_pages)
+        self._max_new_failures = RobotsOptions.of(crawler).max_failures
         self._surveyor: Surveyor | None = None
 
     @property
@@ -123,7 +123,7 @@ class CrawlFigures:
     ) -> Figures:
         frontier, dispatcher = crawl.frontier, crawl.dispatcher
         if self._surveyor is None:
-            self._surveyor = Surveyor(frontier, self._robots_failures)
+            self._surveyor = Surveyor(frontier, self._max_new_failures)
         self._surveyor.step(now, round(min(MAX_EXAMINED, max(FRESH, since) * EXAMINED_PER_SECOND)))
         counts = frontier.counts()
         servers = ServerCounts(

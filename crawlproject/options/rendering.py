@@ -12,8 +12,8 @@ from crawlproject.options.values import Options, Reader
 
 NEVER, AUTO, ALWAYS = MODES = ("never", "auto", "always")
 
-#: Names under which Chromium is installed, and folders that may not be in PATH.
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+#: Names under which Chromium is installed, and folders that may not be in PATH. Without windows it needs half the CPU.
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 FOLDERS = (Path("/usr/bin"), Path("/usr/lib/chromium"), Path("/snap/bin"))
 
 #: What the browser can be told not to load: Playwright's resource types.

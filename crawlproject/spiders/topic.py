@@ -129,6 +129,7 @@ class TopicSpider(WebSpider):
 
         topic = self._file.topic(self._learned.terms, self._learned.threshold)
         self._focus = Focus(topic, self._learned.model)
+        self._focus.found = self._learned.found
 
     async def start(self) -> AsyncIterator[Any]:
         """Learn the topic from its examples, if it has any; then as ``WebSpider``."""
@@ -321,6 +322,8 @@ def _read_example(path: Path) -> Example:
             data = file.read(_MAX_UNPARSED)
     except OSError as error:
         raise ValueError(f"topic: example {str(path)!r}: {error.strerror}") from error
+    except ValueError as error:  # NUL
+        raise ValueError(f"topic: example {str(path)!r}: {error}") from error
     html = data.decode("utf-8", "replace")
     if path.suffix.lower() not in (".html", ".htm", ".xhtml"):
         return Example("", html)

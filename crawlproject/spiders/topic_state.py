@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from crawlproject.storage.replacing import replace_file
@@ -33,6 +33,8 @@ class Learned:
     model: LinkModel
     terms: dict[str, float] | None = None
     threshold: float | None = None
+    #: Terms of the topic that were on a page.
+    found: set[str] = field(default_factory=set)
 
     @classmethod
     def nothing(cls) -> Self:
@@ -67,7 +69,10 @@ class TopicStateFile:
             if data.get("topic") != self._topic:
                 logger.info("%s: learned for another topic; not used", self._path)
                 return None
-            return Learned(LinkModel.from_state(data.get("model")), *_terms(data))
+            found = data.get("found", [])  # not kept by earlier versions
+            if not isinstance(found, list) or not all(isinstance(term, str) for term in found):
+                raise ValueError("wrong terms")
+            return Learned(LinkModel.from_state(data.get("model")), *_terms(data), set(found))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError) as error:
@@ -83,6 +88,7 @@ class TopicStateFile:
             "topic": self._topic,
             "terms": learned.terms,
             "threshold": learned.threshold,
+            "found": sorted(learned.found),
             "model": learned.model.to_state(),
         }
         try:

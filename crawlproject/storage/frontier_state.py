@@ -135,13 +135,13 @@ class DiskFrontierStore:
         """The numbers of those ``servers`` that are stored here, in order. O(n log n)."""
         return sorted(server.urls.number for server in servers if isinstance(server.urls, StoredUrlQueue))
 
-    def load(self, frontier: Frontier, now: float, longest_wait: float) -> None:
+    def load(self, frontier: Frontier, now: float) -> None:
         """Load the stored state into ``frontier``, which must be new; about 150 µs per server, to read its best URLs.
 
-        No server rests longer than ``longest_wait`` seconds from ``now`` (the wall clock may have been wrong).
+        No server rests longer than its politeness lets one wait from ``now`` (the wall clock may have been wrong).
         Raises StoreError if a record is damaged.
         """
-        self._frontier, self._longest_wait = frontier, longest_wait
+        self._frontier, self._longest_wait = frontier, frontier.politeness.longest_wait
         frontier.keep_in(self, now)
         saved = self._store.rocks.get("state", b"frontier")
         try:

@@ -59,7 +59,7 @@ class LocalCopy:
         self._rows: dict[int, int] = {}  # partition -> rows stored
         self._strangers: dict[int, set[str]] = {}  # partition of another worker -> servers met nevertheless
         self._servers = DiskFrontierStore(self._store, 0.0, indexed=indexed, number_of=self._number_of)
-        self._servers.load(frontier, clock(), frontier.politeness.longest_wait)
+        self._servers.load(frontier, clock())
         #: Keys of all own partitions.
         self.seen = DiskSeenStore(self._store)
         #: The seen-set in front of it.

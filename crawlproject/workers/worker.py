@@ -202,11 +202,11 @@ class Worker:
 
     def _next_step(self, started: float) -> float:
         interval = self._options.interval
-        if self._shares.is_moving or self._is_hungry():
+        if self._shares.is_moving or self.is_hungry():
             return started + interval / HASTE
         return max(started, self._ticked_at) + interval
 
-    def _is_hungry(self) -> bool:
+    def is_hungry(self) -> bool:
         """Whether this worker has few URLs to choose from, and other workers may send some."""
         is_alone = len(self._beat.members) < 2
         return self._crawl.is_hungry() and not is_alone and not self._loops.is_failing and self._outbox.length <= FEW

@@ -39,7 +39,7 @@ class RecrawlMachine(RuleBasedStateMachine):
         self.servers = DiskFrontierStore(self.store, 0.0)
         politeness = Politeness(factor=0, min_delay=0, max_delay=0)
         self.frontier = Frontier(POLICIES["quality"](), politeness, max_failures=0)
-        self.servers.load(self.frontier, next(self.clock), 1.0)
+        self.servers.load(self.frontier, next(self.clock))
         crawler = get_crawler(WebSpider)
         codec = RequestCodec(WebSpider(seeds="http://a.example/"))
         self.recrawl = Recrawl(crawler, self.store, self.servers, codec, Canonicalizer())
@@ -116,7 +116,7 @@ def test_pages_put_back_are_off_their_servers_count_in_the_same_commit(tmp_path:
         store = DiskStore(tmp_path, StoreLabel("web", "quality"))
         servers = DiskFrontierStore(store, 0.0)
         frontier = Frontier(POLICIES["quality"](), Politeness())
-        servers.load(frontier, 0.0, 1.0)
+        servers.load(frontier, 0.0)
         return frontier, servers, store
 
     frontier, servers, store = opened()

@@ -23,7 +23,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("job")
     store = DiskStore(path / "frontier", StoreLabel("web", "quality"))
     frontier = Frontier(BestPrefix(), Politeness(max_backoff=300.0))
-    DiskFrontierStore(store, clock_offset=time.time()).load(frontier, 0.0, 300.0)
+    DiskFrontierStore(store, clock_offset=time.time()).load(frontier, 0.0)
     DiskSeenStore(store).add(range(40))
     frontier.push([Entry("http://c.example/only", 9.0)])
     session = frontier.open_session(0.0)

@@ -11,14 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from crawlproject.content.relevance import words
 from crawlproject.content.relevance.anchors import Anchor, anchors
 from crawlproject.content.relevance.background import background, idf_of
 from crawlproject.content.relevance.features import LinkReader
+from crawlproject.content.relevance.focus import Focus
 from crawlproject.content.relevance.language import declared_language, language_of
 from crawlproject.content.relevance.model import BUCKETS, PRIOR, Features, LinkModel
 from crawlproject.content.relevance.topic import Example, Topic, learned, learned_threshold
 from crawlproject.content.relevance.topic_file import read_topic
-from crawlproject.content.relevance.words import MAX_TEXT, MAX_WORD, folded, terms_of, words_of
+from crawlproject.content.relevance.words import MAX_TEXT, MAX_WORD, folded, stemmer_of, terms_of, words_of
 
 THREADS = Topic({"thread": 2.0, "race condition": 1.0, "线程": 2.0})
 
@@ -260,6 +262,7 @@ def test_a_topic_file(tmp_path: Path) -> None:
         ("examples = [1]\n", 1, "list of URLs"),
         ("name = 1\nterms = ['a']\n", 1, "must be a text"),
         ("learned_terms = 0\nterms = ['a']\n", 1, "whole number"),
+        (f"name = 'x'\ntext_weight = {10**400}\nterms = ['a']\n", 2, "must be a number"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_line(text: str, line: int, reason: str, tmp_path: Path) -> None:
@@ -287,3 +290,33 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     path.write_text("terms = " + "[" * 100_000)
     with pytest.raises(ValueError, match="line 1: nested too deeply"):
         read_topic(path)
+    path.write_text(f"threshold = {'1' * 5_000}")
+    with pytest.raises(ValueError, match=r"topic='.*': .*digits"):
+        read_topic(path)
+
+
+def test_terms_of_many_languages_share_the_memory_of_their_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger may write pages in any language, with words that nobody has seen."""
+    monkeypatch.setattr(words, "CACHED_IN_ALL", 10_000)
+    monkeypatch.setattr(words, "_caches", [])
+    languages = ("en", "de", "fr", "fi", "ru")
+    caches = [*map(stemmer_of, languages), *map(idf_of, languages)]
+    for cache in caches:
+        cache.clear()
+    for number in range(5_000):
+        for cache in caches:
+            assert cache[f"word{number}"] or True
+    assert sum(map(len, caches)) <= 10_000 + 1_024 * len(caches)
+    assert stemmer_of("en")["threads"] == "thread"
+
+
+def test_links_are_remembered_without_their_urls() -> None:
+    """Which strangers make as long as they like."""
+    focus = Focus(THREADS, LinkModel())
+    judged = THREADS.relevance("", "thread")
+    url = "http://a.example/" + "x" * 2_000
+    assert len([*focus.rate(judged, [(url, None), (url, None)])]) == 2
+    assert all(isinstance(key, int) for key in focus._followed)
+    focus.judge(url, "thread", "thread thread", "en")
+    assert focus.model.learned == 1
+    assert not focus._followed

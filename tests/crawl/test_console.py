@@ -256,14 +256,15 @@ def _stream(client: Client) -> Iterator[http.client.HTTPResponse]:
 
 
 def test_consoles_of_two_workers(tmp_path: Path, redis_server: RunningRedis) -> None:
-    """Each shows both; one that leaves is gone; without Redis the table says so, and the rest answers."""
+    """Each shows both; the command steers both; one that leaves is gone; without Redis the table says so, and the
+    rest answers."""
     token, ports = "t" * 20, [free_port(), free_port()]
     slow = {"FRONTIER_MIN_DELAY": 0.5, "FRONTIER_MAX_DELAY": 0.5}
     settings = redis_settings(redis_server.url, CONSOLE_TOKEN=token, FRONTIER_LEASE=2, **slow)
     spec = WebSpec(servers=20, pages=4_000, time_scale=0.05)
     with running_web(spec) as web, workers(tmp_path, web, **settings) as crew:
-        for port in ports:
-            crew.add(CONSOLE_PORT=port)
+        for number, port in enumerate(ports, 1):
+            crew.add(CONSOLE_PORT=port, JOBDIR=tmp_path / "job" / f"worker-{number}")
         crew.wait_for_pages(10)
         clients = [Client(port, token) for port in ports]
 
@@ -282,6 +283,19 @@ def test_consoles_of_two_workers(tmp_path: Path, redis_server: RunningRedis) -> 
         server = wait_for(lambda: clients[1].get("servers")["rows"])[0]["server"]
         assert clients[1].post("block", name=server)["kept"] is False
         assert clients[0].get("state")["orders"]["blocked"] == []
+
+        def console(*arguments: str) -> Any:
+            done = run_python("-m", "scrapy", "console", str(tmp_path / "job"), *arguments, timeout=TIMEOUT)
+            assert done.returncode == 0, done.stderr
+            return json.loads(done.stdout)
+
+        assert list(console("pause")) == ["worker-1", "worker-2"]
+        assert [client.get("state")["orders"]["paused"] for client in clients] == [True, True]
+        console("delay", "a.example", "30")
+        assert [client.get("state")["orders"]["delays"] for client in clients] == [{"a.example": 30}] * 2
+        assert list(console("server", server)) == ["worker-2"]
+        assert len(console("seeds", "https://a.example/")) == 1
+        assert list(console("resume")) == ["worker-1", "worker-2"]
         crew.interrupt(1)
         assert wait_for(lambda: seen(1))[0]["own"] == first["own"]
         redis_server.kill()

@@ -47,6 +47,7 @@ VARYING = (
     "seen/",
     "log_count/INFO",
     "frontier/commit",
+    "frontier/sessions",  # one ends early if the links of its last page take longer than LINGER
     "repository/bytes",
 )
 #: Fields of an item that time decides, or the order of requests, which rests decide.

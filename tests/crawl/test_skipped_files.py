@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 WEB = "crawlproject.spiders.web.WebSpider"
 IMAGE = (response(b"x" * 500, "Content-Type: image/png"),)
-DLL = (response(page("/sold")),)
 
 IMAGES = [f"/images/{number}.jpg" for number in range(40)]
 PAGES = [

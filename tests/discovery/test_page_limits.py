@@ -89,7 +89,7 @@ def test_count_and_waiting_urls_survive_a_restart(tmp_path: Path, per_domain: bo
     def run(limit: int) -> tuple[Frontier, PageLimits, DiskStore]:
         store = DiskStore(tmp_path, StoreLabel("web", "quality"))
         frontier = Frontier(BestPrefix(), Politeness())
-        DiskFrontierStore(store, 0.0).load(frontier, 0.0, 300.0)
+        DiskFrontierStore(store, 0.0).load(frontier, 0.0)
         return frontier, PageLimits(frontier, *((0, limit) if per_domain else (limit, 0))), store
 
     frontier, limits, store = run(2)
@@ -122,7 +122,7 @@ def test_requests_to_a_full_server_are_kept_for_a_higher_limit(tmp_path: Path) -
     def run(limit: int) -> tuple[Frontier, DiskStore]:
         store = DiskStore(tmp_path, StoreLabel("web", "quality"))
         frontier = Frontier(BestPrefix(), Politeness())
-        DiskFrontierStore(store, 0.0).load(frontier, 0.0, 300.0)
+        DiskFrontierStore(store, 0.0).load(frontier, 0.0)
         PageLimits(frontier, limit, 0)
         return frontier, store
 

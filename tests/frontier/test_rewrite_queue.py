@@ -33,7 +33,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[
             store.close()
         stores.append(DiskStore(tmp_path, StoreLabel("web", "quality")))
         fresh = Frontier(BestPrefix())
-        DiskFrontierStore(stores[0], 0.0, indexed=True).load(fresh, 0.0, 300.0)
+        DiskFrontierStore(stores[0], 0.0, indexed=True).load(fresh, 0.0)
         return fresh
 
     yield reopen

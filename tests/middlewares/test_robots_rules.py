@@ -39,8 +39,6 @@ def rules(*lines: str) -> str:
     return "\n".join(("User-agent: *", *lines))
 
 
-MINE = "User-agent: foobot"
-
 #: Section of the RFC -> robots.txt, path, whether foobot may fetch it.
 RFC: dict[str, tuple[str, str, bool]] = {
     "2.2.1 agents are compared without case": ("uSeR-aGeNt: FOOBOT\nDisallow: /", "/", False),

@@ -122,6 +122,7 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path) -> None:
         kept = json.loads(state.read_text())
         assert kept["model"]["learned"] == first.stat("topic/learned") > 0
         assert "thread" in kept["terms"]
+        assert kept["found"]
         second = again(topic, CLOSESPIDER_PAGECOUNT=0)
         assert second.stat("topic/learned") >= first.stat("topic/learned")
         assert "Topic of" not in second.crawl.log
@@ -142,6 +143,22 @@ def test_terms_that_never_occur_cost_one_stat_and_one_line(tmp_path: Path) -> No
     assert done.stat("topic/terms_never_found") == 2
     assert done.crawl.log.count("2 terms of the topic were on no page: xylophone, zither") == 1
     assert done.reason == "finished"
+
+
+def test_terms_found_before_a_restart_are_not_missing(tmp_path: Path) -> None:
+    """They were on a page of an earlier run."""
+    script = {"1/": html(GOOD, "/dull"), "1/dull": html("dull " * 50)}
+    settings = {**IMPOLITE, "JOBDIR": str(tmp_path / "job")}
+    topic = topic_file(tmp_path)
+    with scripted_site(1) as site:
+        site.script = script
+        first = run_on(
+            site, SPIDER, settings={**settings, "CLOSESPIDER_PAGECOUNT": 1}, topic=topic, seeds=site.url("1/")
+        )
+        second = run_on(site, SPIDER, settings=settings, topic=topic, seeds=site.url("1/"))
+    assert "1/dull" in second.site.places()
+    assert not first.stat("topic/terms_never_found")
+    assert not second.stat("topic/terms_never_found")
 
 
 def test_mixed_and_odd_pages(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_a_copy_fed_with_the_changes_equals_the_store(steps: list[tuple]) -> Non
     copy: dict[str, dict[bytes, bytes]] = {table: {} for table in TABLES}
     with TemporaryDirectory() as folder, DiskStore(Path(folder), StoreLabel("web", "quality")) as store:
         frontier = Frontier(BestPrefix())
-        DiskFrontierStore(store, 0.0, indexed=True).load(frontier, 0.0, 300.0)
+        DiskFrontierStore(store, 0.0, indexed=True).load(frontier, 0.0)
         seen, pages = DiskSeenStore(store), DiskFetchedPages(store)
         serial = 0
         for name, *args in [*steps, ("commit",)]:

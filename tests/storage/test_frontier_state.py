@@ -37,7 +37,7 @@ class OnDisk:
         self.store = DiskStore(self.folder, StoreLabel("web", "quality" if self.policy.by_quality else "arrival"))
         try:
             self.frontier = Frontier(self.policy(), POLITENESS, max_batch=20, max_failures=3)
-            DiskFrontierStore(self.store, offset, indexed=True).load(self.frontier, now, longest_wait=300.0)
+            DiskFrontierStore(self.store, offset, indexed=True).load(self.frontier, now)
         except StoreError:
             self.store.close()
             raise

@@ -182,7 +182,7 @@ class OnDisk:
         """As a crawl does at its start."""
         self.store = DiskStore(self._folder, StoreLabel("web", "quality"))
         self.frontier = Frontier(BestPrefix(), POLITENESS, max_batch=20, max_failures=30)
-        DiskFrontierStore(self.store, 0.0, indexed=True).load(self.frontier, 0.0, longest_wait=300.0)
+        DiskFrontierStore(self.store, 0.0, indexed=True).load(self.frontier, 0.0)
 
 
 @pytest.mark.parametrize("killed", [False, True], ids=["stopped", "killed"])

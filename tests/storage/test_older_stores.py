@@ -56,7 +56,7 @@ class Opened:
         self.frontier = Frontier(policy(), POLITENESS, max_batch=20, max_failures=5)
         self.servers = DiskFrontierStore(self.store, EPOCH, indexed=policy.by_quality)
         try:
-            self.servers.load(self.frontier, NOW, longest_wait=300.0)
+            self.servers.load(self.frontier, NOW)
         except StoreError:
             self.store.close()
             raise

@@ -75,7 +75,7 @@ class Worker:
         self.dispatcher = Dispatcher(self.frontier, 4)
         self.store = DiskStore.scratch(folder, StoreLabel("web", "quality" if policy.by_quality else "arrival"))
         self.servers = DiskFrontierStore(self.store, 0.0, indexed=True, number_of=self.number_of)
-        self.servers.load(self.frontier, 0.0, 300.0)
+        self.servers.load(self.frontier, 0.0)
         self.seen = DiskSeenStore(self.store)
 
     def number_of(self, key: str) -> int | None:

@@ -36,6 +36,10 @@ HREFS = {
     "<table><a href=a><tr><p><a href=b><b><div><a href=c></b><a href=d>": ["a", "b", "c", "d"],
     "<a href=a rel=nofollow><a href=b rel='NoFollow ugc'><a href=c rel=noopener,nofollow><a href=d rel=follow>": ["d"],
     "<a href=a><a href=b": ["a"],
+    "<frameset><frame src=a><frameset><frame src=' b#c '><frame></frameset><noframes><a href=d></noframes>": [
+        "a",
+        "b#c",
+    ],
 }
 
 BASES = {

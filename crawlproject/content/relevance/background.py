@@ -12,14 +12,12 @@ from importlib.resources import files
 from math import log
 
 from crawlproject.content.relevance.language import FUNCTION_WORDS
-from crawlproject.content.relevance.words import has_han
+from crawlproject.content.relevance.words import has_han, make_room
 
 #: Languages with a table.
 TABLES = ("en", "zh")
 #: Inverse document frequency of the words of other languages, where only frequent words are known.
 _USUAL, _FREQUENT = 5.0, 0.5
-#: Terms whose value is cached, for each language.
-_CACHED = 100_000
 
 
 class Background:
@@ -60,8 +58,7 @@ class Idf(dict[str, float]):
 
     def __missing__(self, term: str) -> float:
         """O(1)."""
-        if len(self) >= _CACHED:
-            self.clear()
+        make_room(self)
         self[term] = value = self._idf(term)
         return value
 

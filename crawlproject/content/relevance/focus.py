@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from crawlproject.content.relevance.model import Features, LinkModel
     from crawlproject.content.relevance.topic import Relevance, Topic
 
-#: Links whose features are remembered until their page comes: 30 MB. The oldest are forgotten: nothing is learned.
+#: Links whose features are remembered until their page comes: 30 MB, however long their URLs are, as only hashes of
+#: these are kept. The oldest are forgotten: nothing is learned.
 MAX_REMEMBERED = 50_000
 
 
@@ -26,13 +27,13 @@ class Focus:
         #: Terms of the topic that were on a page.
         self.found: set[str] = set()
         self._reader = LinkReader(topic)
-        self._followed: dict[str, Features] = {}
+        self._followed: dict[int, Features] = {}
 
     def judge(self, url: str, title: str, text: str, declared: str) -> Relevance:
         """The relevance of a fetched page; ``url``: as its link was rated. See ``Topic.relevance``."""
         judged = self.topic.relevance(title, text, declared)
         self.found.update(judged.found)
-        features = self._followed.pop(url, None)
+        features = self._followed.pop(hash(url), None)
         if features is not None:
             self.model.learn(features, float(self.is_relevant(judged)))
         return judged
@@ -56,7 +57,8 @@ class Focus:
         return self.model.foresee(self._reader.features(url, None, judged.value, judged.language))
 
     def _remember(self, url: str, features: Features) -> None:
-        if url not in self._followed:
+        key = hash(url)
+        if key not in self._followed:
             if len(self._followed) >= MAX_REMEMBERED:
                 del self._followed[next(iter(self._followed))]
-            self._followed[url] = features
+            self._followed[key] = features

@@ -88,14 +88,17 @@ def read_topic(path: Path) -> TopicFile:
         raise ValueError(f"topic={str(path)!r}: longer than {MAX_FILE} bytes")
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
-        return _Checked(path, text, tomllib.loads(text)).topic_file()
+        values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"topic={str(path)!r}: {_placed(str(error), text)}") from error
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ValueError(f"topic={str(path)!r}: line {line}: not UTF-8") from error
+    except ValueError as error:  # a number of thousands of digits, which tomllib does not report as its own
+        raise ValueError(f"topic={str(path)!r}: {error}") from error
     except RecursionError as error:
         raise ValueError(f"topic={str(path)!r}: line 1: nested too deeply") from error
+    return _Checked(path, text, values).topic_file()
 
 
 def _placed(reason: str, text: str) -> str:
@@ -140,7 +143,7 @@ class _Checked:
         value = self._values.get(key, default)
         if value is None:
             return None
-        if type(value) not in (int, float) or not (least <= value <= most and value < inf):
+        if type(value) not in (int, float) or not (least <= value <= most and value < 1e300):
             raise self._wrong(key, f"must be a number from {least:g}" + (f" to {most:g}" if most < inf else ""))
         return float(value)
 

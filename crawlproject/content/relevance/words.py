@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import re2
 
@@ -24,8 +24,8 @@ MAX_TEXT = 20_000
 MAX_WORDS = 5_000
 MAX_WORD = 40
 
-#: Words whose stem is cached, for each language: some 10 MB.
-_CACHED = 100_000
+#: Terms that are cached, for each language and for all: some 10 and 40 MB. Strangers choose the words and languages.
+CACHED, CACHED_IN_ALL = 100_000, 400_000
 #: Characters of a run of Han characters that are segmented at once.
 _MAX_RUN = 1_000
 #: Combining marks in a row that are kept: the limit of Unicode's stream-safe text; ordering them takes quadratic time.
@@ -86,6 +86,22 @@ def words_of(text: str) -> list[str]:
     return [word for word in rjieba.cut(runs) if word != "\n"] + _find_words()(_han_runs.sub(" ", text))
 
 
+_caches: list[dict[str, Any]] = []
+
+
+def make_room(cache: dict[str, Any]) -> None:
+    """Called before a term is added to a cache of a language; forgets all terms where there are too many. O(1)."""
+    size = len(cache)
+    if size >= CACHED:
+        cache.clear()
+    elif not size % 1_024:
+        if not any(one is cache for one in _caches):
+            _caches.append(cache)
+        if sum(map(len, _caches)) >= CACHED_IN_ALL:
+            for one in _caches:
+                one.clear()
+
+
 class Stemmer(dict[str, str]):
     """Word -> its stem in one language; "" for a word that is no term: a number, or longer than ``MAX_WORD``."""
 
@@ -100,8 +116,7 @@ class Stemmer(dict[str, str]):
 
     def __missing__(self, word: str) -> str:
         """O(1): 1 us, because snowballstemmer uses PyStemmer where it is installed; else 18 us."""
-        if len(self) >= _CACHED:
-            self.clear()
+        make_room(self)
         is_term = len(word) <= MAX_WORD and not word.isdecimal()
         stem = self[word] = (word if has_han(word) else self._stem(word)) if is_term else ""
         return stem

@@ -76,7 +76,11 @@ class PageJob:
     def may_ask(self) -> bool:
         """Count a request; False if the page has had its share of requests or bytes."""
         self.requests += 1
-        return self.requests <= self._options.max_requests and self.loaded < self._options.max_loaded
+        return self.requests <= self._options.max_requests and self.may_load()
+
+    def may_load(self) -> bool:
+        """Whether the page may load more bytes."""
+        return self.loaded < self._options.max_loaded
 
     async def idle(self) -> None:
         """Return when no request is in flight."""

@@ -94,6 +94,8 @@ class Quiet:
     async def _stays_unchanged(self) -> bool:
         """Whether it also is for the real time needed, or for a part of it."""
         if self._is_ahead:
+            if await self._tab.moves(self._quiet):
+                self._needed = self._quiet
             scripts = await self._tab.script_time()
             await asyncio.sleep(min(max(self._rest(), LEAST), SHORTLY))
             if await self._has_changed():

@@ -138,11 +138,17 @@ class Renderer:
         finally:
             slot.job = None
             job.close()
-            del self._users[user]
             self._proxy.drop(user)
-            await asyncio.shield(browser.leave(slot, is_broken=is_broken))
+            await asyncio.shield(self._leave(browser, slot, is_broken=is_broken))
             self._count(job)
         return Rendered(_with_base(found, job.url), job.redirect)
+
+    async def _leave(self, browser: Browser, slot: Slot, *, is_broken: bool) -> None:
+        user = slot.name
+        try:
+            await browser.leave(slot, is_broken=is_broken)
+        finally:
+            del self._users[user]
 
     async def _open(self, browser: Browser, slot: Slot, job: PageJob) -> Tab:
         """A tab with the page, whose scripts have begun to run."""
@@ -206,7 +212,10 @@ class Renderer:
 
     async def _answer(self, asked: Asked) -> Answer:
         slot = self._users.get(asked.user)
-        if slot is None or slot.job is None:
+        if slot is None:
+            return REFUSED
+        if slot.job is None:
+            slot.is_broken = True  # a page that was left
             return REFUSED
         return await self._resources.answer(slot.job, asked)
 

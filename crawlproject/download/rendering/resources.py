@@ -99,6 +99,9 @@ class Resources:
             return REFUSED
         with job.asking():
             async with job.places:
+                if not job.may_load():
+                    self._stats.inc_value("render/requests/over_limit")
+                    return REFUSED
                 answer = await self._cached(job, asked, headers)
                 job.loaded += len(answer.body)
         return answer

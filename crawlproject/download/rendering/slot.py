@@ -83,6 +83,8 @@ class _Watch:
     async def _route(self, route: Route) -> None:
         job, request = self._slot.job, route.request
         with suppress(PlaywrightError):  # the page is gone
+            if job is None:
+                self._slot.is_broken = True  # a page that was left
             if job is None or request.resource_type in self._blocked:
                 await route.abort("blockedbyclient")
                 return

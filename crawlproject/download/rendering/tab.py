@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 #: Tasks without a delay that a page may run before its clock goes on: messages to itself, for example.
 MAX_TASKS = 1000
 
+#: Whether something moves that will end; once a frame is complete and those who wait for idle time have had theirs.
+_MOVES = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => requestIdleCallback(
+    () => done(document.getAnimations().some(each => each.playState === 'running' && each.effect &&
+        each.effect.getComputedTiming().endTime < 60000))))))"""
+
 #: Documents that a script may put in place of each other while one question is asked.
 MAX_DOCUMENTS = 3
 
@@ -65,11 +70,27 @@ class Tab:
                 self._world = None  # a script has replaced the document
         raise RenderError("script", "its scripts replace its document again and again")
 
+    async def moves(self, longest: float) -> bool:
+        """Whether the page has an animation that will end, once it has been drawn as it is now, or cannot be in time.
+
+        Some scripts wait for either.
+        """
+        try:
+            async with asyncio.timeout(longest):
+                return bool(await self.ask(_MOVES, ""))
+        except TimeoutError:
+            return True
+
     async def _ask(self, expression: str) -> Any:
         if self._world is None:
             made = await self._session.send("Page.createIsolatedWorld", {"frameId": self._frame, "worldName": "crawl"})
             self._world = made["executionContextId"]
-        question = {"expression": expression, "contextId": self._world, "returnByValue": True}
+        question = {
+            "expression": expression,
+            "contextId": self._world,
+            "returnByValue": True,
+            "awaitPromise": True,
+        }
         found = await self._session.send("Runtime.evaluate", question)
         if "exceptionDetails" in found:
             raise RenderError("script", str(found["result"].get("description", ""))[:200].partition("\n")[0])

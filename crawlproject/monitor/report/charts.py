@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.observed_times import quantile
 from crawlproject.monitor.quantities import duration, size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from crawlproject.monitor.report.facts import Facts
     from crawlproject.monitor.series.samples import Sample
@@ -68,81 +69,97 @@ def written(value: float | None, unit: str) -> str:
 def charts(facts: Facts) -> list[Chart]:
     """All charts that the samples allow."""
     samples = _thinned(facts.samples)
+    found = [_quality(facts, samples), *_progress(facts, samples), *_state(facts, samples)]
+    found += [_distribution(facts, key, title) for key, title in DISTRIBUTIONS.items()]
+    return [chart for chart in found if chart is not None]
+
+
+#: Kind of times in the snapshot -> title of its chart.
+DISTRIBUTIONS = {"connect": "Times to connect", "response": "Response times", "waits": "Polite waits"}
+
+
+def _lines(
+    samples: Sequence[Sample],
+    name: tuple[str, str],
+    words: str,
+    curves: Mapping[str, Callable[[Sample], float | None] | list[float | None]],
+    unit: str = "number",
+) -> Chart:
+    """Curves over time; ``name``: id and title. A curve is a function of a sample, or a list of values."""
+    values = [curve if isinstance(curve, list) else [curve(each) for each in samples] for curve in curves.values()]
     times: list[float | None] = [each["elapsed"] for each in samples]
+    return Chart(*name, words, ("time", *curves), (times, *values), unit)
 
-    def of(*values: Callable[[Sample], float | None]) -> tuple[list[float | None], ...]:
-        return (times, *([value(each) for each in samples] for value in values))
 
-    end = facts.end
-    found = []
-    if facts.quality_share(end) is not None:
-        ours, theirs = facts.quality_share(end) or 0.0, facts.expected_share(end) or 0.0
-        half = facts.most_at(ours / 2)
-        found.append(
-            Chart(
-                "quality",
-                "Quality gathered",
-                f"Share of the quality of all URLs known at the end. This crawl has {ours:.0%}, breadth-first is "
-                f"expected to have {theirs:.0%} after as many pages."
-                + (f" Half of ours was there after {duration(half)}." if half is not None else ""),
-                ("time", "this crawl", "breadth-first, expected"),
-                of(facts.quality_share, facts.expected_share),
-                "percent",
-            )
-        )
-    rates = _rates(samples, "pages")
-    received = _rates(samples, "bytes")
-    found += [
-        Chart(
-            "pages",
-            "Pages fetched",
-            f"{end['pages']:,.0f} pages in {duration(end['elapsed'])}.",
-            ("time", "pages"),
-            of(lambda each: each["pages"]),
+def _column(name: str) -> Callable[[Sample], float | None]:
+    return itemgetter(name)
+
+
+def _quality(facts: Facts, samples: Sequence[Sample]) -> Chart | None:
+    ours, theirs = facts.quality_share(facts.end), facts.expected_share(facts.end) or 0.0
+    if ours is None:
+        return None
+    half = facts.most_at(ours / 2)
+    words = (
+        f"Share of the quality of all URLs known at the end. This crawl has {ours:.0%}, breadth-first is expected to "
+        f"have {theirs:.0%} after as many pages."
+    )
+    if half is not None:
+        words += f" Half of ours was there after {duration(half)}."
+    curves = {"this crawl": facts.quality_share, "breadth-first, expected": facts.expected_share}
+    return _lines(samples, ("quality", "Quality gathered"), words, curves, "percent")
+
+
+def _progress(facts: Facts, samples: Sequence[Sample]) -> list[Chart]:
+    """Pages, and pages per second."""
+    rates, received = _rates(samples, "pages"), _rates(samples, "bytes")
+    fastest, most = (max((each or 0.0 for each in found), default=0.0) for found in (rates, received))
+    return [
+        _lines(
+            samples,
+            ("pages", "Pages fetched"),
+            f"{facts.end['pages']:,.0f} pages in {duration(facts.end['elapsed'])}.",
+            {"pages": _column("pages")},
         ),
-        Chart(
-            "speed",
-            "Speed",
-            f"Pages per second; at most {max((each or 0.0 for each in rates), default=0.0):,.1f} "
-            f"(at most {size(max((each or 0.0 for each in received), default=0.0))} per second).",
-            ("time", "pages per second"),
-            (times, rates),
-        ),
-        Chart(
-            "connections",
-            "Connections in use",
-            f"Of the allowed connections {facts.in_use():.0%} were in use on average.",
-            ("time", "in use", "allowed", "servers ready"),
-            of(lambda each: each["sessions"], lambda each: each["session_limit"], lambda each: each["ready"]),
-        ),
-        Chart(
-            "queue",
-            "URLs queued and seen",
-            f"{end['queued']:,.0f} URLs are queued in the end, {end['seen']:,.0f} were seen.",
-            ("time", "queued", "seen"),
-            of(lambda each: each["queued"], lambda each: each["seen"]),
-        ),
-        Chart(
-            "known",
-            "Servers",
-            f"{end['servers']:,.0f} servers are known in the end, {end['given_up']:,.0f} were given up.",
-            ("time", "known", "resting", "given up"),
-            of(lambda each: each["servers"], lambda each: each["resting"], lambda each: each["given_up"]),
-        ),
-        Chart(
-            "process",
-            "CPU of the process",
-            f"At most {max(each['cpu'] for each in samples):.0%} of one CPU; memory at most "
-            f"{size(max(each['memory'] for each in samples))}.",
-            ("time", "CPU"),
-            of(lambda each: each["cpu"]),
-            "percent",
+        _lines(
+            samples,
+            ("speed", "Speed"),
+            f"Pages per second; at most {fastest:,.1f} (at most {size(most)} per second).",
+            {"pages per second": rates},
         ),
     ]
-    return found + [
-        chart
-        for key, title in (("connect", "Times to connect"), ("response", "Response times"), ("waits", "Polite waits"))
-        if (chart := _distribution(facts, key, title)) is not None
+
+
+def _state(facts: Facts, samples: Sequence[Sample]) -> list[Chart]:
+    """Connections, queue, servers, process."""
+    end = facts.end
+    return [
+        _lines(
+            samples,
+            ("connections", "Connections in use"),
+            f"Of the allowed connections {facts.in_use():.0%} were in use on average.",
+            {"in use": _column("sessions"), "allowed": _column("session_limit"), "servers ready": _column("ready")},
+        ),
+        _lines(
+            samples,
+            ("queue", "URLs queued and seen"),
+            f"{end['queued']:,.0f} URLs are queued in the end, {end['seen']:,.0f} were seen.",
+            {"queued": _column("queued"), "seen": _column("seen")},
+        ),
+        _lines(
+            samples,
+            ("known", "Servers"),
+            f"{end['servers']:,.0f} servers are known in the end, {end['given_up']:,.0f} were given up.",
+            {"known": _column("servers"), "resting": _column("resting"), "given up": _column("given_up")},
+        ),
+        _lines(
+            samples,
+            ("process", "CPU of the process"),
+            f"At most {max(each['cpu'] for each in samples):.0%} of one CPU; memory at most "
+            f"{size(max(each['memory'] for each in samples))}.",
+            {"CPU": _column("cpu")},
+            "percent",
+        ),
     ]
 
 

@@ -36,7 +36,7 @@ SCRIPTS = {
     "debugging ports": "for (const p of [9222, 9229, 22, 25, 80, 631])"
     "fetch(`http://127.0.0.1:${p}/json`, {mode: 'no-cors'}).catch(() => 0)",
     "credentials in the url": "new Image().src = 'http://a:b@TARGET/'",
-    "blob page": "location = URL.createObjectURL(new Blob(['<script>fetch(`http://TARGET/`, {mode: `no-cors`})'"
+    "blob page": "location = URL.createObjectURL(new Blob(['<title>tried</title><script>fetch(`http://TARGET/`)'"
     "+ '<\\/script>'], {type: 'text/html'}))",
     "blob frame": "f = document.createElement('iframe'); f.src = URL.createObjectURL(new Blob(["
     "'<script>new WebSocket(`ws://TARGET/`)<\\/script>'], {type: 'text/html'})); document.body.append(f)",

@@ -11,6 +11,8 @@ import pytest
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl
 from tests.crawl.scripted_site import Answer, Site, scripted_site
 
+pytestmark = pytest.mark.long
+
 WISH = "tests.download.rendering.render_spiders.WishSpider"
 HTML = {"Content-Type": "text/html"}
 
@@ -106,7 +108,6 @@ def test_polling_is_not_faster_than_real(outcome: Outcome) -> None:
     assert 1 <= outcome.site.places().count("1/poll") <= 20
 
 
-@pytest.mark.long
 def test_a_page_leaves_nothing_to_the_next_one(chromium: str) -> None:
     """In the same tab: neither redirects nor requests nor alert boxes; what it was asked for is not used up."""
     leaving = """for (const e of ['pagehide', 'unload', 'beforeunload', 'visibilitychange']) addEventListener(e, () => {

@@ -8,7 +8,7 @@ from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 
 from crawlproject.download.receivers import Receivers, connected, copied
-from crawlproject.lane.neutral import on_site
+from crawlproject.middlewares.lane.neutral import on_site
 
 if TYPE_CHECKING:
     from scrapy.core.engine import ExecutionEngine

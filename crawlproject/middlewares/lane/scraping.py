@@ -14,8 +14,9 @@ from scrapy.utils.misc import warn_on_generator_with_return_value
 from twisted.python.failure import Failure
 
 from crawlproject.download.receivers import Receivers, connected, copied, log_line
-from crawlproject.lane.following import Following
-from crawlproject.lane.neutral import (
+from crawlproject.links import Links
+from crawlproject.middlewares.lane.following import Following
+from crawlproject.middlewares.lane.neutral import (
     ITEM_SIGNALS,
     direct,
     is_known_errback,
@@ -24,7 +25,6 @@ from crawlproject.lane.neutral import (
     unknown_receiver,
     why_not_scrape,
 )
-from crawlproject.links import Links
 
 if TYPE_CHECKING:
     from collections.abc import Callable

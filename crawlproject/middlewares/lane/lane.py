@@ -16,8 +16,8 @@ from twisted.python.failure import Failure
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.receivers import log_line
 from crawlproject.engine import RequestsUnderWay, engine_of, stats_of
-from crawlproject.lane.downloading import Downloading
-from crawlproject.lane.scraping import Scraping
+from crawlproject.middlewares.lane.downloading import Downloading
+from crawlproject.middlewares.lane.scraping import Scraping
 from crawlproject.options.lane import LaneOptions
 
 if TYPE_CHECKING:

@@ -9,7 +9,13 @@ from scrapy.core.downloader import Downloader
 from scrapy.http import Request, Response
 
 from crawlproject.download.receivers import Receivers, connected, copied
-from crawlproject.lane.neutral import REQUEST_SIGNALS, direct, is_known_handler, unknown_receiver, why_not_download
+from crawlproject.middlewares.lane.neutral import (
+    REQUEST_SIGNALS,
+    direct,
+    is_known_handler,
+    unknown_receiver,
+    why_not_download,
+)
 from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:

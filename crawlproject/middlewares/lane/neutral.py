@@ -14,7 +14,7 @@ from scrapy import signals
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.python import global_object_name
 
-from crawlproject.lane.quick import quick, quick_process
+from crawlproject.middlewares.lane.quick import quick, quick_process
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

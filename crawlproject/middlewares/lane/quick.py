@@ -1,7 +1,7 @@
 """Methods of Scrapy's own middlewares with the same results in a fraction of their time.
 
 They build a message only to measure it, and write the same headers in the same spelling again for each request.
-``tests/lane/test_quick.py`` compares them with the originals.
+``tests/middlewares/lane/test_quick.py`` compares them with the originals.
 """
 
 from __future__ import annotations
