@@ -23,12 +23,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.content.relevance.anchors import anchors
 from crawlproject.content.relevance.features import LinkReader
+from crawlproject.content.relevance.focus import LinkRater, discounted, steps_below
 from crawlproject.content.relevance.language import declared_language
-from crawlproject.content.relevance.model import Features, LinkModel
+from crawlproject.content.relevance.model import LinkModel
 from crawlproject.content.relevance.topic_file import read_topic
 from crawlproject.frontier.policy import POLICIES
 from crawlproject.frontier.politeness import Politeness
@@ -50,7 +51,10 @@ from testbed.real_web.counting import Kind, Url, answer_to
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from crawlproject.content.relevance.topic import Topic
+    from crawlproject.content.relevance.anchors import Anchor
+    from crawlproject.content.relevance.model import Features
+    from crawlproject.content.relevance.topic import Relevance, Topic
+    from crawlproject.urls.extract import PageLinks
 
 SHARES = (0.1, 0.2, 0.5)
 ORDERS = ("breadth-first", "quality", "relevance", "fixed", "ours", "oracle", "far-sighted oracle")
@@ -72,80 +76,88 @@ class Pages:
     features_time: float = 0.0
 
 
-def read_pages(web: real_web.RealWeb, topic: Topic, starts: Sequence[str]) -> Pages:  # noqa: C901
-    """Read every page that can be reached."""
-    pages, numbers, reader = Pages(), dict[str, int](), LinkReader(topic)
-    canonicalizer = Canonicalizer()
-    hosts = {f"{host.address}:{web.port}": host.address for host in web.hosts}
-    files: list[Path] = []
-    answers: dict[str, str | None] = {}
+class Walk:
+    """Numbers the pages of a web in the order in which they are met."""
 
-    def final(url: str) -> str | None:
-        """The URL of the page that a URL leads to; None if it leads to none."""
-        if url in answers:
-            return answers[url]
-        at: str | None = url
-        for _ in range(5):
-            parts = urlsplit(at or "")
-            if parts.netloc not in hosts:
-                at = None
-                break
-            place = Url(hosts[parts.netloc], unquote(parts.path, errors="surrogateescape"), parts.query)
-            answer = answer_to(web, place)
-            if answer.kind is Kind.PAGE:
-                break
-            at = canonicalizer.canonical(web.url(*answer.target)) if answer.target is not None else None
-            if at is None:
-                break
-        else:
-            at = None
-        answers[url] = at
-        return at
+    def __init__(self, web: real_web.RealWeb) -> None:
+        self._web = web
+        self._hosts = {f"{host.address}:{web.port}": host.address for host in web.hosts}
+        self._numbers: dict[str, int] = {}
+        self._ends: dict[str, str | None] = {}
+        self.canonicalizer = Canonicalizer()
+        self.urls: list[str] = []
+        self.files: list[Path] = []
 
-    def number(url: str) -> int | None:
-        end = final(url)
+    def number(self, url: str) -> int | None:
+        """The number of the page that a URL leads to; None if it leads to none."""
+        if url not in self._ends:
+            self._ends[url] = self._end(url)
+        end = self._ends[url]
         if end is None:
             return None
-        if end not in numbers:
-            parts = urlsplit(end)
-            place = Url(hosts[parts.netloc], unquote(parts.path, errors="surrogateescape"), parts.query)
-            file = answer_to(web, place).file
+        if end not in self._numbers:
+            file = answer_to(self._web, self._place(end)).file
             assert file is not None
-            numbers[end] = len(files)
-            files.append(file)
-            pages.urls.append(end)
-        return numbers[end]
+            self._numbers[end] = len(self.files)
+            self.files.append(file)
+            self.urls.append(end)
+        return self._numbers[end]
 
+    def _place(self, url: str) -> Url:
+        parts = urlsplit(url)
+        return Url(self._hosts[parts.netloc], unquote(parts.path, errors="surrogateescape"), parts.query)
+
+    def _end(self, url: str) -> str | None:
+        """The URL of the page after redirects."""
+        at: str | None = url
+        for _ in range(5):
+            if at is None or urlsplit(at).netloc not in self._hosts:
+                return None
+            answer = answer_to(self._web, self._place(at))
+            if answer.kind is Kind.PAGE:
+                return at
+            at = self.canonicalizer.canonical(self._web.url(*answer.target)) if answer.target is not None else None
+        return None
+
+
+def read_pages(web: real_web.RealWeb, topic: Topic, starts: Sequence[str]) -> Pages:
+    """Read every page that can be reached."""
+    walk, reader = Walk(web), LinkReader(topic)
     for seed in [*web.seeds, *starts]:
-        number(seed)
-    pages.seeds = len(files)
+        walk.number(seed)
+    pages = Pages(urls=walk.urls, seeds=len(walk.files))
     at = 0
-    while at < len(files):
-        html = files[at].read_bytes().decode("utf-8", "replace")
-        url = pages.urls[at]
-        found = extract(html, url, with_text=True)
+    while at < len(walk.files):
+        html = walk.files[at].read_bytes().decode("utf-8", "replace")
+        found = extract(html, pages.urls[at], with_text=True)
         before = cpu()
-        relevance = topic.relevance(found.title or "", found.text or "", declared_language(html))
-        between = cpu()
-        around = anchors(html)
-        links: dict[int, Features] = {}
-        targets = canonicalizer.batch(found.hrefs, found.base, "utf-8")
-        for href, target in zip(found.hrefs, targets, strict=True):
-            target_number = number(target) if target is not None else None
-            if target is not None and target_number is not None and target_number not in links:
-                start = cpu()
-                anchor = around.get(href.partition("#")[0])
-                links[target_number] = reader.features(target, anchor, relevance.value, relevance.language)
-                pages.features_time += cpu() - start
-        pages.sizes.append(len(html))
-        pages.relevances.append(relevance.value)
-        is_followed = not found.forbids("nofollow")
+        judged = topic.relevance(found.title or "", found.text or "", declared_language(html))
+        pages.relevance_time += cpu() - before
+        links = _links(walk, found, reader, anchors(html), judged, pages)
         links.pop(at, None)
-        pages.links.append(list(links) if is_followed else [])
-        pages.features.append(list(links.values()) if is_followed else [])
-        pages.relevance_time += between - before
+        if found.forbids("nofollow"):
+            links = {}
+        pages.sizes.append(len(html))
+        pages.relevances.append(judged.value)
+        pages.links.append(list(links))
+        pages.features.append(list(links.values()))
         at += 1
     return pages
+
+
+def _links(  # noqa: PLR0913
+    walk: Walk, found: PageLinks, reader: LinkReader, around: dict[str, Anchor], judged: Relevance, pages: Pages
+) -> dict[int, Features]:
+    """The pages that a page links to, with the features of the first link to each."""
+    links: dict[int, Features] = {}
+    targets = walk.canonicalizer.batch(found.hrefs, found.base, "utf-8")
+    for href, target in zip(found.hrefs, targets, strict=True):
+        number = walk.number(target) if target is not None else None
+        if target is not None and number is not None and number not in links:
+            start = cpu()
+            links[number] = reader.features(target, around.get(href.partition("#")[0]), judged.value, judged.language)
+            pages.features_time += cpu() - start
+    return links
 
 
 def cpu() -> float:
@@ -196,17 +208,17 @@ class Rater:
         return 1.0
 
     def rate(self, page: int, links: Sequence[int]) -> list[float | None]:
-        """By ``_rate``, discounted below the threshold."""
-        relevance = self._pages.relevances[page]
-        self._learn(page, relevance)
-        steps = 0 if relevance >= self._topic.threshold else self._steps.get(page, 0) + 1
+        """By ``_rate``, as the spider ``topic`` does, without its discount below the threshold."""
+        is_relevant = self._pages.relevances[page] >= self._topic.threshold
+        self._learn(page, is_relevant=is_relevant)
+        steps = steps_below(self._steps.get(page, 0), is_relevant=is_relevant)
         if steps > self._tunnel:
             return [None] * len(links)
         for link in links:
             self._steps.setdefault(link, steps)
-        return [value * DISCOUNT**steps for value in self._rate(page, links)]
+        return [discounted(value, steps, DISCOUNT) for value in self._rate(page, links)]
 
-    def _learn(self, page: int, relevance: float) -> None:
+    def _learn(self, page: int, *, is_relevant: bool) -> None:
         """Called with each page before its links are rated."""
 
     def _rate(self, page: int, links: Sequence[int]) -> list[float]:
@@ -214,6 +226,7 @@ class Rater:
         raise NotImplementedError
 
 
+#: For each step below the threshold: all links are followed, and the discount made no difference.
 DISCOUNT = 1.0
 
 
@@ -225,24 +238,20 @@ class ByRelevance(Rater):
 
 
 class Ours(Rater):
-    """The model; ``learns``: or its prior."""
+    """The model of the spider; without ``learns`` its first weights."""
 
     def __init__(self, pages: Pages, topic: Topic, tunnel: int, *, learns: bool = True) -> None:
         super().__init__(pages, topic, tunnel)
-        self._model = LinkModel()
+        self._rater = LinkRater(LinkModel())
         self._learns = learns
-        self._followed: dict[int, Features] = {}
 
-    def _learn(self, page: int, relevance: float) -> None:
-        features = self._followed.pop(page, None)
-        if features is not None and self._learns:
-            self._model.learn(features, float(relevance >= self._topic.threshold))
+    def _learn(self, page: int, *, is_relevant: bool) -> None:
+        if self._learns:
+            self._rater.learn(self._pages.urls[page], is_relevant=is_relevant)
 
     def _rate(self, page: int, links: Sequence[int]) -> list[float]:
-        features = self._pages.features[page]
-        for link, one in zip(links, features, strict=True):
-            self._followed.setdefault(link, one)
-        return [self._model.foresee(one) for one in features]
+        urls = self._pages.urls
+        return [self._rater.rate(urls[link], one) for link, one in zip(links, self._pages.features[page], strict=True)]
 
 
 class Oracle:
@@ -263,7 +272,8 @@ def far_sighted(pages: Pages, relevant: np.ndarray) -> list[float]:
         for page, links in enumerate(pages.links):
             if links:
                 worth[page] = max(worth[page], 0.5 * worth[links].max())
-    return worth.tolist()
+    found: list[float] = worth.tolist()
+    return found
 
 
 def crawl(  # noqa: PLR0913
@@ -271,7 +281,7 @@ def crawl(  # noqa: PLR0913
 ) -> Crawl:
     """The crawl in one of ``ORDERS``."""
     relevant = np.array(pages.relevances) >= topic.threshold
-    makers: dict[str, tuple[str, Callable[[], object]]] = {
+    makers: dict[str, tuple[str, Callable[[], Any]]] = {
         "breadth-first": ("breadth-first", lambda: Oracle([1.0] * len(relevant), pages.urls)),
         "quality": ("quality", lambda: ByRelevance(pages, topic, 10**6)),
         "relevance": ("prefix", lambda: ByRelevance(pages, topic, 10**6)),
@@ -286,6 +296,25 @@ def crawl(  # noqa: PLR0913
 
 def main() -> int:
     """Print the table."""
+    options = parsed()
+    topic = read_topic(options.topic).topic()
+    pages = cached_pages(options, topic)
+    relevant = np.array(pages.relevances) >= topic.threshold
+    count = len(pages.urls)
+    told = {
+        "pages": count,
+        "links": sum(map(len, pages.links)),
+        "relevant": int(relevant.sum()),
+        "relevance_ms": round(1e3 * pages.relevance_time / count, 3),
+        "features_ms": round(1e3 * pages.features_time / count, 3),
+    }
+    print(json.dumps(told))
+    print_table(harvests(options, pages, topic, relevant))
+    return 0
+
+
+def parsed() -> argparse.Namespace:
+    """The options."""
     parser = argparse.ArgumentParser(description="Relevant pages over time, in several orders.")
     parser.add_argument("--web", required=True, type=Path, help="a folder made by scripts/real_web.py setup")
     parser.add_argument("--topic", required=True, type=Path)
@@ -297,32 +326,27 @@ def main() -> int:
     parser.add_argument("--tunnel", type=int, default=10**6, help="steps below the threshold that ours follows links")
     parser.add_argument("--orders", default=",".join(ORDERS))
     parser.add_argument("--cache", type=Path, help="keep the pages as read in this file")
-    options = parser.parse_args()
-    topic = read_topic(options.topic).topic()
-    if options.cache is not None and options.cache.exists():
-        pages = pickle.loads(options.cache.read_bytes())
-    else:
-        pages = read_pages(real_web.load(options.web), topic, options.start)
-        if options.cache is not None:
-            options.cache.write_bytes(pickle.dumps(pages))
-    relevant = np.array(pages.relevances) >= topic.threshold
-    count = len(pages.urls)
-    print(
-        json.dumps(
-            {
-                "pages": count,
-                "links": sum(map(len, pages.links)),
-                "relevant": int(relevant.sum()),
-                "relevance_ms": round(1e3 * pages.relevance_time / count, 3),
-                "features_ms": round(1e3 * pages.features_time / count, 3),
-            }
-        )
-    )
+    return parser.parse_args()
+
+
+def cached_pages(options: argparse.Namespace, topic: Topic) -> Pages:
+    """The pages, from the file ``--cache`` if it is there."""
+    cache: Path | None = options.cache
+    if cache is not None and cache.exists():
+        kept: Pages = pickle.loads(cache.read_bytes())
+        return kept
+    pages = read_pages(real_web.load(options.web), topic, options.start)
+    if cache is not None:
+        cache.write_bytes(pickle.dumps(pages))
+    return pages
+
+
+def harvests(options: argparse.Namespace, pages: Pages, topic: Topic, relevant: np.ndarray) -> dict[str, np.ndarray]:
+    """Order -> relevant pages after each of ``SHARES`` and in all, means over the draws."""
     orders = options.orders.split(",")
     rows: dict[str, list[list[float]]] = {name: [] for name in orders}
-    crawl_options = CrawlOptions(
-        sessions=options.sessions, politeness=Politeness() if options.polite else NO_WAIT, max_batch=100
-    )
+    politeness = Politeness() if options.polite else NO_WAIT
+    crawl_options = CrawlOptions(sessions=options.sessions, politeness=politeness, max_batch=100)
     for seed in range(1, options.seeds + 1):
         web = web_of(pages, options.times, seed)
         full = crawl("breadth-first", pages, web, topic, crawl_options, 0).full_time
@@ -330,16 +354,18 @@ def main() -> int:
             done = crawl(name, pages, web, topic, crawl_options, options.tunnel)
             found = relevant[done.pages]
             rows[name].append([float(found[done.ended <= share * full].sum()) for share in (*SHARES, 2.0)])
-    means = {name: np.mean(rows[name], axis=0) for name in orders}
+    return {name: np.mean(rows[name], axis=0) for name in orders}
+
+
+def print_table(means: dict[str, np.ndarray]) -> None:
+    """A line for each order, and one for ours by each of the others."""
     print(f"{'relevant pages after':20} " + " ".join(f"{share:6.0%}" for share in SHARES) + "    all")
     for name, mean in means.items():
         print(f"{name:20} " + " ".join(f"{value:6.0f}" for value in mean))
-    if "ours" in means:
-        for other in ("breadth-first", "quality", "oracle"):
-            if other in means:
-                ratios = means["ours"] / np.maximum(1e-9, means[other])
-                print(f"ours / {other:13} " + " ".join(f"{ratio:6.2f}" for ratio in ratios))
-    return 0
+    for other in ("breadth-first", "quality", "oracle"):
+        if "ours" in means and other in means:
+            ratios = means["ours"] / np.maximum(1e-9, means[other])
+            print(f"ours / {other:13} " + " ".join(f"{ratio:6.2f}" for ratio in ratios))
 
 
 if __name__ == "__main__":

@@ -42,12 +42,8 @@ if TYPE_CHECKING:
 
 #: Steps that links may be followed below the threshold, at most.
 MAX_TUNNEL = 9
-#: Factor of a link's quality for each such step.
-DISCOUNT = 0.5
 #: Links rated per turn of the event loop: 0.1 s if each brings words never seen.
 STEP = 100
-#: Least quality of a link.
-MIN_QUALITY = 1e-6
 #: Seconds between lines in the log, and between writes of what was learned.
 INTERVAL = 60.0
 #: Pages in a "recent" harvest rate, and after which the first rate is kept as a stat.
@@ -162,7 +158,7 @@ class TopicSpider(WebSpider):
             elif judged is None or not output.hrefs:
                 yield output
             else:
-                yield await self._rated(focus, output, judged, 0 if focus.is_relevant(judged) else steps + 1)
+                yield await self._rated(focus, output, judged, steps)
 
     def _judge(self, focus: Focus, response: Response, page: Page, html: str, text: str) -> Relevance:
         """The relevance of a fetched page; learns from it, and counts it."""
@@ -177,7 +173,9 @@ class TopicSpider(WebSpider):
         """``links`` with a quality for each; without any below the threshold for too long."""
         from crawlproject.content.relevance.anchors import anchors
         from crawlproject.content.relevance.features import MAX_RATED
+        from crawlproject.content.relevance.focus import discounted, steps_below
 
+        steps = steps_below(steps, is_relevant=focus.is_relevant(judged))
         response, hrefs, crawl = cast("TextResponse", links.response), links.hrefs, frontier_of(self.crawler)
         if steps > self.tunnel:
             return Links(response, ())
@@ -190,10 +188,9 @@ class TopicSpider(WebSpider):
             for number, (href, url) in enumerate(zip(hrefs, urls, strict=False))
             if url is not None
         }
-        discount = DISCOUNT**steps
-        qualities = [max(MIN_QUALITY, discount * focus.rate_any(response.url, judged))] * len(hrefs)
+        qualities = [discounted(focus.rate_any(response.url, judged), steps)] * len(hrefs)
         for count, (number, quality) in enumerate(zip(wanted, focus.rate(judged, wanted.values()), strict=True), 1):
-            qualities[number] = max(MIN_QUALITY, discount * quality)
+            qualities[number] = discounted(quality, steps)
             if count % STEP == 0:
                 await asyncio.sleep(0)
         callback = getattr(self, f"parse_below_{steps}") if steps else None

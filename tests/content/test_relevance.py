@@ -8,6 +8,7 @@ import string
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -300,7 +301,7 @@ def test_terms_of_many_languages_share_the_memory_of_their_caches(monkeypatch: p
     monkeypatch.setattr(words, "CACHED_IN_ALL", 10_000)
     monkeypatch.setattr(words, "_caches", [])
     languages = ("en", "de", "fr", "fi", "ru")
-    caches = [*map(stemmer_of, languages), *map(idf_of, languages)]
+    caches: list[dict[str, Any]] = [*map(stemmer_of, languages), *map(idf_of, languages)]
     for cache in caches:
         cache.clear()
     for number in range(5_000):
@@ -316,7 +317,7 @@ def test_links_are_remembered_without_their_urls() -> None:
     judged = THREADS.relevance("", "thread")
     url = "http://a.example/" + "x" * 2_000
     assert len([*focus.rate(judged, [(url, None), (url, None)])]) == 2
-    assert all(isinstance(key, int) for key in focus._followed)
+    assert all(isinstance(key, int) for key in focus._rater._followed)
     focus.judge(url, "thread", "thread thread", "en")
     assert focus.model.learned == 1
-    assert not focus._followed
+    assert not focus._rater._followed

@@ -18,6 +18,43 @@ if TYPE_CHECKING:
 MAX_REMEMBERED = 50_000
 
 
+#: Factor of a link's quality for each step below the threshold, and the least quality.
+DISCOUNT, MIN_QUALITY = 0.5, 1e-6
+
+
+def steps_below(steps: int, *, is_relevant: bool) -> int:
+    """Pages below the threshold in a row, after one that ``steps`` such pages led to."""
+    return 0 if is_relevant else steps + 1
+
+
+def discounted(probability: float, steps: int, discount: float = DISCOUNT) -> float:
+    """The quality of a link ``steps`` below the threshold."""
+    return max(MIN_QUALITY, probability * discount**steps)
+
+
+class LinkRater:
+    """Rates links by ``model``, which learns from what those brought that were followed. O(1) for each."""
+
+    def __init__(self, model: LinkModel) -> None:
+        self.model = model
+        self._followed: dict[int, Features] = {}
+
+    def rate(self, url: str, features: Features) -> float:
+        """The probability that the link leads to a relevant page; its first features are remembered."""
+        key = hash(url)
+        if key not in self._followed:
+            if len(self._followed) >= MAX_REMEMBERED:
+                del self._followed[next(iter(self._followed))]
+            self._followed[key] = features
+        return self.model.foresee(features)
+
+    def learn(self, url: str, *, is_relevant: bool) -> None:
+        """Learn from the page that a link has led to, if it was rated."""
+        features = self._followed.pop(hash(url), None)
+        if features is not None:
+            self.model.learn(features, float(is_relevant))
+
+
 class Focus:
     """Judges pages by ``topic``, rates their links by ``model``, which learns from the pages that came by them."""
 
@@ -27,15 +64,13 @@ class Focus:
         #: Terms of the topic that were on a page.
         self.found: set[str] = set()
         self._reader = LinkReader(topic)
-        self._followed: dict[int, Features] = {}
+        self._rater = LinkRater(model)
 
     def judge(self, url: str, title: str, text: str, declared: str) -> Relevance:
         """The relevance of a fetched page; ``url``: as its link was rated. See ``Topic.relevance``."""
         judged = self.topic.relevance(title, text, declared)
         self.found.update(judged.found)
-        features = self._followed.pop(hash(url), None)
-        if features is not None:
-            self.model.learn(features, float(self.is_relevant(judged)))
+        self._rater.learn(url, is_relevant=self.is_relevant(judged))
         return judged
 
     def is_relevant(self, judged: Relevance) -> bool:
@@ -48,17 +83,8 @@ class Focus:
         0.1 ms each, 1 ms if all its words are new.  ``judged``: its page.
         """
         for url, anchor in links:
-            features = self._reader.features(url, anchor, judged.value, judged.language)
-            self._remember(url, features)
-            yield self.model.foresee(features)
+            yield self._rater.rate(url, self._reader.features(url, anchor, judged.value, judged.language))
 
     def rate_any(self, url: str, judged: Relevance) -> float:
         """The same for a link of the page at ``url`` of which nothing else is known."""
         return self.model.foresee(self._reader.features(url, None, judged.value, judged.language))
-
-    def _remember(self, url: str, features: Features) -> None:
-        key = hash(url)
-        if key not in self._followed:
-            if len(self._followed) >= MAX_REMEMBERED:
-                del self._followed[next(iter(self._followed))]
-            self._followed[key] = features
