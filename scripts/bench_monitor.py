@@ -90,7 +90,7 @@ class SteadyCpu:
         self._pages = crawler.settings.getint("BENCH_PAGES")
         self._start: tuple[float, float] | None = None
         self._task = create_looping_call(self._look)
-        crawler.signals.connect(lambda: self._task.start(0.1), signals.spider_opened)
+        crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._stop, signals.spider_closed)
 
     @classmethod
@@ -98,8 +98,11 @@ class SteadyCpu:
         """Called by Scrapy."""
         return cls(crawler)
 
+    def _opened(self) -> None:
+        self._task.start(0.1)
+
     def _look(self) -> None:
-        pages = self._stats.get_value("downloader/response_status_count/200", 0)
+        pages = self._stats.get_value("frontier/pages", 0)
         now = time.process_time(), time.monotonic()
         if self._start is None:
             self._start = now if pages >= 0.1 * self._pages else None
