@@ -10,4 +10,4 @@ PARTS = [
     for name in ("links", "marks", "shingles", "tags")
 ]
 
-setup(ext_modules=cythonize(PARTS, compiler_directives=CHECKED))
+setup(ext_modules=cythonize(PARTS, compiler_directives=CHECKED, force=True))  # copies have any times
