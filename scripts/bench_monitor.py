@@ -9,8 +9,9 @@ CPU at full speed, when the crawl uses one whole CPU.
 
 With ``--rounds`` whole crawls of a web that answers at once are measured: in each round one with everything off and one
 with monitor, series, a line of progress every 10 s, and a console that one page watches; which is first changes with
-the round.  CPU seconds (user + system) of the crawling process from the opening to the closing of the spider; the
-median of the rounds' differences.
+the round.  CPU seconds (user + system) of the crawling process from a tenth of the pages to 95% of them: imports at the
+start and the report at the end, which happen once, do not count; the median of the rounds' differences, as a
+share of the crawl's CPU and of a CPU.
 """
 
 from __future__ import annotations
@@ -29,9 +30,12 @@ from typing import TYPE_CHECKING, Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from scrapy import signals
+from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.test import get_crawler
 
 from crawlproject.crawl_frontier import CrawlFrontier
+from crawlproject.engine import stats_of
 from crawlproject.frontier import BestPrefix, Dispatcher, Entry, Frontier, Measurement, Politeness
 from crawlproject.monitor import sampler as module
 from crawlproject.monitor.figures import figures_of
@@ -50,6 +54,8 @@ from testbed.web import running_web
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from scrapy.crawler import Crawler
 
 
 def frontier_of(servers: int) -> Frontier:
@@ -76,6 +82,40 @@ OFF: dict[str, Any] = WEB | {"MONITOR_ENABLED": False, "REPORT_ENABLED": False, 
 ON: dict[str, Any] = WEB | {"PROGRESS": "on", "MONITOR_INTERVAL": 5, "CONSOLE_TOKEN": "a" * 32}
 
 
+class SteadyCpu:
+    """Extension: CPU and wall seconds from a tenth of ``BENCH_PAGES`` to 95% of them, as stats."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._stats = stats_of(crawler)
+        self._pages = crawler.settings.getint("BENCH_PAGES")
+        self._start: tuple[float, float] | None = None
+        self._task = create_looping_call(self._look)
+        crawler.signals.connect(self._opened, signals.spider_opened)
+        crawler.signals.connect(self._stop, signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> SteadyCpu:
+        """Called by Scrapy."""
+        return cls(crawler)
+
+    def _opened(self) -> None:
+        self._task.start(0.1)
+
+    def _look(self) -> None:
+        pages = self._stats.get_value("frontier/pages", 0)
+        now = time.process_time(), time.monotonic()
+        if self._start is None:
+            self._start = now if pages >= 0.1 * self._pages else None
+        elif pages >= 0.95 * self._pages:
+            for name, start, end in zip(("cpu", "wall"), self._start, now, strict=True):
+                self._stats.set_value(f"bench/steady/{name}", end - start)
+            self._stop()
+
+    def _stop(self) -> None:
+        if self._task.running:
+            self._task.stop()
+
+
 def watch_console(port: int, is_over: threading.Event) -> None:
     """Read the stream of the console's events, as an open page does, once it is there, until it ends."""
     while not is_over.is_set():
@@ -94,10 +134,11 @@ def watch_console(port: int, is_over: threading.Event) -> None:
         return
 
 
-def crawled(case: str, seeds: Sequence[str]) -> Stats:
+def crawled(case: str, seeds: Sequence[str], pages: int) -> Stats:
     """A crawl with everything ``on`` or ``off``."""
+    steady = {"EXTENSIONS": {"scripts.bench_monitor.SteadyCpu": 0}, "BENCH_PAGES": pages}
     if case == "off":
-        return crawl(OFF, seeds=",".join(seeds))
+        return crawl(OFF | steady, seeds=",".join(seeds))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -106,7 +147,7 @@ def crawled(case: str, seeds: Sequence[str]) -> Stats:
     page.start()
     try:
         with tempfile.TemporaryDirectory() as folder:
-            return crawl(ON | {"REPORT_DIR": folder, "CONSOLE_PORT": port}, seeds=",".join(seeds))
+            return crawl(ON | steady | {"REPORT_DIR": folder, "CONSOLE_PORT": port}, seeds=",".join(seeds))
     finally:
         is_over.set()
         page.join()
@@ -118,12 +159,15 @@ def compare(pages: int, rounds: int) -> None:
     with running_web(fast_web(pages)) as web:
         for number in range(rounds):
             order = ("off", "on") if number % 2 else ("on", "off")
-            found = {case: crawled(case, web.seeds) for case in order}
-            off, on = (float(found[case]["bench/cpu"]) for case in ("off", "on"))
-            differences.append(on / off - 1)
-            speed = found["on"]["frontier/pages"] / found["on"]["bench/wall"]
-            print(f"off {off:6.2f} s, on {on:6.2f} s: {differences[-1]:+.2%}; {speed:.0f} pages/s", flush=True)
-    print(f"median of {rounds}: {median(differences):+.2%}")
+            found = {case: crawled(case, web.seeds, pages) for case in order}
+            (off, _), (on, wall) = (
+                [float(found[case][f"bench/steady/{name}"]) for name in ("cpu", "wall")] for case in ("off", "on")
+            )
+            differences.append((on / off - 1, (on - off) / wall))
+            shares = "of the crawl's CPU {:+.2%}, of a CPU {:+.2%}".format(*differences[-1])
+            print(f"off {off:6.2f} s, on {on:6.2f} s of {wall:.0f} s: {shares}", flush=True)
+    medians = [median(column) for column in zip(*differences, strict=True)]
+    print(f"median of {rounds}: " + "of the crawl's CPU {:+.2%}, of a CPU {:+.2%}".format(*medians))
 
 
 def main() -> None:

@@ -116,7 +116,7 @@ def committed_pages(directory: Path) -> set[tuple[str, str]]:
         return set()
     with DiskStore.read_only(directory) as store:
         frontier, servers = Frontier(BestPrefix(), Politeness()), DiskFrontierStore(store, clock_offset=0.0)
-        servers.load(frontier, time.time(), frontier.politeness.longest_wait)
+        servers.load(frontier, time.time())
         hosts = {servers.number(server.key): urlsplit(server.key).hostname or "" for server in frontier.servers}
         return {(hosts[number], path) for number, path, _ in DiskFetchedPages(store).stored()}
 
