@@ -135,9 +135,14 @@ def terminal(columns: int = 80, rows: int = 24) -> Iterator[Terminal]:
             shown.file.close()
 
 
-def settled(written: Callable[[], str], wanted: str) -> str:
-    """What was written, once ``wanted`` is in it."""
+def settled(written: Callable[[], str], wanted: str, process: Forked | None = None) -> str:
+    """What was written, once ``wanted`` is in it; raises AssertionError if ``process`` has ended without it."""
+    last = ""
     while wanted not in written():
+        if process is not None and process.poll() is not None:
+            assert written() != last, f"the process has ended without {wanted!r}:\n{last}"
+            last = written()
+            time.sleep(1)  # for what the thread has not read yet
         time.sleep(0.01)
     return written()
 
@@ -226,10 +231,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 def test_a_crawl_in_a_terminal_that_is_resized() -> None:
     """The panel is there, then gone; the log has the summary of the crawl below everything else."""
     with terminal(columns=100) as shown, crawl(shown.file, PROJECT, LOG_LEVEL="INFO") as process:
-        settled(shown.written, "Pages ")
+        settled(shown.written, "Pages ", process)
         shown.resize(60, 20)
         assert process.wait(timeout=300) == 0
-        output = settled(shown.written, "Spider closed (")
+        output = settled(shown.written, "Spider closed (", process)
         assert "Held back by" in output
         assert "Traceback" not in output
         last = output.rpartition("Stats (docs/stats.md)")[2]
@@ -240,7 +245,7 @@ def test_a_crawl_whose_terminal_vanishes_goes_on(tmp_path: Path) -> None:
     """SIGHUP, and a descriptor that cannot be written to; the log in a file says so."""
     log = tmp_path / "log"
     with terminal() as shown, crawl(shown.file, PROJECT, LOG_FILE=log) as process:
-        settled(shown.written, "Pages ")
+        settled(shown.written, "Pages ", process)
         process.send_signal(signal.SIGHUP)
         shown.vanish()
         assert process.wait(timeout=300) == 0
