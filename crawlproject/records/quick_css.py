@@ -52,6 +52,8 @@ class QuickCss(NamedTuple):
         """Elements at and below ``node``, or texts, in the order of the page. O(steps x elements)."""
         found = self._elements(node, is_first=is_first and not self.is_text and self.attribute is None)
         if self.is_text:
+            if _are_nested(found, self.steps[-1]):
+                return [*_texts_in_order(found)]
             return [text for one in found for text in _texts(one)]
         return found if self.attribute is None else attributes(found, self.attribute)
 
@@ -81,6 +83,38 @@ def _texts(node: LexborNode) -> Iterator[str]:
             text = ""
     if text:
         yield text
+
+
+def _are_nested(nodes: list[LexborNode], step: str) -> bool:
+    """Whether one of ``nodes``, which ``step`` has found, is below another. O(elements below them)."""
+    every = {node.mem_id for node in nodes}
+    return len(nodes) > 1 and any(
+        one.mem_id in every and one.mem_id != node.mem_id for node in nodes for one in node.css(step)
+    )
+
+
+def _texts_in_order(nodes: list[LexborNode]) -> Iterator[str]:
+    """``_texts`` of nested elements: in the order of the page, as XPath gives them. O(elements below them)."""
+    every, inner = {node.mem_id for node in nodes}, set[int]()
+    for node in nodes:
+        if node.mem_id in inner:
+            continue
+        text, of = "", 0
+        for one in node.traverse(include_text=True):
+            if not one.is_text_node:
+                inner.add(one.mem_id)
+                of = of if one.is_comment_node else 0
+                continue
+            parent = one.parent
+            if parent is None or parent.mem_id not in every:
+                of = 0
+                continue
+            if parent.mem_id != of and text:
+                yield text
+                text = ""
+            text, of = text + (one.text_content or ""), parent.mem_id
+        if text:
+            yield text
 
 
 def _first(node: LexborNode, step: str) -> list[LexborNode]:

@@ -22,7 +22,8 @@ URL = "http://shop.example/book/1"
 PLAIN = (
     "h1", "p", "a::attr(href)", "a", ".x", "#y", "p.x", "li", "li b", "div p", ".x .x", "ul li b", "div > p", "p + p",
     "td", "tr", "table td", "h1::text", "p::text", "[title]", "a[href^='/']", "a[rel=next]", "a[rel~=next]", "i", "b",
-    "span", "title", "link::attr(href)", "div div", "td > a", "DIV P", "a[href*='x'] b", "form p", "font", "textarea",
+    "span", "title", "link::attr(href)", "div div", "div::text", "div div::text", "span::text", "div p::text",
+    "td > a", "DIV P", "a[href*='x'] b", "form p", "font", "textarea",
 )  # fmt: skip
 
 
@@ -71,6 +72,7 @@ PAGES = {
     "plain": "<!doctype html><title>T</title><h1> a <b>b</b></h1><div class='x y'><p>one<p class=x title=t>two"
     "<a href=/a rel='up next'>l</a></div>",
     "nested": "<div><div class=x><p>1<div class=x><p>2<i>3</i></div></div></div><ul><li>a<ul><li><b>c</b></ul></ul>",
+    "texts between": "<div>a<div>b<!-- x -->c<div>d</div>e<p>f<span>g</span>h</p></div>i</div><div><p>j</p>k<div>l",
     "tables": "<table class=x><caption>c<tr><td>a<td><a href=/x>b</a><tr class=x><td><table><tr><td>in</table></table>",
     "case": "<DIV CLASS=x><P Class=X ID=Y>a</P><p id=y>b</p><a HREF='/X' REL=NEXT>c</a><a rel=next href=q>d</a></DIV>",
     "no values": "<a href>x</a><a href=''>y</a><p title>z<p title=''>",
