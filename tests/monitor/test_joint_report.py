@@ -123,6 +123,15 @@ def test_the_report_of_a_directory_of_workers(tmp_path: Path) -> None:
     assert "<script>alert" not in html
 
 
+@pytest.mark.parametrize(("at", "elapsed"), [(-9e17, 5.0), (9e17, 5.0), (1e9, 9e17), (1e9, -9e17)])
+def test_times_that_cannot_be(tmp_path: Path, at: float, elapsed: float) -> None:
+    """In a damaged file of one worker: a report, and no error."""
+    for number, run in ((1, Run(1e9, steady(5, 1))), (2, Run(at, [steady(0, 1)[0] | {"elapsed": elapsed}]))):
+        (tmp_path / f"worker-{number}").mkdir()
+        (tmp_path / f"worker-{number}" / FILE_NAME).write_text("".join(Series([run]).lines()))
+    assert "worker-2" in write_joint_report(tmp_path).path.read_text()
+
+
 def test_a_directory_without_workers(tmp_path: Path) -> None:
     """One line."""
     with pytest.raises(ValueError, match="no series of a crawl"):

@@ -130,11 +130,20 @@ class Facts:
         return next((each["elapsed"] for each in self.samples if (self.quality_share(each) or 0) >= share), None)
 
 
+#: 9999-12-31, the last day that can be written.
+_MAX_TIME = 253_402_300_000.0
+
+
+def _written(seconds: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
+    """A time since the epoch; one from a damaged file is moved to a day that can be written."""
+    return datetime.fromtimestamp(min(max(0.0, seconds), _MAX_TIME), UTC).strftime(form)
+
+
 def summary(facts: Facts) -> list[str]:
     """Plain sentences."""
     end, stats = facts.end, facts.stats
     seconds = max(1.0, end["elapsed"])
-    began = datetime.fromtimestamp(facts.began, UTC).strftime("%Y-%m-%d %H:%M")
+    began = _written(facts.began, "%Y-%m-%d %H:%M")
     runs = "" if facts.runs == 1 else f" and ran {facts.runs} times"
     pages, urls = counted(round(end["pages"]), "page"), counted(round(end["seen"]), "URL")
     found = [
@@ -164,7 +173,7 @@ def summary(facts: Facts) -> list[str]:
         most_often = f", most often: {kinds}" if kinds else ""
         found.append(f"Failed or refused: {counted(round(failed), 'request')}{most_often}.")
     reason = stats.get("finish_reason")
-    last = datetime.fromtimestamp(facts.last, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    last = _written(facts.last)
     if reason:
         found.append(f"It ended with the reason “{reason}”; still queued: {counted(round(end['queued']), 'URL')}.")
     else:
@@ -193,7 +202,7 @@ def worker_row(facts: Facts) -> list[str]:
     """The row of a worker without its name."""
     end, seconds = facts.end, max(1.0, facts.end["elapsed"])
     held = next(iter(facts.held_back().items()), None)
-    last = datetime.fromtimestamp(min(facts.last, _MAX_TIME), UTC).strftime("%Y-%m-%d %H:%M:%S")
+    last = _written(facts.last)
     return [
         f"{end['pages']:,.0f}",
         f"{end['pages'] / seconds:,.1f}",
@@ -208,9 +217,6 @@ def worker_row(facts: Facts) -> list[str]:
         str(facts.stats.get("finish_reason") or f"last sign of life {last} UTC"),
     ]
 
-
-#: 9999-12-31, the last day that can be written.
-_MAX_TIME = 253_402_300_000.0
 
 #: Shares of the time, of connections, of requests from which advice is given.
 MOST_OF_TIME, FEW_IN_USE, MANY_FAILED, MANY_COPIES = 0.4, 0.5, 0.2, 0.3
