@@ -245,7 +245,8 @@ class DiskFrontierStore:
             queue = StoredUrlQueue(self._queues, number)
             queue.restore(int(record.state.pop("urls", 0)) if length is None else length)
             ready_at = float(record.state["ready_at"]) - self.clock_offset
-            ready_at = min(ready_at, now + self._longest_wait) if isfinite(ready_at) else 0.0
+            longest = max(self._longest_wait, frontier.servers.orders.delay(record.key))
+            ready_at = min(ready_at, now + longest) if isfinite(ready_at) else 0.0
             known = frontier.server(record.key)  # in memory only
             if known is not None:
                 frontier.remove(record.key)

@@ -41,6 +41,11 @@ class Machine:
         self._now = at
         self.copy.frontier.record(Measurement(KEY, self._clock(), 429, retry_after=retry_after))
 
+    def fetched(self, at: float) -> None:
+        """The server answers."""
+        self._now = at
+        self.copy.frontier.record(Measurement(KEY, self._clock(), 200, fetch_time=0.1))
+
     def ready_at(self) -> float:
         """When the server may be contacted."""
         return self.copy.frontier.servers[KEY].ready_at - self._shown
@@ -65,5 +70,23 @@ def test_a_wait_survives_a_slow_beat(
     new.copy.write({table: [(key, row) for key, row in rows.items() if row] for table, rows in tables.items()})
     new.take()
     assert 67.0 <= new.ready_at() + 1e-5 <= 67.0 + (read - sent) + 0.01
+    old.copy.close()
+    new.copy.close()
+
+
+def test_a_delay_that_the_operator_has_set_is_kept(tmp_path: Path) -> None:
+    """Also if it is longer than all waits of the settings."""
+    old, new = Machine(tmp_path / "old", 100.0), Machine(tmp_path / "new", 7.0)
+    for one in (old, new):
+        for _ in one.copy.frontier.set_delay(KEY, 900.0, 0.0):
+            pass
+    old.hear(sent=1.0, answered=1.0, read=1.0)
+    old.take()
+    old.fetched(at=2.0)
+    tables = old.copy.commit()[old.partitions.of(KEY)]
+    new.hear(sent=2.5, answered=2.5, read=2.5)
+    new.copy.write({table: [(key, row) for key, row in rows.items() if row] for table, rows in tables.items()})
+    new.take()
+    assert new.ready_at() == pytest.approx(902.0, abs=0.1)
     old.copy.close()
     new.copy.close()
