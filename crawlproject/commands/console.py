@@ -215,10 +215,13 @@ def _ticket(path: Path) -> tuple[str, str]:
 
 
 def _shown(answer: Any) -> str:
-    """Indented JSON."""
+    """Indented JSON; of control characters and marks of direction, which strangers' text may have, the escapes."""
     import json
+    import re
 
-    return json.dumps(answer, indent=1, ensure_ascii=False)
+    text = json.dumps(answer, indent=1, ensure_ascii=False)
+    escaped = "[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    return re.sub(escaped, lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _ask(url: str, token: str, path: str, body: dict[str, Any] | None) -> Any:
