@@ -313,14 +313,12 @@ class RedisBackend(StoringBackend):
         for session in dispatcher.take_closed():
             self._crawler.signals.send_catch_log(session_abandoned, server_key=session.server.key)
 
-    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float]) -> None:
+    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float | None) -> None:
         """See ``Crawl``."""
         self.servers_came(keys)
-        for key, at in closed_at.items():
-            server = self._frontier.servers[key]
-            if server.ready_at < at:
-                server.ready_at = at
-                self._frontier.servers.move(server)
+        if contacted is not None:
+            for key in keys:
+                self._frontier.servers.taken_over(key, contacted, closed_at.get(key))
 
     def served(self) -> Sequence[str]:
         """See ``Crawl``."""

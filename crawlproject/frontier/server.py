@@ -239,6 +239,11 @@ class Server:
         self.ready_at = max(self.ready_at, now + politeness.request_wait(now - started, self.crawl_delay))
         session.last_end, session.carried = now, max(1, session.carried)
 
+    def least_wait(self, politeness: Politeness, *, in_session: bool) -> float:
+        """The wait after a request of which nothing is known; ``in_session``: in a session of the expected length."""
+        wait = politeness.request_wait(0.0, self.crawl_delay)
+        return max(wait, politeness.session_rest(self.expected_time, self.crawl_delay)) if in_session else wait
+
     def idle_time(self, politeness: Politeness) -> float:
         """How long a connection may stay open without a session; 0 if it may not.
 

@@ -514,6 +514,18 @@ class ServerTable:
         self.move(server)
         return server.ready_at
 
+    def taken_over(self, key: str, contacted: float, closed_at: float | None) -> None:
+        """Let the server ``key`` rest as if the process that had it before had contacted it at ``contacted``.
+
+        ``closed_at``: when the connection is gone that it may have; None: it had none.  O(log servers).
+        """
+        server = self._by_key[key]
+        wait = server.least_wait(self.politeness_of(server), in_session=closed_at is not None)
+        at = max(contacted + wait, closed_at or 0.0)
+        if server.ready_at < at:
+            server.ready_at = at
+            self.move(server)
+
     def set_crawl_delay(self, key: str, delay: float) -> None:
         """Keep ``delay`` seconds between any two requests to the server ``key`` (robots.txt). O(log servers)."""
         server = self.get_or_add(key)

@@ -39,9 +39,11 @@ class Crawl(Protocol):
     def disconnect(self) -> None:
         """Close all connections at once; requests in progress return to the frontier."""
 
-    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float]) -> None:
-        """Note the servers ``keys`` of a taken partition; ``closed_at``: when their old owner's connections are gone.
+    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float | None) -> None:
+        """Note the servers ``keys`` of a taken partition.
 
+        ``contacted``: until when an old owner that did not release it may have started requests; None: it did, so
+        that their waits are known.  ``closed_at``: when its connections are gone, for those that it had in session.
         On the frontier's clock.
         """
 

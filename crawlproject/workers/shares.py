@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.assignment import assign
@@ -136,7 +136,7 @@ class Shares:
                 part.loading.add_done_callback(self._load_ended)
             else:
                 for keys in self._local.restore(number, {}):
-                    self._came(keys, record, 0.0)
+                    self._came(keys, record, _RELEASED)
                 self._is_loaded(part)
 
     def _load_ended(self, task: asyncio.Task[None]) -> None:
@@ -160,11 +160,11 @@ class Shares:
     async def _load(self, part: Part, record: Record, now: float) -> None:
         try:
             async with self._slots:
-                closed_at = await self._read(part, record, now)
+                left = await self._read(part, record, now)
                 steps = self._local.restore(part.number, record.extra)
                 part.is_read = True
                 for keys in steps:
-                    self._came(keys, record, closed_at)
+                    self._came(keys, record, left)
                     await asyncio.sleep(0)
                     if self._parts.get(part.number) is not part:  # lost meanwhile
                         return
@@ -179,17 +179,17 @@ class Shares:
         else:
             self._is_loaded(part)
 
-    async def _read(self, part: Part, record: Record, now: float) -> float:
-        """Read ``part`` into the local copy, however long Redis is away; returns ``_closed_at``.
+    async def _read(self, part: Part, record: Record, now: float) -> _Left:
+        """Read ``part`` into the local copy, however long Redis is away; returns ``_left``.
 
         Raises ``_ChangedError`` if Redis has lost that it was taken, what ``read_partition`` raises for damaged data.
         """
         while True:
             try:
-                closed_at = await self._closed_at(record, now)
+                left = await self._left(record, now)
                 commits = await read_partition(self._control, self._local, part, record)
                 if commits == record.seq - record.first + 1:
-                    return closed_at
+                    return left
                 found = (await self._control.records([part.number]))[0]
             except AWAY as error:
                 logger.debug("Partition %d cannot be loaded now: %s", part.number, error)
@@ -199,19 +199,25 @@ class Shares:
                 raise _ChangedError
             raise ValueError(f"its journal has {commits} commits instead of {record.first} to {record.seq}")
 
-    async def _closed_at(self, record: Record, now: float) -> float:
-        """When the former owner's connections are closed for sure, on Redis's clock; 0 if they are."""
-        if not record.former or not may_run(record.former, self._control.id):
-            return 0.0
+    async def _left(self, record: Record, now: float) -> _Left:
+        """What the former owner may have left behind."""
+        if not record.former:
+            return _RELEASED
         if record.former not in self._buried:
             self._buried[record.former] = await self._control.buried_at(record.former) or now
-        return self._buried[record.former] - (1 - MAX_LAG) * self._lease + self._download_timeout
+        ended = self._buried[record.former]
+        contacted = min(now, ended + GRACE)  # Redis may have lost the last beats
+        closed_at = ended - (1 - MAX_LAG) * self._lease + self._download_timeout
+        return _Left(contacted, closed_at if may_run(record.former, self._control.id) else contacted)
 
-    def _came(self, keys: list[str], record: Record, closed_at: float) -> None:
-        """Rest those of the servers ``keys`` whose connections the former owner may still have open."""
-        opened = set(record.open) if closed_at else set()
-        until = self._local.on_frontier_clock(closed_at)
-        self._crawl.came(keys, closed_at={key: until for key in keys if self._local.number(key) in opened})
+    def _came(self, keys: list[str], record: Record, left: _Left) -> None:
+        """Rest those of the servers ``keys`` that the former owner may have contacted, or be connected to."""
+        if not left.contacted:
+            self._crawl.came(keys, closed_at={}, contacted=None)
+            return
+        opened, until = set(record.open), self._local.on_frontier_clock(left.closed_at)
+        closed_at = {key: until for key in keys if self._local.number(key) in opened}
+        self._crawl.came(keys, closed_at=closed_at, contacted=self._local.on_frontier_clock(left.contacted))
 
     def _is_loaded(self, part: Part) -> None:
         part.is_read = True
@@ -271,6 +277,18 @@ class Shares:
 def staying(beat: Beat) -> set[str]:
     """The workers that share the partitions: those that live and do not end."""
     return {worker for worker, member in beat.members.items() if not member.get("leaving")}
+
+
+class _Left(NamedTuple):
+    """What a former owner leaves behind; times on Redis's clock, 0 if it has released the partition."""
+
+    #: Until when it may have started requests.
+    contacted: float
+    #: When its connections are closed for sure.
+    closed_at: float
+
+
+_RELEASED = _Left(0.0, 0.0)
 
 
 class _ChangedError(Exception):

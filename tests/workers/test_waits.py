@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawlproject.frontier import BestPrefix, Frontier, Measurement
+from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
 from crawlproject.storage import StoreLabel
 from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.partitions import Partitions
@@ -90,3 +90,30 @@ def test_a_delay_that_the_operator_has_set_is_kept(tmp_path: Path) -> None:
     assert new.ready_at() == pytest.approx(902.0, abs=0.1)
     old.copy.close()
     new.copy.close()
+
+
+@pytest.mark.parametrize(
+    ("politeness", "crawl_delay", "closed_at", "ready_at"),
+    [
+        (Politeness(), 30.0, None, 1030.0),
+        (Politeness(), 30.0, 1180.0, 1180.0),
+        (Politeness(), 400.0, None, 1300.0),  # max_crawl_delay
+        (Politeness(request_delay=7.0), 0.0, None, 1007.0),
+        (Politeness(mode="request", min_delay=3.0), 0.0, None, 1003.0),
+        (Politeness(), 0.0, None, 1000.0),  # it had no session
+        (Politeness(factor=100.0, max_delay=60.0), 0.0, 1000.0, 1060.0),  # it had one, of unknown length
+    ],
+)
+def test_a_server_of_a_worker_that_died(
+    politeness: Politeness, crawl_delay: float, closed_at: float | None, ready_at: float
+) -> None:
+    """It may have been contacted until the end of the lease, whatever its last commit says; a longer wait stays."""
+    frontier = Frontier(BestPrefix(), politeness)
+    frontier.push([Entry(f"{KEY}/{number}") for number in range(10)])
+    frontier.servers.set_crawl_delay(KEY, crawl_delay)
+    frontier.servers.taken_over(KEY, 1000.0, closed_at)
+    server = frontier.servers[KEY]
+    assert server.ready_at == ready_at
+    server.ready_at = 2000.0
+    frontier.servers.taken_over(KEY, 1000.0, closed_at)
+    assert server.ready_at == 2000.0

@@ -363,7 +363,16 @@ class ModelCrawl:
             del self._sessions[key]
             task.cancel()
 
-    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float]) -> None:
+    def _check_contacted(self, keys: Sequence[str], contacted: float | None) -> None:
+        """Those who had these servers have sent no request after ``contacted``, or left their waits behind."""
+        for key in keys:
+            last = self._observer.last(key)
+            if contacted is not None and last is not None and last.worker != self._process.name:
+                at = last.at + self._process.clock_offset
+                assert at <= contacted + 0.002, f"{last.worker} contacted {key} at {at}, not before {contacted}"
+
+    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float | None) -> None:
+        self._check_contacted(keys, contacted)
         for key in keys:
             self._copy.servers[key].ready_at = closed_at.get(key, 0.0)
 

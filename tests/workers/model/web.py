@@ -88,6 +88,10 @@ class Observer:
         self._simulation.after(page.seconds, lambda: self.ended(fetch))
         return fetch
 
+    def last(self, server: str) -> Fetch | None:
+        """The last request to a server."""
+        return self._under_way.get(server)
+
     def ended(self, fetch: Fetch) -> None:
         """The connection serves no request any more."""
         fetch.is_over = True
