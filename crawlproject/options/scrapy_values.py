@@ -24,7 +24,7 @@ def check_scrapy_values(settings: BaseSettings) -> None:
     for name in SWITCHES:
         try:
             settings.getbool(name)
-        except ValueError as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"{name}={settings[name]!r}: must be True or False") from error
     for name in NUMBERS:
         if settings[name] is not None and not _is_number(settings[name]):

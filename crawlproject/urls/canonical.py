@@ -150,7 +150,11 @@ class Canonicalizer:
         if NATIVE is None:
             return [self._link(href, prepared) for href in hrefs]
         plain = NATIVE.PlainLinks(prepared, origin_of, self._rules.may_strip, MAX_REFERENCE)
-        return [plain(href) or self._link(href, prepared) for href in hrefs]
+        hrefs = list(hrefs)
+        try:
+            return [plain(href) or self._link(href, prepared) for href in hrefs]
+        except TypeError:  # a subclass of str, such as lxml's: only Python takes it
+            return [self._link(href, prepared) for href in hrefs]
 
     def _prepare(self, base: str, encoding: str) -> _Base:
         itself = self._absolute(base)

@@ -63,6 +63,26 @@ class ProxySpider(BulkSpider):
             yield response.follow(href, meta={"proxy": self.proxy})
 
 
+class ManySpider(BulkSpider):
+    """Yields many items, and how often the event loop has had its turn meanwhile."""
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        """See ``BulkSpider``."""
+        turns = 0
+
+        def turn() -> None:
+            nonlocal turns
+            turns += 1
+            timer[0] = loop.call_soon(turn)
+
+        loop = asyncio.get_running_loop()
+        timer = [loop.call_soon(turn)]
+        for number in range(1000):
+            yield {"url": response.url, "number": number}
+        timer[0].cancel()
+        yield {"url": response.url, "turns": turns}
+
+
 class LateSpider(BulkSpider):
     """Connects to a signal while its second page is parsed."""
 

@@ -185,6 +185,13 @@ def test_callbacks(spider: str, pages: int) -> None:
     assert fast.stat("lane/requests") > 0
 
 
+def test_a_callback_with_many_outputs_does_not_hold_the_event_loop() -> None:
+    """The loop has its turns between them, as on Scrapy's way."""
+    for crawled in both("ManySpider", {}):
+        assert len(crawled.items) == 1001
+        assert crawled.items[-1]["turns"] >= 5
+
+
 def test_proxies_step_aside() -> None:
     """A request with a proxy; those without one keep the lane."""
     fast, slow = both("ProxySpider", {}, proxy="SITE")

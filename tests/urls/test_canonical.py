@@ -137,6 +137,19 @@ def test_base_that_is_no_page_leaves_absolute_links(base):
     assert CANONICALIZER.batch(["http://h/a", "b", "/c", "?d", "#e", ""], base) == ["http://h/a", *[None] * 5]
 
 
+def test_links_of_any_kind_of_string():
+    """lxml returns a subclass of ``str``; also from an iterator, with and without the extension in C."""
+
+    class Text(str):
+        __slots__ = ()
+
+    hrefs = ["a", Text("b?c"), Text("../é"), Text(""), "d"]
+    plain = [str(href) for href in hrefs]
+    assert CANONICALIZER.batch(iter(hrefs), "http://h/x/y") == CANONICALIZER.batch(plain, "http://h/x/y")
+    with pytest.raises(TypeError):
+        CANONICALIZER.batch(["a", None], "http://h/")
+
+
 def test_links_of_a_page_with_session_id():
     """The session id in a page's own URL does not reach its links."""
     base = "http://u:p@H.org./a;jsessionid=1/b%7e.html?PHPSESSID=2#c"

@@ -180,7 +180,7 @@ class Browser:
         tab = slot.tab
         if tab is not None and not is_broken and slot.pages < self._options.pages_per_context:
             tab.wake()
-            if await succeeds(tab.go("about:blank", CLOSE_TIMEOUT)):
+            if await succeeds(tab.empty(CLOSE_TIMEOUT)):
                 await asyncio.sleep(LAST_WORDS)
                 if not slot.is_broken and len(tab.page.context.pages) == 1:
                     return

@@ -59,6 +59,12 @@ class Tab:
         self._world = None
         await self.page.goto(url, wait_until="commit", timeout=timeout * 1000)
 
+    async def empty(self, timeout: float) -> None:
+        """Leave the page, within so many seconds: the next one finds neither its history nor its ``window.name``."""
+        await self.go("about:blank", timeout)
+        await self._session.send("Page.resetNavigationHistory")
+        await self._session.send("Runtime.evaluate", {"expression": "window.name = ''"})
+
     async def ask(self, function: str, argument: str) -> Any:
         """What a JavaScript function returns, as JSON; ``argument`` is JavaScript, too. Raises RenderError."""
         for _ in range(MAX_DOCUMENTS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger("scrapy.core.scraper")
 
 _SIGNALS = tuple(ITEM_SIGNALS)
+
+#: Outputs of a callback between two turns of the event loop.
+STEP = 100
 
 
 class Scraping:
@@ -94,7 +98,9 @@ class Scraping:
                 return
             if self._init_depth is not None:
                 self._init_depth(response)
-            for output in self._callback(response)(response, **response.request.cb_kwargs):
+            for number, output in enumerate(self._callback(response)(response, **response.request.cb_kwargs), 1):
+                if number % STEP == 0:
+                    await asyncio.sleep(0)
                 if isinstance(output, Links):
                     assert self._push is not None
                     await self._push(output)

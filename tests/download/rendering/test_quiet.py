@@ -133,3 +133,19 @@ def test_a_page_leaves_nothing_to_the_next_one(chromium: str) -> None:
         assert all("COMPLETE</body>" in text for text in good.values()), good
         assert not [place for place in site.places() if "stolen" in place]
         assert result.stat("render/redirects") == 0
+
+
+def test_a_page_of_another_server_finds_an_empty_tab(chromium: str) -> None:
+    """Neither the name that the page before gave it nor the pages that it showed, to which a script could go."""
+    script = """document.body.append('FOUND ' + name + ' ' + history.length + ' END');
+    name = 'NAMED'; history.pushState(0, '', '#2'); setTimeout(() => history.go(-3), 20)"""
+    with scripted_site(2) as site:
+        page = Answer(f"<title>x</title><body><script>{script}</script>", headers=HTML)
+        site.script = {f"{1 + number % 2}/{number}": page for number in range(4)}
+        wishes = {site.url(place): True for place in site.script}
+        result = crawl(WISH, settings={**IMPOLITE, "RENDER_PAGES": 1}, wishes=json.dumps(wishes))
+        assert result.exit_code == 0, result.log
+        assert len(result.items) == 4
+        assert all("FOUND  2 END" in item["text"] for item in result.items), [item["text"] for item in result.items]
+        assert result.stat("render/redirects") == 0
+        assert len(site.places()) == 4
