@@ -87,12 +87,14 @@ def test_snapshots_are_summed() -> None:
         snapshot([server(1, pages=1), server(2)], settings={"FRONTIER_MAX_SESSIONS": "128", "CONSOLE_PORT": "1"}),
     ]
     two[0]["stats"]["monitor/lag/max"] = 3.0
-    two[1]["stats"] |= {"monitor/lag/max": 2.0, "finish_reason": "shutdown"}
+    two[0]["stats"]["frontier/sessions/max_open"] = 5
+    two[1]["stats"] |= {"monitor/lag/max": 2.0, "frontier/sessions/max_open": 7, "finish_reason": "shutdown"}
     found = joint_snapshot([worker(**each) for each in two] + [worker(servers=7, stats=[], bounds={}, rest="")])
     assert [row[:2] for row in found["servers"]] == [server(number)[:2] for number in range(3)]
     assert found["rest"]["pages"] == 800_000
     assert found["stats"]["downloader/request_count"] == 2_400_000
     assert found["stats"]["monitor/lag/max"] == 3.0
+    assert found["stats"]["frontier/sessions/max_open"] == 7
     assert found["stats"]["finish_reason"] == "finished, shutdown"
     assert (found["shortest_wait"], found["longest_wait"]) == (0.5, 60.0)
     assert found["connect"][0] == 2 * two[0]["connect"][0]

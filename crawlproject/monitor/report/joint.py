@@ -150,6 +150,8 @@ def joint_snapshot(workers: Sequence[Worker]) -> dict[str, Any]:
 
 
 _WAITS = ("shortest_wait", "longest_wait")
+#: Ends of the names of stats that are a maximum.
+_MAXIMA = ("/max", "/longest", "_max", "/max_open", "/commit_time")
 
 
 def _servers(snapshots: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
@@ -189,7 +191,7 @@ def _stats(all_stats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         for name, value in stats.items():
             if is_number(value):
                 known = _number(found.get(name))
-                found[name] = max(known, value) if name.endswith(("/max", "/longest", "_max")) else known + value
+                found[name] = max(known, value) if name.endswith(_MAXIMA) else known + value
             elif isinstance(value, str) and not is_number(found.get(name)):
                 texts = str(found.get(name, "")).split(", ") if name in found else []
                 found[name] = ", ".join(dict.fromkeys([*texts, value]))
