@@ -16,10 +16,11 @@ import pytest
 
 from testbed.web import WebSpec, running_web
 from tests.conftest import free_port
-from tests.crawl.test_console import open_console
+from tests.crawl.test_console import open_console, wait_for
 from tests.processes import run_python, running
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "console.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def test_the_commands_run(tmp_path: Path) -> None:
@@ -28,10 +29,10 @@ def test_the_commands_run(tmp_path: Path) -> None:
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
     job, port = tmp_path / "job", free_port()
-    blocks = re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    text = "".join(blocks).replace("crawls/example", str(job)).replace("6080 6081 6082 6083", str(port))
+    text = "".join(block for block in BLOCKS if "scrapy workers" not in block)
+    text = text.replace("crawls/example", str(job))
     crawl, shown, *commands = text.replace("6080", str(port)).splitlines()
-    assert len(commands) == 7
+    assert len(commands) == 5
     with running_web(WebSpec(servers=20, pages=4_000, time_scale=0.05)) as web, tempfile.TemporaryFile() as log:
         line = shlex.split(crawl.removeprefix("$ scrapy ").replace("https://example.org/", ",".join(web.seeds)))
         with running(["-m", "scrapy", *line, "-s", "ALLOWED_NETWORKS=127.0.0.0/8"], stderr=log) as process:
@@ -46,14 +47,36 @@ def test_the_commands_run(tmp_path: Path) -> None:
             assert is_paused()
             _scrapy(resume)
             assert not is_paused()
-            out = _bash([each.replace("the-token-that-was-set", client.token) for each in shell], client.token)
-            assert is_paused()
-            assert '"rows":' in out
+            assert '"rows":' in _bash(shell, client.token)
             _scrapy(stop)
             assert process.wait(120) == 0
         log.seek(0)
         expected = re.escape(shown).replace(r"\.\.\.", ".*").replace("q0…", r"[\w-]{40,}")
         assert re.search(expected, log.read().decode())
+
+
+def test_the_commands_for_several_workers_run(tmp_path: Path) -> None:
+    """With two workers: an order reaches both, and one can be asked alone."""
+    [block] = [block for block in BLOCKS if "scrapy workers" in block]
+    job = tmp_path / "job"
+    port = free_port()
+    text = block.replace("-n 4", "-n 2").replace("=job ", f"={job} ").replace(" job", f" {job}")
+    workers, *commands = (line.removeprefix("$ ") for line in text.replace("6080", str(port)).splitlines())
+    assert len(commands) == 3
+    with running_web(WebSpec(servers=20, pages=4_000, time_scale=0.05)) as web, tempfile.TemporaryFile() as log:
+        seeds = tmp_path / "seeds.txt"
+        seeds.write_text("\n".join(web.seeds))
+        line = shlex.split(workers.replace("seeds.txt", str(seeds)))
+        with running(["-m", *line, "-s", "ALLOWED_NETWORKS=127.0.0.0/8"], stderr=log) as process:
+            for number in (1, 2):
+                wait_for((job / f"worker-{number}" / f"console-{port + number - 1}.json").exists)
+            pause, delay, status = map(_scrapy, commands)
+            assert list(json.loads(pause)) == list(json.loads(delay)) == ["worker-1", "worker-2"]
+            orders = json.loads(status)["orders"]
+            assert orders["paused"]
+            assert orders["delays"] == {"example.org": 30}
+            _scrapy(f"scrapy console {job} stop")
+            assert process.wait(300) == 0
 
 
 def _scrapy(command: str) -> str:

@@ -34,6 +34,7 @@ REWRITE_STEP = 2_000
 #: Servers compared with the name of an order in one step: a few ms.
 ORDER_STEP = 2_000
 
+BUSY = SessionState.BUSY
 LINGERING = SessionState.LINGERING  # an enum look-up for each URL would take longer than the rest
 
 
@@ -236,11 +237,16 @@ class Frontier:
     def close_session(self, session: Session, now: float) -> None:
         """End the lease; the server starts its polite rest. O(log servers).
 
-        Raises IllegalStepError and changes nothing if the session is parked or closed.
+        A request in flight counts as ended now.  Raises IllegalStepError and changes nothing if the session is parked
+        or closed.
         """
+        is_busy = session.state is BUSY
         session.step(SessionEvent.CLOSE)
         self._queue.tick(now)
-        session.server.rest_after(session, self.servers.politeness_of(session.server))
+        politeness = self.servers.politeness_of(session.server)
+        if is_busy:
+            session.server.cut_off(session, now, politeness)
+        session.server.rest_after(session, politeness)
         self._release(session.server)
 
     def park_session(self, session: Session, now: float) -> bool:

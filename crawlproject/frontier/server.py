@@ -233,6 +233,12 @@ class Server:
             rest = politeness.session_rest(session.last_end - session.busy_since, self.crawl_delay)
             self.ready_at = max(self.ready_at, session.last_end + rest)
 
+    def cut_off(self, session: Session, now: float, politeness: Politeness) -> None:
+        """The request in flight ends now, without an answer: the rest counts from here."""
+        started = session.last_end if session.busy_since is None else max(session.busy_since, session.last_end)
+        self.ready_at = max(self.ready_at, now + politeness.request_wait(now - started, self.crawl_delay))
+        session.last_end, session.carried = now, max(1, session.carried)
+
     def idle_time(self, politeness: Politeness) -> float:
         """How long a connection may stay open without a session; 0 if it may not.
 

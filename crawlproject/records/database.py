@@ -102,13 +102,14 @@ class Database:
         by_table: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             by_table[row.table].append(row)
-        for table, some in by_table.items():
-            name = sql_name(table)
+        named = [(sql_name(table), some) for table, some in by_table.items()]
+        for name, some in named:
             if name not in self._aside:
                 try:
                     refused += self._try(name, some)
                 except _TableError as error:
                     self._aside[name] = str(error)
+        for name, some in named:  # at the end: while the database is away, all rows come again and again
             if name in self._aside:
                 self.set_aside(some, self._aside[name])
         return refused

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+from errno import ENOSPC
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,9 @@ logger = logging.getLogger(__name__)
 #: Bytes of a level's links in memory, and at most: 50 million links of 80 characters.
 IN_MEMORY, MAX_BYTES = 1_000_000, 4_000_000_000
 
+#: Bytes read at once: some 800 links.
+PIECE = 1 << 16
+
 #: Links that are recognised when they come again; others are recognised when they are queued.
 REMEMBERED = 50_000
 
@@ -25,7 +30,8 @@ class LevelLinks:
 
     def __init__(self, stats: StatsCollector) -> None:
         self._stats = stats
-        self._file = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  # closed by ``close``
+        # closed by ``close``; unbuffered: a buffer that the disk refuses would be written again by each call
+        self._file = SpooledTemporaryFile(IN_MEMORY, buffering=0)  # noqa: SIM115
         self._read = self._written = 0
         self._recent: set[int] = set()
         self._count = 0
@@ -47,11 +53,17 @@ class LevelLinks:
 
     def take(self, most: int) -> list[str]:
         """Remove the first URLs, at most ``most``."""
+        wanted, data = min(most, self._count), b""
         self._file.seek(self._read)
-        lines = [self._file.readline() for _ in range(min(most, self._count))]
-        self._read += sum(map(len, lines))
+        while data.count(b"\n") < wanted and (piece := self._file.read(PIECE)):
+            data += piece
+        lines = data.split(b"\n")[:-1][:wanted]
+        self._read += sum(map(len, lines)) + len(lines)
         self._count -= len(lines)
-        return [line[:-1].decode("utf-8", "surrogatepass") for line in lines]
+        if len(lines) < wanted:  # the disk was full while they moved there from memory
+            self._stats.inc_value("keyword/links_lost", self._count)
+            self._count = 0
+        return [line.decode("utf-8", "surrogatepass") for line in lines]
 
     def close(self) -> None:
         """Remove the file."""
@@ -61,8 +73,8 @@ class LevelLinks:
         if not self._is_full and self._written + len(line) <= MAX_BYTES:
             try:
                 self._file.seek(self._written)
-                self._file.write(line)
-                self._file.flush()
+                if self._file.write(line) < len(line):
+                    raise OSError(ENOSPC, os.strerror(ENOSPC))
             except OSError as error:
                 self._is_full = True
                 logger.error("Links of the next level are lost: %s", error.strerror)

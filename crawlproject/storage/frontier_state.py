@@ -87,6 +87,9 @@ class DiskFrontierStore:
     ) -> None:
         self._store = store
         self.clock_offset = clock_offset
+        #: Seconds by which ``clock_offset`` may be too small: times are stored later by as much, so that a server's
+        #: rest is never shorter for a process with another offset.
+        self.clock_error = 0.0
         self._number_of = number_of or self._next_number
         self._longest_wait = 0.0
         self._indexed = indexed
@@ -220,7 +223,7 @@ class DiskFrontierStore:
                 batch.put("lengths", _number.pack(number), length.to_bytes(LENGTH_BYTES, "big"))
         for number, server in self._changed.items():
             state = server_state(server)
-            state["ready_at"] += self.clock_offset
+            state["ready_at"] += self.clock_offset + self.clock_error
             batch.put("servers", _number.pack(number), ServerRecord.encode(server.key, state))
         if numbers and self._frontier is not None:
             batch.put("state", b"frontier", _to_json(frontier_state(self._frontier)).encode("ascii"))

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: Bytes of a server number at the start of a key.
 NUMBER = 4
+#: Seconds by which a time in whole milliseconds may be too early.
+MILLISECOND = 0.001
 #: Tables with one range of keys for each partition; "places" follows from "urls".
 TABLES = ("urls", "servers", "lengths", "seen")
 
@@ -65,12 +67,13 @@ class LocalCopy:
         #: The seen-set in front of it.
         self.seen_set: SeenUrls | None = None
 
-    def follow_clock(self, redis_time: float) -> None:
-        """Store times on Redis's clock, which shows ``redis_time`` now."""
+    def follow_clock(self, redis_time: float, age: float) -> None:
+        """Store times on Redis's clock, which showed ``redis_time`` (whole ms) at most ``age`` seconds ago."""
         self._servers.clock_offset = redis_time - self._clock()
+        self._servers.clock_error = age + MILLISECOND
 
     def on_frontier_clock(self, redis_time: float) -> float:
-        """A time of Redis's clock on the frontier's."""
+        """A time of Redis's clock on the frontier's: later by what Redis's answer took, never earlier."""
         return redis_time - self._servers.clock_offset
 
     def partition_of_url(self, url: str) -> int:

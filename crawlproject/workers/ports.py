@@ -73,8 +73,8 @@ class Crawl(Protocol):
 class Copy(Protocol):
     """The local copy of the owned partitions; implemented in ``local``."""
 
-    def follow_clock(self, redis_time: float) -> None:
-        """Store times on Redis's clock, which shows ``redis_time`` now."""
+    def follow_clock(self, redis_time: float, age: float) -> None:
+        """Store times on Redis's clock, which showed ``redis_time`` at most ``age`` seconds ago."""
 
     def on_frontier_clock(self, redis_time: float) -> float:
         """A time of Redis's clock on the frontier's."""

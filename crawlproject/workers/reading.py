@@ -148,7 +148,7 @@ class _Reader:
         label = StoreLabel(meta.get("spider", ""), meta.get("order", "quality"))
         copy = self._new_copy(Partitions(_partitions(meta)), self._path, label, lambda: now)
         self._copies.append(copy)
-        copy.follow_clock(now)  # so the frontier's clock is Redis's
+        copy.follow_clock(now, 0.0)  # so the frontier's clock is Redis's
         learned = await control.learned()
         if learned:
             copy.learn(learned)

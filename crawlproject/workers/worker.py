@@ -263,7 +263,7 @@ class Worker:
             self._tick_soon()
         self._beat = replace(beat, at=sent_at, since=self._reached_since(sent_at))
         self._lease.beat_confirmed(sent_at)
-        self._local.follow_clock(beat.now)
+        self._local.follow_clock(beat.now, boot_time() - sent_at)
         if not could_start:
             self._crawl.wake()
         self._crawl.report(counts | {"pages": beat.pages})

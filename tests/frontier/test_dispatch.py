@@ -159,6 +159,41 @@ def test_an_abandoned_session_is_closed_with_its_request_in_flight() -> None:
     check(dispatcher.frontier)
 
 
+@pytest.mark.parametrize(
+    ("politeness", "rest"),
+    [
+        (Politeness(factor=5, min_delay=0.5, max_delay=60), 20.0),  # the session was busy for 4 s
+        (Politeness(factor=5, min_delay=30, max_delay=60), 30.0),
+        (Politeness(mode="request", factor=5, min_delay=0.5), 15.0),  # its second request took 3 s
+        (Politeness(factor=0, min_delay=0, request_delay=7.0), 7.0),
+    ],
+)
+@pytest.mark.parametrize("how", ["abandon", "close_all"])
+def test_a_server_rests_after_a_request_that_is_cut_off(politeness: Politeness, rest: float, how: str) -> None:
+    """Like after an answer at that moment: it was contacted, whatever became of the request."""
+    dispatcher = dispatcher_of(politeness=politeness)
+    push(dispatcher, f"{A}/1", f"{A}/2", f"{A}/3")
+    start = dispatcher.next(0.0)
+    if politeness.mode == "request":
+        answer(dispatcher, start, 1.0)
+        start = dispatcher.next(cut_at := 100.0)
+    else:
+        cut_at = 1.0
+    cut_at += 3.0
+    if not politeness.request_delay and politeness.mode == "session":
+        answer(dispatcher, start, 0.5)
+        start = dispatcher.next(0.5)
+    assert start is not None
+    if how == "abandon":
+        dispatcher.abandon(start.session, cut_at)
+    else:
+        dispatcher.close_all(cut_at)
+    dispatcher.ended(start.session)
+    assert dispatcher.next(cut_at + rest - 0.01) is None
+    assert dispatcher.next(cut_at + rest) is not None
+    check(dispatcher.frontier)
+
+
 def test_a_held_server_gets_no_request() -> None:
     """Its session ends after the request in flight; its URLs stay queued, and there is nothing to wait for."""
     dispatcher = dispatcher_of()

@@ -183,6 +183,29 @@ def test_table_that_takes_nothing_stops_no_other(database: tuple[Database, Query
     assert ask("SELECT count(*) FROM book") == [(13,)]
 
 
+def test_nothing_is_set_aside_twice_while_the_database_is_away(
+    database: tuple[Database, Query], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same rows come again until it answers."""
+    books, ask = database
+    broken(ask, "view")
+    aside: list[Row] = []
+    books.set_aside = lambda some, _: aside.extend(some)
+    assert books.write([row("0", table="broken")]) == []
+    rows = [row("1", table="broken"), row("1")]
+
+    def away(*_: object) -> None:
+        raise AwayError("no connection")
+
+    with monkeypatch.context() as broken_off:
+        broken_off.setattr(books, "_try", away)
+        for _ in range(3):
+            with pytest.raises(AwayError):
+                books.write(rows)
+    assert books.write(rows) == []
+    assert [one.key for one in aside] == ["0", "1"]
+
+
 def test_missing_permission_is_of_one_table(postgres: RunningPostgres, tmp_path: Path) -> None:
     """Its records wait in a file, and the next crawl writes them; the table of shares may be forbidden, too."""
     for statement in (

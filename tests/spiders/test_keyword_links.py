@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +58,26 @@ def test_full_disk_costs_links_and_one_line(
     links.add(["http://a/1", "http://a/2"])
     assert stats.get_value("keyword/links_lost") == 2
     assert len(caplog.records) == 1
+    links.close()
+
+
+def test_links_of_before_can_be_read_on_a_full_disk(stats: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the disk has refused is not tried again when links are read, or at the end."""
+    monkeypatch.setattr(keyword_links, "IN_MEMORY", 100)
+    links, urls = LevelLinks(stats), [f"http://a/{number:02}" for number in range(30)]
+    links.add(urls[:20])
+    size = os.fstat(links._file.fileno()).st_size + 30
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        links.add(urls[20:])
+        assert links.take(25) == urls[:22]
+        assert links.take(5) == []
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert stats.get_value("keyword/links_lost") == 8
     links.close()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
@@ -44,8 +44,9 @@ class ModelCopy:
     Rows: ``servers``: number -> key; ``urls``: number and page -> depth; ``seen``: keys of URLs.
     """
 
-    def __init__(self, web: Web, partitions: Partitions) -> None:
+    def __init__(self, web: Web, partitions: Partitions, redis_time: Callable[[], float]) -> None:
         self.servers: dict[str, Server] = {}
+        self._redis_time = redis_time
         self.clock_offset = 0.0
         self._web = web
         self._partitions = partitions
@@ -56,8 +57,10 @@ class ModelCopy:
         self._rows: dict[int, int] = {}
         self._arrivals = 0
 
-    def follow_clock(self, redis_time: float) -> None:
+    def follow_clock(self, redis_time: float, age: float) -> None:
         self.clock_offset = redis_time - asyncio.get_running_loop().time()
+        late = self._redis_time() - redis_time
+        assert 0 <= late <= age + 0.002, f"Redis showed {redis_time} {late} s ago, not within {age} s"
 
     def on_frontier_clock(self, redis_time: float) -> float:
         return redis_time - self.clock_offset

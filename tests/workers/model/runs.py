@@ -179,7 +179,7 @@ class Run:
 
     def _crawl(self, process: Process, client: Client, seeds: list[str]) -> ModelCrawl:
         self.simulation.current = process
-        copy, box = ModelCopy(self.web, OF), Outbox(OF)
+        copy, box = ModelCopy(self.web, OF, lambda: self.redis.time_ms() / 1000), Outbox(OF)
         crawl = ModelCrawl(process, self.web, self.observer, copy, box, seeds)
         made = Control(client, KEYS, self._timeout)
         crawl.worker = Worker(Holdings(made, copy, box, crawl, self._options))
