@@ -13,6 +13,7 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
+from crawlproject.urls import robots_rules
 from crawlproject.urls.robots_rules import MAX_AGENTS, MAX_WILDCARDS
 from tests.cpu import cpu_seconds
 from tests.data import real, vector
@@ -198,6 +199,32 @@ ODD_RULES = [
 def test_urls_and_escapes_in_rules_are_read(rule: bytes, path: str, expected: bool) -> None:
     """Absolute URLs apply to their host; escapes are compared as bytes."""
     assert allowed(b"User-agent: *\n" + rule, path) is expected
+
+
+HOSTS = (
+    "http://a.example",
+    "https://A.example:80",
+    "http://u:p@a.example",
+    "http://[::1]:80",
+    "http://b\u00fc.example",
+)
+REFERENCES = (
+    *("", "/", "?", "/?", "/??", "?x", "/a", "/a?", "/a?x=1&y", "/a?#f", "/a#f?x", "/a#?", "#f", "/robots.txt"),
+    *("/robots.txt?", "/robots.txt?x", "//a", "/%61", "/%C3%A9", "/\u00e9", "/a?\u00e9", "/a b", "/a;b", "/a@b:c"),
+)
+
+
+def test_urls_that_need_no_parser_are_judged_as_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever their host, path, query and fragment are."""
+    lines = ["/a", "/*?", "/*?x$", "/\u00e9", "http://a.example/a$", "http://b.example/", "/*b"]
+    both = [f"{('Disallow', 'Allow')[number % 2]}: {line}" for number, line in enumerate(lines)]
+    parser = parse(rules(*both, "Disallow: /?"))
+    urls = [host + reference for host in HOSTS for reference in REFERENCES]
+    found = [parser.allowed(url, "foobot") for url in urls]
+    assert 20 < sum(found) < len(urls) - 20
+    assert sum(robots_rules._plain(url) is not None for url in urls) > 10
+    monkeypatch.setattr(robots_rules, "_plain", lambda _: None)
+    assert found == [parser.allowed(url, "foobot") for url in urls]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])

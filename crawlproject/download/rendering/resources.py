@@ -46,7 +46,7 @@ _OF_TYPE = {"image": (b"image",), "font": (b"font",), "media": (b"audio", b"vide
 
 #: Not passed to servers: the crawl's own, or those that let a server answer what the crawl cannot read.
 _NOT_SENT = HOP_BY_HOP | {b"host", b"content-length", b"accept-encoding"}
-#: Not passed to the browser: those of the body as received; Alt-Svc leads past the proxy.
+#: Not passed to the browser: those of the body as received; Alt-Svc leads past the proxy;
 #: the others would make it ask again elsewhere, or send reports.
 _NOT_PASSED = HOP_BY_HOP | {
     b"content-length",
@@ -57,6 +57,9 @@ _NOT_PASSED = HOP_BY_HOP | {
     b"reporting-endpoints",
     b"nel",
 }
+
+#: By which scripts can ask another server: the fetch standard's no-CORS-safelisted headers, and what CORS needs.
+_CHOSEN = (b"origin", b"accept", b"accept-language", b"content-language", b"content-type")
 
 _valid_name = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}").fullmatch
 _invalid_value = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]").search
@@ -177,7 +180,7 @@ def _key(url: str, headers: dict[bytes, bytes]) -> Key:
     """What a kept answer may depend on and a page's script can choose: so no page can prepare another one's script."""
     server = "/".join(url.split("/", 3)[:3]).encode()
     is_own = headers.get(b"referer", b"").startswith(server + b"/")
-    chosen = (headers.get(name, b"") for name in (b"origin", b"accept", b"accept-language"))
+    chosen = (headers.get(name, b"") for name in _CHOSEN)
     return url, is_own, *chosen
 
 

@@ -79,7 +79,10 @@ def _counts_responses(middleware: DownloaderStats) -> Callable[..., Response]:
 
 
 def _sets_headers(middleware: DefaultHeadersMiddleware) -> Callable[..., None]:
-    ready = list(dict.items(Headers(middleware._headers, encoding=_ENCODING)))
+    headers = Headers(encoding=_ENCODING)
+    for name, value in middleware._headers:
+        headers.setdefault(name, value)  # of two spellings of a name the first one counts
+    ready = list(dict.items(headers))
 
     def process_request(*, request: Request) -> None:
         headers = request.headers

@@ -68,12 +68,14 @@ def test_no_page_prepares_the_script_of_another(monkeypatch: pytest.MonkeyPatch)
     others = [
         ask(url, accept="text/evil", referer="http://a.test/"),
         ask(url, accept="*/*", accept_language="evil", referer="http://a.test/"),
+        ask(url, accept="*/*", content_language="evil", referer="http://a.test/"),
+        ask(url, accept="*/*", content_type="text/plain;evil", referer="http://a.test/"),
         ask(url, accept="*/*", referer="http://cdn.test/"),
         ask(url, accept="*/*", origin="http://a.test", referer="http://a.test/"),
     ]
     same = ask(url, accept="*/*", referer="http://b.test/")
     _, engine = answers(monkeypatch, plain, *others, same, plain)
-    assert len(engine.requests) == 5
+    assert len(engine.requests) == 7
 
 
 def test_headers_that_lead_elsewhere_are_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:

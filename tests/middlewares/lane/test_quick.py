@@ -64,7 +64,7 @@ def test_headers_are_those_of_scrapy() -> None:
     def sent(method: Callable[[Any], Callable[..., Any]]) -> list[Any]:
         settings = {
             "USER_AGENT": "bot",
-            "DEFAULT_REQUEST_HEADERS": {"accept": "text/*", "X-Both": "\u00e4", "X-N": None},
+            "DEFAULT_REQUEST_HEADERS": {"accept": "text/*", "ACCEPT": "image/*", "X-Both": "\u00e4", "X-N": None},
         }
         crawler = get_crawler(settings_dict=settings)
         both = [kind.from_crawler(crawler) for kind in (DefaultHeadersMiddleware, UserAgentMiddleware)]
