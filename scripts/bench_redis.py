@@ -172,6 +172,10 @@ class BenchCrawl:
         """See ``Crawl``."""
         return ()
 
+    def urls_waiting(self) -> Iterable[str]:
+        """See ``Crawl``."""
+        return ()
+
     def receive(self, entries: Sequence[Entry]) -> Iterator[None]:
         """See ``Crawl``."""
         is_new = self.seen.urls_are_new([entry.url for entry in entries])
@@ -426,7 +430,7 @@ def traffic(before: Mapping[str, Any], cost: Cost, system: Any, pages: int) -> d
     after = cost._server.info("all") | {"calls": calls(system)}
 
     def growth(*names: str) -> float:
-        return sum(after[name] - before[name] for name in names) / pages
+        return float(sum(after[name] - before[name] for name in names)) / pages
 
     figures: dict[str, object] = {"commands/page": f"{growth('total_commands_processed'):.2f}"}
     if isinstance(system, Ours):
