@@ -169,12 +169,13 @@ def test_the_log_scrolls_above_the_panel() -> None:
         assert screen.lines[:3] == ["first", "second", "third"]
 
 
-def test_a_terminal_that_becomes_narrower() -> None:
-    """The lines shown wrap: all of their rows are erased."""
+@pytest.mark.parametrize("words", ["x" * 30, "一" * 15], ids=["narrow", "wide"])
+def test_a_terminal_that_becomes_narrower(words: str) -> None:
+    """The lines shown wrap: all of their rows are erased, of wide characters as well."""
     with terminal(columns=40) as shown:
         panel = BottomPanel(shown.file, lambda: None)
-        panel.draw([("Label", "x" * 30)])
-        settled(shown.written, "x" * 30)
+        panel.draw([("Label", words)])
+        settled(shown.written, words)
         shown.resize(20, 24)
         panel.draw([("Label", "short")])
         assert "\x1b[2A" in settled(shown.written, "short")
@@ -282,17 +283,10 @@ def test_strangers_text_in_the_log_cannot_move_the_cursor() -> None:
 
 
 def test_wide_characters_take_two_columns() -> None:
-    """In what fits a line, and in what is erased."""
+    """In what fits a line."""
     wide = replace(FIGURES, held_back="一" * 60, failures={"二" * 10: 1, "三" * 10: 2, "e\u0301" * 30: 3})
     for columns in (79, 40, 21):
         assert all(cell_len(f"{label} {words}") <= columns for label, words in lines(wide, columns))
-    with terminal(columns=40) as shown:
-        panel = BottomPanel(shown.file, lambda: None)
-        panel.draw([("Label", "一" * 15)])
-        settled(shown.written, "一" * 15)
-        shown.resize(20, 24)
-        panel.draw([("Label", "short")])
-        assert "\x1b[2A" in settled(shown.written, "short")
 
 
 def test_streams_that_are_no_terminal_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
