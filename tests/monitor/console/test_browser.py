@@ -57,6 +57,16 @@ def opened(browser: Browser, client: Client, width: int = 1280, scheme: Any = "l
     assert [error for error in errors if not any(each in error for each in wanted)] == []
 
 
+@contextmanager
+def crawl_of_one_site(folder: Path) -> Iterator[Client]:
+    """The console of a crawl of a site on which every page exists."""
+    job, port = folder / "job", free_port()
+    with scripted_site(1) as site:
+        site.script = Everywhere()
+        with crawling(SPIDER, folder, settings=settings_of(job, port), sites=site.origins[0]) as process:
+            yield open_console(process, job, port)
+
+
 def until(page: Page, expression: str) -> None:
     """Return as soon as ``expression`` is true in ``page``, whose policy forbids that it waits itself."""
     wait_for(lambda: page.evaluate(expression))
@@ -187,23 +197,18 @@ def test_every_action(browser: Browser, crawl: Client) -> None:
 
 def test_without_a_token_nothing_is_shown(browser: Browser, tmp_path: Path) -> None:
     """The page asks for it; a right one opens the room."""
-    job, port = tmp_path / "job", free_port()
-    with scripted_site(1) as site:
-        site.script = Everywhere()
-        with crawling(SPIDER, tmp_path, settings=settings_of(job, port), sites=site.origins[0]) as process:
-            client = open_console(process, job, port)
-            page = browser.new_page()
-            page.goto(f"http://127.0.0.1:{port}/#token=wrong")
-            page.wait_for_selector("#login:not([hidden])")
-            assert (
-                not page.is_visible("#pause")
-                or page.evaluate("document.querySelector('#figures').childElementCount") == 0
-            )
-            page.fill("#token", client.token)
-            page.click("#login button")
-            page.wait_for_selector("#servers tbody tr")
-            assert "token" not in page.url
-            page.close()
+    with crawl_of_one_site(tmp_path) as client:
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{client.port}/#token=wrong")
+        page.wait_for_selector("#login:not([hidden])")
+        assert (
+            not page.is_visible("#pause") or page.evaluate("document.querySelector('#figures').childElementCount") == 0
+        )
+        page.fill("#token", client.token)
+        page.click("#login button")
+        page.wait_for_selector("#servers tbody tr")
+        assert "token" not in page.url
+        page.close()
 
 
 def test_strangers_texts_are_shown_as_text(browser: Browser, tmp_path: Path) -> None:
@@ -240,16 +245,12 @@ def test_strangers_texts_are_shown_as_text(browser: Browser, tmp_path: Path) -> 
 
 def test_a_page_whose_other_requests_fail_sees_the_end(browser: Browser, tmp_path: Path) -> None:
     """When the crawl ends, the stream says so, and soon nothing else is answered."""
-    job, port = tmp_path / "job", free_port()
-    with scripted_site(1) as site:
-        site.script = Everywhere()
-        with crawling(SPIDER, tmp_path, settings=settings_of(job, port), sites=site.origins[0]) as process:
-            client = open_console(process, job, port)
-            page = browser.new_page()
-            page.route("**/api/log", lambda route: route.abort())
-            page.goto(f"http://127.0.0.1:{port}/#token={client.token}")
-            page.wait_for_selector("#state[data-state=running]")
-            client.post("stop")
-            page.wait_for_selector("#state[data-state=ended]")
-            assert page.locator("button:enabled").count() == 1  # the one that closes a server's page
-            page.close()
+    with crawl_of_one_site(tmp_path) as client:
+        page = browser.new_page()
+        page.route("**/api/log", lambda route: route.abort())
+        page.goto(f"http://127.0.0.1:{client.port}/#token={client.token}")
+        page.wait_for_selector("#state[data-state=running]")
+        client.post("stop")
+        page.wait_for_selector("#state[data-state=ended]")
+        assert page.locator("button:enabled").count() == 1  # the one that closes a server's page
+        page.close()
