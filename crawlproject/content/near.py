@@ -113,7 +113,7 @@ class NearDuplicates:
         Called for one table per kept page, so that they do not all grow at once.
         """
         size = len(self._tables[number])
-        if 2 * len(self._pages) < size or size == self._most_cells:
+        if 2 * len(self._pages) < size or size == self._most_cells or self._count > self._capacity:
             return
         size = min(_GROWTH * size, self._most_cells)
         table = array("I", [0]) * size
