@@ -251,7 +251,7 @@ def test_a_crawl_whose_terminal_vanishes_goes_on(tmp_path: Path) -> None:
         shown.vanish()
         assert process.wait(HUNG) == 0
     told = log.read_text()
-    assert told.count("The terminal has gone; the crawl goes on without it") == 1
+    assert told.count("The terminal was closed; the crawl continues without it") == 1
     assert "Spider closed (" in told
 
 
