@@ -39,7 +39,7 @@ class Memory(threading.Thread):
         super().__init__(daemon=True)
         self.most = self.most_own = 0
         self.ended = threading.Event()
-        self._stats = crawler.stats
+        self._crawler = crawler
         self._every = self._next = every or 0
         self._looks: list[tuple[int, int]] = []  # this process, the browser
 
@@ -55,8 +55,12 @@ class Memory(threading.Thread):
                 self._print()
 
     def _print(self) -> None:
-        assert self._stats is not None
-        pages = self._stats.get_value("render/pages", 0)
+        try:
+            stats = self._crawler.stats
+        except RuntimeError:  # it has not started
+            return
+        assert stats is not None
+        pages = stats.get_value("render/pages", 0)
         if pages < self._next:
             return
         self._next = pages - pages % self._every + self._every
@@ -64,7 +68,7 @@ class Memory(threading.Thread):
             f"{name} {min(looks) / 1e6:.0f} MB at least, {mean(looks) / 1e6:.0f} on average"
             for name, looks in zip(("crawl", "browser"), zip(*self._looks, strict=True), strict=True)
         )
-        contexts = self._stats.get_value("playwright/context_count", 0)
+        contexts = stats.get_value("playwright/context_count", 0)
         print(f"{pages:6} pages, {contexts:4} contexts: {'; '.join(parts)}", flush=True)
         self._looks.clear()
 
