@@ -49,7 +49,7 @@ UNUSED_AT_FIRST = {
     "rocksdict",
     "pybloom_live",
     "prometheus_client",
-    "aiohttp.web",
+    "aiohttp",
     "twisted.conch.telnet",
     "crawlproject.content.relevance",
 }
