@@ -58,7 +58,20 @@ if TYPE_CHECKING:
 KEYS = Keys("bench")
 PARTITIONS = 256
 URLS_PER_SERVER = 50
-WORDS = "news sport about product category article archive index forum user image view".split()
+WORDS = [
+    "news",
+    "sport",
+    "about",
+    "product",
+    "category",
+    "article",
+    "archive",
+    "index",
+    "forum",
+    "user",
+    "image",
+    "view",
+]
 CRAWL = "bench"
 SESSIONS = 64
 #: Pages of a session.

@@ -30,7 +30,20 @@ from crawlproject.workers.blobs import (
 )
 from crawlproject.workers.partitions import Partitions
 
-WORDS = "news sport about product category article archive index forum user image view".split()
+WORDS = [
+    "news",
+    "sport",
+    "about",
+    "product",
+    "category",
+    "article",
+    "archive",
+    "index",
+    "forum",
+    "user",
+    "image",
+    "view",
+]
 DECODERS = [decode_journal, decode_rows, decode_seen, decode_message]
 
 
