@@ -99,7 +99,6 @@ class _Watch:
                 job.begin(request.url)
             await route.continue_()
 
-
     def _is_of_page(self, request: AskedByPage) -> bool:
         """Whether the tab asks, not a pop-up, which would fetch its page before it is closed."""
         try:
