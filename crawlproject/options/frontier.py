@@ -85,7 +85,7 @@ class FrontierOptions(Options):
             max_failures=reader.count("FRONTIER_MAX_FAILURES", 10),
             # A dead server occupies a session until this timeout; 90% of live ones connect within 0.2 s.
             connect_timeout=reader.number("FRONTIER_CONNECT_TIMEOUT", 10.0),
-            # Pages met elsewhere are worth nothing, and a server that showed copies will show more.
+            # Pages seen elsewhere are worth nothing, and a server that showed copies will show more.
             copies_penalty=reader.switch("FRONTIER_COPIES_PENALTY", True),
             backend=backend,
             directory=directory if backend == "disk" else None,
