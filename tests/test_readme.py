@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from testbed.web import WebSpec, running_web
-from tests.processes import run_python
+from tests.processes import HUNG, run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ ON_LOOPBACK = ("-s", "ALLOWED_NETWORKS=127.0.0.0/8")
 
 def run(*command: str, cwd: Path = ROOT, **environment: str) -> str:
     done = subprocess.run(
-        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=HUNG, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

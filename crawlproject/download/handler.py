@@ -1,8 +1,8 @@
 """The download handler: sends each request over its session's connection and measures it.
 
-Plain GET requests use a direct connection (``direct``, ``transfer``).  All others use Scrapy's aiohttp handler, which
-reads bodies, enforces limits and sends signals, with this project's connections: Scrapy's pools limit neither the total
-number of sockets nor those to one server.
+Plain GET requests use a direct connection (``direct``, ``transfer``).  All others use aiohttp as Scrapy's handler does,
+whose base reads bodies, enforces limits and sends signals, with this project's connections: Scrapy's pools limit
+neither the total number of sockets nor those to one server.
 """
 
 from __future__ import annotations
@@ -13,9 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urldefrag
 
-import aiohttp
-import yarl
-from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
 from scrapy.core.downloader.handlers._base_streaming import BaseStreamingDownloadHandler
 from scrapy.exceptions import (
     CannotResolveHostError,
@@ -33,12 +30,12 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressRefused, crawl_guard
 from crawlproject.download.body_budget import crawl_budget
-from crawlproject.download.connection import Connection, ConnectionPool, Opening, SessionAbandoned
+from crawlproject.download.connection import ConnectionPool, Opening, SessionAbandoned
 from crawlproject.download.direct import Link
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.request_head import destination
 from crawlproject.download.resolver import close_resolver, crawl_resolver
-from crawlproject.download.timing import TimedResponse, Timing
+from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import MAX_DRAINED, BodySignals, Limits, Transfer
 from crawlproject.engine import stats_of
 from crawlproject.options.frontier import FrontierOptions
@@ -54,12 +51,13 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from crawlproject.download.aiohttp_connection import AiohttpConnection, TimedResponse
+    from crawlproject.download.base_connection import Connection
     from crawlproject.download.body_budget import Share
-    from crawlproject.download.connection import AiohttpConnection
     from crawlproject.download.request_head import Destination
 
 
-class FrontierDownloadHandler(AiohttpDownloadHandler):
+class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
     """``DOWNLOAD_HANDLERS`` entry for http and https.
 
     With ``FrontierScheduler`` a server keeps its connection while it has a session, open or parked.  Any other request
@@ -71,7 +69,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
     supports_per_request_bindaddress: ClassVar[bool] = True
 
     def __init__(self, crawler: Crawler) -> None:
-        BaseStreamingDownloadHandler.__init__(self, crawler)  # without the pool of AiohttpDownloadHandler
+        super().__init__(crawler)
         self._ssl_context: ssl.SSLContext = _make_ssl_context(crawler.settings)
         sessions = FrontierOptions.of(crawler)
         self._connect_timeout = sessions.connect_timeout
@@ -199,7 +197,9 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             frontier.end_session(key)
 
     @asynccontextmanager
-    async def _make_request(self, request: Request, timeout: float) -> AsyncIterator[Any]:
+    async def _make_request(self, request: Request, timeout: float) -> AsyncIterator[TimedResponse]:
+        import aiohttp  # few crawls need it: 6 MB
+
         key = server_key(request.url)
         timing: Timing = request.meta[TIMING]
         last = bool(request.meta.get(LAST_OF_SESSION))
@@ -217,7 +217,6 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
                     asyncio.timeout(timeout) as deadline,
                     await self._send(connection, request, last=last) as response,
                 ):
-                    assert isinstance(response, TimedResponse)
                     response.correct(timing, CLOCK())
                     self._pool.note(key, connection, timing, response)
                     share.give_up = response.close
@@ -276,6 +275,9 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
                 await wait
 
     def _send(self, connection: AiohttpConnection, request: Request, *, last: bool) -> Any:
+        import aiohttp
+        import yarl
+
         proxy = self._extract_proxy_url_with_creds(request)
         connection.sockets.expect(to_proxy=proxy is not None)
         headers = self._request_headers(request).to_tuple_list()
@@ -298,10 +300,22 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
 
     @staticmethod
     def _build_base_response_args(response: Any, request: Request, headers: Any) -> Any:
+        from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
+
         response._peername = response.peername
         response._ssl_object = response.ssl_object
         arguments = AiohttpDownloadHandler._build_base_response_args(response, request, headers)
         return {**arguments, "url": urldefrag(request.url).url}  # like Scrapy's default handler
+
+    def _log_tls_info(self, response: TimedResponse, request: Request) -> None:
+        if response.ssl_object is not None:
+            _log_sslobj_debug_info(response.ssl_object)
+
+    @staticmethod
+    def _is_dataloss_exception(exc: Exception) -> bool:
+        import aiohttp
+
+        return isinstance(exc, aiohttp.ClientPayloadError)
 
     async def close(self) -> None:
         """Close all connections."""

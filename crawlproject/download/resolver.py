@@ -7,7 +7,6 @@ import socket
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
-from aiohttp.abc import AbstractResolver, ResolveResult
 from cachetools import TLRUCache
 
 from crawlproject.clock import CLOCK
@@ -18,6 +17,7 @@ from crawlproject.options.network import NetworkOptions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from aiohttp.abc import ResolveResult
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
@@ -40,7 +40,7 @@ class Found(NamedTuple):
     ageing: float
 
 
-class CachingResolver(AbstractResolver):
+class CachingResolver:
     """Resolves names and caches results for their TTL, within limits; one look-up per name at a time.
 
     Stats: ``dns/lookups``, ``dns/failures/<kind>`` (look-ups at name servers or in hosts(5)), ``dns/cached`` and
@@ -81,7 +81,7 @@ class CachingResolver(AbstractResolver):
         addresses = await self.addresses(host)
         kinds = [socket.AF_INET6 if ":" in address else socket.AF_INET for address in addresses]
         return [
-            ResolveResult(hostname=host, host=address, port=port, family=kind, proto=0, flags=_NUMERIC)
+            {"hostname": host, "host": address, "port": port, "family": kind, "proto": 0, "flags": _NUMERIC}
             for address, kind in zip(addresses, kinds, strict=True)
             if family in (socket.AF_UNSPEC, kind)
         ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from aiohttp import ServerDisconnectedError
 from scrapy.exceptions import NotConfigured
 
 from crawlproject.clock import CLOCK
@@ -14,7 +13,7 @@ from crawlproject.frontier.measurement import Measurement
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.network import NetworkOptions
 from crawlproject.requests.answers import header, retry_after
-from crawlproject.requests.failures import failure_kind, in_words
+from crawlproject.requests.failures import failure_kind, in_words, is_disconnection
 from crawlproject.requests.meta import BY_TYPE, LAST_OF_SESSION, TIMING
 from crawlproject.urls.server_key import server_key
 
@@ -62,7 +61,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
             return
         _write_meta(request.meta, timing)
         label, failed = failure_kind(exception)
-        if timing.reused and isinstance(exception.__cause__, ServerDisconnectedError):
+        if timing.reused and is_disconnection(exception.__cause__):
             failed = False  # the server closed an idle connection as we used it: not a fault
         self._count_failure(label)
         words = in_words(exception)
