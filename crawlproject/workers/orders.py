@@ -136,6 +136,8 @@ class SharedOrders:
         """Apply what is new; if Redis does not answer, the next beat tries again."""
         with suppress(*AWAY):
             async with self._applying:
+                if self._apply is None:  # not begun, or closed
+                    return
                 if self._is_known:
                     await self._catch_up()
                 else:
@@ -213,7 +215,8 @@ class SharedOrders:
         return sent
 
     async def _change(self, order: str, value: str | None, by: str) -> None:
-        assert self._apply is not None
+        if self._apply is None:  # closed meanwhile
+            return
         if value is None:
             self._orders.pop(order, None)
         else:

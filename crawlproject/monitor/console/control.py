@@ -192,15 +192,15 @@ class Control:
             await _all(crawl.frontier.block(name, blocked=value is not None))
         elif kind == RELEASE and value is not None:
             await _all(crawl.intake.release(name))
-        elif kind == PAUSED and value is None and not orders.paused:
-            return  # as when the crawl is stopped
+        elif ((kind == PAUSED and not orders.paused) or kind == STOPPED) and value is None:
+            return  # nothing to undo
         orders.change(order, value, self._setting)
         crawl.is_paused = orders.paused
         if kind == SESSIONS:
             self._limit(self._setting if orders.sessions is None else orders.sessions[0])
         logger.info("By the operator%s: %s", f", at worker {by}" if by else "", in_words(order, value))
         crawl.wake()  # the crawl may go on, or be over
-        if kind == STOPPED and value is not None and not is_closing(self._crawler):
+        if kind == STOPPED and not is_closing(self._crawler):
             end_crawl(self._crawler, STOP_REASON)
 
     async def add_seeds(self, urls: Any) -> dict[str, Any]:

@@ -93,7 +93,7 @@ class Orders:
                 kind, name = split_order(order)
                 if kind in (BLOCK, RELEASE):  # no search: there may be thousands
                     _fitting(found.blocked if kind == BLOCK else found.released).append(name)
-                else:
+                elif kind != STOPPED:  # which has ended the workers of that time
                     found.change(order, value, setting)
             except ValueError as error:
                 logger.error("An order of the console is not obeyed: %.200r: %.200s", order, error)
@@ -112,7 +112,7 @@ class Orders:
         if kind == PAUSED:
             self.paused = value is not None
         elif kind == STOPPED:
-            self.paused = False
+            self.paused = self.paused and value is None
         elif kind == SESSIONS:
             limit = setting if value is None else checked_limit(int(value))
             self.sessions = None if limit == setting else (limit, setting)
