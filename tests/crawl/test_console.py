@@ -65,6 +65,14 @@ def open_console(process: Forked, job: Path, port: int) -> Client:
     return client
 
 
+def is_open(client: Client) -> bool:
+    """Whether the console answers: its crawl may be about to start."""
+    try:
+        return client.send("GET", "/api/log").status == 200
+    except ConnectionRefusedError:
+        return False
+
+
 def settings_of(job: Path, port: int, **others: Any) -> dict[str, Any]:
     settings = {**QUICK, "JOBDIR": str(job), "CONSOLE_PORT": port, "CLOSESPIDER_TIMEOUT": 250, "ROBOTSTXT_OBEY": True}
     return settings | others
@@ -276,10 +284,9 @@ def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedi
         clients = [Client(port, token) for port in ports]
 
         def seen(*numbers: int) -> list[dict[str, Any]] | None:
-            try:
-                found = [clients[number].get("workers") for number in numbers]
-            except ConnectionRefusedError:
-                return None  # a worker is still starting
+            if not all(is_open(clients[number]) for number in numbers):
+                return None
+            found = [clients[number].get("workers") for number in numbers]
             return found if [len(each["workers"]) for each in found] == [len(numbers)] * len(numbers) else None
 
         def applied(number: int, workers: int) -> bool:
@@ -353,6 +360,8 @@ def test_orders_survive_the_hand_over(tmp_path: Path, redis_program: Path) -> No
             one, other = (Client(port, token) for port in ports)
 
             def crawled() -> list[str]:
+                if not is_open(other):
+                    return []
                 rows = other.get("servers?state=with%20URLs&sort=pages&limit=200")["rows"]
                 return [row["server"] for row in rows if row["pages"] > 1]
 

@@ -17,7 +17,7 @@ from testbed.web import WebSpec, running_web
 from tests.conftest import free_port
 from tests.crawl.crawling import crawling
 from tests.crawl.scripted_site import Answer, scripted_site
-from tests.crawl.test_console import SPIDER, Everywhere, open_console, settings_of, wait_for
+from tests.crawl.test_console import SPIDER, Everywhere, is_open, open_console, settings_of, wait_for
 from tests.crawl.workers import redis_settings, workers
 from tests.monitor.console.client import Client
 
@@ -210,7 +210,7 @@ def test_an_action_on_one_page_is_seen_on_that_of_another_worker(
             crew.add(CONSOLE_PORT=port)
         crew.wait_for_pages(1)
         one, two = (Client(port, token) for port in ports)
-        wait_for(lambda: _known_servers(two))
+        wait_for(lambda: is_open(two) and two.get("servers")["rows"])
         with opened(browser, one) as page, opened(browser, two, 390) as other:
             page.click("#pause")
             other.wait_for_selector("#state[data-state=paused]")
@@ -225,13 +225,6 @@ def test_an_action_on_one_page_is_seen_on_that_of_another_worker(
             page.click("#pause")
             page.wait_for_selector("#message.wrong:has-text('Redis does not answer')")
             assert one.get("state")["figures"]["paused"] is False
-
-
-def _known_servers(client: Client) -> bool:
-    try:
-        return bool(client.get("servers")["rows"])
-    except ConnectionRefusedError:
-        return False  # it is still starting
 
 
 def test_without_a_token_nothing_is_shown(browser: Browser, tmp_path: Path) -> None:
