@@ -74,6 +74,24 @@ def test_web_spider_reads_seeds_from_a_file_and_from_standard_input(tmp_path: Pa
             assert "WARNING: Seed" in done.stderr
 
 
+def test_own_servers_are_crawled_as_shown(tmp_path: Path) -> None:
+    """README's commands for one's own servers: all of their pages, none of others, and a report."""
+    lines = README.split("### Your own servers")[1].split("```console\n")[1].split("```")[0].splitlines()
+    with running_web(SMALL) as web:
+        (tmp_path / "servers.txt").write_text("\n".join(web.seeds[:1]))
+        host = web.seeds[0].split("/")[2].partition(":")[0]
+        paths = {name: str(tmp_path / name) for name in ("servers.txt", "job", "pages.jsonl")}
+        for line in lines:
+            words = line.removeprefix("$ scrapy ").replace("example.org,example.com", host).split()
+            words = [re.sub("servers.txt|job$|pages.jsonl", lambda name: paths[name[0]], word) for word in words]
+            done = run_python("-m", "scrapy", *words, *(ON_LOOPBACK if words[0] == "crawl" else ()))
+            assert done.returncode == 0, done.stderr
+    pages = [json.loads(page) for page in (tmp_path / "pages.jsonl").read_text().splitlines()]
+    assert len(pages) > 1
+    assert {page["server"].split("/")[2].partition(":")[0] for page in pages} == {host}
+    assert (tmp_path / "job" / "report" / "report.html").exists()
+
+
 def test_genspider_makes_a_spider_that_crawls_its_site(checkout: Path) -> None:
     """`scrapy genspider -t site NAME DOMAIN`, and the file is the one that docs/new-spider.md shows."""
     scrapy = (sys.executable, "-m", "scrapy")

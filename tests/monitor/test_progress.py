@@ -69,6 +69,8 @@ def test_the_panel_tells_what_a_person_asks() -> None:
     unknown = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, None))
     assert text(unknown).endswith("End not known: too few pages yet")
     assert "quality" not in text(unknown)
+    later = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, 0.78, 40.0))
+    assert "quality: 78% of what is known, 80% of all within 40 s" in text(later, 120)
     assert end_words(Forecast(Range(5.0, 5.0, 5.0), "", None, None)) == "in about 5 s"
     assert [size(count) for count in (0, 999, 1500, 2.5e6, 2.5e17)] == ["0 B", "999 B", "1.5 kB", "2.5 MB", "250 PB"]
 
@@ -251,7 +253,7 @@ def test_a_crawl_whose_terminal_vanishes_goes_on(tmp_path: Path) -> None:
         shown.vanish()
         assert process.wait(HUNG) == 0
     told = log.read_text()
-    assert told.count("The terminal has gone; the crawl goes on without it") == 1
+    assert told.count("The terminal was closed; the crawl continues without it") == 1
     assert "Spider closed (" in told
 
 

@@ -89,7 +89,7 @@ class Control:
         orders = self._book.orders
         if orders.paused and not with_console:
             orders.paused = False
-            logger.warning("The crawl was paused when it ended; without CONSOLE_PORT it goes on")
+            logger.warning("The crawl was paused when it ended; without CONSOLE_PORT it continues")
         if orders.sessions is not None and orders.sessions[1] != self._setting:
             orders.sessions = None  # the setting has changed since then
         await self._restore()
@@ -103,7 +103,7 @@ class Control:
         orders = self._book.orders
         if not orders:
             return
-        logger.info("Orders of the console that are in force: %s", self.describe())
+        logger.info("Orders from the console in force: %s", self.describe())
         if orders.paused:
             self._crawl.is_paused = True
             logger.warning("The crawl is paused: resume it in the console")
