@@ -127,7 +127,7 @@ def crawl(case: Case, seeds: list[str], results: Connection) -> None:
 
 
 def run(case: Case) -> Watched:
-    """Crawl in a process of its own."""
+    """Crawl in a separate process."""
     with running_web(case.web) as web:
         mine, its = multiprocessing.Pipe(duplex=False)  # after the web's process, which would keep it open
         process = multiprocessing.get_context("spawn").Process(target=crawl, args=(case, web.seeds, its))

@@ -48,7 +48,7 @@ class Joining:
 
         Changes nothing in Redis.
         """
-        for warning in self._connector.check().warnings:
+        for warning in self._connector.check():
             logger.warning("%s: %s", self._connector.place, warning)
         found: dict[str, str] = self._call(self._check)
         return found

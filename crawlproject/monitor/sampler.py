@@ -74,11 +74,6 @@ class CrawlFigures:
         """The last complete round over all servers; None until there is one."""
         return None if self._surveyor is None else self._surveyor.survey
 
-    @property
-    def surveyor(self) -> Surveyor | None:
-        """Examines the servers; None before the spider opens, and with another scheduler."""
-        return self._surveyor
-
     def finish_survey(self) -> None:
         """Look at all servers now, at the end of a crawl. O(servers)."""
         if self._surveyor is not None:

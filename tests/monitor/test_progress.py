@@ -31,7 +31,7 @@ from crawlproject.monitor.progress.words import end_words, lines, one_line
 from crawlproject.monitor.quantities import size
 from testbed.web import WebSpec, running_web
 from tests.monitor.screen import Screen
-from tests.processes import Forked, running
+from tests.processes import HUNG, Forked, running
 
 FIGURES = Figures(
     at=0.0,
@@ -236,7 +236,7 @@ def test_a_crawl_in_a_terminal_that_is_resized() -> None:
     with terminal(columns=100) as shown, crawl(shown.file, PROJECT, LOG_LEVEL="INFO") as process:
         settled(shown.written, "Pages ", process)
         shown.resize(60, 20)
-        assert process.wait(timeout=300) == 0
+        assert process.wait(HUNG) == 0
         output = settled(shown.written, "Spider closed (", process)
         assert "Held back by" in output
         assert "Traceback" not in output
@@ -251,9 +251,9 @@ def test_a_crawl_whose_terminal_vanishes_goes_on(tmp_path: Path) -> None:
         settled(shown.written, "Pages ", process)
         process.send_signal(signal.SIGHUP)
         shown.vanish()
-        assert process.wait(timeout=300) == 0
+        assert process.wait(HUNG) == 0
     told = log.read_text()
-    assert told.count("The terminal has gone; the crawl goes on without it") == 1
+    assert told.count("The terminal was closed; the crawl continues without it") == 1
     assert "Spider closed (" in told
 
 
@@ -261,7 +261,7 @@ def test_a_pipe_gets_no_panel(tmp_path: Path) -> None:
     """Neither does a file, as under scrapyd."""
     with (tmp_path / "err").open("w+") as file:
         with crawl(file, PROJECT, LOG_LEVEL="INFO") as process:
-            assert process.wait(timeout=300) == 0
+            assert process.wait(HUNG) == 0
         file.seek(0)
         output = file.read()
     assert "Spider closed (" in output
