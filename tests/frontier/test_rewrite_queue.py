@@ -12,7 +12,9 @@ from crawlproject.frontier import BestPrefix, Entry, Frontier
 from crawlproject.frontier.frontier import REWRITE_STEP
 from crawlproject.frontier.queues.stored_queue import StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue
-from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.frontier_state import DiskFrontierStore
 from tests.frontier.invariants import check
 
 A, B = "http://a.example", "http://b.example"
