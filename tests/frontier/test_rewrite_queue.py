@@ -150,7 +150,7 @@ def test_a_step_reads_no_more_than_it_judges(opened: Callable[[], Frontier], mon
 
         return counted
 
-    monkeypatch.setattr(UrlQueue, "best", counting(UrlQueue.best))
+    monkeypatch.setattr(UrlQueue, "pop", counting(UrlQueue.pop))
     monkeypatch.setattr(StoredUrlQueue, "_entry", counting(StoredUrlQueue._entry))
     steps = frontier.rewrite_queue_in_steps(server, lambda entry: None)
     assert next(steps) == REWRITE_STEP
