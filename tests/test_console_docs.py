@@ -17,7 +17,7 @@ import pytest
 from testbed.web import WebSpec, running_web
 from tests.conftest import free_port
 from tests.crawl.test_console import open_console, wait_for
-from tests.processes import run_python, running
+from tests.processes import HUNG, run_python, running
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "console.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -49,7 +49,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
             assert not is_paused()
             assert '"rows":' in _bash(shell, client.token)
             _scrapy(stop)
-            assert process.wait(120) == 0
+            assert process.wait(HUNG) == 0
         log.seek(0)
         expected = re.escape(shown).replace(r"\.\.\.", ".*").replace("q0…", r"[\w-]{40,}")
         assert re.search(expected, log.read().decode())
@@ -76,7 +76,7 @@ def test_the_commands_for_several_workers_run(tmp_path: Path) -> None:
             assert orders["paused"]
             assert orders["delays"] == {"example.org": 30}
             _scrapy(f"scrapy console {job} stop")
-            assert process.wait(300) == 0
+            assert process.wait(HUNG) == 0
 
 
 def _scrapy(command: str) -> str:
@@ -91,6 +91,6 @@ def _bash(lines: list[str], token: str) -> str:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "TOKEN": token}
     command = ["bash", "-euo", "pipefail", "-c", "\n".join(lines)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HUNG, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

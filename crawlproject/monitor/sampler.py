@@ -129,8 +129,19 @@ class CrawlFigures:
         queued, survey = len(crawl), self._surveyor.survey
         waiting = frontier.quality.queued(counts["urls"])
         done = stats.get("scheduler/dequeued", 0) - len(crawl.started)
-        polite_pace = 0.0 if survey is None else survey.drains.pace
-        self._forecaster.add(Look(now, done, common["pages"], queued, frontier.quality.gathered, waiting, polite_pace))
+        self._forecaster.add(
+            Look(
+                now=now,
+                done=done,
+                pages=common["pages"],
+                queued=queued,
+                gathered=frontier.quality.gathered,
+                waiting=waiting,
+                polite_pace=0.0 if survey is None else survey.drains.pace,
+                sessions=dispatcher.open_sessions,
+                session_limit=dispatcher.max_sessions,
+            )
+        )
         return Figures(
             **common,
             sessions=dispatcher.open_sessions,

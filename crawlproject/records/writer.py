@@ -1,4 +1,4 @@
-"""Writes the journal's rows to the database, in a thread of its own."""
+"""Writes the journal's rows to the database, in a separate thread."""
 
 from __future__ import annotations
 

@@ -337,7 +337,7 @@ class Worker:
         if not could_start:
             self._crawl.wake()
         if self._writer.lost > self._lost:
-            logger.warning("%d partitions were taken over by other workers", self._writer.lost - self._lost)
+            logger.warning("%d partitions now belong to other workers", self._writer.lost - self._lost)
             self._lost = self._writer.lost
         await self._receiver.receive()
         if boot_time() - self._beat.at < BREAK * self._options.lease:  # else it says nothing about the other workers

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 #: Longest wait for the element of a step, seconds.
 STEP_TIMEOUT = 5.0
 
-#: The document as text, with what shadow roots contain at the end of its body, its URL and the base of its links; null if
-#: it is too long.
+#: The document as text, with what shadow roots contain at the end of its body, its URL, and the base of its links; null
+#: if it is too long.
 _READ = """limit => {
     const root = document.documentElement;
     const url = location.href.slice(0, 100);

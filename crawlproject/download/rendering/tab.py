@@ -89,7 +89,7 @@ class Tab:
                 if "context" not in error.message or "closed" in error.message:
                     raise
                 self._world = None  # a script has replaced the document
-        raise RenderError("script", "its scripts replace its document again and again")
+        raise RenderError("script", "its scripts replace its document repeatedly")
 
     async def moves(self, longest: float) -> bool:
         """Whether the page has an animation that will end, once it has been drawn as it is now, or cannot be in time.

@@ -68,13 +68,13 @@ class Control:
         orders = self._book.orders
         if not orders:
             return
-        logger.info("Orders of the console that are in force: %s", self.describe())
+        logger.info("Orders from the console in force: %s", self.describe())
         if orders.paused and with_pause:
             self._crawl.is_paused = True
             logger.warning("The crawl is paused, as it was when it ended: resume it in the console")
         elif orders.paused:
             orders.paused = False
-            logger.warning("The crawl was paused when it ended; without CONSOLE_PORT it goes on")
+            logger.warning("The crawl was paused when it ended; without CONSOLE_PORT it continues")
         if orders.sessions is not None and orders.sessions[1] == self._setting:
             self._limit(orders.sessions[0])
         else:

@@ -25,7 +25,7 @@ GROWING = (*COUNTS, "gathered")
 HELD = ("given_up", "servers", "queued", "seen", "waiting")
 IN_USE = ("sessions", "session_limit", "ready", "resting", "leased", "cpu", "memory")
 
-#: Seconds after the last sample of a run from which the worker counts as ended, and what it held as taken over.
+#: Seconds after its last sample from which a worker counts as ended, and from which others have what it held.
 SILENT, TAKEN_OVER = 5.0, 30.0
 
 

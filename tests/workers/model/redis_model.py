@@ -43,14 +43,15 @@ class RedisModel:
 
     # life
 
-    def restart(self, lost: float) -> None:
-        """Start again, without the writes of the last ``lost`` seconds."""
+    def restart(self, lost: float, *, is_replica: bool = False) -> None:
+        """Start again, without the writes of the last ``lost`` seconds; or a replica takes over that lacks them."""
         while self._undo and self._undo[-1][0] > self._now() - lost:
             _, key, value = self._undo.pop()
             self._set(key, value)
         self._undo.clear()
         self.runs += 1
-        self.started = self._now()
+        if not is_replica:  # that one has been up for long
+            self.started = self._now()
         self._scripts.clear()
 
     def save(self, key: str) -> None:
