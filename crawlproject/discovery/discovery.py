@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from crawlproject.discovery.crawl_delays import CrawlDelays
-from crawlproject.discovery.links import STEP, LinkIntake, link_filter
+from crawlproject.discovery.links import LinkIntake, in_steps, link_filter
 from crawlproject.discovery.page_limits import PageLimits
 from crawlproject.discovery.received import RECEIVED_STEP, ReceivedEntries
 from crawlproject.discovery.sitemaps import NamesSitemaps, SitemapIntake
@@ -91,8 +91,8 @@ class Discovery:
         if links.kind == "page":
             yield from self._push(links)
             return
-        for start in range(0, max(1, len(links.hrefs)), STEP):
-            yield from self._push(self._sitemaps.own(replace(links, hrefs=links.hrefs[start : start + STEP])))
+        for some in in_steps(links.hrefs):
+            yield from self._push(self._sitemaps.own(replace(links, hrefs=links.hrefs[some])))
 
     def canonical(self, links: Links) -> list[str | None]:
         """The URL under which each of ``links`` would be queued; None for an invalid one. O(length)."""

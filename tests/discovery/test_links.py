@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
-from crawlproject.discovery.links import LinkIntake
+from crawlproject.discovery.links import STEP, LinkIntake, in_steps
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Frontier, Politeness
@@ -76,6 +76,26 @@ def test_each_link_keeps_its_quality_in_steps(monkeypatch: pytest.MonkeyPatch, s
     monkeypatch.setattr("crawlproject.discovery.links.STEP", size)
     found = intake().find(links("/a", "/b", "/c", "/d", quality=[4.0, 3.0, 2.0, 1.0]))
     assert [e.quality for e in found.entries] == [4.0, 3.0, 2.0, 1.0]
+
+
+def test_long_links_are_processed_in_short_steps() -> None:
+    """50,000 links of a page may have 4 million characters, and escaping takes up to 0.4 µs for each."""
+    hrefs = [f"/{number}{'%61%ff' * 330}" for number in range(1_500)]
+    sut = intake()
+    found = [part for part in sut.find_in_steps(links(*hrefs)) if part is not None]
+    assert [entry.url for part in found for entry in part.entries] == [
+        f"http://a.example/{number}{'a%FF' * 330}" for number in range(1_500)
+    ]
+    assert max(len(part.entries) for part in found) <= 130  # of 1,984 characters each
+
+
+@pytest.mark.parametrize("count", [0, 1, STEP, STEP + 1, 50_000])
+def test_steps_cover_all_links(count: int) -> None:
+    """Each once; a page without links is one step, too, so that it is counted."""
+    hrefs = [f"/{number}" for number in range(count)]
+    steps = in_steps(hrefs)
+    assert [href for some in steps for href in hrefs[some]] == hrefs
+    assert len(steps) == max(1, -(-count // STEP))
 
 
 @pytest.mark.parametrize(
