@@ -58,7 +58,6 @@ class Part:
     snapshot: int = 0
     #: URLs stored that this run will not fetch: their server is full, or they cannot be read.
     unwanted: int = 0
-    is_in_snapshot: bool = False
     #: Confirmed commits, with their times.
     kept: deque[tuple[float, Commit]] = field(default_factory=deque)
     _kept_bytes: int = 0

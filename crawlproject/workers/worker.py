@@ -267,6 +267,7 @@ class Worker:
         if not could_start:
             self._crawl.wake()
         self._crawl.report(counts | {"pages": beat.pages})
+        self._crawl.acted(beat.actions)
         if beat.state == "running":
             self._has_ended = False  # new start URLs, or another worker that was not idle
         elif not self._has_ended and not self._options.keep_running:
@@ -337,7 +338,7 @@ class Worker:
         if not could_start:
             self._crawl.wake()
         if self._writer.lost > self._lost:
-            logger.warning("%d partitions were taken over by other workers", self._writer.lost - self._lost)
+            logger.warning("%d partitions now belong to other workers", self._writer.lost - self._lost)
             self._lost = self._writer.lost
         await self._receiver.receive()
         if boot_time() - self._beat.at < BREAK * self._options.lease:  # else it says nothing about the other workers

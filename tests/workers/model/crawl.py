@@ -36,18 +36,21 @@ class Server:
     is_held: bool = False
     is_connected: bool = False
     ready_at: float = 0.0
+    #: When somebody sent it a request for the last time, as far as this worker knows.
+    contacted: float = 0.0
 
 
 class ModelCopy:
     """Implements ``Copy``: rows by partition, as they are committed, and the changes since.
 
-    Rows: ``servers``: number -> key; ``urls``: number and page -> depth; ``seen``: keys of URLs.
+    Rows: ``servers``: number -> key; ``rests``: number -> last contact and end of the rest, on Redis's clock; ``urls``:
+    number and page -> depth; ``seen``: keys of URLs.
     """
 
     def __init__(self, web: Web, partitions: Partitions, redis_time: Callable[[], float]) -> None:
         self.servers: dict[str, Server] = {}
         self._redis_time = redis_time
-        self.clock_offset = 0.0
+        self.clock_offset = self._clock_error = 0.0
         self._web = web
         self._partitions = partitions
         self._stored: dict[int, dict[str, dict[bytes, bytes]]] = {}
@@ -59,6 +62,7 @@ class ModelCopy:
 
     def follow_clock(self, redis_time: float, age: float) -> None:
         self.clock_offset = redis_time - asyncio.get_running_loop().time()
+        self._clock_error = age + 0.002
         late = self._redis_time() - redis_time
         assert 0 <= late <= age + 0.002, f"Redis showed {redis_time} {late} s ago, not within {age} s"
 
@@ -150,6 +154,8 @@ class ModelCopy:
                 server = Server(stored["servers"][name].decode(), int.from_bytes(name, "big"))
                 rows = ((key, row) for key, row in stored.get("urls", {}).items() if key.startswith(name))
                 server.queue = {key: self._entry(key, row) for key, row in rows}
+                rest = stored.get("rests", {}).get(name, b"0 0").split()
+                server.contacted, server.ready_at = (self.on_frontier_clock(float(time)) for time in rest)
                 assert server.key not in self.servers, f"{server.key} is loaded twice"
                 self.servers[server.key] = server
                 keys.append(server.key)
@@ -173,6 +179,15 @@ class ModelCopy:
         self._changes.pop(partition, None)
 
     # for the crawl
+
+    def rest(self, server: Server, contacted: float, ready_at: float = 0.0) -> None:
+        """Note a contact, and until when the server rests."""
+        server.contacted, server.ready_at = max(server.contacted, contacted), max(server.ready_at, ready_at)
+        partition = self._partitions.of_number(server.number)
+        if self.servers.get(server.key) is server and partition in {**self._next, **self._ends}:
+            more = self.clock_offset + self._clock_error
+            row = f"{server.contacted + more!r} {server.ready_at + more!r}".encode()
+            self._changes.setdefault(partition, {}).setdefault("rests", {})[server.number.to_bytes(4, "big")] = row
 
     def push(self, entries: Iterable[Entry]) -> None:
         """Queue those of ``entries`` that are new; their partitions are own."""
@@ -292,6 +307,7 @@ class ModelCrawl:
             self._in_progress[entry.url] = entry
             page = self._web.pages[entry.url]
             fetch = self._observer.started(page, self._process.name)
+            self._copy.rest(server, asyncio.get_running_loop().time())
             try:
                 await asyncio.sleep(page.seconds)
             except asyncio.CancelledError:
@@ -306,7 +322,8 @@ class ModelCrawl:
             task.add_done_callback(self._processing.discard)
             await asyncio.shield(task)  # a page goes on when its connection is closed
             await asyncio.sleep(self._random.choice([0.0, 0.2, 1.0]))
-        server.ready_at = asyncio.get_running_loop().time() + self._random.choice([0.0, 0.5])
+        now = asyncio.get_running_loop().time()
+        self._copy.rest(server, 0.0, now + self._random.choice([0.0, 0.5]))
 
     async def _process_page(self, page: Page, entry: Entry) -> None:
         half = len(page.links) // 2
@@ -363,18 +380,22 @@ class ModelCrawl:
             del self._sessions[key]
             task.cancel()
 
-    def _check_contacted(self, keys: Sequence[str], contacted: float | None) -> None:
-        """Those who had these servers have sent no request after ``contacted``, or left their waits behind."""
-        for key in keys:
-            last = self._observer.last(key)
-            if contacted is not None and last is not None and last.worker != self._process.name:
-                at = last.at + self._process.clock_offset
-                assert at <= contacted + 0.002, f"{last.worker} contacted {key} at {at}, not before {contacted}"
-
     def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float | None) -> None:
-        self._check_contacted(keys, contacted)
         for key in keys:
-            self._copy.servers[key].ready_at = closed_at.get(key, 0.0)
+            server = self._copy.servers[key]
+            self._copy.rest(server, contacted or 0.0, closed_at.get(key, 0.0))
+            self._check_contacted(server)
+
+    def _check_contacted(self, server: Server) -> None:
+        """Those who had this server have sent it no request of which nothing is known."""
+        last = self._observer.last(server.key)
+        if last is not None and last.worker != self._process.name:
+            at, known = last.at + self._process.clock_offset, server.contacted
+            if at > known + 0.005:
+                self._observer.error(
+                    f"{self._process.name} does not know of the contact of {last.worker} with {server.key} at "
+                    f"{last.at:.3f}, only of one at {known - self._process.clock_offset:.3f}"
+                )
 
     def served(self) -> Sequence[str]:
         return [key for key, server in self._copy.servers.items() if server.is_connected]
@@ -385,6 +406,9 @@ class ModelCrawl:
 
     def is_closing(self) -> bool:
         return self._is_closing
+
+    def acted(self, mark: str) -> None:
+        pass
 
     def report(self, counts: Mapping[str, float]) -> None:
         pass

@@ -48,9 +48,9 @@ class Server:
         for connection in connections:
             self.simulation.after(self.latency(), connection.break_off)
 
-    def start_again(self, lost: float) -> None:
-        """It is up again, without the last ``lost`` seconds before it was stopped."""
-        self.model.restart(lost)
+    def start_again(self, lost: float, *, is_replica: bool = False) -> None:
+        """It, or its replica, is up again, without the last ``lost`` seconds before it was stopped."""
+        self.model.restart(lost, is_replica=is_replica)
         self.is_down = False
 
     def stall(self) -> None:

@@ -69,6 +69,8 @@ class Faults:
     restart: float = 0.0
     #: Restarts lose writes.
     loses: bool = False
+    #: A replica takes over, without the last writes.
+    fail_over: float = 0.0
     #: All workers leave at once, some after a short pause; others continue later.
     stop: float = 0.0
     calls: Chances = field(default_factory=Chances)
@@ -90,6 +92,9 @@ FAULTS = {
     "all but losses": Faults(25.0, 20.0, 25.0, 25.0, 25.0, 40.0, 40.0, 40.0, loses=False, calls=_CALLS),
     "losses": Faults(restart=10.0, loses=True),
     "losses and kills": Faults(restart=10.0, kill=10.0, loses=True, calls=Chances(split=0.5)),
+    "losses and churn": Faults(restart=8.0, loses=True, leave=4.0, join=4.0),
+    "fail-over": Faults(fail_over=8.0, leave=5.0, join=5.0, kill=15.0),
+    "heirs": Faults(pause=5.0, kill=10.0, leave=4.0, join=3.0, calls=Chances(slow=0.3)),
     "all": Faults(25.0, 20.0, 25.0, 25.0, 25.0, 40.0, 40.0, 25.0, loses=True, calls=_CALLS),
 }
 
@@ -215,6 +220,7 @@ class Run:
             "down": self._down,
             "stall": self._stall,
             "restart": self._restart,
+            "fail_over": self._fail_over,
         }
         for name, action in kinds.items():
             mean = getattr(self.faults, name)
@@ -324,6 +330,22 @@ class Run:
         self.simulation.after(seconds, again)
         if self.faults.kill and random.random() < 0.6:
             self.simulation.after(seconds + random.uniform(-1.0, 3.0), self._counted("kill", self._kill))
+
+    def _fail_over(self) -> None:
+        """The primary is gone; its replica has been up for long, and lacks what was written last."""
+        random, server = self.simulation.random, self.server
+        if server.is_down or self.simulation.now < 8.0:
+            return
+        seconds, lost = random.uniform(0.01, 0.5 * self._options.lease), random.uniform(0.0, MAX_LOST)
+        self.simulation.note(f"A replica takes over in {seconds:.1f} s, lacks {lost:.1f} s")
+        before = self.simulation.now
+        server.stop()
+
+        def again() -> None:
+            server.start_again(lost + self.simulation.now - before, is_replica=True)
+            self.simulation.note("Redis is up again")
+
+        self.simulation.after(seconds, again)
 
     # what Redis sees
 
