@@ -9,8 +9,6 @@ from scrapy import signals
 from scrapy.utils.misc import load_object
 
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.monitor.console.control import Control
-from crawlproject.monitor.console.order_book import FILE_NAME, OrderBook
 from crawlproject.options.console import ConsoleOptions
 
 if TYPE_CHECKING:
@@ -54,6 +52,11 @@ class Console:
             if self._options.port:
                 logger.error("No console: CONSOLE_PORT needs crawlproject.scheduler.FrontierScheduler")
             return
+        if not self._options.port and crawl.directory is None:
+            return
+        from crawlproject.monitor.console.control import Control
+        from crawlproject.monitor.console.order_book import FILE_NAME, OrderBook
+
         book = OrderBook(None if crawl.directory is None else crawl.directory / FILE_NAME)
         book.load()
         control = Control(self._crawler, crawl, book)
