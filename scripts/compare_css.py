@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Compares what plain CSS gives by the crawl's tree and by libxml2's, on folders of HTML files; any difference is a bug.
+"""Compares what plain CSS gives by the crawl's tree and by libxml2's, on folders of HTML files.
+
+Any difference is a bug.
 
 scripts/compare_css.py DIR [DIR ...] [--pages N] [--elements N]
 
@@ -31,7 +33,7 @@ def main() -> int:
     parser.add_argument("--pages", type=int, help="of each folder, evenly chosen (default: all)")
     parser.add_argument("--elements", type=int, default=8, help="of a page of which selectors are made")
     options = parser.parse_args()
-    return int(any([compare(folder, options.pages, options.elements) for folder in options.folders]))
+    return int(sum(compare(folder, options.pages, options.elements) for folder in options.folders) > 0)
 
 
 def compare(folder: Path, wanted: int | None, elements: int) -> int:
@@ -71,7 +73,8 @@ def where(quick: object, slow: object) -> str:
     """The first difference."""
     one, other = repr(quick), repr(slow)
     place = next((n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), 0)
-    return f"\n        quick ... {one[max(0, place - 60) : place + 80]}\n        slow  ... {other[max(0, place - 60) : place + 80]}"
+    part = slice(max(0, place - 60), place + 80)
+    return f"\n        quick ... {one[part]}\n        slow  ... {other[part]}"
 
 
 if __name__ == "__main__":

@@ -250,7 +250,8 @@ def _most(looks: Sequence[Look], left: _Left) -> Range | None:
     look = looks[-1]
     recent = _Recent.of(looks, QUALITY_RECENT, QUALITY_MIN_RECENT)
     pace = _Recent.of(looks, PACE_RECENT, MIN_RECENT, PACE_MIN_SECONDS)
-    if look.waiting is None or recent is None or pace is None or recent.gathered <= 0:
+    waiting = look.waiting
+    if waiting is None or recent is None or pace is None or recent.gathered <= 0:
         return None
     alive = left.queued / max(1, look.queued)  # the others' quality cannot be gathered
     ratio = alive * recent.known / recent.gathered
@@ -261,7 +262,7 @@ def _most(looks: Sequence[Look], left: _Left) -> Range | None:
     urls = min(left.urls[1], MAX_GROWTH * left.queued)
 
     def time(more: float) -> float:
-        to_gather = alive * look.waiting * (1 + more)
+        to_gather = alive * waiting * (1 + more)
         needed = MOST * (look.gathered + to_gather) - look.gathered
         if needed <= 0:
             return 0.0

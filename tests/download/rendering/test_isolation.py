@@ -53,12 +53,12 @@ def found_by(pages: list[str], **settings: Any) -> list[dict[str, Any]]:
         html = f"<title>x</title><body><script>{SCRIPT.replace('THIRD', site.origins[2])}</script></body>"
         answer = Answer(html, headers={"Content-Type": "text/html"})
         first = Answer(html, headers={"Content-Type": "text/html", "Set-Cookie": "visit=1"})
-        script: Script = {page: answer for page in pages} | {pages[0]: first} | {"/own": echo, "3/": echo}
+        script: Script = dict.fromkeys(pages, answer) | {pages[0]: first} | {"/own": echo, "3/": echo}
         site.script = script
         wishes = {site.url(page): ["wait pre"] for page in pages}
         result = crawl(WISH, settings={**IMPOLITE, "RENDER_PAGES": 1, **settings}, wishes=json.dumps(wishes))
         assert result.exit_code == 0, result.log
-        assert result.stat("playwright/context_count") == 1, "with a context for each page they find nothing anyway"  
+        assert result.stat("playwright/context_count") == 1, "with a context for each page they find nothing anyway"
         texts = {site.short(item["url"]): item["text"] for item in result.items}
         return [json.loads(texts[page].partition("<pre>")[2].partition("</pre>")[0]) for page in pages]
 
