@@ -20,7 +20,7 @@ from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.spiders.web import WebSpider
-from crawlproject.storage import FetchedPage
+from crawlproject.storage.fetched import FetchedPage
 
 SITE = "http://a.example"
 
