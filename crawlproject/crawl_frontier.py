@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.dispatch import Dispatcher, Start
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.measurement import Measurement
+    from crawlproject.frontier.orders import SharedOrders
     from crawlproject.links import Links
 
 
@@ -64,6 +65,8 @@ class CrawlFrontier:
     urls_seen: Callable[[], int] = staticmethod(lambda: 0)
     #: Where the operator's orders are kept with the frontier; None: it is not on disk. Set by the scheduler.
     directory: Path | None = None
+    #: The orders for all workers of a crawl by several; None: there is one. Set by the scheduler.
+    shared_orders: SharedOrders | None = None
     #: What the workers of a crawl by several of them say of themselves; None: there is one. Set by the scheduler.
     workers: Callable[[], Awaitable[dict[str, Any] | None]]
     #: Makes the engine ask the scheduler for requests soon. Set by the scheduler.

@@ -87,6 +87,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self.crawl.urls_seen = lambda: len(self._seen.seen)
         self.crawl.wake = self._alarm.ring
         self.crawl.directory = self._backend.directory
+        self.crawl.shared_orders = self._backend.orders
         self.crawl.workers = self._backend.workers
 
     @classmethod

@@ -203,6 +203,9 @@ class BenchCrawl:
     def disconnect(self) -> None:
         """See ``Crawl``."""
 
+    def acted(self, mark: str) -> None:
+        """See ``Crawl``."""
+
     def report(self, counts: Mapping[str, float]) -> None:
         """See ``Crawl``."""
 

@@ -63,7 +63,7 @@ class Console:
         if self._options.port:
             service = load_object(SERVICE)(self._crawler, crawl, book, control.actions())
             self._service = service if await service.start() else None
-        await control.restore(with_pause=self._service is not None)
+        await control.restore(with_console=self._service is not None)
 
     async def _closed(self) -> None:
         if self._service is not None:
