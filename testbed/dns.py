@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket
 import threading
 from collections import Counter
 from contextlib import contextmanager, suppress
@@ -66,10 +68,10 @@ class NameServer:
         return f"{HOST}:{self.port}"
 
     async def __aenter__(self) -> NameServer:
-        self._tcp = await asyncio.start_server(self._serve_tcp, HOST, 0)
-        self.port = self._tcp.sockets[0].getsockname()[1]
-        loop = asyncio.get_running_loop()
-        self._udp, _ = await loop.create_datagram_endpoint(lambda: _Udp(self), local_addr=(HOST, self.port))
+        tcp, udp = _sockets()
+        self.port = tcp.getsockname()[1]
+        self._tcp = await asyncio.start_server(self._serve_tcp, sock=tcp)
+        self._udp, _ = await asyncio.get_running_loop().create_datagram_endpoint(lambda: _Udp(self), sock=udp)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -144,6 +146,22 @@ class NameServer:
                 response.answer.append(rrset)
             if written == "CNAME":
                 self._fill(response, value.rstrip("."), kind, times)
+
+
+def _sockets() -> tuple[socket.socket, socket.socket]:
+    """TCP and UDP sockets of one port: a port that is free for TCP can be another program's for UDP."""
+    while True:
+        tcp, udp = socket.socket(), socket.socket(type=socket.SOCK_DGRAM)
+        try:
+            tcp.bind((HOST, 0))
+            udp.bind(tcp.getsockname())
+        except OSError as error:
+            tcp.close()
+            udp.close()
+            if error.errno != errno.EADDRINUSE:
+                raise
+        else:
+            return tcp, udp
 
 
 class _Udp(asyncio.DatagramProtocol):

@@ -17,6 +17,7 @@ import pytest
 from testbed.web import WebSpec, running_web
 from tests.conftest import free_port
 from tests.crawl.test_console import open_console, wait_for
+from tests.monitor.console.client import client_of
 from tests.processes import HUNG, run_python, running
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "console.md").read_text(encoding="utf-8")
@@ -56,7 +57,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
 
 
 def test_the_commands_for_several_workers_run(tmp_path: Path) -> None:
-    """With two workers: an order reaches both, and one can be asked alone."""
+    """With two workers: one carries an action out, the other obeys, and can be asked alone."""
     [block] = [block for block in BLOCKS if "scrapy workers" in block]
     job = tmp_path / "job"
     port = free_port()
@@ -70,11 +71,12 @@ def test_the_commands_for_several_workers_run(tmp_path: Path) -> None:
         with running(["-m", *line, "-s", "ALLOWED_NETWORKS=127.0.0.0/8"], stderr=log) as process:
             for number in (1, 2):
                 wait_for((job / f"worker-{number}" / f"console-{port + number - 1}.json").exists)
-            pause, delay, status = map(_scrapy, commands)
-            assert list(json.loads(pause)) == list(json.loads(delay)) == ["worker-1", "worker-2"]
-            orders = json.loads(status)["orders"]
-            assert orders["paused"]
-            assert orders["delays"] == {"example.org": 30}
+            pause, delay, status = commands
+            assert list(json.loads(_scrapy(pause))) == list(json.loads(_scrapy(delay))) == ["worker-1"]
+            other = client_of(job / "worker-2" / f"console-{port + 1}.json")
+            wait_for(lambda: other.get("state")["orders"]["delays"] == {"example.org": 30})
+            assert other.get("state")["orders"]["paused"]
+            assert json.loads(_scrapy(status))["orders"]["delays"] == {"example.org": 30}
             _scrapy(f"scrapy console {job} stop")
             assert process.wait(HUNG) == 0
 

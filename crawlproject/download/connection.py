@@ -8,7 +8,6 @@ server) before another connection takes its slot.
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from crawlproject.download.timing import correct_lag, kernel_times, tls_protocol
 
 if TYPE_CHECKING:
     import ssl as ssl_module
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
 
     from crawlproject.download.address_guard import AddressGuard
     from crawlproject.download.aiohttp_connection import TimedResponse
@@ -172,17 +171,22 @@ class ConnectionPool:
         """Number of connections that are open, opening or closing. O(connections)."""
         return sum(connection.has_place for connection in self._connections.values()) + len(self._closing)
 
-    @asynccontextmanager
-    async def use(
+    def use(
         self, server_key: str, *, keep: bool, local_address: tuple[str, int] | None = None, direct: bool = False
-    ) -> AsyncIterator[Any]:
-        """The connection to a server, for one request; waits for its turn and for a free slot.
+    ) -> _Use:
+        """The connection to a server, for one request: ``async with`` waits for its turn and for a free slot.
 
         ``keep``: the server has a session; ``close`` will be called when it ends.  ``direct``: without aiohttp.  A
         connection that was aborted, is of the other kind, or is bound to another ``local_address``, is closed first.
         Raises SessionAbandoned if the connection is aborted meanwhile; one that is aborted later raises what aiohttp
         raises.
         """
+        return _Use(self, server_key, local_address, keep=keep, direct=direct)
+
+    async def _begin(
+        self, server_key: str, local_address: tuple[str, int] | None, *, keep: bool, direct: bool
+    ) -> Connection:
+        """See ``use``; ``_end`` must follow."""
         connection = self._connections.get(server_key)
         while connection is not None and (
             connection.is_aborted or connection.local_address != local_address or connection.is_direct != direct
@@ -196,20 +200,28 @@ class ConnectionPool:
         connection.is_kept = connection.is_kept or keep
         connection.users += 1
         connection.unused.clear()
+        has_turn = False
         try:
-            async with connection.turn:
-                if not connection.has_place:
-                    if closing := self._closing.get(server_key):
-                        await asyncio.wait([closing])  # one connection per server at a time
-                    await self._take_place(connection)
-                if connection.is_aborted:
-                    raise SessionAbandoned(server_key)
-                yield connection
-        finally:
-            connection.users -= 1
-            if not connection.users:
-                connection.unused.set()
-                self._left(server_key, connection)
+            has_turn = await connection.turn.acquire()
+            if not connection.has_place:
+                if closing := self._closing.get(server_key):
+                    await asyncio.wait([closing])  # one connection per server at a time
+                await self._take_place(connection)
+            if connection.is_aborted:
+                raise SessionAbandoned(server_key)
+        except BaseException:
+            self._end(server_key, connection, has_turn=has_turn)
+            raise
+        return connection
+
+    def _end(self, server_key: str, connection: Connection, *, has_turn: bool = True) -> None:
+        """The request is over."""
+        if has_turn:
+            connection.turn.release()
+        connection.users -= 1
+        if not connection.users:
+            connection.unused.set()
+            self._left(server_key, connection)
 
     def note(self, server_key: str, connection: Connection, timing: Timing, response: TimedResponse) -> None:
         """Record that a response has started on the connection."""
@@ -293,3 +305,27 @@ class ConnectionPool:
                 self._places.release()
             if self._closing.get(server_key) is asyncio.current_task():
                 del self._closing[server_key]
+
+
+class _Use:
+    """The use of a connection by one request; see ``ConnectionPool.use``.
+
+    A class: a context manager made of an async generator takes three times as long, and the event loop keeps a record
+    of each such generator.
+    """
+
+    __slots__ = ("_connection", "_direct", "_keep", "_key", "_local_address", "_pool")
+
+    def __init__(
+        self, pool: ConnectionPool, key: str, local_address: tuple[str, int] | None, *, keep: bool, direct: bool
+    ) -> None:
+        self._pool, self._key, self._local_address = pool, key, local_address
+        self._keep, self._direct = keep, direct
+
+    async def __aenter__(self) -> Any:
+        connection = await self._pool._begin(self._key, self._local_address, keep=self._keep, direct=self._direct)
+        self._connection = connection
+        return connection
+
+    async def __aexit__(self, *_: object) -> None:
+        self._pool._end(self._key, self._connection)

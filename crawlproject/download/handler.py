@@ -32,6 +32,7 @@ from crawlproject.download.address_guard import AddressRefused, crawl_guard
 from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.connection import ConnectionPool, Opening, SessionAbandoned
 from crawlproject.download.direct import Link
+from crawlproject.download.newcomers import NewcomerNames, looks_up_names
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.request_head import destination
 from crawlproject.download.resolver import close_resolver, crawl_resolver
@@ -77,6 +78,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         self._resolver = crawl_resolver(crawler)
         self._budget = crawl_budget(crawler)
         self._prefetch = DnsPrefetch(self._resolver, self._upcoming, NetworkOptions.of(crawler).prefetch)
+        self._newcomers = self._admission(NetworkOptions.of(crawler).prefetch)
         self._max_parked = sessions.max_parked
         self._pool = ConnectionPool(
             sessions.max_sessions + self._max_parked,
@@ -89,6 +91,12 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         crawler.signals.connect(self._session_abandoned, signals.session_abandoned)
         crawler.signals.connect(self._load, signals.load_asked)
         crawler.signals.connect(self._sessions_limited, signals.sessions_limited)
+
+    def _admission(self, ahead: int) -> NewcomerNames | None:
+        crawl = frontier_of(self.crawler)
+        if crawl is None or crawl.uses_proxy or not ahead or not looks_up_names(self.crawler.settings):
+            return None
+        return NewcomerNames(self._resolver, self._guard, crawl, ahead, stats_of(self.crawler).inc_value)
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)
@@ -110,7 +118,17 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
 
     def _upcoming(self, count: int, until: float) -> list[str]:
         frontier = frontier_of(self.crawler)
-        return frontier.frontier.upcoming(count, until) if frontier is not None else []
+        if frontier is None:
+            return []
+        upcoming = frontier.frontier.upcoming(count, until)
+        if self._newcomers is None:
+            return upcoming
+        return [key for key in upcoming if frontier.frontier.servers[key].answered]
+
+    def _takes_proxy(self) -> None:
+        crawl = frontier_of(self.crawler)
+        if crawl is not None and not crawl.uses_proxy:
+            crawl.admits_all()
 
     async def _wait_politely(self, request: Request) -> None:
         """Delay requests that bypass the scheduler (media pipelines, ``engine.download_async``)."""
@@ -128,7 +146,9 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         self._guard.check_url(request.url)
         timing = request.meta[TIMING] = Timing(started=CLOCK())
         try:
-            to = None if request.meta.get("proxy") else destination(request)
+            if proxy := request.meta.get("proxy"):
+                self._takes_proxy()
+            to = None if proxy else destination(request)
             response = await (super().download_request(request) if to is None else self._fetch(request, timing, to))
         except (AddressRefused, SessionAbandoned):
             del request.meta[TIMING]
@@ -322,6 +342,8 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         self.crawler.signals.disconnect(self._session_closed, signals.session_closed)
         self.crawler.signals.disconnect(self._session_abandoned, signals.session_abandoned)
         self._prefetch.close()
+        if self._newcomers is not None:
+            self._newcomers.close()
         self._budget.close()
         await self._pool.aclose()
         await close_resolver(self.crawler)

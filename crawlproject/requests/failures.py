@@ -46,13 +46,10 @@ _CLOSED = "connection closed without an answer"
 _NO_CONNECTION = "no connection in time (FRONTIER_CONNECT_TIMEOUT)"
 _NO_ANSWER = "no answer in time (DOWNLOAD_TIMEOUT)"
 
-_LOOKUPS = {
-    "nxdomain": "no such name",
-    "no_address": "the name has no address",
-    "servfail": "its name servers fail",
-    "timeout": "its name servers do not answer",
-    "malformed": "not a host name",
-}
+
+def name_failure(error: BaseException) -> NameLookupError | None:
+    """The failed look-up that caused ``error``; None: something else did."""
+    return next((each for each in _chain(error) if isinstance(each, NameLookupError)), None)
 
 
 def failure_kind(error: Exception) -> tuple[str, bool]:
@@ -93,7 +90,7 @@ def _attribute(error: BaseException, name: str) -> str:
 
 
 _KINDS: tuple[tuple[type[BaseException], Callable[[Any], str]], ...] = (
-    (NameLookupError, lambda error: f"{_LOOKUPS.get(error.kind, error.kind)}: {error.name}"),
+    (NameLookupError, lambda error: error.in_words),
     (ssl.SSLCertVerificationError, lambda error: f"TLS certificate: {_attribute(error, 'verify_message')}"),
     (ssl.SSLError, lambda error: f"TLS: {_attribute(error, 'reason').replace('_', ' ').lower()}"),
     (ConnectionRefusedError, lambda _: "connection refused"),

@@ -267,6 +267,7 @@ class Worker:
         if not could_start:
             self._crawl.wake()
         self._crawl.report(counts | {"pages": beat.pages})
+        self._crawl.acted(beat.actions)
         if beat.state == "running":
             self._has_ended = False  # new start URLs, or another worker that was not idle
         elif not self._has_ended and not self._options.keep_running:

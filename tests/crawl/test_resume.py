@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from crawlproject.storage import DiskStore
+from crawlproject.storage.disk import DiskStore
 from scripts.crash_test import PAGES_PER_KILL, crash_crawl, crash_spec
 from testbed.web import WebSpec, duplicates, fetches, running_web
 from tests.crawl.crawling import IMPOLITE, crawl, crawling

@@ -69,6 +69,8 @@ def test_the_panel_tells_what_a_person_asks() -> None:
     unknown = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, None))
     assert text(unknown).endswith("End not known: too few pages yet")
     assert "quality" not in text(unknown)
+    later = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, 0.78, 40.0))
+    assert "quality: 78% of what is known, 80% of all within 40 s" in text(later, 120)
     assert end_words(Forecast(Range(5.0, 5.0, 5.0), "", None, None)) == "in about 5 s"
     assert [size(count) for count in (0, 999, 1500, 2.5e6, 2.5e17)] == ["0 B", "999 B", "1.5 kB", "2.5 MB", "250 PB"]
 
