@@ -264,7 +264,7 @@ def html5_root(text: str, tree: LexborHTMLParser | None) -> LexborNode | None:
 def _is_as_written(text: str, tree: LexborHTMLParser) -> bool:
     """Whether a page has none of the usual things that both parsers repair differently. O(length), a fifth of a parse.
 
-    These are paragraphs and links that something ends before their end tag, or that have none; what comes after the end
+    These are paragraphs and other usual elements that end before their end tag, or have none; what comes after the end
     of the page; feeds, whose elements end within their start tag.
     """
     end = text.rfind("</html>")
@@ -272,7 +272,7 @@ def _is_as_written(text: str, tree: LexborHTMLParser) -> bool:
         not (end >= 0 and "<" in text[end + 7 :])
         and not (text.startswith("<?xml") and "<html" not in text[:2_000])
         and "</br" not in text
-        and all(text.count(f"</{name}>") == len(tree.css(name)) for name in ("p", "a"))
+        and all(text.count(f"</{name}>") == len(tree.css(name)) for name in ("p", "a", "div", "span"))
         and tree.css_first(_REPAIRED) is None
     )
 

@@ -78,6 +78,7 @@ def test_both_ways_are_equal(name: str) -> None:
         "<html><body><p>one</p></body></html><p>two</p>",
         "<?xml version='1.0'?><rss><channel><atom:link href=x/><link>y</link></channel></rss>",
         "<div><p>one</br>two</p></div>",
+        "<div><div class=x/><p>one</p></div>",
         "<div><video><source src=x><p>one</p></video></div>",
     ],
 )
