@@ -39,7 +39,10 @@ TABLES = ("urls", "servers", "lengths", "seen")
 
 
 class LocalCopy:
-    """Frontier, store and seen-set of the owned partitions. ``clock``: the frontier's, seconds."""
+    """Frontier, store and seen-set of the owned partitions. ``clock``: the frontier's, seconds.
+
+    ``longest_rest``: how long a server rests until connections of a former owner are closed, at most.
+    """
 
     def __init__(  # noqa: PLR0913
         self,
@@ -50,6 +53,7 @@ class LocalCopy:
         clock: Callable[[], float],
         *,
         indexed: bool,
+        longest_rest: float = 0.0,
     ) -> None:
         self.frontier = frontier
         self._partitions = partitions
@@ -62,6 +66,7 @@ class LocalCopy:
         self._strangers: dict[int, set[str]] = {}  # partition of another worker -> servers met nevertheless
         self._servers = DiskFrontierStore(self._store, 0.0, indexed=indexed, number_of=self._number_of)
         self._servers.load(frontier, clock())
+        self._servers.longest_wait = max(self._servers.longest_wait, longest_rest)
         #: Keys of all own partitions.
         self.seen = DiskSeenStore(self._store)
         #: The seen-set in front of it.
