@@ -149,10 +149,9 @@ class Commit:
     #: Whether the rows say how long servers rest that former owners have contacted.
     settles: bool = False
 
-    def arguments(self) -> list[Any]:
-        """For the script, after the worker's id."""
+    def arguments(self, extra: str) -> list[Any]:
+        """For the script, after the worker's id; ``extra``: as JSON."""
         opened = ",".join(map(str, self.open))
-        extra = json.dumps(self.extra, separators=(",", ":"))
         numbers = self.stored, self.servers
         settles = int(self.settles)
         return [self.epoch, self.seq, self.blob, *numbers, opened, extra, settles, len(self.applied), *self.applied]
@@ -317,7 +316,13 @@ class Control:
     def _commit(self, commits: Sequence[Commit]) -> Script:
         keys = self._keys
         used = [key(each.partition) for each in commits for key in (keys.m, keys.j, keys.i)]
-        return COMMIT, used, [self.id, *chain.from_iterable(each.arguments() for each in commits)]
+        extras = {id(each.extra): each.extra for each in commits}  # most often one for all
+        encoded = {number: json.dumps(extra, separators=(",", ":")) for number, extra in extras.items()}
+        return (
+            COMMIT,
+            used,
+            [self.id, *chain.from_iterable(each.arguments(encoded[id(each.extra)]) for each in commits)],
+        )
 
     def read_along(self, last: Mapping[int, bytes], commands: Sequence[tuple[Any, ...]] = ()) -> None:
         """Let the next ``send`` also read what the next ``messages`` will ask for: one round trip less.

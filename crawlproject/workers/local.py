@@ -137,9 +137,13 @@ class LocalCopy:
         found: dict[int, Tables] = {}
         partition_of = self._partitions.of_number
         for table in TABLES:
+            of_server: dict[bytes, dict[bytes, bytes | None]] = {}  # its partition's changes of this table
             for key, value in tables.get(table, {}).items():
-                partition = partition_of(int.from_bytes(key[:NUMBER], "big"))
-                found.setdefault(partition, {}).setdefault(table, {})[key] = value
+                changes = of_server.get(server := key[:NUMBER])
+                if changes is None:
+                    partition = partition_of(int.from_bytes(server, "big"))
+                    changes = of_server[server] = found.setdefault(partition, {}).setdefault(table, {})
+                changes[key] = value
         return found
 
     def numbers(self, keys: Iterable[str]) -> dict[int, list[int]]:

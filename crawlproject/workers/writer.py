@@ -21,7 +21,7 @@ from crawlproject.workers.snapshots import write_snapshot
 from crawlproject.workers.times import boot_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.workers.blobs import Tables
@@ -140,7 +140,7 @@ class Writer:
         self.collect()
         cut = Cut([*self._messages, *self._outbox.take()], done=done)
         self._messages = []
-        changes = self._changes
+        changes, extra = self._changes, self._local.arrivals()
         sessions = self._local.numbers(self._crawl.served())
         for number, part in self._parts.items():
             if not part.is_read:
@@ -157,10 +157,10 @@ class Writer:
                 if blob is None:
                     cut.snapshots.append(part)
                 else:
-                    cut.commits[number] = self._commit(part, blob, settles=settles)
+                    cut.commits[number] = self._commit(part, blob, extra, settles=settles)
         return cut
 
-    def _commit(self, part: Part, blob: bytes, *, settles: bool) -> Commit:
+    def _commit(self, part: Part, blob: bytes, extra: Mapping[str, int], *, settles: bool) -> Commit:
         applied, part.applied = part.applied, []
         return Commit(
             part.number,
@@ -170,7 +170,7 @@ class Writer:
             part.stored,
             self._local.server_count(part.number),
             part.open,
-            self._local.arrivals(),
+            extra,
             applied,
             settles,
         )
