@@ -7,7 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
@@ -67,12 +66,16 @@ COMPONENTS = {
 
 #: Scrapy's middleware -> its replacement, used if the project has not replaced or disabled Scrapy's.
 REPLACED = {
-    CookiesMiddleware: "crawlproject.middlewares.cookies.TolerantCookiesMiddleware",
     HttpCompressionMiddleware: "crawlproject.middlewares.compression.OffLoopCompressionMiddleware",
     RedirectMiddleware: "crawlproject.middlewares.redirects.TolerantRedirectMiddleware",
     MetaRefreshMiddleware: "crawlproject.middlewares.redirects.TolerantMetaRefreshMiddleware",
     RobotsTxtMiddleware: "crawlproject.middlewares.robots.RobotsMiddleware",
 }
+
+#: The same for a middleware that is imported only with ``COOKIES_ENABLED``: its path, and its
+#: replacement.
+COOKIES = "scrapy.downloadermiddlewares.cookies.CookiesMiddleware"
+COOKIES_REPLACEMENT = "crawlproject.middlewares.cookies.TolerantCookiesMiddleware"
 
 #: Replaces Scrapy's ``HttpErrorMiddleware`` with ``FRONTIER_LOG_FAILURES = "counts"``.
 COUNTING = "crawlproject.monitor.failure_log.CountingHttpErrorMiddleware"
@@ -157,7 +160,7 @@ class FrontierAddon:
         for name, exporter in FEED_EXPORTERS.items():
             _set_in(settings, "FEED_EXPORTERS", name, exporter)
         _leave_out_extensions(settings)
-        self._replace(settings)
+        _replace(settings)
         if options[MonitorOptions].counts_failures:
             _count_failures(settings)
         if options[MonitorOptions].log_json:
@@ -165,16 +168,6 @@ class FrontierAddon:
         if options[MonitorOptions].log_brief:
             shorten_lists()
             settings.set("STATS_DUMP", False, priority="addon")
-
-    @staticmethod
-    def _replace(settings: BaseSettings) -> None:
-        chosen = {load_object(key): order for key, order in settings.getdict("DOWNLOADER_MIDDLEWARES").items()}
-        for old, new in REPLACED.items():
-            if old in chosen and chosen[old] is None:
-                continue  # switched off
-            for name in ("DOWNLOADER_MIDDLEWARES_BASE", "DOWNLOADER_MIDDLEWARES"):
-                with suppress(KeyError):  # it is in the other, or in neither
-                    settings.replace_in_component_priority_dict(name, old, load_object(new))
 
     def _take_over_limits(self, settings: BaseSettings) -> None:
         """Leave limits to the frontier: a request delayed in the downloader would occupy a connection."""
@@ -189,6 +182,25 @@ class FrontierAddon:
             delay = of_spider  # Scrapy sets DOWNLOAD_DELAY to it later
         if delay > 0:
             settings.set("FRONTIER_REQUEST_DELAY", delay, priority="addon")
+
+
+def _replace(settings: BaseSettings) -> None:
+    """Replace Scrapy's middlewares by those that bear what strangers' servers send."""
+    replaced: dict[type, str] = dict(REPLACED)
+    if settings.getbool("COOKIES_ENABLED"):
+        replaced[load_object(COOKIES)] = COOKIES_REPLACEMENT
+    else:  # Scrapy would import it, and with it tldextract and requests (2 MB), to learn that it is off
+        base = settings.getdict("DOWNLOADER_MIDDLEWARES_BASE")
+        base.pop(COOKIES, None)
+        priority = settings.getpriority("DOWNLOADER_MIDDLEWARES_BASE") or 0
+        settings.set("DOWNLOADER_MIDDLEWARES_BASE", base, priority=priority)
+    chosen = {load_object(key): order for key, order in settings.getdict("DOWNLOADER_MIDDLEWARES").items()}
+    for old, new in replaced.items():
+        if old in chosen and chosen[old] is None:
+            continue  # switched off
+        for name in ("DOWNLOADER_MIDDLEWARES_BASE", "DOWNLOADER_MIDDLEWARES"):
+            with suppress(KeyError):  # it is in the other, or in neither
+                settings.replace_in_component_priority_dict(name, old, load_object(new))
 
 
 def _count_failures(settings: BaseSettings) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.dispatch import Dispatcher, Start
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.measurement import Measurement
+    from crawlproject.frontier.orders import SharedOrders
     from crawlproject.links import Links
 
 
@@ -66,6 +67,8 @@ class CrawlFrontier:
     urls_seen: Callable[[], int] = staticmethod(lambda: 0)
     #: Where the operator's orders are kept with the frontier; None: it is not on disk. Set by the scheduler.
     directory: Path | None = None
+    #: The orders for all workers of a crawl by several; None: there is one. Set by the scheduler.
+    shared_orders: SharedOrders | None = None
     #: What the workers of a crawl by several of them say of themselves; None: there is one. Set by the scheduler.
     workers: Callable[[], Awaitable[dict[str, Any] | None]]
     #: Makes the engine ask the scheduler for requests soon. Set by the scheduler.
@@ -77,10 +80,15 @@ class CrawlFrontier:
     #: Fetches a request that nobody scrapes by the fast lane; None: the engine must. Set by the lane.
     fetch: Callable[[Request], Awaitable[Response] | None] = staticmethod(lambda _: None)
 
+    #: Admits newcomers, before requests are handed out; set by the download handler to one that resolves their names.
+    admit: Callable[[], None]
+
     def __init__(self, dispatcher: Dispatcher, take_dropped: Callable[[], None], *, by_ip: bool) -> None:
         self.dispatcher = dispatcher
         self.frontier = dispatcher.frontier
         self.by_ip = by_ip
+        self.admit = self._admit_unasked
+        self.uses_proxy = False  # a request has one: names are not looked up beforehand. Set by ``admits_all``.
         #: Of this run.
         self.times = ObservedTimes()
         #: Requests handed out and not finished.
@@ -189,6 +197,34 @@ class CrawlFrontier:
         """Count the page that answers ``request``, which was handed out, and count it against the limits."""
         self.intake.page_fetched(server_key(request.url), self.started[request].entry.quality)
         self._take_dropped()
+
+    def admits_all(self) -> None:
+        """From now on admit newcomers whatever their names: requests may take a proxy, which resolves names. O(1)."""
+        self.uses_proxy = True
+        self.admit = self._admit_unasked
+        for server in self.frontier.asked_newcomers():
+            self.frontier.admit(server.key)
+
+    def _admit_unasked(self) -> None:
+        frontier, limit = self.frontier, self.dispatcher.max_sessions
+        while (key := frontier.ask_newcomer(CLOCK(), limit)) is not None:
+            frontier.admit(key)
+
+    def name_failed(self, key: str, error: str, *, is_final: bool) -> bool:
+        """Learn that the name of the server ``key`` was not found; returns whether the server is given up now."""
+        given_up = self.frontier.name_failed(key, CLOCK(), error, is_final=is_final)
+        self._take_dropped()
+        return given_up
+
+    def name_missing(self, key: str, error: str) -> None:
+        """Learn that the name of the server ``key`` does not exist."""
+        self.frontier.name_missing(key, error)
+        self._take_dropped()
+
+    def is_given_up(self, key: str) -> bool:
+        """Whether the server was given up."""
+        server = self.frontier.server(key)
+        return server is not None and server.given_up
 
     def back_off(self, key: str, failures: int, retry_after: float | None, error: str, *, give_up: bool) -> float:
         """Pause a server whose robots.txt is unavailable; returns when it may be contacted again (on ``CLOCK``)."""

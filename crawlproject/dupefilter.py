@@ -133,7 +133,7 @@ class SeenDupeFilter(BaseDupeFilter):
     def request_seen(self, request: Request) -> bool:
         """Whether an equal request was seen before; marks it as seen.
 
-        A redirect to another spelling of its own page is not a duplicate: the page was not fetched yet.
+        A redirect to another spelling of the same page is not a duplicate: the page was not fetched yet.
         """
         sources = request.meta.get("redirect_urls") or ()
         if request.url not in sources and any(self._is_same_page(source, request.url) for source in sources):

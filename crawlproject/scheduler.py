@@ -67,6 +67,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._alarm = EngineAlarm(crawler)
         self._session_closed = Receivers(crawler, session_closed)
         self._has_failed = False  # a request that could not be sent to another worker
+        frontier.admits_newcomers()
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
         self._backend = open_backend(crawler, options, frontier, self._seen)
@@ -87,6 +88,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self.crawl.urls_seen = lambda: len(self._seen.seen)
         self.crawl.wake = self._alarm.ring
         self.crawl.directory = self._backend.directory
+        self.crawl.shared_orders = self._backend.orders
         self.crawl.workers = self._backend.workers
 
     @classmethod
@@ -160,6 +162,8 @@ class FrontierScheduler(CrawlFrontierScheduler):
         if request.meta.pop(UNSENT, False) and (start := self.crawl.started.get(request)):
             self._take_back(request, start)
             return True
+        if "proxy" in request.meta and not self.crawl.uses_proxy:
+            self.crawl.admits_all()
         exchange = self._backend.exchange
         if exchange is not None and _is_foreign(request, exchange):
             return self._send(request, exchange)
@@ -238,6 +242,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         if self.crawl.unsent:
             return self._hand_out(*self.crawl.unsent.popleft())
         self._find_ended()
+        self.crawl.admit()
         dropped = 0
         while dropped < MAX_DROPPED and (start := self._dispatcher.next(CLOCK())) is not None:
             request = self._entries.start(start.entry, is_last=start.is_last)

@@ -40,7 +40,10 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measurement, Politeness
-from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore, StoreLabel
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.frontier_state import DiskFrontierStore
+from crawlproject.storage.seen import DiskSeenStore
 from testbed.bench import command_line
 
 if TYPE_CHECKING:

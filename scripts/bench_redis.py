@@ -35,7 +35,7 @@ from scrapy.settings import Settings
 
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measurement
-from crawlproject.storage import StoreLabel
+from crawlproject.storage.directory import StoreLabel
 from crawlproject.workers.connection import RedisAddress, RedisConnector
 from crawlproject.workers.control import Control, Record, join
 from crawlproject.workers.holdings import Holdings, WorkerOptions
@@ -201,6 +201,9 @@ class BenchCrawl:
         return {"host": "bench", "pid": 1, "pages": self.pages, "urls": len(self.frontier), "busy": True}
 
     def disconnect(self) -> None:
+        """See ``Crawl``."""
+
+    def acted(self, mark: str) -> None:
         """See ``Crawl``."""
 
     def report(self, counts: Mapping[str, float]) -> None:

@@ -2,6 +2,7 @@
 """Pages rendered per second, CPU and memory: a crawl of small applications on several servers of this machine.
 
     scripts/bench_rendering.py --servers 8 --pages 20 --at-once 4
+    scripts/bench_rendering.py --servers 8 --pages 150 --every 100    # does memory grow?
 
 Each page is built by a script from the answer to one fetch; the script is shared by all pages of a server.
 """
@@ -17,31 +18,59 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from statistics import mean
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import psutil
-from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.crawler import AsyncCrawlerProcess, Crawler
 
 from crawlproject.spiders.web import WebSpider
 from testbed.shop import running_shops
 
 
 class Memory(threading.Thread):
-    """Watches the memory of this process and of all below it, shared pages counted once."""
+    """Watches the memory of this process and of all below it, shared pages counted once.
 
-    def __init__(self) -> None:
+    Prints a line for each ``every`` pages rendered: the least and the mean of the looks since the line before.
+    """
+
+    def __init__(self, crawler: Crawler, every: int | None) -> None:
         super().__init__(daemon=True)
         self.most = self.most_own = 0
         self.ended = threading.Event()
+        self._crawler = crawler
+        self._every = self._next = every or 0
+        self._looks: list[tuple[int, int]] = []  # this process, the browser
 
     def run(self) -> None:
         """Look twice a second."""
         me = psutil.Process()
         while not self.ended.wait(0.5):
-            processes = [me, *me.children(recursive=True)]
-            self.most = max(self.most, sum(map(proportional, processes)))
-            self.most_own = max(self.most_own, proportional(me))
+            own, others = proportional(me), sum(map(proportional, me.children(recursive=True)))
+            self.most = max(self.most, own + others)
+            self.most_own = max(self.most_own, own)
+            if self._every:
+                self._looks.append((own, others))
+                self._print()
+
+    def _print(self) -> None:
+        try:
+            stats = self._crawler.stats
+        except RuntimeError:  # it has not started
+            return
+        assert stats is not None
+        pages = stats.get_value("render/pages", 0)
+        if pages < self._next:
+            return
+        self._next = pages - pages % self._every + self._every
+        parts = (
+            f"{name} {min(looks) / 1e6:.0f} MB at least, {mean(looks) / 1e6:.0f} on average"
+            for name, looks in zip(("crawl", "browser"), zip(*self._looks, strict=True), strict=True)
+        )
+        contexts = stats.get_value("playwright/context_count", 0)
+        print(f"{pages:6} pages, {contexts:4} contexts: {'; '.join(parts)}", flush=True)
+        self._looks.clear()
 
 
 def proportional(process: psutil.Process) -> int:
@@ -75,6 +104,8 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=4, help="RENDER_PAGES")
     parser.add_argument("--mode", default="always", help="RENDER")
     parser.add_argument("--quiet", type=float, default=0.5, help="RENDER_QUIET")
+    parser.add_argument("--every", type=int, help="print the memory once for so many pages")
+    parser.add_argument("--per-context", type=int, default=20, help="RENDER_PAGES_PER_CONTEXT")
     parser.add_argument("--browser", help="another Chromium than the one that is found")
     options = parser.parse_args()
     adopt()
@@ -93,6 +124,7 @@ def measure(options: argparse.Namespace, seeds: str) -> None:
             "RENDER": options.mode,
             "RENDER_PAGES": options.at_once,
             "RENDER_QUIET": options.quiet,
+            "RENDER_PAGES_PER_CONTEXT": options.per_context,
             "PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": options.browser} if options.browser else {},
             "LOG_LEVEL": "WARNING",
             "TELNETCONSOLE_ENABLED": False,
@@ -100,7 +132,7 @@ def measure(options: argparse.Namespace, seeds: str) -> None:
     )
     crawler = process.create_crawler(WebSpider)
     process.crawl(crawler, seeds=seeds)
-    memory = Memory()
+    memory = Memory(crawler, options.every)
     memory.start()
     started, own = time.monotonic(), time.process_time()
     process.start()

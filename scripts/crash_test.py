@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crawlproject.frontier import BestPrefix, Frontier, Politeness
-from crawlproject.storage import DiskStore
+from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.fetched import DiskFetchedPages
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from testbed.bench import ROOT, command_line

@@ -2,7 +2,14 @@
 """How good the forecasts of a crawl's end and of its quality are: crawls of synthetic webs in virtual time.
 
 Every look from the middle on is compared with what came: for the end from half of the crawl's time on, for 80% of the
-quality from half of the time that it took.  A look without a forecast counts as wrong.
+quality from half of the time that it took.  The columns:
+
+right   share of the looks with a forecast whose seconds left are within the factor
+shown   share of the looks that have a forecast
+all     as ``right``, but a look without a forecast counts as wrong
+moment  share of the looks with a forecast that are within the factor as a moment, counted from the start of the crawl
+range   share of the looks with a forecast whose range holds what came
+5% ...  quantiles of forecast divided by what came
 """
 
 from __future__ import annotations
@@ -37,10 +44,12 @@ FACTOR = 1.5
 INTERVAL = 2.0
 
 
-_COLUMNS = f"{'right':>6} {'moment':>6} {'range':>6} {'looks':>6} {'5%':>5} {'50%':>5} {'95%':>5}"
+_COLUMNS = (
+    f"{'right':>5} {'shown':>5} {'all':>5} {'moment':>6} {'range':>5} {'looks':>5} {'5%':>5} {'50%':>5} {'95%':>5}"
+)
 
 #: Above the rows.
-HEAD = f"{'':40}  {'end:':<47}   quality:\n{'':32} {'seconds':>7}  {_COLUMNS}   {_COLUMNS}"
+HEAD = f"{'':40}  {'end:':<53}   quality:\n{'':32} {'seconds':>7}  {_COLUMNS}   {_COLUMNS}"
 
 POLITE = CrawlOptions(politeness=Politeness())
 
@@ -93,9 +102,19 @@ class Watched:
         self._surveyor.step(now)
         survey = self._surveyor.survey
         queued, quality = len(frontier), frontier.quality
-        polite_pace = 0.0 if survey is None else survey.drains.pace
-        look = Look(now, pages + failed, pages, queued, quality.gathered, quality.queued(queued), polite_pace)
-        self.forecaster.add(look)
+        self.forecaster.add(
+            Look(
+                now=now,
+                done=pages + failed,
+                pages=pages,
+                queued=queued,
+                gathered=quality.gathered,
+                waiting=quality.queued(queued),
+                polite_pace=0.0 if survey is None else survey.drains.pace,
+                sessions=dispatcher.open_sessions,
+                session_limit=dispatcher.max_sessions,
+            )
+        )
         self.looks.append((now, self.forecaster.forecast(survey)))
         self.gathered.append((now, quality.gathered))
 
@@ -115,18 +134,28 @@ class Errors:
     as_moments: int = 0
 
     @property
-    def right(self) -> float:
+    def shown(self) -> float:
+        """Share of looks with a forecast."""
+        return sum(ratio is not None for ratio in self.ratios) / max(1, len(self.ratios))
+
+    @property
+    def right_of_all(self) -> float:
         """Share of looks within the factor."""
-        return sum(ratio is not None and 1 / FACTOR <= ratio <= FACTOR for ratio in self.ratios) / max(
-            1, len(self.ratios)
-        )
+        right = sum(ratio is not None and 1 / FACTOR <= ratio <= FACTOR for ratio in self.ratios)
+        return right / max(1, len(self.ratios))
+
+    @property
+    def right(self) -> float:
+        """Share of looks with a forecast within the factor."""
+        return self.right_of_all / self.shown if self.shown else 0.0
 
     def __str__(self) -> str:
-        count = max(1, len(self.ratios))
         known = sorted(ratio for ratio in self.ratios if ratio is not None)
+        count = max(1, len(known))
         quantiles = [known[int(share * (len(known) - 1))] for share in (0.05, 0.5, 0.95)] if known else []
         spread = " ".join(f"{ratio:>5.2f}" for ratio in quantiles) or " " * 17
-        return f"{self.right:>6.0%} {self.as_moments / count:>6.0%} {self.within / count:>6.0%} {count:>6} {spread}"
+        shares = f"{self.right:>5.0%} {self.shown:>5.0%} {self.right_of_all:>5.0%}"
+        return f"{shares} {self.as_moments / count:>6.0%} {self.within / count:>5.0%} {len(self.ratios):>5} {spread}"
 
 
 def judge(watched: Watched, end: float, interval: float) -> tuple[Errors, Errors]:
@@ -151,8 +180,9 @@ def sums_of(found: Sequence[tuple[Errors, Errors]]) -> str:
             total.ratios += one.ratios
             total.within += one.within
             total.as_moments += one.as_moments
-    end, quality = (sum(errors[i].right for errors in found) / max(1, len(found)) for i in (0, 1))
-    return f"{'all looks':40}  {sums[0]}   {sums[1]}\nmean of the crawls: end {end:.0%}, quality {quality:.0%}"
+    end, quality = (sum(errors[i].right_of_all for errors in found) / max(1, len(found)) for i in (0, 1))
+    means = f"mean of the crawls, of all looks: end {end:.0%}, quality {quality:.0%}"
+    return f"{'all looks':40}  {sums[0]}   {sums[1]}\n{means}"
 
 
 def run(case: Case) -> tuple[float, Errors, Errors]:

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """How good the forecasts are in real crawls: ten emulated webs on loopback, crawled one after the other in real time.
 
-    scripts/forecast_real.py [--seed 1000] [--only 3] [--looks FOLDER]
+    scripts/forecast_real.py [--seed 1000] [--slow] [--only 3] [--looks FOLDER]
 
 Each crawl takes one to three minutes.  Looks and judgement are those of ``scripts/forecast_error.py``, a look each
-second.
+second.  In the ten crawls 80% of the quality comes within seconds; with ``--slow`` there are five others, of slower
+servers and larger webs, where it takes half a minute or more.
 """
 
 from __future__ import annotations
@@ -82,6 +83,22 @@ def cases(seed: int) -> list[Case]:
     ]
 
 
+def slow_cases(seed: int) -> list[Case]:
+    """Five crawls that gather most of their quality in half a minute or more."""
+
+    def web(number: int, **spec: Any) -> WebSpec:
+        return WebSpec(**({"servers": 80, "pages": 4000, "seed": seed + number} | spec))
+
+    few = {"FRONTIER_MAX_SESSIONS": 12}
+    return [
+        Case("slow servers", web(20, time_scale=1.5)),
+        Case("slow servers, few connections", web(21), few),
+        Case("slow servers of different size", web(22, size_exponent=0.6), few),
+        Case("slow servers, few links", web(23, links_per_page=5), few),
+        Case("slow servers, quality by depth", web(24), few | {"FRONTIER_QUALITY": "depth"}),
+    ]
+
+
 def crawl(case: Case, seeds: list[str], results: Connection) -> None:
     """Crawl, and send what was seen: a ``Watched``, and the seconds that it took."""
     settings = get_project_settings()
@@ -110,7 +127,7 @@ def crawl(case: Case, seeds: list[str], results: Connection) -> None:
 
 
 def run(case: Case) -> Watched:
-    """Crawl in a process of its own."""
+    """Crawl in a separate process."""
     with running_web(case.web) as web:
         mine, its = multiprocessing.Pipe(duplex=False)  # after the web's process, which would keep it open
         process = multiprocessing.get_context("spawn").Process(target=crawl, args=(case, web.seeds, its))
@@ -127,17 +144,18 @@ def main() -> None:
     """Print a row for each crawl, and the sums."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1000, help="of the webs (default: 1000)")
+    parser.add_argument("--slow", action="store_true", help="five crawls of slower servers")
     parser.add_argument("--only", type=int, help="one case")
     parser.add_argument("--looks", type=Path, help="folder to keep the looks in")
     parsed = parser.parse_args()
     print(HEAD)
     found: list[tuple[Errors, Errors]] = []
-    for number, case in enumerate(cases(parsed.seed)):
+    for number, case in enumerate((slow_cases if parsed.slow else cases)(parsed.seed)):
         if parsed.only is not None and number != parsed.only:
             continue
         watched = run(case)
         if parsed.looks is not None:
-            (parsed.looks / f"{parsed.seed}-{number}.pickle").write_bytes(pickle.dumps(watched))
+            (parsed.looks / f"{'slow-' * parsed.slow}{parsed.seed}-{number}.pickle").write_bytes(pickle.dumps(watched))
         end = watched.looks[-1][0]
         errors = judge(watched, end, INTERVAL)
         print(f"{case.name:32} {end:>7.0f}  {errors[0]}   {errors[1]}", flush=True)

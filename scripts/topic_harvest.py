@@ -77,7 +77,7 @@ class Pages:
 
 
 class Walk:
-    """Numbers the pages of a web in the order in which they are met."""
+    """Numbers the pages of a web in the order of discovery."""
 
     def __init__(self, web: real_web.RealWeb) -> None:
         self._web = web

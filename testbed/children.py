@@ -16,7 +16,7 @@ _LIBC = ctypes.CDLL(None)
 
 
 def start_child(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own (Ctrl-C does not reach it); the kernel kills it if this one dies.
+    """Start a process in its own session (Ctrl-C does not reach it); the kernel kills it if this one dies.
 
     ``options`` go to ``subprocess.Popen``. Start it from the main thread: the kernel kills it when that *thread* ends.
     """

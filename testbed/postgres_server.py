@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own for a test: in a temporary folder, on a free port, by an unprivileged user."""
+"""A private PostgreSQL server for a test: in a temporary folder, on a free port, by an unprivileged user."""
 
 from __future__ import annotations
 

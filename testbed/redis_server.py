@@ -1,4 +1,4 @@
-"""A Redis server of its own for a test or a benchmark: can be killed, restarted on the same data, and measured."""
+"""A private Redis server for a test or a benchmark: can be killed, restarted on the same data, and measured."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Several crawling processes at once, each of which can be killed, paused and interrupted: the workers of one crawl.
 
-Each is ``scrapy crawl SPIDER`` with a directory of its own for log, items and stats, and with an address of its own,
+Each is ``scrapy crawl SPIDER`` with its own directory for log, items and stats, and with its own address,
 by which the log of the emulated web tells the workers apart.
 """
 

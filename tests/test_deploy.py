@@ -20,6 +20,7 @@ import pytest
 
 from testbed.redis_server import RunningRedis
 from testbed.web import RunningWeb, WebSpec, fetches, running_web
+from tests.processes import HUNG
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
@@ -78,7 +79,7 @@ class User:
     def type(self, section: str, more: str = "") -> str:
         done = subprocess.run(
             ["bash", "-c", self.script(section, more)],
-            cwd=self.checkout, env=self.environment, capture_output=True, text=True, timeout=1_800, check=False,
+            cwd=self.checkout, env=self.environment, capture_output=True, text=True, timeout=HUNG, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

@@ -11,7 +11,9 @@ from scrapy.utils.test import get_crawler
 from crawlproject.dupefilter import STATS, SeenDupeFilter
 from crawlproject.scheduler import FrontierScheduler
 from crawlproject.seen import url_key
-from crawlproject.storage import DiskSeenStore, DiskStore, StoreLabel
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.seen import DiskSeenStore
 from tests.seen.stores import ListStore
 
 A, B = "http://a.example/", "http://b.example/"

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from testbed.web import WebSpec, running_web
+from tests.processes import HUNG
 
 from .test_layering import imports
 
@@ -48,7 +49,7 @@ UNUSED_AT_FIRST = {
     "rocksdict",
     "pybloom_live",
     "prometheus_client",
-    "aiohttp.web",
+    "aiohttp",
     "twisted.conch.telnet",
     "crawlproject.content.relevance",
 }
@@ -69,7 +70,7 @@ NO_COOKIES = ("-s", "COOKIES_ENABLED=False")
 
 def run(*command: str, cwd: Path = ROOT, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=1_800, check=False
+        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=HUNG, check=False
     )
     assert done.returncode == code, done.stdout + done.stderr
     return done

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from testbed.web import WebSpec, running_web
-from tests.processes import run_python
+from tests.processes import HUNG, run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ ON_LOOPBACK = ("-s", "ALLOWED_NETWORKS=127.0.0.0/8")
 
 def run(*command: str, cwd: Path = ROOT, **environment: str) -> str:
     done = subprocess.run(
-        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=HUNG, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -72,6 +72,24 @@ def test_web_spider_reads_seeds_from_a_file_and_from_standard_input(tmp_path: Pa
             assert len(out.read_text().splitlines()) == len(web.web.expected_urls())
             assert "web: bad_seeds 1," in done.stderr
             assert "WARNING: Seed" in done.stderr
+
+
+def test_own_servers_are_crawled_as_shown(tmp_path: Path) -> None:
+    """README's commands for one's own servers: all of their pages, none of others, and a report."""
+    lines = README.split("### Your own servers")[1].split("```console\n")[1].split("```")[0].splitlines()
+    with running_web(SMALL) as web:
+        (tmp_path / "servers.txt").write_text("\n".join(web.seeds[:1]))
+        host = web.seeds[0].split("/")[2].partition(":")[0]
+        paths = {name: str(tmp_path / name) for name in ("servers.txt", "job", "pages.jsonl")}
+        for line in lines:
+            words = line.removeprefix("$ scrapy ").replace("example.org,example.com", host).split()
+            words = [re.sub("servers.txt|job$|pages.jsonl", lambda name: paths[name[0]], word) for word in words]
+            done = run_python("-m", "scrapy", *words, *(ON_LOOPBACK if words[0] == "crawl" else ()))
+            assert done.returncode == 0, done.stderr
+    pages = [json.loads(page) for page in (tmp_path / "pages.jsonl").read_text().splitlines()]
+    assert len(pages) > 1
+    assert {page["server"].split("/")[2].partition(":")[0] for page in pages} == {host}
+    assert (tmp_path / "job" / "report" / "report.html").exists()
 
 
 def test_genspider_makes_a_spider_that_crawls_its_site(checkout: Path) -> None:

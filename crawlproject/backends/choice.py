@@ -9,6 +9,7 @@ from scrapy.utils.misc import load_object
 
 from crawlproject.options.extras import needs_extra
 from crawlproject.options.values import age_seconds
+from crawlproject.storage.errors import StoreError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -30,7 +31,8 @@ def open_backend(crawler: Crawler, options: FrontierOptions, frontier: Frontier,
     """Open the backend named by ``FRONTIER_BACKEND`` and load its contents into ``frontier`` and ``seen``.
 
     Raises ValueError if the spider's argument ``recrawl`` is not an age, if a recrawl is requested without the disk
-    backend, or if what the backend needs is not installed; StoreError if the store cannot be read.
+    backend, or if what the backend needs is not installed; StoreError, which names the setting of the directory, if the
+    store cannot be opened.
     """
     argument = getattr(crawler.spider, "recrawl", None)
     if isinstance(argument, str | int | float):
@@ -41,5 +43,11 @@ def open_backend(crawler: Crawler, options: FrontierOptions, frontier: Frontier,
         )
     with needs_extra(f"FRONTIER_BACKEND={options.backend!r}", "redis"):  # no other backend needs an extra
         kind = load_object(BACKENDS[options.backend])
-    backend: Backend = kind(crawler, options, frontier, seen)
+    try:
+        backend: Backend = kind(crawler, options, frontier, seen)
+    except StoreError as error:
+        if options.backend != "disk" or options.directory is None:
+            raise
+        where = "" if error.path == options.directory else f"{error.path}: "
+        raise StoreError(options.place, f"{where}{error.reason}") from error
     return backend

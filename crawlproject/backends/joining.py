@@ -48,7 +48,7 @@ class Joining:
 
         Changes nothing in Redis.
         """
-        for warning in self._connector.check().warnings:
+        for warning in self._connector.check():
             logger.warning("%s: %s", self._connector.place, warning)
         found: dict[str, str] = self._call(self._check)
         return found
@@ -96,10 +96,11 @@ class Joining:
     def _check_types(self, client: Any) -> None:
         """Refuse keys of our names that are of another type."""
         keys = self._keys
-        ours = (keys.meta, keys.workers, keys.dead, keys.info, keys.members, keys.pages)
+        hashes = (keys.meta, keys.workers, keys.dead, keys.info, keys.members, keys.pages, keys.orders)
+        ours = {**dict.fromkeys(hashes, b"hash"), keys.actions: b"list"}
         types = _run(client, [("TYPE", key) for key in (*ours, self._start_urls[0])])
-        for key, found in zip(ours, types, strict=False):
-            if found not in (b"none", b"hash"):
+        for (key, wanted), found in zip(ours.items(), types, strict=False):
+            if found not in (b"none", wanted):
                 self._refuse(f"the key {key} is a {found.decode()}: name another in FRONTIER_REDIS_KEY")
         key, kind = self._start_urls
         if (found := types[-1].decode()) not in ("none", kind):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlproject.frontier.entry import Entry
+    from crawlproject.frontier.orders import SharedOrders
 
 
 class Exchange(Protocol):
@@ -51,6 +52,8 @@ class Backend(Protocol):
     exchange: Exchange | None = None
     #: Where what must survive a restart is kept; None: nothing does.
     directory: Path | None = None
+    #: The operator's orders for all workers of the crawl; None: they are this process's. Set by the constructor.
+    orders: SharedOrders | None = None
     #: Wakes the engine. Set by the scheduler before ``opened``.
     wake: Callable[[], None]
     #: Queues entries that other workers sent, in steps of at most 0.1 s. Set by the scheduler before ``opened``.

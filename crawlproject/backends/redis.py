@@ -35,6 +35,7 @@ from crawlproject.workers.control import AWAY, Control
 from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.local import LocalCopy
+from crawlproject.workers.orders import SharedOrders
 from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.roster import read_workers
@@ -122,6 +123,7 @@ class RedisBackend(StoringBackend):
         seen.use_store(self._local.seen, partitions.server_part)
         self._local.seen_set = seen.seen
         self._outbox = self.exchange = Outbox(partitions)
+        self._orders = self.orders = SharedOrders()
 
     def _fields(self) -> dict[str, str]:
         """What all workers of a crawl must have in common."""
@@ -182,12 +184,13 @@ class RedisBackend(StoringBackend):
         )
         control = Control(self._connector.client(), self._keys, redis.timeout)
         worker = Worker(Holdings(control, self._local, self._outbox, self, worker_options))
+        self._orders.open(control, crawl)
         worker.start_urls = StartUrls(self._crawler, control.commands, worker.confirmed, worker.goes_on, redis)
         return worker
 
     def may_start(self) -> bool:
         """See ``Backend``."""
-        return self._worker is not None and self._worker.may_start()
+        return self._worker is not None and self._worker.may_start() and not self._orders.is_waited_for
 
     def may_send(self) -> bool:
         """See ``Backend``."""
@@ -218,6 +221,7 @@ class RedisBackend(StoringBackend):
     async def _close(self) -> None:
         worker = self._worker
         try:
+            await self._orders.close()
             if worker is not None:  # else the start failed
                 await worker.stop()
         finally:
@@ -340,6 +344,7 @@ class RedisBackend(StoringBackend):
             "urls": counts["urls"],
             "servers": counts["servers"],
             "sessions": 0 if crawl is None else crawl.dispatcher.open_sessions,
+            "actions": self._orders.number,
             "held": self._orphans,
             # what was queued, or fetched, since the last commit is busy as well: Redis does not know of it yet
             "busy": bool(is_starting(self._crawler) or self._orphans or unsent or counts["urls"] or self._handed_out),
@@ -354,6 +359,10 @@ class RedisBackend(StoringBackend):
         """See ``Crawl``."""
         for name, count in counts.items():
             self._stats.set_value(f"workers/{name}", count)
+
+    def acted(self, mark: str) -> None:
+        """See ``Crawl``."""
+        self._orders.told(mark)
 
     def stats(self) -> Mapping[str, float]:
         """See ``Crawl``."""

@@ -33,11 +33,19 @@ ACTIONS = {
     "seeds": ("URL... | -", "queue seeds; -: from standard input, one a line"),
 }
 
-#: Asked of one of several workers: the answer is the same, or the crawl finds the worker by itself.
-OF_ANY = frozenset(("workers", "seeds"))
+#: Asked of each of several workers; anything else of one: all obey the same orders.
+OF_ALL = frozenset(("status", "servers", "server", "stats", "log"))
 
 #: Seconds that the console may take to answer.
 TIMEOUT = 30.0
+
+
+#: Status of an answer to a wrong argument.
+WRONG = 400
+
+
+class _RefusedError(ValueError):
+    """Every worker refuses this."""
 
 
 class Command(ScrapyCommand):
@@ -60,8 +68,10 @@ class Command(ScrapyCommand):
         lines = [f"{name} {arguments}".rstrip() + f": {does}" for name, (arguments, does) in ACTIONS.items()]
         return (
             "Ask or steer the crawl whose console is at a URL (as the crawl has logged it), or whose JOBDIR is given. "
-            "By the JOBDIR of scrapy workers, all workers are asked; seeds go to one, which sends each to the worker "
-            "of its server. Actions: " + "; ".join(lines) + ". The token is part of the URL, or in "
+            "What is done to one worker of a crawl over Redis, all of them do. By the JOBDIR of scrapy workers, what "
+            "is asked is answered by each worker. Actions: "
+            + "; ".join(lines)
+            + ". The token is part of the URL, or in "
             "the environment variable CRAWLPROJECT_TOKEN, or in the file that the crawl has written."
         )
 
@@ -92,15 +102,20 @@ class Command(ScrapyCommand):
             self._fail(str(error))
 
     def _ask_all(self, workers: list[Path], action: str, path: str, body: dict[str, Any] | None) -> None:
-        """Print the answers by worker; exit code 1 if one could not be asked, or none knows the server."""
-        answers, failures = {}, []
+        """Print the answers by worker, an action's by the first that carries it out.
+
+        Exit code 1 if one could not be asked, or none knows the server; for an action, if none could or it is refused.
+        """
+        answers, failures, is_done = {}, [], False
         for folder in workers:
             try:
                 answers[folder.name] = _ask(*_ticket(_ticket_in(folder)), path, body)
+                is_done = action not in OF_ALL
             except (OSError, ValueError) as error:
                 failures.append(f"{folder.name}: {error}")
-            if answers and action in OF_ANY:
-                failures.clear()
+                is_done = action not in OF_ALL and isinstance(error, _RefusedError)
+            if is_done:
+                failures = [] if answers else failures[-1:]
                 break
         if answers:
             print(_shown(answers))  # noqa: T201
@@ -186,10 +201,12 @@ def _workers_in(target: str) -> list[Path]:
     """The workers' own directories in the JOBDIR of ``scrapy workers`` whose console was opened, in order."""
     from pathlib import Path
 
+    from crawlproject.monitor.series.worker_folders import WORKER_FOLDERS, in_order
+
     if "://" in target:
         return []
-    found = {path.parent for path in Path(target).glob("worker-*/console-*.json")}
-    return sorted(found, key=lambda path: (len(path.name), path.name))
+    found = {path.parent for path in Path(target).glob(f"{WORKER_FOLDERS}/console-*.json")}
+    return in_order(found)
 
 
 def _ticket_in(job: Path) -> Path:
@@ -225,7 +242,7 @@ def _shown(answer: Any) -> str:
 
 
 def _ask(url: str, token: str, path: str, body: dict[str, Any] | None) -> Any:
-    """The answer. Raises OSError, or ValueError with the console's message."""
+    """The answer. Raises OSError, or ValueError with the console's message; _RefusedError if every worker would."""
     import json
     from urllib.error import HTTPError
     from urllib.request import ProxyHandler, Request, build_opener
@@ -241,4 +258,4 @@ def _ask(url: str, token: str, path: str, body: dict[str, Any] | None) -> Any:
             reason = json.load(error)["error"]
         except (ValueError, KeyError, TypeError):
             reason = f"status {error.code}"
-        raise ValueError(reason) from None
+        raise (_RefusedError if error.code == WRONG else ValueError)(reason) from None

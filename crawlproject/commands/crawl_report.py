@@ -1,4 +1,4 @@
-"""What ``scrapy frontier redis://...`` tells of a crawl by many workers, besides its frontier."""
+"""What ``scrapy frontier redis://...`` shows of a crawl by many workers, besides its frontier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command lines of the workers: what each may not share with the others gets its number."""
+"""Command lines of the workers: each file and port that they cannot share gets the number of its worker."""
 
 from __future__ import annotations
 

@@ -6,10 +6,12 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from cachetools import LRUCache
 from scrapy.http import TextResponse
 
 from crawlproject.content.page_marks import MAX_TEXT, page_marks
 from crawlproject.discovery.page_reading import is_html, read_page
+from crawlproject.download.few_lines import FewLines
 from crawlproject.engine import stats_of
 from crawlproject.frontier.frontier import ORDER_STEP, REWRITE_STEP
 from crawlproject.frontier.guard.judge import REASONS, Guard, GuardedPage, demoted, is_dropped
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
     from crawlproject.frontier.server import Server
 
 logger = logging.getLogger(__name__)
+
+#: Dropped patterns remembered, so that each is logged once.
+PATTERNS_REMEMBERED = 10_000
 
 
 def _marks_of(response: Response) -> Marks:
@@ -73,6 +78,8 @@ class TrapGuard:
         self._released: ServerNames[bool] = ServerNames()  # by the operator
         self._guard = Guard(options.limits, frontier.server, self._is_released, options.rules)
         self._work: deque[tuple[Iterator[int], str]] = deque()
+        self._told: LRUCache[str, bool] = LRUCache(PATTERNS_REMEMBERED)
+        self._lines, self._last_lines, self._id_lines = FewLines(logger), FewLines(logger), FewLines(logger)
         self._rules: dict[str, DropRules] = {}  # by server, if visit ids are known
         self.load([server.key for server in frontier.servers])
 
@@ -173,7 +180,12 @@ class TrapGuard:
 
     def _drop(self, server: Server, spent: str) -> None:
         """Drop the queued URLs of a pattern."""
-        logger.info("%s%s shows nothing new: its URLs are dropped", server.key, spent)
+        pattern = server.key + spent
+        if pattern in self._told:  # it revives when its URLs are found again
+            logger.debug("%s shows nothing new again: its URLs are dropped", pattern)
+        else:
+            self._told[pattern] = True
+            self._lines.log(logging.INFO, "%s shows nothing new: its URLs are dropped", pattern)
         self._stats.inc_value("guard/patterns")
         self._rewrite(server, lambda entry: self._without(spent, entry), "guard/dropped")
 
@@ -187,7 +199,8 @@ class TrapGuard:
     def _judge(self, server: Server) -> None:
         reason = self._guard.standing_out(server)
         if reason and not server.demoted_because:
-            logger.info("%s is ranked last: %s (to release it: GUARD_RELEASED)", server.key, reason)
+            text = "%s is ranked last: %s (to release it: GUARD_RELEASED)"
+            self._last_lines.log(logging.INFO, text, server.key, reason)
             self._stats.inc_value("guard/servers")
             self._frontier.servers.rank_last(server, reason)
 
@@ -197,7 +210,8 @@ class TrapGuard:
         if not pages or server.guard is None:
             return
         rules = self._rules[server.key] = DropRules.of_names(server.guard.visit_ids.learned)
-        logger.info("%s: %s is a visit id: removed from its URLs", server.key, server.guard.visit_ids.learned[-1])
+        visit_id = server.guard.visit_ids.learned[-1]
+        self._id_lines.log(logging.INFO, "%s: %s is a visit id: removed from its URLs", server.key, visit_id)
         self._stats.inc_value("guard/visit_ids")
         self._seen.urls_are_new([rules.strip_url(fetched) for fetched in pages])
         self._rewrite(server, self._merge, "guard/merged")

@@ -95,6 +95,7 @@ class BodyBudget:
         self._given_up = given_up
         self._unfinished = unfinished
         self._shares: set[Share] = set()  # of bodies being read, and of finished ones
+        self._with_turn: set[Share] = set()  # whose ``turn`` is set
         self._held: WeakKeyDictionary[Response, tuple[Share, finalize[..., Response]]] = WeakKeyDictionary()
         self._leader: Share | None = None
         self._leader_size: int | None = None  # at the last check
@@ -122,10 +123,12 @@ class BodyBudget:
             self._lead(share)
         while self.total > self.limit and share is not self._leader:
             share.turn = loop.create_future()
+            self._with_turn.add(share)
             try:
                 await share.turn
             finally:
                 share.turn = None
+                self._with_turn.discard(share)
 
     def hold(self, response: Response, share: Share) -> None:
         """The body is complete: it counts until ``response`` is released."""
@@ -204,13 +207,13 @@ class BodyBudget:
         self._leader_size = None
 
     def _waiting(self) -> list[Share]:
-        return [share for share in self._shares if share.turn]
+        return [share for share in self._with_turn if share in self._shares]
 
     def _wake(self) -> None:
-        """Resume the bodies that may be read."""
+        """Resume the bodies that may be read. O(waiting): called for each page."""
         if self.total <= self.limit:
             self._leader = None
-            for share in self._shares:
+            for share in self._with_turn:
                 _go_on(share)
         else:
             if self._leader is None:

@@ -8,35 +8,27 @@ server) before another connection takes its slot.
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
 from scrapy.exceptions import IgnoreRequest
 
 from crawlproject.clock import CLOCK
-from crawlproject.download.answer_repair import MAX_HEAD, MAX_HEADERS
+from crawlproject.download.base_connection import Connection
 from crawlproject.download.direct import DirectProtocol, peer_of
 from crawlproject.download.guarded_socket import GuardedSockets
-from crawlproject.download.protocol import AnswerProtocol
-from crawlproject.download.timing import TimedResponse, correct_lag, kernel_times, timing_trace, tls_protocols
+from crawlproject.download.timing import correct_lag, kernel_times, tls_protocols
 
 if TYPE_CHECKING:
     import ssl as ssl_module
-    from collections.abc import AsyncIterator, Callable
-
-    from aiohttp.abc import AbstractResolver
+    from collections.abc import Callable
 
     from crawlproject.download.address_guard import AddressGuard
+    from crawlproject.download.aiohttp_connection import TimedResponse
     from crawlproject.download.body_budget import BodyBudget
-    from crawlproject.download.direct import Link
+    from crawlproject.download.direct import Link, Resolver
     from crawlproject.download.timing import Timing
     from crawlproject.download.transfer import Transfer
-
-#: Longest wait (seconds) for a server to acknowledge the close of its connection.
-CLOSE_TIMEOUT = 1.0
 
 
 class SessionAbandoned(IgnoreRequest):
@@ -44,100 +36,6 @@ class SessionAbandoned(IgnoreRequest):
 
     def __init__(self, server_key: str) -> None:
         super().__init__(f"the session of {server_key} was abandoned")
-
-
-class Connection:
-    """A session's connection to one server: opened at the first request, and again if it was lost.
-
-    ``DirectConnection`` and ``AiohttpConnection`` are the two kinds.
-    """
-
-    is_direct: bool
-
-    def __init__(self, sockets: GuardedSockets, local_address: tuple[str, int] | None) -> None:
-        self.sockets = sockets
-        self.local_address = local_address
-        self.turn = asyncio.Lock()  # one request at a time
-        self.requests = 0  # on the current socket
-        self.transport: asyncio.Transport | None = None
-        self.has_place = False
-        self.is_kept = False  # by a session
-        self.is_aborted = False
-        self.users = 0  # requests in progress or waiting for their turn
-        self.unused = asyncio.Event()
-        self.unused.set()
-
-    def abort(self) -> asyncio.Task[None]:
-        """Close the socket in the next step of the event loop: requests in progress fail, further ones, too."""
-        self.is_aborted = True
-        self.transport = None  # nothing is learned from this
-        return asyncio.get_running_loop().create_task(self._close_now())
-
-    async def close(self) -> None:
-        """Close the socket and return when the server has acknowledged it, or after ``CLOSE_TIMEOUT``."""
-        transport, self.transport = self.transport, None
-        if transport is not None and not transport.is_closing() and (self.is_direct or transport.can_write_eof()):
-            closed = getattr(transport.get_protocol(), "closed", None)
-            if transport.can_write_eof():
-                transport.write_eof()
-            else:  # TLS says that it ends, and waits for the server to say the same
-                transport.close()
-            if closed is not None:
-                await asyncio.wait([closed], timeout=CLOSE_TIMEOUT)
-        await self._close_now()
-
-    async def check(self) -> None:
-        """Close the socket if data arrived on it since the last response; the next request opens another one."""
-        protocol = self.transport.get_protocol() if self.transport is not None else None
-        if isinstance(protocol, AnswerProtocol | DirectProtocol) and protocol.is_readable():
-            self.transport = None  # the session continues
-            await protocol.close_readable()
-
-    def note(self, timing: Timing, transport: asyncio.Transport | None, on_lost: Callable[[], None]) -> None:
-        """Count a request on this connection; ``on_lost`` is called when its socket is closed."""
-        self.requests = self.requests + 1 if timing.reused else 1
-        timing.connection_requests = self.requests
-        if transport is not None and transport is not self.transport:
-            self.transport = transport
-            closed = getattr(transport.get_protocol(), "closed", None)
-            if closed is not None:
-                closed.add_done_callback(partial(self._lost, transport, on_lost))
-
-    async def _close_now(self) -> None:
-        raise NotImplementedError
-
-    def _lost(self, transport: asyncio.Transport, on_lost: Callable[[], None], closed: asyncio.Future[None]) -> None:
-        """The socket of ``transport`` was closed; ignored if another socket has replaced it."""
-        if not closed.cancelled():
-            closed.exception()  # retrieved, otherwise asyncio logs a reset as "exception was never retrieved"
-        if transport is self.transport:
-            on_lost()
-
-
-class AiohttpConnection(Connection):
-    """A connection for requests that need more than GET: by a proxy, with a body; with unusual URLs."""
-
-    is_direct = False
-
-    def __init__(
-        self, connector: aiohttp.TCPConnector, sockets: GuardedSockets, local_address: tuple[str, int] | None
-    ) -> None:
-        super().__init__(sockets, local_address)
-        self.client = aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            response_class=TimedResponse,
-            skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
-            trace_configs=[timing_trace()],
-            max_line_size=MAX_HEAD,  # AnswerProtocol limits the whole head
-            max_field_size=MAX_HEAD,
-            max_headers=MAX_HEADERS,
-        )
-        self.client._retry_connection = False  # Scrapy retries, and counts retries
-
-    async def _close_now(self) -> None:
-        await self.client.close()
 
 
 class DirectConnection(Connection):
@@ -238,7 +136,7 @@ class Opening:
     """How connections are opened."""
 
     ssl: ssl_module.SSLContext
-    resolver: AbstractResolver
+    resolver: Resolver
     guard: AddressGuard
     #: Called when unsolicited data arrives.
     on_unsolicited: Callable[[], None] = lambda: None
@@ -247,20 +145,10 @@ class Opening:
         """A new connection, not open yet, bound to ``local_address``."""
         if direct:
             return DirectConnection(self, local_address)
+        from crawlproject.download.aiohttp_connection import AiohttpConnection  # few crawls need it: 6 MB
+
         sockets = GuardedSockets(self.guard)
-        connector = aiohttp.TCPConnector(
-            limit=1,
-            ssl=self.ssl,
-            resolver=self.resolver,
-            use_dns_cache=False,  # the shared resolver caches
-            keepalive_timeout=3600.0,  # the session decides, not the pool
-            local_addr=local_address,
-            socket_factory=sockets,
-        )
-        loop = asyncio.get_running_loop()
-        protocols: partial[Any] = partial(AnswerProtocol, loop, self.on_unsolicited)
-        connector._factory = protocols  # there is no public API
-        return AiohttpConnection(connector, sockets, local_address)
+        return AiohttpConnection(self.ssl, self.resolver, sockets, self.on_unsolicited, local_address)
 
 
 class ConnectionPool:
@@ -302,17 +190,22 @@ class ConnectionPool:
         """Number of connections that are open, opening or closing. O(connections)."""
         return sum(connection.has_place for connection in self._connections.values()) + len(self._closing)
 
-    @asynccontextmanager
-    async def use(
+    def use(
         self, server_key: str, *, keep: bool, local_address: tuple[str, int] | None = None, direct: bool = False
-    ) -> AsyncIterator[Any]:
-        """The connection to a server, for one request; waits for its turn and for a free slot.
+    ) -> _Use:
+        """The connection to a server, for one request: ``async with`` waits for its turn and for a free slot.
 
         ``keep``: the server has a session; ``close`` will be called when it ends.  ``direct``: without aiohttp.  A
         connection that was aborted, is of the other kind, or is bound to another ``local_address``, is closed first.
         Raises SessionAbandoned if the connection is aborted meanwhile; one that is aborted later raises what aiohttp
         raises.
         """
+        return _Use(self, server_key, local_address, keep=keep, direct=direct)
+
+    async def _begin(
+        self, server_key: str, local_address: tuple[str, int] | None, *, keep: bool, direct: bool
+    ) -> Connection:
+        """See ``use``; ``_end`` must follow."""
         connection = self._connections.get(server_key)
         while connection is not None and (
             connection.is_aborted or connection.local_address != local_address or connection.is_direct != direct
@@ -326,20 +219,28 @@ class ConnectionPool:
         connection.is_kept = connection.is_kept or keep
         connection.users += 1
         connection.unused.clear()
+        has_turn = False
         try:
-            async with connection.turn:
-                if not connection.has_place:
-                    if closing := self._closing.get(server_key):
-                        await asyncio.wait([closing])  # one connection per server at a time
-                    await self._take_place(connection)
-                if connection.is_aborted:
-                    raise SessionAbandoned(server_key)
-                yield connection
-        finally:
-            connection.users -= 1
-            if not connection.users:
-                connection.unused.set()
-                self._left(server_key, connection)
+            has_turn = await connection.turn.acquire()
+            if not connection.has_place:
+                if closing := self._closing.get(server_key):
+                    await asyncio.wait([closing])  # one connection per server at a time
+                await self._take_place(connection)
+            if connection.is_aborted:
+                raise SessionAbandoned(server_key)
+        except BaseException:
+            self._end(server_key, connection, has_turn=has_turn)
+            raise
+        return connection
+
+    def _end(self, server_key: str, connection: Connection, *, has_turn: bool = True) -> None:
+        """The request is over."""
+        if has_turn:
+            connection.turn.release()
+        connection.users -= 1
+        if not connection.users:
+            connection.unused.set()
+            self._left(server_key, connection)
 
     def note(self, server_key: str, connection: Connection, timing: Timing, response: TimedResponse) -> None:
         """Record that a response has started on the connection."""
@@ -423,3 +324,27 @@ class ConnectionPool:
                 self._places.release()
             if self._closing.get(server_key) is asyncio.current_task():
                 del self._closing[server_key]
+
+
+class _Use:
+    """The use of a connection by one request; see ``ConnectionPool.use``.
+
+    A class: a context manager made of an async generator takes three times as long, and the event loop keeps a record
+    of each such generator.
+    """
+
+    __slots__ = ("_connection", "_direct", "_keep", "_key", "_local_address", "_pool")
+
+    def __init__(
+        self, pool: ConnectionPool, key: str, local_address: tuple[str, int] | None, *, keep: bool, direct: bool
+    ) -> None:
+        self._pool, self._key, self._local_address = pool, key, local_address
+        self._keep, self._direct = keep, direct
+
+    async def __aenter__(self) -> Any:
+        connection = await self._pool._begin(self._key, self._local_address, keep=self._keep, direct=self._direct)
+        self._connection = connection
+        return connection
+
+    async def __aexit__(self, *_: object) -> None:
+        self._pool._end(self._key, self._connection)

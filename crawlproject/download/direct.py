@@ -14,7 +14,6 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Protocol
 
 import aiohappyeyeballs
-import aiohttp
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
@@ -23,13 +22,12 @@ from scrapy.exceptions import (
 
 from crawlproject.clock import CLOCK
 from crawlproject.download.answer_repair import AnswerReader, BrokenAnswerError, BrokenBodyError
+from crawlproject.download.endings import BrokenOffError, ConnectTimeoutError, ServerDisconnectedError
 from crawlproject.download.idle_socket import count_unread, is_readable
 from crawlproject.download.lookup import is_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from aiohttp.abc import AbstractResolver
+    from collections.abc import Callable, Sequence
 
     from crawlproject.download.answer_repair import Head
     from crawlproject.download.guarded_socket import GuardedSockets
@@ -40,6 +38,13 @@ NEXT_ADDRESS = 0.25
 
 #: Maximum bytes that a server may send before the first request.
 MAX_EARLY = 1 << 18
+
+
+class Resolver(Protocol):
+    """Resolves names, also for aiohttp."""
+
+    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = ...) -> Sequence[Any]:
+        """Addresses of ``host``, as by aiohttp; raises OSError."""
 
 
 class Answer(Protocol):
@@ -85,7 +90,7 @@ class DirectProtocol(asyncio.Protocol):
         """Send ``request``; ``answer`` receives what comes."""
         assert self.transport is not None
         if self.closed.done():
-            answer.broken(aiohttp.ServerDisconnectedError())
+            answer.broken(ServerDisconnectedError())
             return
         self._reader, self._answer = AnswerReader(no_body=no_body), answer
         self.transport.write(request)
@@ -119,7 +124,7 @@ class DirectProtocol(asyncio.Protocol):
         except BrokenBodyError as error:
             if (had_head or (reader.head is not None and answer.head(reader.head))) and error.before:
                 answer.body(error.before)
-            self._break(aiohttp.ClientPayloadError("broken chunk"))
+            self._break(BrokenOffError("broken chunk"))
             return
         if reader.surplus:
             self._on_unsolicited()
@@ -156,11 +161,11 @@ class DirectProtocol(asyncio.Protocol):
         if reader.head is not None and reader.ends_with_connection:
             answer.end()
         elif reader.head is not None:
-            answer.broken(aiohttp.ClientPayloadError("the connection ended before the body"))
+            answer.broken(BrokenOffError("the connection ended before the body"))
         elif isinstance(exc, OSError):
-            answer.broken(aiohttp.ClientOSError(*exc.args))
+            answer.broken(exc)
         else:
-            answer.broken(aiohttp.ServerDisconnectedError())
+            answer.broken(ServerDisconnectedError())
 
     def abort(self) -> None:
         """Close the socket, without waiting for the server."""
@@ -180,9 +185,7 @@ class DirectProtocol(asyncio.Protocol):
 class Link:
     """Where a direct connection leads, and how it is opened."""
 
-    def __init__(
-        self, host: str, port: int, tls: ssl.SSLContext | None, resolver: AbstractResolver, timeout: float
-    ) -> None:
+    def __init__(self, host: str, port: int, tls: ssl.SSLContext | None, resolver: Resolver, timeout: float) -> None:
         self.host = host
         self.port = port
         self.tls = tls
@@ -204,7 +207,7 @@ class Link:
                 async with asyncio.timeout(self._timeout):
                     await self._connect(protocol, infos, sockets, local, timing)
             except TimeoutError:
-                failure = aiohttp.ConnectionTimeoutError(f"Connection timeout to host {self.host}")
+                failure = ConnectTimeoutError(f"Connection timeout to host {self.host}")
             except (OSError, ssl.CertificateError) as error:
                 failure = DownloadConnectionRefusedError(f"Cannot connect to {self.host}:{self.port}: {error}")
                 failure.__cause__ = error

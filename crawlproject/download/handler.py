@@ -1,8 +1,8 @@
 """The download handler: sends each request over its session's connection and measures it.
 
-Plain GET requests use a direct connection (``direct``, ``transfer``).  All others use Scrapy's aiohttp handler, which
-reads bodies, enforces limits and sends signals, with this project's connections: Scrapy's pools limit neither the total
-number of sockets nor those to one server.
+Plain GET requests use a direct connection (``direct``, ``transfer``).  All others use aiohttp as Scrapy's handler does,
+whose base reads bodies, enforces limits and sends signals, with this project's connections: Scrapy's pools limit
+neither the total number of sockets nor those to one server.
 """
 
 from __future__ import annotations
@@ -13,9 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urldefrag
 
-import aiohttp
-import yarl
-from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
 from scrapy.core.downloader.handlers._base_streaming import BaseStreamingDownloadHandler
 from scrapy.exceptions import (
     CannotResolveHostError,
@@ -33,12 +30,13 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressRefused, crawl_guard
 from crawlproject.download.body_budget import crawl_budget
-from crawlproject.download.connection import Connection, ConnectionPool, Opening, SessionAbandoned
+from crawlproject.download.connection import ConnectionPool, Opening, SessionAbandoned
 from crawlproject.download.direct import Link
+from crawlproject.download.newcomers import NewcomerNames, looks_up_names
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.request_head import destination
 from crawlproject.download.resolver import close_resolver, crawl_resolver
-from crawlproject.download.timing import TimedResponse, Timing
+from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import MAX_DRAINED, BodySignals, Limits, Transfer
 from crawlproject.engine import stats_of
 from crawlproject.options.frontier import FrontierOptions
@@ -54,12 +52,13 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from crawlproject.download.aiohttp_connection import AiohttpConnection, TimedResponse
+    from crawlproject.download.base_connection import Connection
     from crawlproject.download.body_budget import Share
-    from crawlproject.download.connection import AiohttpConnection
     from crawlproject.download.request_head import Destination
 
 
-class FrontierDownloadHandler(AiohttpDownloadHandler):
+class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
     """``DOWNLOAD_HANDLERS`` entry for http and https.
 
     With ``FrontierScheduler`` a server keeps its connection while it has a session, open or parked.  Any other request
@@ -71,7 +70,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
     supports_per_request_bindaddress: ClassVar[bool] = True
 
     def __init__(self, crawler: Crawler) -> None:
-        BaseStreamingDownloadHandler.__init__(self, crawler)  # without the pool of AiohttpDownloadHandler
+        super().__init__(crawler)
         self._ssl_context: ssl.SSLContext = _make_ssl_context(crawler.settings)
         sessions = FrontierOptions.of(crawler)
         self._connect_timeout = sessions.connect_timeout
@@ -79,6 +78,7 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         self._resolver = crawl_resolver(crawler)
         self._budget = crawl_budget(crawler)
         self._prefetch = DnsPrefetch(self._resolver, self._upcoming, NetworkOptions.of(crawler).prefetch)
+        self._newcomers = self._admission(NetworkOptions.of(crawler).prefetch)
         self._max_parked = sessions.max_parked
         self._pool = ConnectionPool(
             sessions.max_sessions + self._max_parked,
@@ -91,6 +91,12 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         crawler.signals.connect(self._session_abandoned, signals.session_abandoned)
         crawler.signals.connect(self._load, signals.load_asked)
         crawler.signals.connect(self._sessions_limited, signals.sessions_limited)
+
+    def _admission(self, ahead: int) -> NewcomerNames | None:
+        crawl = frontier_of(self.crawler)
+        if crawl is None or crawl.uses_proxy or not ahead or not looks_up_names(self.crawler.settings):
+            return None
+        return NewcomerNames(self._resolver, self._guard, crawl, ahead, stats_of(self.crawler).inc_value)
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)
@@ -112,7 +118,17 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
 
     def _upcoming(self, count: int, until: float) -> list[str]:
         frontier = frontier_of(self.crawler)
-        return frontier.frontier.upcoming(count, until) if frontier is not None else []
+        if frontier is None:
+            return []
+        upcoming = frontier.frontier.upcoming(count, until)
+        if self._newcomers is None:
+            return upcoming
+        return [key for key in upcoming if frontier.frontier.servers[key].answered]
+
+    def _takes_proxy(self) -> None:
+        crawl = frontier_of(self.crawler)
+        if crawl is not None and not crawl.uses_proxy:
+            crawl.admits_all()
 
     async def _wait_politely(self, request: Request) -> None:
         """Delay requests that bypass the scheduler (media pipelines, ``engine.download_async``)."""
@@ -130,7 +146,9 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
         self._guard.check_url(request.url)
         timing = request.meta[TIMING] = Timing(started=CLOCK())
         try:
-            to = None if request.meta.get("proxy") else destination(request)
+            if proxy := request.meta.get("proxy"):
+                self._takes_proxy()
+            to = None if proxy else destination(request)
             response = await (super().download_request(request) if to is None else self._fetch(request, timing, to))
         except (AddressRefused, SessionAbandoned):
             del request.meta[TIMING]
@@ -208,7 +226,9 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
             frontier.end_session(key)
 
     @asynccontextmanager
-    async def _make_request(self, request: Request, timeout: float) -> AsyncIterator[Any]:
+    async def _make_request(self, request: Request, timeout: float) -> AsyncIterator[TimedResponse]:
+        import aiohttp  # few crawls need it: 6 MB
+
         key = server_key(request.url)
         timing: Timing = request.meta[TIMING]
         last = bool(request.meta.get(LAST_OF_SESSION))
@@ -229,7 +249,6 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
                     asyncio.timeout(timeout) as deadline,
                     await self._send(connection, request, last=last) as response,
                 ):
-                    assert isinstance(response, TimedResponse)
                     response.correct(timing, CLOCK())
                     self._pool.note(key, connection, timing, response)
                     share.give_up = response.close
@@ -288,6 +307,9 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
                 await wait
 
     def _send(self, connection: AiohttpConnection, request: Request, *, last: bool) -> Any:
+        import aiohttp
+        import yarl
+
         proxy = self._extract_proxy_url_with_creds(request)
         connection.sockets.expect(to_proxy=proxy is not None)
         headers = self._request_headers(request).to_tuple_list()
@@ -310,16 +332,30 @@ class FrontierDownloadHandler(AiohttpDownloadHandler):
 
     @staticmethod
     def _build_base_response_args(response: Any, request: Request, headers: Any) -> Any:
+        from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
+
         response._peername = response.peername
         response._ssl_object = response.ssl_object
         arguments = AiohttpDownloadHandler._build_base_response_args(response, request, headers)
         return {**arguments, "url": urldefrag(request.url).url}  # like Scrapy's default handler
+
+    def _log_tls_info(self, response: TimedResponse, request: Request) -> None:
+        if response.ssl_object is not None:
+            _log_sslobj_debug_info(response.ssl_object)
+
+    @staticmethod
+    def _is_dataloss_exception(exc: Exception) -> bool:
+        import aiohttp
+
+        return isinstance(exc, aiohttp.ClientPayloadError)
 
     async def close(self) -> None:
         """Close all connections."""
         self.crawler.signals.disconnect(self._session_closed, signals.session_closed)
         self.crawler.signals.disconnect(self._session_abandoned, signals.session_abandoned)
         self._prefetch.close()
+        if self._newcomers is not None:
+            self._newcomers.close()
         self._budget.close()
         await self._pool.aclose()
         await close_resolver(self.crawler)

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import dns.asyncresolver
 import dns.exception
+import dns.message
 import dns.nameserver
+import dns.rdatatype
 import dns.resolver
 
 if TYPE_CHECKING:
@@ -34,6 +36,19 @@ _KINDS: dict[type[Exception], str] = {
 }
 
 
+#: Kinds of ``NameLookupError`` that are answers: the name has no address.
+FINAL = frozenset(("nxdomain", "no_address", "malformed"))
+
+
+_WORDS = {
+    "nxdomain": "no such name",
+    "no_address": "the name has no address",
+    "servfail": "its name servers fail",
+    "timeout": "its name servers do not answer",
+    "malformed": "not a host name",
+}
+
+
 class Answer(NamedTuple):
     """The addresses of a name."""
 
@@ -47,13 +62,25 @@ class NameLookupError(OSError):
     """A name has no address, or the look-up failed.
 
     ``kind``: ``nxdomain``, ``no_address``, ``servfail`` (no name server gave a usable answer), ``timeout``,
-    ``malformed`` (not a valid DNS name).
+    ``malformed`` (not a valid DNS name).  ``ttl``: how long (seconds) that is true, by the name server; None: it does
+    not say.
     """
 
-    def __init__(self, name: str, kind: str) -> None:
+    def __init__(self, name: str, kind: str, ttl: float | None = None) -> None:
         super().__init__(f"DNS: {kind} for {name}")
         self.name = name
         self.kind = kind
+        self.ttl = ttl
+
+    @property
+    def in_words(self) -> str:
+        """For the log."""
+        return f"{_WORDS.get(self.kind, self.kind)}: {self.name}"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the name does not exist; otherwise another look-up may succeed."""
+        return self.kind in FINAL
 
 
 class NameLookup:
@@ -89,10 +116,11 @@ class NameLookup:
             answers = await self._ask(name)
         except (dns.exception.DNSException, UnicodeError) as error:
             kinds = (kind for exception, kind in _KINDS.items() if isinstance(error, exception))
-            raise NameLookupError(name, next(kinds, "malformed")) from error
-        answers = [answer for answer in answers if answer.addresses]
-        if not answers:
-            raise NameLookupError(name, "no_address")
+            raise NameLookupError(name, next(kinds, "malformed"), _negative_ttl(error)) from error
+        found = [answer for answer in answers if answer.addresses]
+        if not found:
+            raise NameLookupError(name, "no_address", min((answer.ttl for answer in answers), default=None))
+        answers = found
         return Answer(tuple(each for answer in answers for each in answer.addresses), min(a.ttl for a in answers))
 
     async def _ask(self, name: str) -> list[Answer]:
@@ -116,7 +144,8 @@ class NameLookup:
         )
         self._prefer(answer.nameserver, answer.port)
         addresses = tuple(each.address for each in answer.rrset) if answer.rrset is not None else ()
-        return Answer(addresses, float(answer.chaining_result.minimum_ttl))
+        ttl = answer.chaining_result.minimum_ttl if addresses else _soa_ttl(answer.response) or 0.0
+        return Answer(addresses, float(ttl))
 
     def _prefer(self, address: str | None, port: int | None) -> None:
         """Move the server that has just answered to the front, so that a dead server delays only one look-up."""
@@ -126,6 +155,21 @@ class NameLookup:
                 servers,
                 key=lambda server: (server.answer_nameserver(), server.answer_port()) != (address, port),  # type: ignore[union-attr]
             )
+
+
+def _negative_ttl(error: Exception) -> float | None:
+    """How long a name does not exist (RFC 2308): by the SOA record in the answer; None without one."""
+    if not isinstance(error, dns.resolver.NXDOMAIN):
+        return None
+    ttls = [_soa_ttl(response) for response in error.responses().values()]  # type: ignore[no-untyped-call]
+    return min((ttl for ttl in ttls if ttl is not None), default=None)
+
+
+def _soa_ttl(response: dns.message.Message) -> float | None:
+    for records in response.authority:
+        if records.rdtype == dns.rdatatype.SOA:
+            return float(min(records.ttl, records[0].minimum))
+    return None
 
 
 def _look_at(task: asyncio.Task[Answer]) -> None:

@@ -64,7 +64,7 @@ class Receivers:
         for receiver, names in self._calls:
             try:
                 result = receiver(**{name: values[name] for name in names})
-                if isinstance(result, Deferred):
+                if result is not None and isinstance(result, Deferred):
                     self._log("Cannot return deferreds from signal handler: %(receiver)s", receiver)
             except Exception as error:  # noqa: BLE001 - any receiver
                 if isinstance(error, self._stop):

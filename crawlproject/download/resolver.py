@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
-from aiohttp.abc import AbstractResolver, ResolveResult
 from cachetools import TLRUCache
 
 from crawlproject.clock import CLOCK
@@ -18,6 +18,7 @@ from crawlproject.options.network import NetworkOptions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from aiohttp.abc import ResolveResult
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
@@ -26,6 +27,9 @@ MAX_IN_FLIGHT = 200
 
 #: No look-up in advance starts while this many look-ups are in progress.
 MAX_AHEAD = 100
+
+#: A name that does not exist is looked up again after this many seconds at the latest (RFC 2308: 1 to 3 hours).
+MAX_NEGATIVE_TTL = 3600.0
 
 _NUMERIC = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 
@@ -40,7 +44,7 @@ class Found(NamedTuple):
     ageing: float
 
 
-class CachingResolver(AbstractResolver):
+class CachingResolver:
     """Resolves names and caches results for their TTL, within limits; one look-up per name at a time.
 
     Stats: ``dns/lookups``, ``dns/failures/<kind>`` (look-ups at name servers or in hosts(5)), ``dns/cached`` and
@@ -81,7 +85,7 @@ class CachingResolver(AbstractResolver):
         addresses = await self.addresses(host)
         kinds = [socket.AF_INET6 if ":" in address else socket.AF_INET for address in addresses]
         return [
-            ResolveResult(hostname=host, host=address, port=port, family=kind, proto=0, flags=_NUMERIC)
+            {"hostname": host, "host": address, "port": port, "family": kind, "proto": 0, "flags": _NUMERIC}
             for address, kind in zip(addresses, kinds, strict=True)
             if family in (socket.AF_UNSPEC, kind)
         ]
@@ -103,12 +107,27 @@ class CachingResolver(AbstractResolver):
             raise NameLookupError(host, found.failure)
         return found.addresses
 
+    @property
+    def may_ask(self) -> bool:
+        """Whether a look-up in advance may start."""
+        return len(self._in_flight) < MAX_AHEAD
+
+    def ask(self, host: str, then: Callable[[Found], None]) -> None:
+        """Call ``then`` with the result of a look-up of ``host``, now if it is known; never after ``close``."""
+        name = host.lower()
+        found = Found((host,), None, inf, inf) if is_address(host) else self._cache.get(name)
+        if found is not None:
+            then(found)
+            return
+        self._stats.inc_value("dns/prefetched")
+        self._task(name).add_done_callback(lambda task: None if task.cancelled() else then(task.result()))
+
     def prefetch(self, host: str, until: float) -> bool:
         """Look ``host`` up in the background unless it is cached until ``until``; False: too many in progress."""
         name = host.lower()
         if is_address(host) or name in self._in_flight or self._knows(name, until):
             return True
-        if len(self._in_flight) >= MAX_AHEAD:
+        if not self.may_ask:
             return False
         self._stats.inc_value("dns/prefetched")
         self._task(name)
@@ -143,7 +162,10 @@ class CachingResolver(AbstractResolver):
             found = Found(answer.addresses, None, now + lifetime, now + lifetime / 2)
         except NameLookupError as error:
             self._stats.inc_value(f"dns/failures/{error.kind}")
-            expires = self._clock() + options.failure_ttl
+            lifetime = options.failure_ttl
+            if error.is_final and error.ttl is not None:
+                lifetime = max(lifetime, min(error.ttl, options.max_ttl, MAX_NEGATIVE_TTL))
+            expires = self._clock() + lifetime
             found = Found((), error.kind, expires, expires)
         finally:
             del self._in_flight[name]

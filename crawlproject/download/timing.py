@@ -1,23 +1,14 @@
-"""The times of one request, measured by aiohttp's tracing and, on Linux, by the kernel."""
+"""The times of one request, measured by this process and, on Linux, by the kernel."""
 
 from __future__ import annotations
 
 import socket
 import struct
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
-
-from crawlproject.clock import CLOCK
-
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Awaitable, Callable, Iterable
-    from types import SimpleNamespace
-
-    from aiohttp.connector import Connection
+    from collections.abc import Callable, Iterable
 
 #: The first 24 counters of Linux's ``struct tcp_info``, after 8 single bytes.
 _TCP_INFO = struct.Struct("8x24I")
@@ -98,98 +89,3 @@ def tls_protocols(ssl_object: Any) -> tuple[str, ...]:
     """The version of TLS as in WARC records: ``tls/1.3``; empty without TLS."""
     version = (ssl_object.version() or "").lower().replace("tlsv", "tls/") if ssl_object is not None else ""
     return (version,) if version else ()
-
-
-class TimedResponse(aiohttp.ClientResponse):
-    """A response that inspects its socket when the headers have arrived."""
-
-    transport: asyncio.Transport | None = None
-    peername: tuple[str, int] | None = None
-    kernel: tuple[float, float] | None = None
-    ssl_object: Any = None
-    #: Called with the size of each piece of the body: what to await before reading on, or None. Set by the handler.
-    pace: Callable[[int], Awaitable[None] | None]
-
-    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        """Save what is not available once the connection has been released."""
-        transport = connection.transport
-        await super().start(connection)
-        if transport is not None:
-            self.transport = transport
-            self.peername = transport.get_extra_info("peername")
-            self.ssl_object = transport.get_extra_info("ssl_object")
-            self.kernel = kernel_times(transport.get_extra_info("socket"))
-        return self
-
-    def correct(self, timing: Timing, now: float) -> None:
-        """Remove the event loop's lag from ``timing``; called when the headers have arrived."""
-        info = self.request_info
-        asked = partial(_asked, info)
-        tls = tls_protocols(self.ssl_object)
-        timing.exchange = Exchange(info.url.raw_path_qs, asked, self.reason, self.raw_headers, tls)
-        if self.kernel is None:
-            return
-        _, round_trip = self.kernel
-        correct_lag(timing, self.kernel, now)
-        if timing.connect_time is not None and self.ssl_object is not None:
-            handshake = min(round_trip, timing.connect_time)
-            timing.connect_time, timing.tls_time = handshake, timing.connect_time - handshake
-
-
-def _asked(info: aiohttp.RequestInfo) -> Iterable[tuple[bytes, bytes]]:
-    return ((name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in info.headers.items())
-
-
-def timing_trace() -> aiohttp.TraceConfig:
-    """The trace configuration that fills in the ``Timing`` given as ``trace_request_ctx``."""
-    return _TRACE
-
-
-def _timing(context: SimpleNamespace) -> Timing:
-    timing: Timing = context.trace_request_ctx
-    return timing
-
-
-async def _dns_start(_session: object, context: SimpleNamespace, _params: object) -> None:
-    _timing(context).dns_time = -CLOCK()
-
-
-async def _dns_end(_session: object, context: SimpleNamespace, _params: object) -> None:
-    timing = _timing(context)
-    timing.dns_time = CLOCK() + (timing.dns_time or 0.0)
-    timing.connect_started = CLOCK()
-
-
-async def _connect_start(_session: object, context: SimpleNamespace, _params: object) -> None:
-    _timing(context).connect_started = CLOCK()
-
-
-async def _connect_end(_session: object, context: SimpleNamespace, _params: object) -> None:
-    timing = _timing(context)
-    timing.reused = False
-    timing.connect_time = CLOCK() - timing.connect_started
-    if timing.dns_time is None:
-        timing.dns_time = 0.0  # an address, not a name
-
-
-async def _reused(_session: object, context: SimpleNamespace, _params: object) -> None:
-    _timing(context).reused = True
-
-
-async def _headers_sent(_session: object, context: SimpleNamespace, _params: object) -> None:
-    _timing(context).sent = CLOCK()
-
-
-def _build_trace() -> aiohttp.TraceConfig:
-    trace = aiohttp.TraceConfig()
-    trace.on_dns_resolvehost_start.append(_dns_start)
-    trace.on_dns_resolvehost_end.append(_dns_end)
-    trace.on_connection_create_start.append(_connect_start)
-    trace.on_connection_create_end.append(_connect_end)
-    trace.on_connection_reuseconn.append(_reused)
-    trace.on_request_headers_sent.append(_headers_sent)
-    trace.freeze()
-    return trace
-
-
-_TRACE = _build_trace()

@@ -10,7 +10,6 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
 
-import aiohttp
 from scrapy import signals
 from scrapy.exceptions import (
     DownloadCancelledError,
@@ -25,6 +24,7 @@ from scrapy.utils._download_handlers import get_dataloss_msg, get_maxsize_msg, g
 
 from crawlproject.clock import CLOCK
 from crawlproject.download.answer_repair import read_lines
+from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
 from crawlproject.download.receivers import Receivers, connected, copied
 from crawlproject.download.request_head import head_of, headers_of
 from crawlproject.download.timing import Exchange
@@ -220,9 +220,9 @@ class Transfer:
         """See ``Answer``."""
         if self._is_unwanted or self.done.done():
             self.end()
-        elif isinstance(error, aiohttp.ClientPayloadError):
+        elif isinstance(error, BrokenOffError):
             self._lose(error)
-        elif isinstance(error, aiohttp.ClientError):
+        elif isinstance(error, ServerDisconnectedError | OSError):
             failure = DownloadFailedError(str(error))
             failure.__cause__ = error
             self.fail(failure)

@@ -80,7 +80,7 @@ class Dispatcher:
             if start is not None:
                 return start
         while len(self._open) < self.max_sessions:
-            opened = self.frontier.open_session(now)
+            opened = self.frontier.open_session(now, self.max_sessions)
             if opened is None:
                 break
             self._open.add(opened)

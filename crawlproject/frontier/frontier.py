@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.learning.expectation import Expectations
+from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.orders import covers
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.quality_tally import QualityTally
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from crawlproject.frontier.entry import Entry
-    from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.queues.protocols import ServerUrls
     from crawlproject.frontier.server import Server, Session
@@ -33,6 +34,10 @@ REWRITE_STEP = 2_000
 
 #: Servers compared with the name of an order in one step: a few ms.
 ORDER_STEP = 2_000
+
+#: A server that has never answered is given up after so many failed look-ups of its name, if ``max_failures`` is not
+#: lower: with the usual back-off, after 35 s.
+MAX_NAME_FAILURES = 4
 
 BUSY = SessionState.BUSY
 LINGERING = SessionState.LINGERING  # an enum look-up for each URL would take longer than the rest
@@ -190,13 +195,14 @@ class Frontier:
 
     # Sessions
 
-    def open_session(self, now: float) -> Session | None:
+    def open_session(self, now: float, sessions: float = inf) -> Session | None:
         """Lease the best-ranked server that may be requested now; None if there is none. O(log servers).
 
-        Sets aside servers of busy politeness groups on the way: O(log servers) for each, once.
+        ``sessions``: maximum number of open ones; while most newcomers fail, they get half of them.  Sets aside servers
+        of busy politeness groups on the way: O(log servers) for each, once.
         """
         self.servers.rank_best(now)
-        server = self._queue.lease(now)
+        server = self._queue.lease(now, sessions)
         return None if server is None else server.take_session(now, self._max_batch)
 
     def next_url(self, session: Session, now: float) -> Entry | None:
@@ -282,9 +288,64 @@ class Frontier:
     def upcoming(self, count: int, until: float) -> list[str]:
         """Keys of the servers that probably get the next ``count`` sessions, in that order. O(count log count).
 
-        Includes ready servers and those whose rest ends by ``until``.
+        Includes ready servers and those whose rest ends by ``until``, but no newcomers.
         """
         return [server.key for server in self._queue.upcoming(count, until)]
+
+    # Newcomers: servers that have never answered
+
+    def admits_newcomers(self) -> None:
+        """From now on a newcomer gets no session before ``admit``; call it before the first URL is pushed."""
+        self._queue.admits_newcomers = True
+
+    def ask_newcomer(self, now: float, admitted: int) -> str | None:
+        """Key of the best newcomer that should be admitted; None if there is none. O(log servers).
+
+        While ``admitted`` newcomers wait for an answer to this question, or for a session, only one that ranks above
+        all servers that may have a session.  Answer by ``admit`` or ``name_failed``.
+        """
+        server = self._queue.ask_newcomer(now, admitted)
+        return None if server is None else server.key
+
+    def asked_newcomers(self) -> list[Server]:
+        """Newcomers that ``ask_newcomer`` returned and that wait for ``admit``. O(largest number so far)."""
+        return self._queue.asked.values()
+
+    @property
+    def newcomers_fail(self) -> bool:
+        """Whether most of the latest newcomers did not answer in their sessions."""
+        return self._queue.newcomers_fail
+
+    def admit(self, key: str) -> bool:
+        """Let the newcomer ``key`` get a session; False if it no longer waits for that. O(log servers)."""
+        server = self.servers.get(key)
+        return server is not None and self._queue.admit(server)
+
+    def name_failed(self, key: str, now: float, error: str, *, is_final: bool) -> bool:
+        """Learn that the name of the server ``key`` was not found; ``is_final``: it does not exist.
+
+        The server rests as after any failure.  One that has never answered is given up at once if that is final, else
+        after ``MAX_NAME_FAILURES``.  Returns whether it is given up now.  O(log servers), or O(URLs) once.
+        """
+        if is_final and self.name_missing(key, error):
+            return True
+        self.record(Measurement(key, now, failed=True, error=error))
+        server = self.servers[key]
+        if not server.answered and server.failures >= min(MAX_NAME_FAILURES, self.max_failures) > 0:
+            self.give_up(key)
+        return server.given_up
+
+    def name_missing(self, key: str, error: str) -> bool:
+        """Learn that the name of the server ``key`` does not exist; returns whether the server is given up.
+
+        One that has answered is not: rather the name servers are out of order.  O(URLs) once.
+        """
+        server = self.servers.get_or_add(key)
+        if server.answered or not self.max_failures:
+            return False
+        server.note_error(error)
+        self.give_up(key)
+        return True
 
     def join_group(self, key: str, group_key: str) -> bool:
         """Put the leased server ``key`` into the politeness group of its IP address, unknown until now.

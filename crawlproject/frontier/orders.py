@@ -1,13 +1,15 @@
-"""Orders of the operator for servers: blocked ones, and minimum delays; by server key, host or domain."""
+"""Orders of the operator for servers: blocked ones, and minimum delays; by server key, host or domain.
+
+And what holds the orders of all workers of a crawl."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 T = TypeVar("T")
 
@@ -104,3 +106,23 @@ class FrontierOrders:
         """The minimum delay of the server ``key``, seconds; 0: none. O(labels); O(1) if there are no delays."""
         found = self.delays.find(key) if len(self.delays) else None
         return 0.0 if found is None else found[1]
+
+
+class SharedOrders(Protocol):
+    """The operator's orders, which all workers of a crawl obey (``workers.orders``): a map of texts."""
+
+    async def begin(
+        self,
+        restore: Callable[[Mapping[str, str]], Awaitable[None]],
+        apply: Callable[[str, str | None, str], Awaitable[None]],
+    ) -> None:
+        """Call ``restore`` with the orders in force, now or when Redis answers; from then on ``apply`` for each that is
+        given: with its name, its value (None: it is no longer in force) and the id of the worker at whose console it
+        was given, "" if that is this one.
+
+        Nothing is fetched before ``restore`` has ended."""
+
+    async def give(self, changes: Mapping[str, str | None]) -> int:
+        """Change orders for all workers, this one included; returns the number of the action.
+
+        Raises ConnectionError if Redis does not answer: the orders may have changed or not."""

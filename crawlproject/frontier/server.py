@@ -117,6 +117,7 @@ class Server:
     """
 
     __slots__ = (
+        "answered",
         "away_wait",
         "blocked",
         "bonus",
@@ -140,6 +141,7 @@ class Server:
         "last_end",
         "last_error",
         "limit",
+        "line",
         "page_time",
         "pages",
         "parked",
@@ -170,6 +172,8 @@ class Server:
         self.ready_at = 0.0
         self.last_end = -inf  # end of its last response in this run
         self.crawl_delay = 0.0
+        self.answered = False  # in this run, or there are pages of it
+        self.line = 0  # of ready servers, in which it stands or has stood: see ``ServerQueue``
         self.failures = 0  # consecutive
         self.last_error: str | None = None  # message, since its last answer; at most ``MAX_ERROR`` characters
         self.fetched = 0  # pages
@@ -279,6 +283,7 @@ class Server:
         carried, last_end = (0, 0.0) if session is None else (session.carried, session.last_end)
         self.estimates.learn(m, carried, last_end, prior)
         wait = self.wait_after(m.fetch_time, politeness)
+        self.answered = self.answered or m.status is not None
         if m.failed or m.status in SLOW_DOWN_STATUSES:
             self.failures += 1
             self.note_error(m.error or f"status {m.status}")

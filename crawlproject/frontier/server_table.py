@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 #: Servers reranked per page, about 10 µs each: causes no pause, however many servers wait.
 RANKED_PER_PAGE = 4
+#: Newcomers whose sessions decide whether newcomers may take all sessions: about the last so many.
+RECENT_NEWCOMERS = 32
+#: While at least this share of them answered, newcomers may take all sessions.
+MANY_ANSWER = 0.5
 #: Servers reranked in one round: roughly the best, which may get the next sessions. Others are reranked at the top.
 MAX_RANKED = 2000
 
@@ -35,6 +39,9 @@ DUE, EMPTY, REST = ServerEvent.DUE, ServerEvent.EMPTY, ServerEvent.REST
 LEASE, RECALL, RELEASE, SET_ASIDE = ServerEvent.LEASE, ServerEvent.RECALL, ServerEvent.RELEASE, ServerEvent.SET_ASIDE
 HOLD = ServerEvent.HOLD
 
+# The heaps of ready servers (``Server.line``), by ``ServerQueue.lines``.
+KNOWN, ADMITTED, NEW, ASKED = range(4)
+
 
 class ServerQueue:
     """Ready servers by rank, resting ones by the end of their rest; the only place that changes a server's state.
@@ -45,6 +52,10 @@ class ServerQueue:
 
     Only one server of a politeness group is leased at a time.  A ready server whose group is busy or rests is set aside
     in the group's own heap; when the group is free again, its best server is recalled.
+
+    With ``admits_newcomers``, a ready server that has never answered stands in a line of its own and gets no session
+    until the caller has admitted it: ``ask_newcomer`` takes the best one, ``admit`` ends its look-up.  While most
+    sessions of newcomers fail, newcomers hold at most half of the sessions.
     """
 
     def __init__(
@@ -56,7 +67,12 @@ class ServerQueue:
         self._rank = rank
         self._rerank_above = rerank_above
         self._group_of = group_of
-        self.ready: LazyHeap[Server] = LazyHeap()  # best first
+        self.admits_newcomers = False  # set before the first server
+        self.lines: tuple[LazyHeap[Server], ...] = (LazyHeap(), LazyHeap(), LazyHeap(), LazyHeap())  # best first
+        self.ready, self.admitted, self.newcomers, self.asked = self.lines
+        self._guests = 0  # leased newcomers
+        self.limit: float = inf  # sessions that may be open
+        self._answering = 1.0  # moving share of newcomers that answered in their sessions
         self.resting: LazyHeap[Server | Group] = LazyHeap()
         self.groups: dict[str, Group] = {}
         self.leased = 0
@@ -79,7 +95,7 @@ class ServerQueue:
         if state is LEASED or state is HELD:
             return
         if state is READY and server.urls and server.ready_at <= self.now and not server.blocked:  # most frequent
-            self.ready.rekey(server, self._key_by_rank(server))
+            self.lines[server.line].rekey(server, self._key_by_rank(server))
             if server.group is not None and server.group.recalled is server:
                 self._recall_better(server, server.group)
             return
@@ -88,14 +104,19 @@ class ServerQueue:
             event = RECALL  # it may now rank better than the recalled server
         self._step(server, event)
 
-    def lease(self, now: float) -> Server | None:
+    def lease(self, now: float, sessions: float = inf) -> Server | None:
         """Take the best server that may be requested now; None if there is none. O(log servers).
 
-        Sets aside servers of busy groups on the way: O(log servers) for each, once.
+        ``sessions``: all that may be open, of which newcomers may have a part.  Sets aside servers of busy groups on
+        the way: O(log servers) for each, once.
         """
         self.tick(now)
         self._wake_due(now)
-        while (key := self.ready.first_key()) is not None and (server := self.ready.pop()) is not None:
+        self.limit = sessions
+        while (line := self.best_line()) is not None:
+            key, server = line.first_key(), line.pop()
+            assert key is not None
+            assert server is not None
             self.last_rank = max(0.0, -key) / server.urgency
             group = server.group
             if group is not None and not group.is_free(now):
@@ -105,14 +126,66 @@ class ServerQueue:
                 group.holder = server
             self._step(server, LEASE)
             self.leased += 1
+            self._guests += server.line is ADMITTED
             return server
         return None
+
+    def best_line(self) -> LazyHeap[Server] | None:
+        """The line whose first server gets the next session; None if there is no such server. O(1) amortised."""
+        ready = self.ready
+        if not len(self.admitted) or not self._may_invite():
+            return ready if len(ready) else None
+        known, new = ready.first_key(), self.admitted.first_key()
+        return self.admitted if known is None or (new is not None and new < known) else ready
+
+    @property
+    def newcomers_fail(self) -> bool:
+        """Whether most of the latest newcomers did not answer in their sessions."""
+        return self._answering < MANY_ANSWER
+
+    def _may_invite(self) -> bool:
+        """Whether another newcomer may get a session."""
+        return not self.newcomers_fail or self._guests < max(1, self.limit // 2)
+
+    def ask_newcomer(self, now: float, admitted: int) -> Server | None:
+        """The best newcomer to be looked up; None if there is none. O(log servers).
+
+        None as well while ``admitted`` of them wait for a session, unless it ranks above all servers with one.
+        """
+        self.tick(now)
+        self._wake_due(now)
+        key = self.newcomers.first_key()
+        if key is None:
+            return None
+        if len(self.admitted) + len(self.asked) >= admitted and not self._ranks_first(key):
+            return None
+        server = self.newcomers.peek()
+        assert server is not None
+        self._line_up(server, ASKED)
+        return server
+
+    def _ranks_first(self, key: float) -> bool:
+        return all((first := line.first_key()) is None or key < first for line in (self.ready, self.admitted))
+
+    def admit(self, server: Server) -> bool:
+        """Let a newcomer that was asked for get a session; False if it is no longer ready. O(log servers)."""
+        if server.state is not READY or server.line != ASKED:
+            return False
+        self._line_up(server, ADMITTED)
+        return True
+
+    def _line_up(self, server: Server, line: int) -> None:
+        """Move a ready server to another line, by its rank. O(log servers)."""
+        self.lines[server.line].remove(server)
+        server.line = line
+        self.lines[line].push(server, self._key_by_rank(server))
 
     def best_rank(self, now: float) -> float | None:
         """Rank of the best ready server; None if there is none. O(log servers) for each server that becomes due."""
         self.tick(now)
         self._wake_due(now)
-        key = self.ready.first_key()
+        line = self.best_line()
+        key = None if line is None else line.first_key()
         return None if key is None else -key
 
     def release(self, server: Server) -> None:
@@ -123,6 +196,10 @@ class ServerQueue:
             group.holder = None
         self._step(server, RELEASE)
         self.leased -= 1
+        if server.line is ADMITTED:
+            self._guests -= 1
+            if server.answered or server.failures:
+                self._answering += (server.answered - self._answering) / RECENT_NEWCOMERS
         if server in self._to_hold:
             self.hold(server)
         else:
@@ -156,12 +233,12 @@ class ServerQueue:
 
     def first_due(self) -> float | None:
         """The earliest time at which ``lease`` can succeed; None if no server waits. O(1) amortised."""
-        return self.now if len(self.ready) else self.resting.first_key()
+        return self.now if self.best_line() is not None else self.resting.first_key()
 
     def upcoming(self, count: int, until: float) -> list[Server]:
         """The ``count`` servers that ``lease`` would take next if nothing changed. O(count log count).
 
-        First ready servers, best first, then those whose rest ends by ``until``, earliest first.
+        First ready servers, best first, then those whose rest ends by ``until``, earliest first.  Not newcomers.
         """
         servers = self.ready.first(count)
         for due in self.resting.first(count - len(servers)):
@@ -202,7 +279,7 @@ class ServerQueue:
             waiting += len(group.waiting)
             groups_resting += group.heap_item is not None
         resting = len(self.resting) - groups_resting
-        ready, leased, held = len(self.ready), self.leased, self.held
+        ready, leased, held = sum(map(len, self.lines)), self.leased, self.held
         return {"ready": ready, "resting": resting, "waiting": waiting, "leased": leased, "held": held}
 
     def _step(self, server: Server, event: ServerEvent) -> None:
@@ -213,6 +290,8 @@ class ServerQueue:
         if after is not before and server.heap_item is not None:
             self._heap(server, before).remove(server)
         server.rerank_above = -inf if after is READY or after is WAITING or after is IDLE else inf
+        if after is READY and after is not before:
+            server.line = NEW if self.admits_newcomers and not server.answered else KNOWN
         if after is not IDLE and after is not LEASED and after is not HELD:
             key = server.ready_at if after is RESTING else self._key_by_rank(server)
             if server.heap_item is None:
@@ -232,14 +311,15 @@ class ServerQueue:
 
     def _key_by_rank(self, server: Server) -> float:
         rank = self._rank(server)
-        if server.demoted_because:  # maps to [-1, 0): below all others, whose ranks are >= 0
+        if server.demoted_because or (server.line and server.failures):  # the latter: of a newcomer
+            # maps to [-1, 0): below all others, whose ranks are >= 0
             rank = rank / (1.0 + rank) - 1.0
         server.rerank_above = self._rerank_above(server, rank)
         return -rank
 
     def _heap(self, server: Server, state: ServerState) -> LazyHeap[Server] | LazyHeap[Server | Group]:
         if state is READY:
-            return self.ready
+            return self.lines[server.line]
         if state is WAITING:
             assert server.group is not None
             return server.group.waiting
@@ -413,7 +493,8 @@ class ServerTable:
 
     def is_outdated(self) -> bool:
         """Whether ready servers are ranked by expectations that no longer hold, and no ``rank_some`` is under way."""
-        return not self._outdated and self._expectations.is_outdated(len(self._queue.ready))
+        queue = self._queue
+        return not self._outdated and self._expectations.is_outdated(len(queue.ready) + len(queue.admitted))
 
     def rank_again(self) -> None:
         """Start a round of ``rank_some`` over the best ready servers. O(MAX_RANKED)."""
@@ -434,13 +515,15 @@ class ServerTable:
         """
         if not self._expectations.are_learned:
             return
-        ready = self._queue.ready
-        self._queue.best_rank(now)  # makes servers ready whose rest is over
+        queue = self._queue
+        queue.best_rank(now)  # makes servers ready whose rest is over
         for _ in range(RANKED_PER_PAGE):
-            best = ready.peek()
-            if best is not None:
-                self._rank(best)
-            if best is ready.peek():
+            line = queue.best_line()
+            best = None if line is None else line.peek()
+            if line is None or best is None:
+                return
+            self._rank(best)
+            if line is queue.best_line() and best is line.peek():
                 return
 
     def _rank(self, server: Server) -> None:

@@ -103,6 +103,7 @@ def _restore_counts(server: Server, state: StateReader) -> None:
     server.demotion = state.number("demotion", 1.0, minimum=0.0)
     server.failures = state.count("failures", 0)
     server.fetched = state.count("fetched", 0)
+    server.answered = server.fetched > 0
     server.gathered = state.number("gathered", 0.0, minimum=0.0)
     server.pages = state.count("pages", 0)
     server.copies = state.count("copies", 0)

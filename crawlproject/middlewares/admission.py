@@ -12,6 +12,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressRefused, crawl_guard
+from crawlproject.download.few_lines import FewLines
 from crawlproject.download.lookup import NameLookupError
 from crawlproject.download.resolver import crawl_resolver
 from crawlproject.middlewares.base import CrawlerMiddleware
@@ -59,6 +60,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
         self._guard = crawl_guard(crawler)
         denied = LimitOptions.of(crawler).denied
         self._denied = LinkFilter(denied=denied, schemes=_ANY_SCHEME) if denied else None
+        self._lines = FewLines(logger)
         self._refused: LRUCache[str, bool] = LRUCache(REFUSALS_REMEMBERED)
 
     async def process_request(self, request: Request) -> Request | None:
@@ -129,4 +131,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
             self._refused[exception.server] = True
             meta = request.meta
             by_page = meta.get("depth") or "redirect_times" in meta or request.callback is NO_CALLBACK  # robots.txt
-            logger.log(logging.WARNING if by_page else logging.ERROR, "Refused: %s", exception)
+            if by_page:
+                self._lines.log(logging.WARNING, "Refused: %s", exception)
+            else:
+                logger.error("Refused: %s", exception)

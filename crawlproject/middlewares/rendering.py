@@ -1,4 +1,4 @@
-"""Renders the pages that need it, once they were fetched as ever."""
+"""Renders the pages that need it, after they were fetched as usual."""
 
 from __future__ import annotations
 

@@ -86,7 +86,11 @@ class RepositoryMiddleware:
         if not is_asyncio_available():
             raise NotConfigured("REPOSITORY_DIR: the repository needs Scrapy's asyncio support")
         middleware = cls(crawler, options)
-        middleware._repository.open()
+        try:
+            middleware._repository.open()
+        except RepositoryError as error:
+            reason = str(error).removeprefix(f"{options.directory}: ")
+            raise RepositoryError(RepositorySettings.of(crawler).place, reason) from error
         crawler.signals.connect(middleware._rendered, page_rendered)
         crawler.signals.connect(middleware._opened, signals.spider_opened)
         crawler.signals.connect(middleware._closed, signals.spider_closed)

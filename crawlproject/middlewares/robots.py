@@ -19,6 +19,7 @@ from w3lib.url import safe_url_string
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
+from crawlproject.download.few_lines import FewLines
 from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.requests.answers import REDIRECTS, header, retry_after
@@ -95,6 +96,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         )
         self._outages: dict[str, _Outage] = {}
         self._seeds_logged = 0
+        self._lines = FewLines(logger)
         self._fetches: dict[str, asyncio.Future[RobotParser]] = {}
         self._allows_all: RobotParser = build_from_crawler(self._parserimpl, crawler, b"")
         crawler.signals.connect(self._stop_long, signals.bytes_received)
@@ -208,8 +210,9 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     ) -> RobotsUnreachableError:
         """Pause the server or give it up; returns the error to raise."""
         failures = self._outages[key].failures + 1 if key in self._outages else 1
-        gives_up = failures >= self._options.max_failures > 0
         frontier = frontier_of(self.crawler)
+        is_gone = frontier is not None and frontier.is_given_up(key)
+        gives_up = is_gone or failures >= self._options.max_failures > 0
         until = CLOCK() + _OTHER_SCHEDULERS_WAIT
         if frontier is not None:
             until = frontier.back_off(key, failures, retry_after, f"robots.txt: {reason}", give_up=gives_up)
@@ -219,11 +222,13 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             self._stats.inc_value("robotstxt/given_up")
         tries = f"try {failures + 1} of {self._options.max_failures or 'any number'} in {until - CLOCK():.0f} s"
         then = f"given up after {failures} tries (ROBOTSTXT_MAX_FAILURES)" if gives_up else tries
+        then = "given up" if is_gone else then
         level = logging.INFO if failures == 1 or gives_up else logging.DEBUG
         if not page.meta.get("depth") and self._seeds_logged < MAX_SEEDS_LOGGED:
             self._seeds_logged += 1
             level = logging.WARNING
-        logger.log(level, "robots.txt of %s is unavailable: %s; %s", key, reason, then)
+        log = logger.log if level == logging.WARNING else self._lines.log
+        log(level, "robots.txt of %s is unavailable: %s; %s", key, reason, then)
         return RobotsUnreachableError(f"robots.txt of {key} is unavailable: {reason}")
 
     def _text_of(self, server_key: str) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from aiohttp import ServerDisconnectedError
 from scrapy.exceptions import NotConfigured
 
 from crawlproject.clock import CLOCK
@@ -14,15 +13,16 @@ from crawlproject.frontier.measurement import Measurement
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.network import NetworkOptions
 from crawlproject.requests.answers import header, retry_after
-from crawlproject.requests.failures import failure_kind, in_words
+from crawlproject.requests.failures import failure_kind, in_words, is_disconnection, name_failure
 from crawlproject.requests.meta import BY_TYPE, LAST_OF_SESSION, TIMING
-from crawlproject.urls.server_key import server_key
+from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from crawlproject.download.lookup import NameLookupError
     from crawlproject.download.timing import Timing
 
 logger = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
             return
         _write_meta(request.meta, timing)
         label, failed = failure_kind(exception)
-        if timing.reused and isinstance(exception.__cause__, ServerDisconnectedError):
+        if timing.reused and is_disconnection(exception.__cause__):
             failed = False  # the server closed an idle connection as we used it: not a fault
         self._count_failure(label)
         words = in_words(exception)
@@ -82,6 +82,14 @@ class ServerTimingMiddleware(CrawlerMiddleware):
                 url=request.url,
             )
         )
+        error = name_failure(exception)
+        if error is not None and error.is_final:
+            self._name_missing(server_key(request.url), error)
+
+    def _name_missing(self, key: str, error: NameLookupError) -> None:
+        frontier = frontier_of(self._crawler)
+        if frontier is not None and error.name == host_of(key):  # else it is the proxy's
+            frontier.name_missing(key, error.in_words)
 
     def _count_failure(self, label: str) -> None:
         self._stats.inc_value(f"frontier/failures/{label}")

@@ -6,8 +6,14 @@ can know the end, and there is no forecast.
 
 What is left of the quality is that of queued URLs, and more the more quality becomes known for each unit that is
 gathered.  This ratio falls with what is left as well, and can be measured without knowing how many URLs are left.
+It comes from recent pages, which are those of quick servers; on the servers that still have URLs queued more is hidden,
+the smaller the part of their known URLs that is fetched.
 
-The time that is left follows from the recent pace, and from the time that politeness demands of each server.
+The time that is left follows from the recent pace, from the time that politeness demands of each server and, where
+connections limit the crawl, from the time that queued URLs take of a connection.
+
+A forecast of the quality is told only if its range is narrow (``WIDEST``): shortly before the moment, the error in what
+is yet to be discovered is more than what is missing.
 """
 
 from __future__ import annotations
@@ -40,15 +46,13 @@ FALL, LEAST_FALL, MOST_FALL = 1.5, 0.7, 3.0
 QUALITY_RECENT, QUALITY_MIN_RECENT = 0.2, 100
 PACE_RECENT, PACE_MIN_SECONDS = 0.1, 4.0
 
-#: The quality left is ``1 + MORE * ratio**MORE_FALL`` times that of queued URLs, where ``ratio`` is the quality that
-#: becomes known for each unit gathered; from ``MAX_RATIO`` on there is no forecast.
-MORE, MORE_FALL, MAX_RATIO = 1.2, 1.3, 1.6
+#: The quality left is ``1 + MORE * ratio**MORE_FALL * hidden**UNFETCHED_FALL`` times that of queued URLs.  ``ratio`` is
+#: the quality that becomes known for each unit gathered, ``hidden`` is ``Drains.unfetched_share``.  From a ratio of
+#: ``MAX_RATIO`` on there is no forecast.  Found with webs of other seeds than those in docs/progress.md.
+MORE, MORE_FALL, UNFETCHED_FALL, MAX_RATIO = 1.43, 1.3, 0.35, 1.6
 
 #: Quality of the next pages: the weight of that of recent pages; the rest is that of all that is left.
 RECENT_WEIGHT = 0.2
-
-#: Share of the time to add if as much quality is yet to be discovered as is queued: it comes later.
-LATER = 0.1
 
 #: New URLs per page from which there is no forecast.
 TOO_MANY = 2.2
@@ -62,8 +66,11 @@ MOST = 0.8
 #: Factors on a forecast for its range, besides that of what is to be discovered.
 END_RANGE, QUALITY_RANGE = (0.7, 1.4), (0.8, 1.25)
 
-#: Factors on the quality that is left, for the range of the time.
-LEFT_RANGE = (0.9, 1.1)
+#: Factors on the quality that is yet to be discovered, for the range of the time.
+MORE_RANGE = (0.85, 1.15)
+
+#: A range of the quality's time whose ends are further apart than this factor tells too little to be shown.
+WIDEST = 3.0
 
 
 class Look(NamedTuple):
@@ -80,6 +87,9 @@ class Look(NamedTuple):
     waiting: float | None
     #: URLs per second that politeness allows (``Drains.pace``); 0 if it is not known.
     polite_pace: float = 0.0
+    #: Connections in use, and how many may be; 0 if it is not known.
+    sessions: int = 0
+    session_limit: int = 0
 
 
 class Range(NamedTuple):
@@ -99,6 +109,8 @@ class Forecast(NamedTuple):
     most_quality: Range | None
     #: Quality gathered as a share of what is known; None if unknown.
     share: float | None
+    #: Seconds within which ``MOST`` will be gathered, where the range was too wide (``WIDEST``); else None.
+    most_within: float | None = None
 
 
 class Forecaster:
@@ -126,14 +138,14 @@ class Forecaster:
             end = self._limited(look, None)
             return Forecast(end, "" if end else "too few pages yet", None, share)
         left = _Left.of(look, recent, survey)
-        most = _most(self._looks, left)
+        most, within = _told(_most(self._looks, left))
         if recent.new >= TOO_MANY:
             end = self._limited(look, None, recent.pages_per_second)
-            return Forecast(end, "" if end else "new URLs are found faster than pages are fetched", most, share)
+            return Forecast(end, "" if end else "new URLs are found faster than pages are fetched", most, share, within)
         end = Range(
             *(factor * time for factor, time in zip((END_RANGE[0], 1.0, END_RANGE[1]), left.ends(), strict=True))
         )
-        return Forecast(self._limited(look, end, recent.pages_per_second), "", most, share)
+        return Forecast(self._limited(look, end, recent.pages_per_second), "", most, share, within)
 
     def _limited(self, look: Look, end: Range | None, pages_per_second: float = 0.0) -> Range | None:
         """``end``, or the crawl's limit if that comes first."""
@@ -154,6 +166,9 @@ class _Recent(NamedTuple):
     pages_per_second: float
     #: URLs per second that politeness allowed, on average; 0 if it is not known.
     polite_pace: float
+    #: Connections in use, on average, and their share of those allowed; 0 if it is not known.
+    sessions: float
+    fullness: float
     #: New URLs, quality gathered, and quality that became known, for each request.
     new: float
     gathered: float
@@ -176,10 +191,13 @@ class _Recent(NamedTuple):
         done, time = last.done - since.done, last.now - since.now
         if done <= 0 or time <= 0:
             return None
+        sessions = sum(look.sessions for look in looks[start:]) / (len(looks) - start)
         return cls(
             pace=done / time,
             pages_per_second=(last.pages - since.pages) / time,
             polite_pace=sum(look.polite_pace for look in looks[start:]) / (len(looks) - start),
+            sessions=sessions,
+            fullness=min(1.0, sessions / last.session_limit) if last.session_limit else 0.0,
             new=max(0.0, (last.done + last.queued - since.done - since.queued) / done),
             gathered=(last.gathered - since.gathered) / done,
             known=max(0.0, (_known(last) - _known(since)) / done),
@@ -213,11 +231,19 @@ class _Left(NamedTuple):
         return hypot(urls / self.pace, polite)
 
     def drain_time(self, urls: float, all_urls: float, recent: _Recent) -> float:
-        """Seconds for the next ``urls`` of ``all_urls``, at a pace that falls as fewer servers are left."""
+        """Seconds for the next ``urls`` of ``all_urls``, at a pace that falls as fewer and slower servers are left.
+
+        Quick servers come first: where connections are what limits the crawl, a page of those left takes longer than a
+        recent one, and the pages to come begin like the recent ones and end like those left.
+        """
         if self.survey is None or not recent.polite_pace:
             return urls / recent.pace
         own, factor = own_pace(recent.pace, recent.polite_pace)
-        return self.survey.drains.time(urls, all_urls / self.queued, own, factor)
+        drains = self.survey.drains
+        if recent.sessions > 0:
+            slower = max(1.0, drains.work_per_url * recent.pace / recent.sessions)
+            own /= 1 + recent.fullness * (slower - 1) * min(1.0, urls / all_urls)
+        return drains.time(urls, all_urls / self.queued, own, factor)
 
     def ends(self) -> tuple[float, float, float]:
         """Seconds until all is done: least, likely, most. Servers that fail must be given up, too."""
@@ -231,28 +257,35 @@ def _most(looks: Sequence[Look], left: _Left) -> Range | None:
     look = looks[-1]
     recent = _Recent.of(looks, QUALITY_RECENT, QUALITY_MIN_RECENT)
     pace = _Recent.of(looks, PACE_RECENT, MIN_RECENT, PACE_MIN_SECONDS)
-    if look.waiting is None or recent is None or pace is None or recent.gathered <= 0:
+    waiting = look.waiting
+    if waiting is None or recent is None or pace is None or recent.gathered <= 0:
         return None
     alive = left.queued / max(1, look.queued)  # the others' quality cannot be gathered
     ratio = alive * recent.known / recent.gathered
     if ratio >= MAX_RATIO:
         return None
-    more: float = MORE * ratio**MORE_FALL
-    to_gather = alive * look.waiting * (1 + more)
+    hidden = alive * (1.0 if left.survey is None else left.survey.drains.unfetched_share)
+    more: float = MORE * ratio**MORE_FALL * hidden**UNFETCHED_FALL
     urls = min(left.urls[1], MAX_GROWTH * left.queued)
 
-    def time(to_gather: float) -> float:
+    def time(more: float) -> float:
+        to_gather = alive * waiting * (1 + more)
         needed = MOST * (look.gathered + to_gather) - look.gathered
         if needed <= 0:
             return 0.0
         quality = RECENT_WEIGHT * recent.gathered + (1 - RECENT_WEIGHT) * to_gather / urls
-        return (1 + LATER * more) * left.drain_time(needed / quality, urls, pace)
+        return left.drain_time(needed / quality, urls, pace)
 
     return Range(
-        QUALITY_RANGE[0] * time(LEFT_RANGE[0] * to_gather),
-        time(to_gather),
-        QUALITY_RANGE[1] * time(LEFT_RANGE[1] * to_gather),
+        QUALITY_RANGE[0] * time(MORE_RANGE[0] * more), time(more), QUALITY_RANGE[1] * time(MORE_RANGE[1] * more)
     )
+
+
+def _told(found: Range | None) -> tuple[Range | None, float | None]:
+    """The range if it is narrow enough; else only its end."""
+    if found is None or found.high <= WIDEST * found.low:
+        return found, None
+    return None, found.high
 
 
 def _known(look: Look) -> float:

@@ -74,11 +74,6 @@ class CrawlFigures:
         """The last complete round over all servers; None until there is one."""
         return None if self._surveyor is None else self._surveyor.survey
 
-    @property
-    def surveyor(self) -> Surveyor | None:
-        """Examines the servers; None before the spider opens, and with another scheduler."""
-        return self._surveyor
-
     def finish_survey(self) -> None:
         """Look at all servers now, at the end of a crawl. O(servers)."""
         if self._surveyor is not None:
@@ -134,8 +129,19 @@ class CrawlFigures:
         queued, survey = len(crawl), self._surveyor.survey
         waiting = frontier.quality.queued(counts["urls"])
         done = stats.get("scheduler/dequeued", 0) - len(crawl.started)
-        polite_pace = 0.0 if survey is None else survey.drains.pace
-        self._forecaster.add(Look(now, done, common["pages"], queued, frontier.quality.gathered, waiting, polite_pace))
+        self._forecaster.add(
+            Look(
+                now=now,
+                done=done,
+                pages=common["pages"],
+                queued=queued,
+                gathered=frontier.quality.gathered,
+                waiting=waiting,
+                polite_pace=0.0 if survey is None else survey.drains.pace,
+                sessions=dispatcher.open_sessions,
+                session_limit=dispatcher.max_sessions,
+            )
+        )
         return Figures(
             **common,
             sessions=dispatcher.open_sessions,

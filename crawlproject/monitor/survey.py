@@ -32,13 +32,31 @@ class Drains:
     urls: list[int] = field(default_factory=lambda: [0] * DRAIN_CLASSES)
     #: Sum of their times, seconds.
     seconds: list[float] = field(default_factory=lambda: [0.0] * DRAIN_CLASSES)
+    #: Sum of the seconds of connections that all URLs take.
+    work: float = 0.0
+    #: Sum over all URLs of the share of its server's known URLs that are queued.
+    unfetched: float = 0.0
 
-    def add(self, urls: int, seconds: float) -> None:
-        """Add a server."""
+    def add(self, urls: int, seconds: float, work: float = 0.0, fetched: int = 0) -> None:
+        """Add a server; ``work``: seconds of connections, without rests; ``fetched``: its pages."""
         place = bisect_right(_DRAIN_BOUNDS, seconds)
         self.servers[place] += 1
         self.urls[place] += urls
         self.seconds[place] += seconds
+        self.work += work
+        self.unfetched += urls * urls / (fetched + urls)
+
+    @property
+    def work_per_url(self) -> float:
+        """Seconds of a connection for a queued URL; 0 without URLs. O(classes)."""
+        urls = sum(self.urls)
+        return self.work / urls if urls else 0.0
+
+    @property
+    def unfetched_share(self) -> float:
+        """Of the known URLs of a queued URL's server, the share that is queued; mean over queued URLs. O(classes)."""
+        urls = sum(self.urls)
+        return self.unfetched / urls if urls else 0.0
 
     @property
     def pace(self) -> float:

@@ -86,7 +86,7 @@ class Surveyor:
             found.failing_time = max(found.failing_time, self._time_to_fail(server, politeness, now))
             return
         time = drain_time(server, politeness, now)
-        found.drains.add(urls, time)
+        found.drains.add(urls, time, urls / max(1, server.expected_pages) * server.expected_time, server.fetched)
         if time > found.longest_time:
             found.longest, found.longest_time = server, time
 

@@ -45,6 +45,8 @@ class FrontierOptions(Options):
     backend: str
     #: Where the disk backend keeps its store; None only with other backends.
     directory: Path | None
+    #: The setting that names it, with its value; for errors.
+    place: str
     commit_interval: float
     #: Pages fetched at least so long ago are fetched again; None: never.
     recrawl_age: float | None
@@ -85,10 +87,11 @@ class FrontierOptions(Options):
             max_failures=reader.count("FRONTIER_MAX_FAILURES", 10),
             # A dead server occupies a session until this timeout; 90% of live ones connect within 0.2 s.
             connect_timeout=reader.number("FRONTIER_CONNECT_TIMEOUT", 10.0),
-            # Pages met elsewhere are worth nothing, and a server that showed copies will show more.
+            # Pages seen elsewhere are worth nothing, and a server that showed copies will show more.
             copies_penalty=reader.switch("FRONTIER_COPIES_PENALTY", True),
             backend=backend,
             directory=directory if backend == "disk" else None,
+            place=_place(reader),
             # After a crash, pages of at most so many seconds are fetched again. Each commit costs one fsync.
             commit_interval=reader.number("FRONTIER_COMMIT_INTERVAL", 1.0),
             recrawl_age=reader.age("FRONTIER_RECRAWL_AGE"),
@@ -138,6 +141,11 @@ def _directory(reader: Reader) -> Path | None:
     return own or (job / "frontier" if job else None)
 
 
+def _place(reader: Reader) -> str:
+    name = "FRONTIER_DIR" if reader.path("FRONTIER_DIR") else "JOBDIR"
+    return f"{name}={str(reader.path(name))!r}"
+
+
 def _backend(reader: Reader, directory: Path | None) -> str:
     if reader.value("FRONTIER_BACKEND") is None:
         return "memory" if directory is None else "disk"
@@ -145,10 +153,8 @@ def _backend(reader: Reader, directory: Path | None) -> str:
     if backend == "disk" and directory is None:
         raise ValueError("FRONTIER_BACKEND='disk': FRONTIER_DIR or JOBDIR must name a directory")
     if backend == "redis" and directory is not None and directory.is_dir() and any(directory.iterdir()):
-        name = "FRONTIER_DIR" if reader.path("FRONTIER_DIR") else "JOBDIR"
-        path = str(reader.path(name))
         raise ValueError(
-            f"{name}={path!r}: has the frontier of a crawl on disk; FRONTIER_BACKEND='redis' needs another"
+            f"{_place(reader)}: has the frontier of a crawl on disk; FRONTIER_BACKEND='redis' needs another"
         )
     return backend
 

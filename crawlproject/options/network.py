@@ -89,7 +89,7 @@ def _server(entry: str) -> tuple[str, int]:
     try:
         ip_address(address)
         if not (port.isascii() and port.isdigit() and 0 < int(port) < 65_536):
-            raise ValueError(f"{port!r} is no port")
+            raise ValueError(f"{port!r} is not a port")
     except ValueError as error:
         message = f"FRONTIER_DNS_SERVERS={entry!r}: must be IP addresses, with :PORT or without ({error})"
         raise ValueError(message) from error

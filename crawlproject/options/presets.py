@@ -1,4 +1,4 @@
-"""``FRONTIER_PRESET``: bundles of politeness settings by name; settings made anywhere else win over them."""
+"""``FRONTIER_PRESET``: bundles of politeness settings by name; all other settings take precedence."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class RenderOptions(Options):
             max_size=reader.count("RENDER_MAXSIZE", 8_000_000, least=1),
             # With 300 MB for the crawl itself 1.5 GB.
             max_memory=reader.count("RENDER_MAX_MEMORY", 1_200_000_000, least=200_000_000),
-            # A new context costs 30 ms; an old one keeps what its pages stored.
+            # A new context costs 100 ms of CPU; memory that an old one has not given back is bounded.
             pages_per_context=reader.count("RENDER_PAGES_PER_CONTEXT", 20, least=1),
             blocked=frozenset(_blocked(reader)),
             launch_options=reader.dictionary("PLAYWRIGHT_LAUNCH_OPTIONS"),

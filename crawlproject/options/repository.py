@@ -33,6 +33,11 @@ class RepositorySettings(Options):
     #: Who crawls, with an address.
     operator: str | None
 
+    @property
+    def place(self) -> str:
+        """The setting of the directory with its value, for errors."""
+        return f"REPOSITORY_DIR={str(self.directory)!r}"
+
     @classmethod
     def read(cls, reader: Reader) -> Self:
         """See ``Options``. Imports the libraries of the extra only if a repository is wanted."""
@@ -51,6 +56,6 @@ class RepositorySettings(Options):
             operator=reader.value("REPOSITORY_OPERATOR"),
         )
         if directory:
-            with needs_extra(f"REPOSITORY_DIR={str(directory)!r}", "repository"):
+            with needs_extra(options.place, "repository"):
                 import crawlproject.repository  # noqa: F401
         return options

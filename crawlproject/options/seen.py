@@ -1,4 +1,4 @@
-"""The settings ``SEEN_*``: how URLs met are remembered."""
+"""The settings ``SEEN_*``: how seen URLs are stored."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SeenOptions(Options):
         kind = cast("Kind", reader.choice("SEEN_SET", "exact", get_args(Kind)))
         # A mark bit gives LRU's hit rate (Broder 2003, figures 2 and 3; docs/research/url-cache.md).
         policy = cast("CachePolicy", reader.choice("SEEN_CACHE_POLICY", "clock", get_args(CachePolicy)))
-        # One new URL in a thousand is lost, or looked up in vain; for 10 million URLs the filter takes 24 MB.
+        # One new URL in a thousand is lost, or needlessly looked up; for 10 million URLs the filter takes 24 MB.
         error = reader.number("SEEN_BLOOM_ERROR", 0.001)
         if not 0 < error < 1:
             raise reader.wrong("SEEN_BLOOM_ERROR", "above 0 and below 1")

@@ -76,7 +76,7 @@ def _field(fields: Table, name: str, depth: int) -> FieldRule:
 def _converter(table: Table, *, is_json: bool) -> Callable[[Any, str], Any]:
     kind = table.take("type", str, "any" if is_json else "text")
     if kind not in TYPES:
-        raise table.wrong("type", f"{kind!r} is none of {', '.join(TYPES)}")
+        raise table.wrong("type", f"{kind!r} is not one of {', '.join(TYPES)}")
     locale, date_format, true = (table.take(key, str) for key in ("locale", "format", "true"))
     for key, value, kinds in (
         ("locale", locale, ("number", "date", "datetime")),
@@ -86,7 +86,7 @@ def _converter(table: Table, *, is_json: bool) -> Callable[[Any, str], Any]:
         if value is not None and kind not in kinds:
             raise table.wrong(key, f"only for type {' and '.join(kinds)}, not {kind}")
     if locale is not None and not _is_locale(locale):
-        raise table.wrong("locale", f"{locale!r:.80} is no language such as de or de-CH")
+        raise table.wrong("locale", f"{locale!r:.80} is not a language such as de or de-CH")
     pattern = None if true is None else _compiled(table, "true", true, regular_expression)
     return converter(kind, ValueOptions(locale, date_format, pattern))
 

@@ -1,4 +1,4 @@
-"""Reads the records of a crawl's pages by rules, counts what was not found, and tells of drift."""
+"""Reads the records of a crawl's pages by rules, counts what was not found, and reports drift."""
 
 from __future__ import annotations
 

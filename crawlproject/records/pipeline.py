@@ -96,7 +96,7 @@ class DatabasePipeline:
             if not await asyncio.wrap_future(self._writer.write_now(row)):
                 self._fail(item)
                 await asyncio.sleep(0)  # the crawl begins to close, before this page may end it as finished
-                raise DropItem("neither the journal nor the database takes records") from error
+                raise DropItem("neither the journal nor the database accepts records") from error
         else:
             self._writer.wake()
         return item
@@ -164,7 +164,7 @@ class DatabasePipeline:
             meta[KEEP] = True
         if not self._is_failing:
             self._is_failing = True
-            logger.error("Neither %s nor the database takes records: the crawl ends", self._journal.path)
+            logger.error("Neither %s nor the database accepts records: the crawl ends", self._journal.path)
             end_crawl(self._crawler, RECORDS_FAILED)
 
     def _count(self, stat: str, number: int) -> None:

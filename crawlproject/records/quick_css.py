@@ -1,13 +1,15 @@
 """Plain CSS answered by lexbor's tree, which the crawl has already: a tenth of the time of parsing with libxml2.
 
 Plain are names, classes, ids and attributes, joined by descendants; at the top of a page also ``>`` and ``+`` in the
-first step.  On pages without errors both trees give the same; errors of markup are repaired as browsers do.
+first step.  Only on pages where neither parser has anything to repair: both trees are then the same.
 All else is left to lxml: lexbor takes the number of elements to the power of the descendant steps (30 s for
 ``p.x ~ p ~ p ~ p`` on 500 paragraphs), so each step is a selector of its own here, and takes linear time.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cssselect
@@ -29,6 +31,38 @@ _INSERTED = frozenset(("tbody", "colgroup"))
 #: Elements that one of both parsers reads as text, or does not see.
 _ODD = frozenset(("template", "noscript", "svg", "math", "html", "head", "body", "frameset", "frame", "plaintext"))
 _OPERATORS = frozenset(("exists", "=", "~=", "|=", "^=", "$=", "*="))
+#: Attributes to which libxml2 gives their name as value, if they have none.
+_SWITCHES = frozenset(
+    ("checked", "compact", "declare", "defer", "disabled", "ismap", "multiple", "nohref", "noresize", "noshade")
+) | {"nowrap", "readonly", "selected"}
+#: Elements that pages need not write; those without an end; void ones of which libxml2 does not know it.
+_IMPLIED = frozenset(("html", "head", "body", "tbody", "colgroup"))
+_VOID = frozenset(
+    ("area", "base", "basefont", "bgsound", "br", "col", "frame", "hr", "img", "input", "keygen", "link", "meta")
+) | {"param"}
+_UNKNOWN = frozenset(("embed", "source", "track", "wbr"))
+#: Children for which libxml2 ends their parent, though HTML5 allows them.
+_ENDING = {
+    "p": ("b", "big", "h1", "h2", "h3", "h4", "h5", "h6", "i", "s", "small", "strike", "strong", "tt", "u"),
+    "form": ("address", "dir", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "menu", "ol", "pre", "ul"),
+    "li": ("address", "dir", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "menu", "pre"),
+    "fieldset": ("a", "h1", "h2", "h3", "h4", "h5", "h6", "legend", "pre"),
+    "dl": ("address", "dir", "dt", "menu", "pre"),
+    "dt": ("address", "dir", "menu", "pre"),
+    "dd": ("address", "dir", "menu", "pre"),
+    "ul": ("address", "dir", "menu", "pre"),
+    "center": ("b", "font", "i"),
+    "address": ("ul",),
+    "menu": ("ul",),
+    "pre": ("ul",),
+    "title": ("p",),
+}
+#: Comments, and scripts and style sheets up to their end tags.
+_unread = re.compile(
+    r"<(?:!--[^-]*+(?:-(?!->)[^-]*+)*+(?:-->|\Z)|(script|style)(?=[\s/>])[^<]*+(?:<(?!/\1)[^<]*+)*+)", re.IGNORECASE
+).sub
+#: Names of start tags, and of end tags with their slash.
+_tags = re.compile(r"<(/?[a-zA-Z][^\s/>]*+)").findall
 #: libxml2 before 2.14 keeps carriage returns.
 _KEEPS_RETURNS = etree.LIBXML_VERSION < (2, 14)
 #: Within these, the first line break is no text in HTML5.
@@ -174,7 +208,7 @@ def _value(pseudo: Any) -> tuple[str | None, bool]:
     """``attribute`` and ``is_text`` of ``QuickCss``."""
     if isinstance(pseudo, FunctionalPseudoElement) and pseudo.name == "attr" and len(pseudo.arguments) == 1:
         attribute = str(pseudo.arguments[0].value)
-        if attribute == attribute.lower():
+        if attribute == attribute.lower() and attribute not in _SWITCHES:
             return attribute, False
     if pseudo not in (None, "text"):
         raise _NotPlainError
@@ -221,6 +255,8 @@ def _condition(tree: Any) -> str:
     if not isinstance(tree, Attrib) or tree.namespace or tree.operator not in _OPERATORS:
         raise _NotPlainError
     name = tree.attrib
+    if name in _SWITCHES and tree.operator != "exists":
+        raise _NotPlainError
     if not (name.isascii() and name.replace("-", "").isalnum() and name == name.lower()):
         raise _NotPlainError
     return (
@@ -249,7 +285,30 @@ def html5_root(text: str, tree: LexborHTMLParser | None) -> LexborNode | None:
         if len(parts) != 1 or parts[0].end != len(text):
             return None
         tree = LexborHTMLParser(text, encoding=False)
-    return tree.root
+    return tree.root if _is_as_written(text, tree) else None
+
+
+def _is_as_written(text: str, tree: LexborHTMLParser) -> bool:
+    """Whether the page has each end tag, and nothing that a parser would repair. O(length), about libxml2's time.
+
+    A start tag that was moved, added or left out changes their order; an end tag without its start, or a start without
+    its end, changes their numbers.
+    """
+    tags: list[str] = _tags(_unread(r"<\1 ", text))
+    if not "".join(tags).islower():
+        tags = [tag.lower() for tag in tags]
+    starts = [tag for tag in tags if tag[0] != "/" and tag not in _IMPLIED]
+    if starts != [tag for node in tree.css("*") if (tag := node.tag) not in _IMPLIED]:
+        return False
+    counts = Counter(tags)
+    names = {tag.lstrip("/") for tag in counts} - _IMPLIED
+    if any(counts[f"/{name}"] != (0 if name in _VOID else counts[name]) for name in names):
+        return False
+    end = next((place for place, tag in enumerate(tags) if tag in ("/body", "/html")), len(tags))
+    if not names.isdisjoint(_UNKNOWN) or not {"/body", "/html"}.issuperset(tags[end:]):
+        return False
+    ending = [f"{parent}>{child}" for child in names & _ENDING.keys() for parent in _ENDING[child] if parent in names]
+    return not ending or tree.css_first(",".join(ending)) is None
 
 
 def _has_first_break(text: str, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""A table of a rule file, read key by key: knows where it stands, and which keys nobody has read."""
+"""A table of a rule file, read key by key: knows its place in the file, and which keys were not read."""
 
 from __future__ import annotations
 

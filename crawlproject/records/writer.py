@@ -1,4 +1,4 @@
-"""Writes the journal's rows to the database, in a thread of its own."""
+"""Writes the journal's rows to the database, in a separate thread."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ Shares = list[tuple[str, str, str, float, float]]
 class Writer:
     """``count(stat, number)`` is called in the thread.
 
-    Rows of a table that takes nothing go to the journal ``aside``; the next crawl tries them again.
+    Rows that the database refuses, and those of a table that takes nothing, go to the journal ``aside``; the next crawl
+    tries them again.
     Stats: ``records/db/written``, ``…/failed`` (rows that the database refuses), ``…/unreadable`` (lines of the
-    journal), ``…/away`` (times that it was found to be away), ``…/tables_aside``, ``…/aside`` (rows of these).
+    journal), ``…/away`` (times that it was found to be away), ``…/tables_aside``, ``…/aside`` (rows of these);
+    ``records/lost`` (refused, and of a form that no file takes).
     """
 
     def __init__(  # noqa: PLR0913
@@ -47,19 +49,19 @@ class Writer:
         count: Callable[[str, int], None],
         *,
         patience: float,
-        aside: Journal | None = None,
+        aside: Journal,
     ) -> None:
         self._database, self._journal, self._batch = database, journal, batch
         self._aside, self._tables_aside = aside, set[str]()
-        if aside is not None:
-            database.set_aside = self._set_aside
+        database.set_aside = self._set_aside
         self._count, self._patience = count, patience
         self._work, self._stop = Event(), Event()
         self._direct: list[tuple[Row, Future[bool]]] = []
         self._deadline = 0.0
         self._lock = Lock()
         self._is_away = self._is_full = False
-        self._logged = self._number_aside = 0
+        self._logged = 0
+        self._of_tables: list[tuple[list[Row], str]] = []  # set aside in this batch, and why
         #: Shares of fields to be stored at the end; those of earlier crawls are set when they have been read.
         self.shares: Shares | None = None
         self.earlier_shares: Future[Shares] = Future()
@@ -155,32 +157,54 @@ class Writer:
             _resolve(done, is_written=False)
 
     def _set_aside(self, rows: list[Row], reason: str) -> None:
-        """Keep rows of a table that takes nothing. Raises AwayError if that is not possible."""
-        assert self._aside is not None
-        table = rows[0].table
+        """Called by the database for rows of a table that takes nothing."""
+        self._of_tables.append((rows, reason))
+
+    def _write(self, rows: list[Row]) -> None:
+        """Raises AwayError if the rows can be kept nowhere; then all of them come again."""
+        self._of_tables = []
+        refused = self._database.write(rows)
+        aside = [row for some, _ in self._of_tables for row in some]
+        lost = self._keep([*(row for row, _ in refused), *aside])
+        written = len(rows) - len(refused) - len(aside)
+        numbers = {"records/db/written": written, "records/db/aside": len(aside), "records/lost": len(lost)}
+        for stat, number in numbers.items():
+            if number:
+                self._count(stat, number)
+        for some, reason in self._of_tables:
+            self._tell_aside(some[0].table, reason)
+        for row, reason in refused:
+            self._tell_refused(row, reason, is_lost=any(row is one for one in lost))
+
+    def _keep(self, rows: list[Row]) -> list[Row]:
+        """Write rows to the journal beside; returns those of a form that it does not take. Raises AwayError."""
+        lost = []
         try:
-            self._aside.append(rows)
-        except (OSError, ValueError, RecursionError) as error:
+            try:
+                self._aside.append(rows)
+            except (ValueError, RecursionError):  # one of them is nested in itself, or too deep
+                for row in rows:
+                    try:
+                        self._aside.append([row])
+                    except (ValueError, RecursionError):
+                        lost.append(row)
+        except OSError as error:
             raise AwayError(f"{self._aside.path}: {error}") from error
-        self._count("records/db/aside", len(rows))
-        self._number_aside += len(rows)
+        return lost
+
+    def _tell_aside(self, table: str, reason: str) -> None:
         if table not in self._tables_aside:
             self._tables_aside.add(table)
             self._count("records/db/tables_aside", 1)
             path = self._aside.path
             logger.error("The table %s takes nothing (%s): its records are kept in %s", table, reason, path)
 
-    def _write(self, rows: list[Row]) -> None:
-        self._number_aside = 0
-        refused = self._database.write(rows)
-        written = len(rows) - len(refused) - self._number_aside
-        if written:
-            self._count("records/db/written", written)
-        for row, reason in refused:
-            self._count("records/db/failed", 1)
-            self._logged += 1
-            if self._logged <= MAX_LOGGED:
-                logger.error("Record %s %.100r of %s is not in the database: %s", row.table, row.key, row.site, reason)
+    def _tell_refused(self, row: Row, reason: str, *, is_lost: bool) -> None:
+        self._count("records/db/failed", 1)
+        self._logged += 1
+        if self._logged <= MAX_LOGGED:
+            kept = "no file takes it either" if is_lost else f"it is kept in {self._aside.path}"
+            logger.error("Record %s %.100r of %s is refused (%s): %s", row.table, row.key, row.site, reason, kept)
 
     def _tell_away(self, reason: str) -> None:
         if not self._is_away:

@@ -21,7 +21,7 @@ BUSY_TIMEOUT = 5.0
 class RepositoryError(Exception):
     """A repository cannot be opened, read or written; the message has path and reason."""
 
-    def __init__(self, path: Path, reason: object) -> None:
+    def __init__(self, path: Path | str, reason: object) -> None:
         super().__init__(f"{path}: {reason}")
 
 

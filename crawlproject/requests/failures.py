@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ssl
+import sys
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadCancelledError,
@@ -17,6 +17,7 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 
+from crawlproject.download.endings import ConnectTimeoutError, ServerDisconnectedError
 from crawlproject.download.lookup import NameLookupError
 
 if TYPE_CHECKING:
@@ -41,13 +42,14 @@ MAX_WORDS = 200
 #: Maximum exceptions examined in a chain of causes.
 _MAX_CHAIN = 10
 
-_LOOKUPS = {
-    "nxdomain": "no such name",
-    "no_address": "the name has no address",
-    "servfail": "its name servers fail",
-    "timeout": "its name servers do not answer",
-    "malformed": "not a host name",
-}
+_CLOSED = "connection closed without an answer"
+_NO_CONNECTION = "no connection in time (FRONTIER_CONNECT_TIMEOUT)"
+_NO_ANSWER = "no answer in time (DOWNLOAD_TIMEOUT)"
+
+
+def name_failure(error: BaseException) -> NameLookupError | None:
+    """The failed look-up that caused ``error``; None: something else did."""
+    return next((each for each in _chain(error) if isinstance(each, NameLookupError)), None)
 
 
 def failure_kind(error: Exception) -> tuple[str, bool]:
@@ -65,8 +67,21 @@ def in_words(error: BaseException) -> str:
     return " ".join((said or str(error) or type(error).__name__).split())[:MAX_WORDS]
 
 
+def is_disconnection(error: BaseException | None) -> bool:
+    """Whether the server closed the connection without an answer."""
+    return isinstance(error, ServerDisconnectedError) or (error is not None and _of_aiohttp(error) == _CLOSED)
+
+
 def _words(error: BaseException) -> str | None:
-    return next((words(error) for kind, words in _KINDS if isinstance(error, kind)), None)
+    words = next((words(error) for kind, words in _KINDS if isinstance(error, kind)), None)
+    return words or _of_aiohttp(error)
+
+
+def _of_aiohttp(error: BaseException) -> str | None:
+    aiohttp = sys.modules.get("aiohttp")  # not imported: it has not raised anything
+    if aiohttp is None:
+        return None
+    return next((words for name, words in _OF_AIOHTTP.items() if isinstance(error, getattr(aiohttp, name))), None)
 
 
 def _attribute(error: BaseException, name: str) -> str:
@@ -75,16 +90,22 @@ def _attribute(error: BaseException, name: str) -> str:
 
 
 _KINDS: tuple[tuple[type[BaseException], Callable[[Any], str]], ...] = (
-    (NameLookupError, lambda error: f"{_LOOKUPS.get(error.kind, error.kind)}: {error.name}"),
+    (NameLookupError, lambda error: error.in_words),
     (ssl.SSLCertVerificationError, lambda error: f"TLS certificate: {_attribute(error, 'verify_message')}"),
     (ssl.SSLError, lambda error: f"TLS: {_attribute(error, 'reason').replace('_', ' ').lower()}"),
     (ConnectionRefusedError, lambda _: "connection refused"),
     (ConnectionResetError, lambda _: "connection reset"),
-    (aiohttp.ServerDisconnectedError, lambda _: "connection closed without an answer"),
-    (aiohttp.ConnectionTimeoutError, lambda _: "no connection in time (FRONTIER_CONNECT_TIMEOUT)"),
-    (aiohttp.ServerTimeoutError, lambda _: "no answer in time (DOWNLOAD_TIMEOUT)"),
-    (DownloadTimeoutError, lambda _: "no answer in time (DOWNLOAD_TIMEOUT)"),
+    (ServerDisconnectedError, lambda _: _CLOSED),
+    (ConnectTimeoutError, lambda _: _NO_CONNECTION),
+    (DownloadTimeoutError, lambda _: _NO_ANSWER),
 )
+
+#: Exceptions of aiohttp by name.
+_OF_AIOHTTP = {
+    "ServerDisconnectedError": _CLOSED,
+    "ConnectionTimeoutError": _NO_CONNECTION,
+    "ServerTimeoutError": _NO_ANSWER,
+}
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -27,7 +27,6 @@ class UrlBloom:
             )
         from pybloom_live import ScalableBloomFilter  # only crawls with a Bloom filter need it
 
-        self.error_rate = error_rate
         self._filter = ScalableBloomFilter(capacity, error_rate * _ERROR_SHARE, ScalableBloomFilter.SMALL_SET_GROWTH)
 
     def add_new(self, keys: Sequence[int]) -> list[bool]:

@@ -138,8 +138,9 @@ class WebSpider(Spider):
         by_quality: dict[float | None, list[str]] = {}
         for url, quality in self._read_seeds():
             by_quality.setdefault(quality, []).append(url)
-        for quality, urls in by_quality.items():
-            yield Links(None, urls, quality=quality)
+        self._seed_lines = []  # a file of 100,000 takes 12 MB
+        for quality in list(by_quality):
+            yield Links(None, by_quality.pop(quality), quality=quality)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Page | Links]:
         """Yields a page's item and its links."""

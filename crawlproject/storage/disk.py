@@ -92,7 +92,7 @@ class DiskStore:
         Raises StoreError, and changes nothing, if a store is in ``path`` already.
         """
         if StoreDirectory(path).read_label() is not None:
-            raise StoreError(path, "contains a store: a scratch store needs a directory of its own")
+            raise StoreError(path, "contains a store: a scratch store needs its own directory")
         return cls(path, label, is_scratch=True)
 
     def add(self, part: Part) -> None:

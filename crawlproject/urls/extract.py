@@ -54,7 +54,6 @@ class PageLinks:
     # Name of a robot in lower case ("robots": all) -> what the page forbids it: nofollow, noindex, none (both).  It is
     # obeyed by the reader: hrefs has all links.
     robots: dict[str, frozenset[str]]
-    nofollow_count: int  # links omitted from hrefs because of rel=nofollow
     truncated: int  # links ignored because the page has too many
     cut: int = 0  # characters (of bytes: bytes) not parsed because they would cost too much
     text: str | None = None  # visible text, if requested; elements separated by ``SEPARATOR``
@@ -106,7 +105,7 @@ class _Found:
     def __init__(self, max_links: int, *, with_text: bool) -> None:
         self._max_links = max_links
         self._hrefs: dict[str, str] = {}
-        self._nofollow_count = self._truncated = self._chars = 0
+        self._truncated = self._chars = 0
         self._bases: list[str] = []
         self._canonicals: list[str] = []
         self._titles: list[str | None] = []
@@ -143,7 +142,6 @@ class _Found:
             return
         attributes = node.attributes
         if "rel" in attributes and "nofollow" in _tokens((attributes["rel"] or "").lower()):
-            self._nofollow_count += 1
             return
         href = _href(attributes, "src" if node.tag == "frame" else "href")
         link = href.partition("#")[0][: MAX_REFERENCE + 1]  # enough to see that it is too long
@@ -162,7 +160,6 @@ class _Found:
             title=self._titles[0] if self._titles else None,
             canonical=resolve(canonical, base) if canonical else None,
             robots=self._robots,
-            nofollow_count=self._nofollow_count,
             truncated=self._truncated,
             cut=cut,
             text=None if texts is None else SEPARATOR.join(filter(None, texts))[:MAX_TEXT],

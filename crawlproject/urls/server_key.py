@@ -6,8 +6,6 @@ import re
 from functools import lru_cache
 from hashlib import blake2b
 
-import tldextract
-
 from crawlproject.urls.canonical import origin_of, resolve
 
 _other_scheme = re.compile(r"(?!https?:)([a-z][a-z0-9+.-]*:)(?://([^/?#\\\s]*))?", re.IGNORECASE | re.ASCII).match
@@ -95,6 +93,8 @@ class RegisteredDomain:
     """
 
     def __init__(self, cached_hosts: int = 65_536) -> None:
+        import tldextract  # few crawls need domains: 2 MB
+
         self._extract = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
         self._look_up = lru_cache(maxsize=cached_hosts)(self._registered_domain)
 

@@ -1,4 +1,4 @@
-"""The parts of which blobs consist: columns of numbers, of texts and of bytes of equal width; their compression.
+"""The parts of blobs: columns of numbers, of texts and of bytes of equal width; their compression.
 
 Data may be damaged, or made to do harm: every function that reads raises BlobError then.  A result has at most
 ``MAX_BYTES`` bytes and ``MAX_COUNT`` parts.

@@ -22,7 +22,7 @@ def access_rules(crawl: str, start_urls_key: str) -> str:
 
 
 def trial(prefix: str) -> list[tuple[str, ...]]:
-    """Commands on keys that begin with ``prefix``: each of ``DATA`` once, but for scripts; no key is left."""
+    """Commands on keys that begin with ``prefix``: each of ``DATA`` once, except scripts; no key is left."""
     hash_, list_, string, stream = (f"{prefix}:{kind}" for kind in ("hash", "list", "string", "stream"))
     return [
         ("TIME",),

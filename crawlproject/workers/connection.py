@@ -88,24 +88,6 @@ class RedisAddress:
     timeout: float = 5.0
 
 
-@dataclass(frozen=True)
-class ServerFacts:
-    """What was found out about the server; of a Cluster, about all primaries."""
-
-    #: The oldest.
-    version: str
-    run_id: str
-    #: Latest start, seconds of Redis's clock.
-    up_since: float
-    is_cluster: bool
-    #: Whether all write an append-only file.
-    has_aof: bool
-    #: ``maxmemory-policy``; empty if the server does not tell.
-    policy: str
-    #: What could not be checked; one line each.
-    warnings: tuple[str, ...] = ()
-
-
 class RedisConnector:
     """Makes clients for ``address``; decides between one server, Sentinel and Cluster.
 
@@ -171,7 +153,7 @@ class RedisConnector:
             for one in (client, *sentinels):
                 one.close()
 
-    def check(self) -> ServerFacts:
+    def check(self) -> list[str]:
         """See ``check_server``. Blocks for a few round trips, or until the timeout."""
         try:
             with self.sync_client() as client:
@@ -222,8 +204,10 @@ class RedisConnector:
         return f"{scheme}{_CLUSTER_SCHEME}://{hosts}" if self.is_cluster else f"{scheme}://{hosts}/{options['db']}"
 
 
-def check_server(client: Any, name: str) -> ServerFacts:
-    """Whether a crawl can be kept in the server of the blocking ``client``; ``name``: its address, for messages.
+def check_server(client: Any, name: str) -> list[str]:
+    """Check that a crawl can be kept in the server of the blocking ``client``; ``name``: its address, for messages.
+
+    Returns what could not be checked, one line each.
 
     Raises StoreError if it is too old, a replica, drops keys when its memory is full, or is of the other kind (one
     server, Cluster); RedisError if it cannot be asked.
@@ -239,15 +223,7 @@ def check_server(client: Any, name: str) -> ServerFacts:
     warnings = [] if policy else ["the server does not tell its maxmemory-policy: make sure that it is noeviction"]
     if policy.startswith("allkeys"):  # without maxmemory
         warnings.append(f"maxmemory-policy {policy} would delete parts of the crawl if there were a maxmemory")
-    return ServerFacts(
-        version=str(oldest["redis_version"]),
-        run_id=str(infos[0].get("run_id", "")),
-        up_since=max(_started(info) for info in infos),
-        is_cluster=is_cluster,
-        has_aof=all(info.get("aof_enabled") == 1 for info in infos),
-        policy=policy,
-        warnings=tuple(warnings),
-    )
+    return warnings
 
 
 def _refusal(info: Mapping[str, Any], *, is_cluster: bool) -> str:
@@ -267,11 +243,6 @@ def _refusal(info: Mapping[str, Any], *, is_cluster: bool) -> str:
     if not is_cluster and (info.get("redis_mode") == "cluster" or info.get("cluster_enabled") == 1):
         return "is a node of a Redis Cluster: use redis+cluster:// in REDIS_URL"
     return ""
-
-
-def _started(info: Mapping[str, Any]) -> float:
-    """When the server started, seconds of its clock; its last answer if it does not tell."""
-    return float(info.get("server_time_usec", 0)) / 1e6 - float(info.get("uptime_in_seconds", 0))
 
 
 def _numbers(version: object) -> tuple[int, int] | None:

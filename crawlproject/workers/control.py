@@ -30,6 +30,7 @@ from crawlproject.workers.scripts import (
     BEGIN,
     COMMIT,
     JOIN,
+    ORDER,
     RELEASE,
     REMOVE,
     STATE,
@@ -86,6 +87,8 @@ class Beat:
     run_id: str = ""
     #: Seconds since the Redis server was started.
     uptime: float = 0.0
+    #: Mark of the operator's last action (``orders``).
+    actions: str = ""
     #: When it was sent (``boot_time``).
     at: float = 0.0
     #: Since when this worker has reached Redis without a long break (``boot_time``).
@@ -205,6 +208,7 @@ class Control:
             {name: int(until) / 1000 for name, until in texts(answer[5]).items()},
             str(server.get("run_id", "")),
             float(server.get("uptime_in_seconds", 0)),
+            answer[8].decode(),
         )
 
     async def bury(self, worker: str, grace: float) -> bool:
@@ -233,6 +237,25 @@ class Control:
     async def set_state(self, crawl: str, state: str) -> None:
         """Say that the crawl is ``running`` or has ``ended``."""
         await self._scripts([(STATE, [self._keys.meta], [crawl, state])])
+
+    async def order(self, crawl: str, action: Sequence[Any], changes: Mapping[str, str | None]) -> int:
+        """Change the operator's orders; ``action``: see ``ORDER``. Returns its number, 0 if it is another crawl."""
+        keys = self._keys
+        pairs = [text for name, value in changes.items() for text in (name, value or "")]
+        used = (keys.meta, keys.orders, keys.actions)
+        return int((await self.commands([("EVAL", ORDER, len(used), *used, crawl, *action, *pairs)]))[0])
+
+    async def actions(self, count: int) -> tuple[str, list[bytes]]:
+        """The mark of the operator's last action, and the last ``count`` rows of the list."""
+        keys = self._keys
+        mark, rows = await self.commands([("HGET", keys.meta, "actions"), ("LRANGE", keys.actions, -count, -1)])
+        return (mark or b"").decode("ascii", "replace"), rows
+
+    async def orders(self) -> tuple[str, dict[str, str]]:
+        """The mark of the operator's last action, and the orders after it or after a later one."""
+        keys = self._keys
+        mark, fields = await self.commands([("HGET", keys.meta, "actions"), ("HGETALL", keys.orders)])
+        return (mark or b"").decode("ascii", "replace"), texts(fields) if mark else {}
 
     async def learned(self) -> tuple[bytes | None, str]:
         """What a worker learned from all servers; and the ``run_id`` of Redis."""

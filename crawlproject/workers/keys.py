@@ -60,6 +60,16 @@ class Keys:
         """Hash: sums of the stats of the workers that left."""
         return f"{{{self.name}}}:stats"
 
+    @property
+    def orders(self) -> str:
+        """Hash: the operator's orders in force."""
+        return f"{{{self.name}}}:orders"
+
+    @property
+    def actions(self) -> str:
+        """List: the operator's last actions, which have changed the orders."""
+        return f"{{{self.name}}}:actions"
+
     def m(self, partition: int) -> str:
         """Hash of a partition: owner, epoch, seq, and what else its scripts compare."""
         return f"{{{self.name}:{partition}}}:m"

@@ -60,10 +60,6 @@ class Lease:
         """Whether a request may start."""
         return now < self.until - self._margin
 
-    def is_over(self, now: float) -> bool:
-        """Whether others may have taken the partitions: stop, and close their connections."""
-        return now >= self.until
-
 
 def is_buried(until: float, now: float, redis_up_since: float, length: float) -> bool:
     """Whether a worker whose lease ended at ``until`` may be declared dead.

@@ -67,7 +67,7 @@ class Loops:
                 self._crawl.fail("store_failed")
                 return
             except Exception:
-                logger.exception("A step of this worker failed, it ends")
+                logger.exception("A step of this worker failed: the worker ends")
                 self._crawl.fail("worker_failed")
                 return
             with suppress(TimeoutError):

@@ -55,6 +55,9 @@ class Crawl(Protocol):
     def report(self, counts: Mapping[str, float]) -> None:
         """Note counts of this worker by name, about once a second."""
 
+    def acted(self, mark: str) -> None:
+        """Redis has the mark of the operator's last action (``orders``), told by each beat. O(1)."""
+
     def stats(self) -> Mapping[str, float]:
         """Numeric stats of this process that can be summed over all workers. O(stats)."""
 

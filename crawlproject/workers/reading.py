@@ -56,7 +56,7 @@ class ReadableCopy(Copy, Protocol):
 
 @dataclass(slots=True)
 class StoredCrawl:
-    """A crawl as Redis holds it; each partition as of a moment of its own."""
+    """A crawl as Redis holds it; each partition at a moment of its own."""
 
     frontier: Frontier
     copy: ReadableCopy

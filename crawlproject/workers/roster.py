@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.workers.control import texts, worker_info
+from crawlproject.workers.orders import Action
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +27,11 @@ FIGURES = (
     ("sent", int),
     ("received", int),
     ("lag", float),
+    ("actions", int),
 )
+
+#: Actions of the operator that are told of, the last ones.
+ACTIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +61,34 @@ def _checked(value: Any, kind: type) -> Any:
 
 
 async def read_workers(control: Control, keys: Keys) -> dict[str, Any]:
-    """The workers that are not buried, as ``worker_facts`` has them, the state of the crawl and the pages of all.
+    """The workers that are not buried, as ``worker_facts`` has them, the state of the crawl and the pages of all; and
+    the last actions of the operator, the latest first, with the number of workers that have applied each.
 
     O(workers): no partition is read, nothing is written.  Raises what a call to Redis raises, and ValueError for
     damaged data.
     """
-    commands = (("TIME",), *(("HGETALL", key) for key in (keys.meta, keys.workers, keys.info)))
-    (seconds, micros), *hashes = await control.commands(commands)
-    meta, leases, infos = map(texts, hashes)
-    workers = workers_of(leases, infos, int(seconds) + int(micros) / 1e6)
+    hashes = (("HGETALL", key) for key in (keys.meta, keys.workers, keys.info))
+    commands = (("TIME",), ("LRANGE", keys.actions, -ACTIONS, -1), *hashes)
+    (seconds, micros), rows, *found = await control.commands(commands)
+    meta, leases, infos = map(texts, found)
+    workers = [worker_facts(each) for each in workers_of(leases, infos, int(seconds) + int(micros) / 1e6)]
+    numbers = [worker["actions"] or 0 for worker in workers]
+    actions = [action for action in map(Action.read, reversed(rows)) if action is not None]
     return {
         "state": meta.get("state", ""),
         "pages": number_of(meta.get("pages")),
         "own": control.id,
-        "workers": [worker_facts(worker) for worker in workers],
+        "workers": workers,
+        "actions": [
+            {
+                "number": action.number,
+                "at": action.at,
+                "by": action.by,
+                "changes": action.changes,
+                "applied": sum(number >= action.number for number in numbers),
+            }
+            for action in actions
+        ],
     }
 
 

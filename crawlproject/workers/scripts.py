@@ -23,12 +23,13 @@ return redis.call('HGETALL', KEYS[1])
 
 #: KEYS: meta, workers, dead, info, members, pages.  ARGV: id, lease, info, member, pages, version.  Extend the lease of
 #: the worker, and tell what it needs of the others.  Returns the status ("gone": no such crawl; "dead": buried; "ok"),
-#: time, crawl, state, pages of all workers, ends of the leases that are over, version of the members; and the members
-#: unless that is the given one.  A version is never used again, also if Redis loses writes.
+#: time, crawl, state, pages of all workers, ends of the leases that are over, version of the members; the members,
+#: unless that is the given one; the mark of the operator's last action.  A version is never used again, also if Redis
+#: loses writes.
 BEAT = (
     _NOW
     + """
-local meta = redis.call('HMGET', KEYS[1], 'crawl', 'state', 'members')
+local meta = redis.call('HMGET', KEYS[1], 'crawl', 'state', 'members', 'actions')
 if not meta[1] then return {'gone'} end
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return {'dead'} end
 redis.call('HSET', KEYS[2], ARGV[1], now + ARGV[2])
@@ -50,7 +51,7 @@ for i = 2, #leases, 2 do
     end
 end
 local members = meta[3] ~= ARGV[6] and redis.call('HGETALL', KEYS[5]) or {}
-return {'ok', now, meta[1], meta[2], pages, over, meta[3], members}
+return {'ok', now, meta[1], meta[2], pages, over, meta[3], members, meta[4] or ''}
 """
 )
 
@@ -190,6 +191,31 @@ redis.call('HSET', KEYS[1], 'gen', ARGV[3], 'base', ARGV[4], 'first', ARGV[4] + 
 if tonumber(ARGV[4]) > tonumber(m[3] or '0') then redis.call('HSET', KEYS[1], 'seq', ARGV[4]) end
 redis.call('DEL', KEYS[3], KEYS[4])
 return {'ok'}
+"""
+)
+
+#: KEYS: meta, orders, actions.  ARGV: crawl, id, action, length of the list, then order, value ("": none), ...
+#: Change the operator's orders and add the action to the list; returns its number, 0 if it is another crawl.  Number
+#: and id are the mark of the last action in meta: a number may come twice if Redis loses writes, an id does not.
+#: It is rare, and sent as it is: not in ``ALL``.
+ORDER = (
+    _NOW
+    + """
+local meta = redis.call('HMGET', KEYS[1], 'crawl', 'actions')
+if meta[1] ~= ARGV[1] then return 0 end
+if not meta[2] then redis.call('DEL', KEYS[2], KEYS[3]) end
+local number = string.match(meta[2] or '0', '^%d+') + 1
+for i = 5, #ARGV, 2 do
+    if ARGV[i + 1] == '' then
+        redis.call('HDEL', KEYS[2], ARGV[i])
+    else
+        redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])
+    end
+end
+redis.call('RPUSH', KEYS[3], number .. ' ' .. ARGV[2] .. ' ' .. now .. ' ' .. ARGV[3])
+redis.call('LTRIM', KEYS[3], '-' .. ARGV[4], -1)
+redis.call('HSET', KEYS[1], 'actions', number .. ' ' .. ARGV[2])
+return number
 """
 )
 

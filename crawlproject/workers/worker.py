@@ -98,7 +98,7 @@ class Worker:
 
     def may_send(self) -> bool:
         """Whether the servers of requests that were handed out are still this worker's. O(1)."""
-        return not self._lease.is_over(boot_time())
+        return boot_time() < self._lease.until
 
     def goes_on(self) -> bool:
         """Whether the crawl has not ended for all workers. O(1)."""
@@ -273,6 +273,7 @@ class Worker:
         if not could_start:
             self._crawl.wake()
         self._crawl.report(counts | {"pages": beat.pages})
+        self._crawl.acted(beat.actions)
         if beat.state == "running":
             self._has_ended = False  # new start URLs, or another worker that was not idle
         elif not self._has_ended and not self._options.keep_running:
@@ -343,7 +344,7 @@ class Worker:
         if not could_start:
             self._crawl.wake()
         if self._writer.lost > self._lost:
-            logger.warning("%d partitions were taken over by other workers", self._writer.lost - self._lost)
+            logger.warning("%d partitions now belong to other workers", self._writer.lost - self._lost)
             self._lost = self._writer.lost
         await self._receiver.receive()
         if boot_time() - self._beat.at < BREAK * self._options.lease:  # else it says nothing about the other workers

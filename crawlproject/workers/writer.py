@@ -206,7 +206,7 @@ class Writer:
         """Another worker owns ``part``: drop it, and send it what Redis does not have yet, or may have lost."""
         if self._parts.get(part.number) is not part:
             return  # lost before, while something else was waited for
-        logger.debug("Partition %d was taken over by another worker", part.number)
+        logger.debug("Partition %d now belongs to another worker", part.number)
         self.lost += 1
         self._crawl.abandon(self._local.keys_of(part.number))
         self.collect()

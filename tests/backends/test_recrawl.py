@@ -15,7 +15,10 @@ from crawlproject.backends.recrawl import Recrawl
 from crawlproject.frontier import POLICIES, Entry, Frontier, Politeness
 from crawlproject.requests.codec import RequestCodec
 from crawlproject.spiders.web import WebSpider
-from crawlproject.storage import DiskFetchedPages, DiskFrontierStore, DiskStore, FetchedPage, StoreLabel
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.fetched import DiskFetchedPages, FetchedPage
+from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.urls import Canonicalizer
 
 QUEUED = "queued"

@@ -15,7 +15,7 @@ from scrapy.settings import Settings
 from crawlproject.frontier.quality import ScoredQuality
 from testbed.web import WebSpec, running_web
 from tests.crawl.scripted_site import page, scripted_site
-from tests.processes import run_python
+from tests.processes import HUNG, run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = (ROOT / "docs" / "simulation.md").read_text(encoding="utf-8")
@@ -29,7 +29,7 @@ def scrapy(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.
         return run_python("-m", "scrapy", *arguments, cwd=cwd)
     command = [sys.executable, "-m", "scrapy", *arguments]
     return subprocess.run(
-        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=HUNG, check=False
     )
 
 

@@ -9,7 +9,10 @@ import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
 from crawlproject.frontier.guard.watched_patterns import ServerGuard
-from crawlproject.storage import DiskFrontierStore, DiskSeenStore, DiskStore, StoreLabel
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.frontier_state import DiskFrontierStore
+from crawlproject.storage.seen import DiskSeenStore
 from tests.processes import run_python
 
 

@@ -1,9 +1,15 @@
 """Near-duplicates among many pages: compared with exhaustive comparison, and within bounds of memory."""
 
+from random import Random
+
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crawlproject.content import NearDuplicates, PageSketch, similarity
+from crawlproject.content import near as near_module
+from crawlproject.content.near import _keys
+from crawlproject.content.plain_shingles import BINS
 
 from .texts import page_sketch, text
 
@@ -32,10 +38,11 @@ def test_the_most_alike_of_the_newest_page_of_each_cell(versions: list[tuple[int
     """
     near = NearDuplicates(100, THRESHOLD)
     kept: dict[str, PageSketch] = {}
-    newest: dict[int, str] = {}
+    newest: dict[tuple[int, int], str] = {}
     for number, (seed, changed) in enumerate(versions):
         sketch = page_sketch(text(400, seed, tuple(changed)))
-        cells = near._cells(sketch)
+        keys = _keys(sketch)
+        cells = [(number, key % len(near._tables[number])) for number, key in enumerate(keys)]
         met = {newest[cell]: likeness(sketch, kept[newest[cell]]) for cell in cells if cell in newest}
         first = near.first_like(str(number), sketch)
         if first is None:
@@ -100,3 +107,22 @@ def test_only_the_newest_pages_are_kept() -> None:
     assert len(near) == 4
     assert [near.first_like("x", sketches[seed]) for seed in (9, 8, 7, 6)] == ["9", "8", "7", "6"]
     assert near.first_like("x", sketches[0]) is None
+
+
+def test_tables_grow_with_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are small at first, have two cells for each page, and hold what tables of that size from the start would."""
+    random = Random(1)
+    sketches = [PageSketch(random.randbytes(2 * BINS), number % 7, number, number) for number in range(1, 2000)]
+    monkeypatch.setattr(near_module, "_FIRST_CELLS", 256)
+    growing = NearDuplicates(10_000, THRESHOLD)
+    assert [len(table) for table in growing._tables] == [256] * 17
+    monkeypatch.setattr(near_module, "_FIRST_CELLS", 256 * near_module._GROWTH)
+    grown = NearDuplicates(10_000, THRESHOLD)
+    for number, sketch in enumerate(sketches):
+        assert growing.first_like(str(number), sketch) is None
+        assert all(2 * (len(growing) - 18) <= len(table) for table in growing._tables)
+        if number < 500:
+            assert grown.first_like(str(number), sketch) is None
+        if number == 499:
+            assert growing._tables == grown._tables
+    assert [growing.first_like("copy", sketch) for sketch in sketches] == [str(n) for n in range(len(sketches))]

@@ -155,14 +155,14 @@ def test_features_tell_good_links_from_others() -> None:
     """Before anything is learned, by the topic's words in text, surroundings and URL."""
     reader, model = LinkReader(THREADS), LinkModel()
 
-    def foreseen(url: str, text: str, around: str, relevance: float) -> float:
-        return model.foresee(reader.features(f"http://a.example/{url}", Anchor(text, around), relevance, "en"))
+    def predicted(url: str, text: str, around: str, relevance: float) -> float:
+        return model.predict(reader.features(f"http://a.example/{url}", Anchor(text, around), relevance, "en"))
 
-    plain = foreseen("x", "more", "", 0.0)
-    assert foreseen("x", "thread pools", "", 0.0) > plain
-    assert foreseen("x", "more", "about threads", 0.0) > plain
-    assert foreseen("ThreadPool.html", "more", "", 0.0) > plain
-    assert foreseen("x", "more", "", 0.5) > plain
+    plain = predicted("x", "more", "", 0.0)
+    assert predicted("x", "thread pools", "", 0.0) > plain
+    assert predicted("x", "more", "about threads", 0.0) > plain
+    assert predicted("ThreadPool.html", "more", "", 0.0) > plain
+    assert predicted("x", "more", "", 0.5) > plain
     assert reader.features("http://a.example", None, 0.0, "en").numbers[0] == 1.0
 
 
@@ -171,27 +171,27 @@ def test_the_model_learns_which_words_lead_to_relevant_pages() -> None:
     reader, model = LinkReader(THREADS), LinkModel()
     good = reader.features("http://a.example/good/1", Anchor("concurrent", ""), 0.0, "en")
     bad = reader.features("http://a.example/bad/1", Anchor("soup", ""), 0.0, "en")
-    before = model.foresee(good)
+    before = model.predict(good)
     for _ in range(1_000):
         model.learn(good, 1.0)
         model.learn(bad, 0.0)
     alike = reader.features("http://a.example/good/2", Anchor("concurrent things", ""), 0.0, "en")
-    assert model.foresee(alike) > 10 * before > 10 * model.foresee(bad)
+    assert model.predict(alike) > 10 * before > 10 * model.predict(bad)
     again = LinkModel.from_state(json.loads(json.dumps(model.to_state())))
-    assert again.foresee(alike) == model.foresee(alike)
+    assert again.predict(alike) == model.predict(alike)
     again.learn(good, 1.0)
     model.learn(good, 1.0)
-    assert again.foresee(alike) == model.foresee(alike)
+    assert again.predict(alike) == model.predict(alike)
     assert again.learned == model.learned == 2_001
 
 
-def test_foreseen_values_stay_probabilities() -> None:
+def test_predicted_values_stay_probabilities() -> None:
     """Also for extreme weights."""
     model = LinkModel()
     for outcome in (0.0, 1.0):
         for _ in range(2_000):
             model.learn(Features((3.0,) * len(PRIOR), range(50)), outcome)
-            assert 0 < model.foresee(Features((3.0,) * len(PRIOR), range(50))) <= 1
+            assert 0 < model.predict(Features((3.0,) * len(PRIOR), range(50))) <= 1
 
 
 def damaged_states() -> dict[str, object]:

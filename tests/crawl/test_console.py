@@ -11,14 +11,17 @@ from contextlib import ExitStack, closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
 
 from testbed.redis_server import RunningRedis
-from testbed.web import WebSpec, running_web
+from testbed.web import Record, WebSpec, running_web
 from tests.conftest import free_port
 from tests.crawl.crawling import crawling, read_results
 from tests.crawl.differential import QUICK, run
 from tests.crawl.scripted_site import Answer, Script, Site, page, scripted_site
-from tests.crawl.workers import redis_settings, workers
+from tests.crawl.workers import Workers, redis_settings, workers
 from tests.monitor.console.client import TIMEOUT, Client, client_of
 from tests.processes import Forked, run_python
 
@@ -60,6 +63,14 @@ def open_console(process: Forked, job: Path, port: int) -> Client:
 
     client: Client = wait_for(found)
     return client
+
+
+def is_open(client: Client) -> bool:
+    """Whether the console answers: its crawl may be about to start."""
+    try:
+        return client.send("GET", "/api/log").status == 200
+    except ConnectionRefusedError:
+        return False
 
 
 def settings_of(job: Path, port: int, **others: Any) -> dict[str, Any]:
@@ -255,49 +266,125 @@ def _stream(client: Client) -> Iterator[http.client.HTTPResponse]:
             yield answer
 
 
-def test_consoles_of_two_workers(tmp_path: Path, redis_server: RunningRedis) -> None:
-    """Each shows both; the command steers both; one that leaves is gone; without Redis the table says so, and the
-    rest answers."""
-    token, ports = "t" * 20, [free_port(), free_port()]
+def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """At whichever console it is given, also one that joins later; a page tells how many have applied it. One that
+    leaves is gone from the table. Without Redis an action is refused, and the rest answers."""
+    token, ports = "t" * 20, [free_port() for _ in range(3)]
     slow = {"FRONTIER_MIN_DELAY": 0.5, "FRONTIER_MAX_DELAY": 0.5}
     settings = redis_settings(redis_server.url, CONSOLE_TOKEN=token, FRONTIER_LEASE=2, **slow)
     spec = WebSpec(servers=20, pages=4_000, time_scale=0.05)
     with running_web(spec) as web, workers(tmp_path, web, **settings) as crew:
-        for number, port in enumerate(ports, 1):
-            crew.add(CONSOLE_PORT=port, JOBDIR=tmp_path / "job" / f"worker-{number}")
+
+        def add(number: int) -> None:
+            crew.add(CONSOLE_PORT=ports[number], JOBDIR=tmp_path / "job" / f"worker-{number + 1}")
+
+        add(0)
+        add(1)
         crew.wait_for_pages(10)
         clients = [Client(port, token) for port in ports]
 
-        def seen(count: int) -> list[dict[str, Any]] | None:
-            try:
-                found = [client.get("workers") for client in clients[:count]]
-            except ConnectionRefusedError:
-                return None  # the second worker is still starting
-            return found if [len(each["workers"]) for each in found] == [count] * count else None
+        def seen(*numbers: int) -> list[dict[str, Any]] | None:
+            if not all(is_open(clients[number]) for number in numbers):
+                return None
+            found = [clients[number].get("workers") for number in numbers]
+            return found if [len(each["workers"]) for each in found] == [len(numbers)] * len(numbers) else None
 
-        first, second = wait_for(lambda: seen(2))
+        def applied(number: int, workers: int) -> bool:
+            found = clients[0].get("workers")["actions"]
+            return bool(found) and (found[0]["number"], found[0]["applied"]) == (number, workers)
+
+        first, second = wait_for(lambda: seen(0, 1))
         pids = {worker["worker"]: worker["pid"] for worker in first["workers"]}
         assert pids == {worker["worker"]: worker["pid"] for worker in second["workers"]}
         assert [pids[each["own"]] for each in (first, second)] == [worker.process.pid for worker in crew.all]
         wait_for(lambda: clients[0].get("workers")["pages"] >= 10)
         server = wait_for(lambda: clients[1].get("servers")["rows"])[0]["server"]
-        assert clients[1].post("block", name=server)["kept"] is False
-        assert clients[0].get("state")["orders"]["blocked"] == []
+        answer = clients[1].post("block", name="blocked.example")
+        assert (answer["kept"], answer["number"]) == (True, 1)
+        assert clients[1].get("state")["orders"]["blocked"] == ["blocked.example"]
+        wait_for(lambda: applied(1, 2))
+        assert clients[0].get("state")["orders"]["blocked"] == ["blocked.example"]
+        assert clients[0].get("workers")["actions"][0]["what"] == "blocked.example is blocked"
+        clients[0].post("unblock", name="blocked.example")
 
         def console(*arguments: str) -> Any:
             done = run_python("-m", "scrapy", "console", str(tmp_path / "job"), *arguments, timeout=TIMEOUT)
             assert done.returncode == 0, done.stderr
             return json.loads(done.stdout)
 
-        assert list(console("pause")) == ["worker-1", "worker-2"]
-        assert [client.get("state")["orders"]["paused"] for client in clients] == [True, True]
-        console("delay", "a.example", "30")
-        assert [client.get("state")["orders"]["delays"] for client in clients] == [{"a.example": 30}] * 2
+        assert list(console("pause")) == ["worker-1"]
+        clients[1].post("sessions", limit=3)
+        clients[0].post("delay", name="a.example", seconds=30)
+        assert list(console("status")) == ["worker-1", "worker-2"]
         assert list(console("server", server)) == ["worker-2"]
+        wait_for(lambda: applied(5, 2))
+        add(2)
+        wait_for(lambda: seen(0, 1, 2))
+        wait_for(lambda: applied(5, 3))
+        for client in clients:
+            orders = client.get("state")["orders"]
+            names = ("paused", "sessions", "delays", "blocked")
+            assert [orders[name] for name in names] == [True, 3, {"a.example": 30}, []]
+        assert clients[2].get("state")["figures"]["pages"] == 0, "a page was fetched in a pause"
         assert len(console("seeds", "https://a.example/")) == 1
-        assert list(console("resume")) == ["worker-1", "worker-2"]
-        crew.interrupt(1)
-        assert wait_for(lambda: seen(1))[0]["own"] == first["own"]
+        wrong = run_python("-m", "scrapy", "console", str(tmp_path / "job"), "sessions", "0", timeout=TIMEOUT)
+        assert wrong.stderr == "scrapy console: worker-1: limit: must be a whole number from 1 to 10000\n"
+        clients[2].post("resume")
+        wait_for(lambda: applied(6, 3))
+        assert not any(client.get("state")["orders"]["paused"] for client in clients)
+        wait_for(lambda: clients[2].get("state")["figures"]["pages"] > 0)
+        for number in (1, 2):
+            crew.interrupt(number)
+        assert wait_for(lambda: seen(0))[0]["own"] == first["own"]
         redis_server.kill()
         assert wait_for(lambda: clients[0].get("workers").get("error"))
         assert clients[0].get("state")["figures"]["pages"] > 0
+        refused = clients[0].send("POST", "/api/pause", b"{}")
+        assert refused.status == 503
+        assert refused.json["error"].startswith("refused, Redis does not answer (repeat it when it does): cannot be")
+        assert clients[0].get("state")["orders"]["paused"] is False
+
+
+@pytest.mark.long
+def test_orders_survive_the_hand_over(tmp_path: Path, redis_program: Path) -> None:
+    """A server that is blocked, and one that is delayed, go to another worker when theirs is killed, and Redis starts
+    again meanwhile: the first gets no request until it is unblocked; requests to the second keep their distance."""
+    token, ports = "t" * 20, [free_port() for _ in range(2)]
+    spec = WebSpec(servers=20, pages=8_000, time_scale=0.05)
+    with RunningRedis(program=redis_program, aof=True) as redis, running_web(spec) as web:
+        settings = redis_settings(redis.url, CONSOLE_TOKEN=token, FRONTIER_LEASE=2, FRONTIER_PARTITIONS=16)
+        with workers(tmp_path, web, FRONTIER_MIN_DELAY=0.2, FRONTIER_MAX_DELAY=0.5, **settings) as crew:
+            for port in ports:
+                crew.add(CONSOLE_PORT=port)
+            crew.wait_for_pages(50)
+            one, other = (Client(port, token) for port in ports)
+
+            def crawled() -> list[str]:
+                if not is_open(other):
+                    return []
+                rows = other.get("servers?state=with%20URLs&sort=pages&limit=200")["rows"]
+                return [row["server"] for row in rows if row["pages"] > 1]
+
+            blocked, delayed = wait_for(lambda: len(crawled()) >= 2 and crawled()[:2])
+            one.post("block", name=blocked)
+            one.post("delay", name=delayed, seconds=4)
+            wait_for(lambda: one.get("workers")["actions"][0]["applied"] == 2)
+            begin = len(crew.records())
+            wait_for(lambda: len(_asked(crew, delayed, begin)) >= 2)  # what was under way has ended
+            begin = len(crew.records())
+            crew.kill(1)
+            redis.restart()
+            wait_for(lambda: one.send("GET", f"/api/server?key={blocked}").status == 200)
+            assert one.get(f"server?key={blocked}")["state"] == "blocked"
+            wait_for(lambda: len(_asked(crew, delayed, begin)) >= 3)
+            assert _asked(crew, blocked, begin) == []
+            records = [*_asked(crew, delayed, 0, begin)[-1:], *_asked(crew, delayed, begin)]
+            assert min(after.arrival - before.end for before, after in pairwise(records)) >= 4
+            one.post("unblock", name=blocked)
+            wait_for(lambda: _asked(crew, blocked, begin))
+
+
+def _asked(crew: Workers, key: str, since: int, end: int | None = None) -> list[Record]:
+    """Requests to a server among some records of the web's log."""
+    host = urlsplit(key).hostname
+    return [each for each in crew.records()[since:end] if each.kind == "request" and each.server == host]

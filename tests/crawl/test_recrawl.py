@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from crawlproject.storage import DiskFetchedPages, DiskStore, StoreLabel
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.fetched import DiskFetchedPages
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling
 from tests.crawl.scripted_site import Answer, Asked, Site, page, redirect, scripted_site
 

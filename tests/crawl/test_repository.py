@@ -25,7 +25,7 @@ from tests.crawl.nasty_server import response as raw_response
 from tests.crawl.nasty_server import running
 from tests.crawl.scripted_site import Answer, Asked, page, redirect, scripted_site
 from tests.crawl.test_resume import fetched, wait_for_fetches
-from tests.processes import run_python
+from tests.processes import HUNG, run_python
 
 WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.resumable_spiders"
@@ -68,7 +68,7 @@ def fetch(url: str) -> tuple[int, bytes]:
 def run(module: str, *arguments: str) -> str:
     """Another tool, as it is run."""
     command = [sys.executable, "-W", "ignore", "-m", module, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HUNG)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -283,7 +283,7 @@ def test_two_crawls_share_a_directory(tmp_path: Path) -> None:
     ):
         wait_for_fetches(web, 3)
         second = crawl(WEB, settings=settings_for(tmp_path), seeds=web.seeds[1])
-        assert process.wait(300) == 0
+        assert process.wait(HUNG) == 0
     assert second.stat("repository/index_failures") == 0
     found = rows(tmp_path)
     assert len(WarcFiles(tmp_path / "repository").finished()) == len({row.file for row in found}) == 2

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from crawlproject.storage import DiskStore
+from crawlproject.storage.disk import DiskStore
 from scripts.crash_test import PAGES_PER_KILL, crash_crawl, crash_spec
 from testbed.web import WebSpec, duplicates, fetches, running_web
 from tests.crawl.crawling import IMPOLITE, crawl, crawling
 from tests.crawl.scripted_site import page, scripted_site
-from tests.processes import Forked
+from tests.processes import HUNG, Forked
 
 WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.resumable_spiders"
@@ -59,7 +59,7 @@ def test_interrupted_crawl_continues(tmp_path: Path) -> None:
         with crawling(WEB, tmp_path, settings=settings, seeds=",".join(web.seeds)) as process:
             wait_for_fetches(web, 40)
             process.send_signal(signal.SIGINT)
-            process.wait(300)
+            process.wait(HUNG)
         assert 40 <= len(fetched(web.records())) < 300
         result = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
     assert result.stat("finish_reason") == "finished"
@@ -92,7 +92,7 @@ def test_second_crawl_of_a_directory_in_use_is_refused(tmp_path: Path) -> None:
         second = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
         assert f"in use by pid {process.pid}" in second.log
         assert second.exit_code != 0
-        process.wait(300)
+        process.wait(HUNG)
     assert len(fetched(web.records())) == 200
 
 

@@ -84,8 +84,10 @@ def cluster(count: int = 3) -> Iterator[list[Server]]:
 def test_cluster(site: Site) -> None:
     """Partitions lie on all nodes; scripts are loaded on all."""
     with cluster() as nodes:
+        url = f"redis+cluster://127.0.0.1:{nodes[0].port}"
         with redis.RedisCluster(port=nodes[0].port, host="127.0.0.1") as client:
-            work(site, client, REDIS_URL=f"redis+cluster://127.0.0.1:{nodes[0].port}")
+            work(site, client, REDIS_URL=url)
+            give_order(client, url)
         for node in nodes:
             with redis.Redis(port=node.port) as client:
                 assert client.keys("{pushed:*}:m")
@@ -123,6 +125,25 @@ def test_restart_of_any_node_is_noticed() -> None:
     assert len(set(found.split("+"))) == 3
 
 
+def give_order(client: redis.Redis | redis.RedisCluster, url: str) -> None:
+    """Give an order as the console of a worker of this crawl does, and read it as the others do."""
+    name = client.hget("{pushed}:meta", "crawl")
+    assert isinstance(name, bytes)
+
+    async def give() -> None:
+        control = Control(RedisConnector(RedisAddress(url)).client(), Keys("pushed"), timeout=60.0)
+        try:
+            assert await control.order(name.decode(), ("id", "{}", 3), {"paused": "1", "sessions": None}) == 1
+            assert (await control.beat(15.0, {}, {})).actions == "1 id"
+            assert await control.orders() == ("1 id", {"paused": "1"})
+            mark, rows = await control.actions(3)
+            assert (mark, len(rows)) == ("1 id", 1)
+        finally:
+            await control.close()
+
+    asyncio.run(give())
+
+
 def used(server: RunningRedis) -> set[str]:
     """The commands that the server has been asked for, as in an access list."""
     return {name.removeprefix("cmdstat_").replace("|", " ").upper() for name in server.info("commandstats")}
@@ -137,7 +158,9 @@ def test_user_who_may_do_no_more_than_what_is_listed(site: Site, redis_server: R
     with redis_server.client() as client:
         client.execute_command("ACL", "SETUSER", "crawl", "on", ">secret", *rules.split())
         client.config_resetstat()
-        work(site, client, REDIS_URL=redis_server.url.replace("redis://", "redis://crawl:secret@"))
+        url = redis_server.url.replace("redis://", "redis://crawl:secret@")
+        work(site, client, REDIS_URL=url)
+        give_order(client, url)
         refused = [(entry["reason"], entry["object"]) for entry in client.acl_log()]
         assert [entry for entry in refused if "setinfo" not in str(entry)] == []  # the client tells its name
     assert used(redis_server) - {"CONFIG RESETSTAT", "LPUSH", "ACL LOG", "CLIENT SETINFO", "HELLO"} <= set(COMMANDS)

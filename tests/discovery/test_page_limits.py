@@ -10,7 +10,9 @@ from scrapy.settings import Settings
 from crawlproject.discovery.page_limits import PageLimits
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
 from crawlproject.options.limits import LimitOptions
-from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.frontier_state import DiskFrontierStore
 from tests.frontier.invariants import check
 
 if TYPE_CHECKING:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from pathlib import Path
 from typing import Any
 
+import pytest
 from scrapy.crawler import Crawler
 from scrapy.utils.test import get_crawler
 
@@ -13,11 +15,12 @@ from crawlproject.backends.choice import open_backend
 from crawlproject.backends.protocol import Backend
 from crawlproject.backends.recrawl import pack_again
 from crawlproject.discovery.trap_guard import TrapGuard
+from crawlproject.download.few_lines import MAX_LINES
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.spiders.web import WebSpider
-from crawlproject.storage import FetchedPage
+from crawlproject.storage.fetched import FetchedPage
 
 SITE = "http://a.example"
 
@@ -45,6 +48,25 @@ def test_server_ranked_last_for_a_removed_reason_is_released() -> None:
         frontier.servers.rank_last(server, reason)
     guard_over(frontier)
     assert [server.demoted_because for server in frontier.servers] == ["", "copies", "refused"]
+
+
+def test_a_pattern_that_revives_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Each time it is dropped it counts; later lines are at DEBUG, and lines of many patterns are few."""
+    frontier = Frontier(BestPrefix(), Politeness())
+    frontier.push([Entry(f"{SITE}/p/0")])
+    guard, stats = guard_over(frontier)
+    caplog.set_level(logging.DEBUG)
+    for spent in ["/p/#"] * 5 + [f"/{number}/#" for number in range(100)]:
+        page = guard._guard.page(f"{SITE}/p/0", frozenset)
+        assert page is not None
+        page.spent = [spent]
+        guard.judge(page, [])
+    lines = [each for each in caplog.records if "shows nothing new" in each.getMessage() and each.levelname == "INFO"]
+    assert [line.getMessage() for line in lines if "/p/#" in line.getMessage()] == [
+        f"{SITE}/p/# shows nothing new: its URLs are dropped"
+    ]
+    assert 1 < len(lines) <= MAX_LINES
+    assert stats.get_value("guard/patterns") == 105
 
 
 def test_pattern_is_dropped_once_if_its_page_is_judged_in_steps() -> None:

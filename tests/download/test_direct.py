@@ -9,12 +9,12 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any
 
-import aiohttp
 import pytest
 from aiohttp.resolver import ThreadedResolver
 
 from crawlproject.download.connection import DirectConnection, Opening
 from crawlproject.download.direct import MAX_EARLY, DirectProtocol
+from crawlproject.download.endings import ServerDisconnectedError
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import Transfer
 from tests.download.direct_fetch import fetch_directly
@@ -67,7 +67,7 @@ async def test_request_on_a_connection_that_is_closed_fails_at_once() -> None:
     protocol.connection_made(Peer())
     protocol.connection_lost(None)
     protocol.ask(b"GET / HTTP/1.1\r\n\r\n", answer, no_body=False)
-    assert isinstance(answer.error, aiohttp.ServerDisconnectedError)
+    assert isinstance(answer.error, ServerDisconnectedError)
 
 
 @in_loop

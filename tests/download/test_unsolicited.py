@@ -17,8 +17,10 @@ from aiohttp.resolver import ThreadedResolver
 from scrapy.exceptions import DownloadFailedError
 
 from crawlproject.download.address_guard import AddressGuard
-from crawlproject.download.connection import AiohttpConnection, Connection, DirectConnection, Opening
-from crawlproject.download.timing import TimedResponse, Timing
+from crawlproject.download.aiohttp_connection import AiohttpConnection, TimedResponse
+from crawlproject.download.base_connection import Connection
+from crawlproject.download.connection import DirectConnection, Opening
+from crawlproject.download.timing import Timing
 from tests.crawl.nasty_server import response
 from tests.crawl.scripted_site import tls_context
 from tests.download.direct_fetch import fetch_directly

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isclose
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.server_table import ADMITTED
 from crawlproject.frontier.states import ServerState
 
 if TYPE_CHECKING:
@@ -33,12 +34,14 @@ def check(frontier: Frontier) -> None:
     assert queue.leased == len(by_state[ServerState.LEASED])
     assert queue.held == len(by_state[ServerState.HELD])
     assert queue._to_hold <= set(by_state[ServerState.LEASED])
-    assert set(queue.ready.values()) == set(by_state[ServerState.READY])
-    assert len(queue.ready) == len(by_state[ServerState.READY])
+    assert {server for line in queue.lines for server in line.values()} == set(by_state[ServerState.READY])
+    assert sum(map(len, queue.lines)) == len(by_state[ServerState.READY])
+    assert queue._guests == sum(server.line == ADMITTED for server in by_state[ServerState.LEASED])
     for server in by_state[ServerState.READY]:
         assert server.heap_item is not None
+        assert server in queue.lines[server.line].values()
         rank = frontier.policy.rank(server)
-        rank = rank / (1.0 + rank) - 1.0 if server.demoted_because else rank
+        rank = rank / (1.0 + rank) - 1.0 if server.demoted_because or (server.line and server.failures) else rank
         assert isclose(server.heap_item[0], -rank, rel_tol=1e-12), f"stale rank: {server!r}"
         assert server.ready_at <= queue.now
     groups = list(queue.groups.values())

@@ -12,7 +12,9 @@ from crawlproject.frontier import BestPrefix, Entry, Frontier
 from crawlproject.frontier.frontier import REWRITE_STEP
 from crawlproject.frontier.queues.stored_queue import StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue
-from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.frontier_state import DiskFrontierStore
 from tests.frontier.invariants import check
 
 A, B = "http://a.example", "http://b.example"
@@ -148,7 +150,7 @@ def test_a_step_reads_no_more_than_it_judges(opened: Callable[[], Frontier], mon
 
         return counted
 
-    monkeypatch.setattr(UrlQueue, "best", counting(UrlQueue.best))
+    monkeypatch.setattr(UrlQueue, "pop", counting(UrlQueue.pop))
     monkeypatch.setattr(StoredUrlQueue, "_entry", counting(StoredUrlQueue._entry))
     steps = frontier.rewrite_queue_in_steps(server, lambda entry: None)
     assert next(steps) == REWRITE_STEP

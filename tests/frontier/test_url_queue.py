@@ -1,5 +1,7 @@
 """The URL queue compared with a sorted list."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,13 +38,33 @@ def test_pop_in_order_of_arrival_heeds_priority() -> None:
 
 def test_entry_comes_back_as_it_went_in() -> None:
     """URL, quality, priority, depth and payload are unchanged, also for URLs that do not start with the key."""
-    payload = object()
-    for url in (f"{SERVER}/x?y=1", "http://A.example:80/x", "data:text/plain,hello"):
+    urls = (f"{SERVER}/x?y=1", "http://A.example:80/x", "data:text/plain,hello", f"{SERVER}/ü?\udc80=\x00")
+    extras = ((3, object()), (3, None), (254, None), (255, None), (10**9, None), (-1, None))
+    for url, (depth, payload) in product(urls, extras):
         for by_quality in (True, False):
             queue = UrlQueue(by_quality=by_quality, window=3)
-            given_entry = Entry(url, 0.25, -7, 3, payload)
+            given_entry = Entry(url, 0.25, -7, depth, payload)
             queue.push(given_entry, path_of(given_entry.url, SERVER), 12)
             assert queue.pop(SERVER) == given_entry
+
+
+def test_payloads_leave_with_their_urls() -> None:
+    """Whatever order they leave in, in a queue of URLs with and without; none is kept afterwards."""
+    queue = UrlQueue(by_quality=True, window=3)
+    entries = [Entry(f"{SERVER}/{i}", i * 7919 % 499, 0, i % 300, f"of {i}" if i % 3 else None) for i in range(500)]
+    fill(queue, entries)
+    for raised in (5, 100, 400):
+        assert queue.raise_quality(f"/{raised}", 1000.0)
+        entries[raised] = entries[raised]._replace(quality=entries[raised].quality + 1000.0)
+    left = [queue.pop(SERVER) for _ in range(200)]
+    fill(queue, again := [entry._replace(url=f"{entry.url}b") for entry in left])
+    assert max(map(len, (queue._extras._held,))) <= 400
+    found = [*left, *queue.drain(SERVER)]
+    assert sorted(found, key=lambda e: e.url) == sorted([*entries, *again], key=lambda e: e.url)
+    assert len(queue) == 0
+    fill(queue, [Entry(f"{SERVER}/x", payload="of x")])
+    assert queue.pop(SERVER).payload == "of x"
+    assert queue._extras._held == [None]
 
 
 def test_pop_from_empty_queue_raises() -> None:
@@ -134,7 +156,7 @@ def test_raised_qualities_of_many_urls() -> None:
 
 def test_a_hash_across_two_others_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """The end of one hash and the start of the next equal a third: its URL is elsewhere or not queued."""
-    marks = {"/0": b"00001111", "/1": b"11110000", "/2": b"11111111"}
+    marks = {b"/0": b"00001111", b"/1": b"11110000", b"/2": b"11111111"}
     monkeypatch.setattr(url_queue, "_mark", marks.__getitem__)
     queue = UrlQueue(by_quality=True, window=5)
     fill(queue, [entry(0, 5.0), entry(1, 4.0)])

@@ -130,3 +130,13 @@ def test_text_beyond_the_bounds_is_cut(monkeypatch: pytest.MonkeyPatch, limit: s
         assert whole.startswith(answer.text)
         assert len(answer.text) == (pytest.approx(characters, abs=1) if is_cut else len(whole))
         assert crawler.stats.get_value("charset/garbage", 0) == is_cut
+
+
+@pytest.mark.parametrize("body", [b"<p>caf\xe9", b"\xef\xbb\xbf<p>caf\xc3\xa9", b"\xff\xfe<\x00p\x00>\x00", b""])
+@pytest.mark.parametrize("content_type", ["text/html", "text/html; charset=iso-8859-1", "text/html; charset=klingon"])
+def test_encoding_is_as_scrapy_finds_it(content_type: str, body: bytes) -> None:
+    """By a byte order mark, the header, the body, in this order; also after the middleware has looked."""
+    expected, page = (HtmlResponse("http://a.example/", 200, {"Content-Type": content_type}, body) for _ in range(2))
+    passed = LargePageMiddleware.from_crawler(get_crawler()).process_response(Request(page.url), page)
+    assert passed is page
+    assert (page.encoding, page.text) == (expected.encoding, expected.text)

@@ -7,8 +7,8 @@ from math import inf
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
-from crawlproject.monitor.forecast import MAX_LOOKS, Forecaster, Look
-from crawlproject.monitor.survey import Drains, joint_pace, own_pace
+from crawlproject.monitor.forecast import MAX_LOOKS, WIDEST, Forecaster, Look, Range
+from crawlproject.monitor.survey import Drains, Survey, joint_pace, own_pace
 from crawlproject.monitor.surveyor import STEP, Surveyor
 from scripts.forecast_error import cases, run
 
@@ -155,6 +155,61 @@ def test_quality_yet_to_be_discovered_counts() -> None:
     assert most.likely > 0.0  # what is yet to be discovered makes 500 less than 80%
 
 
+def discovering(until: int) -> list[Look]:
+    """2000 pages worth 1 each, 10 a second: the nearer the end, the fewer new ones each of them shows."""
+    found = []
+    for i in range(until + 1):
+        done = 10 * i
+        queued = round(2000 * (1 - (1 - done / 2000) ** 2.5)) - done
+        found.append(Look(float(i), float(done), done, queued, float(done), float(queued)))
+    return found
+
+
+def test_a_wide_range_is_not_told() -> None:
+    """Half way to 80% its time can be foreseen; shortly before, only the time within which it comes."""
+    early = forecaster_of(discovering(80)).forecast(None)
+    assert early.most_quality is not None
+    assert early.most_within is None
+    assert early.most_quality.high <= WIDEST * early.most_quality.low
+    late = forecaster_of(discovering(165)).forecast(None)
+    assert late.most_quality is None
+    assert late.most_within is not None
+    assert late.most_within > 0.0
+    over = forecaster_of(discovering(195)).forecast(None)
+    assert (over.most_quality, over.most_within) == (Range(0.0, 0.0, 0.0), None)
+
+
+def test_more_is_hidden_on_servers_of_which_less_is_fetched() -> None:
+    """The same queue on servers whose known pages are mostly fetched, or mostly not."""
+    found = discovering(80)
+    times = []
+    for fetched in (900, 100):
+        drains = Drains()
+        drains.add(found[-1].queued, 10.0, fetched=fetched)
+        forecast = forecaster_of(found).forecast(Survey(drains=drains))
+        assert forecast.most_quality is not None
+        times.append(forecast.most_quality.likely)
+    assert drains.unfetched_share == pytest.approx(found[-1].queued / (found[-1].queued + 100))
+    assert times[0] < times[1]
+
+
+def test_slow_servers_come_last() -> None:
+    """All of 8 connections are in use; a page of those left takes three times as long as a recent one."""
+    found = [each._replace(polite_pace=1e6, sessions=8, session_limit=8) for each in looks()]
+    times = []
+    for work in (1.0, 3.0):
+        drains = Drains()
+        drains.add(found[-1].queued, 1.0, work=work * found[-1].queued * 8 / 10.0)  # 10 pages a second
+        forecast = forecaster_of(found).forecast(Survey(drains=drains))
+        assert forecast.most_quality is not None
+        times.append(forecast.most_quality.likely)
+    assert times[0] == pytest.approx(30.0, rel=0.01)
+    assert times[1] == pytest.approx(30.0 * (1 + 2 * 0.6), rel=0.01)  # 60% of what is left is needed
+    few = forecaster_of([each._replace(session_limit=80) for each in found]).forecast(Survey(drains=drains))
+    assert few.most_quality is not None
+    assert few.most_quality.likely == pytest.approx(30.0 * (1 + 0.2 * 0.6), rel=0.01)  # connections do not limit it
+
+
 def test_a_pace_that_politeness_limits_falls_when_servers_run_empty() -> None:
     """Ten servers with 1 URL a second each; nine have 10 URLs and one has 100."""
     drains = Drains()
@@ -185,7 +240,7 @@ def test_a_large_frontier_is_surveyed_in_steps() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(10))
 def test_forecasts_of_emulated_crawls(number: int) -> None:
-    """From the middle on, most looks foresee the end within a factor of 1.5; docs/progress.md has all figures."""
+    """From the middle on, most looks forecast the end within a factor of 1.5; docs/progress.md has all figures."""
     _, of_end, of_quality = run(cases(1000)[number])
-    assert of_end.right >= 0.4, of_end
+    assert of_end.right_of_all >= 0.4, of_end
     assert of_quality.as_moments >= 0.7 * len(of_quality.ratios), of_quality

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,16 @@ def test_snapshots_are_summed() -> None:
     assert (found["shortest_wait"], found["longest_wait"]) == (0.5, 60.0)
     assert found["connect"][0] == 2 * two[0]["connect"][0]
     assert found["settings"] == {}  # not those of one worker only
+
+
+def test_a_worker_with_two_series_counts_once(tmp_path: Path) -> None:
+    """It was run with ``REPORT_DIR`` and without: the series that changed last counts."""
+    for number, (older, newer) in enumerate([("report", "."), (".", "report")], 1):
+        for age, part in enumerate((newer, older)):
+            folder = tmp_path / f"worker-{number}" / part
+            write(folder, samples(100, 100.0, 1000 * number), None)
+            os.utime(folder / FILE_NAME, (1e9 - age, 1e9 - age))
+    assert worker_directories(tmp_path) == [tmp_path / "worker-1", tmp_path / "worker-2" / "report"]
 
 
 def test_the_report_of_a_directory_of_workers(tmp_path: Path) -> None:

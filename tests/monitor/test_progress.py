@@ -31,7 +31,7 @@ from crawlproject.monitor.progress.words import end_words, lines, one_line
 from crawlproject.monitor.quantities import size
 from testbed.web import WebSpec, running_web
 from tests.monitor.screen import Screen
-from tests.processes import Forked, running
+from tests.processes import HUNG, Forked, running
 
 FIGURES = Figures(
     at=0.0,
@@ -69,6 +69,8 @@ def test_the_panel_tells_what_a_person_asks() -> None:
     unknown = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, None))
     assert text(unknown).endswith("End not known: too few pages yet")
     assert "quality" not in text(unknown)
+    later = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, 0.78, 40.0))
+    assert "quality: 78% of what is known, 80% of all within 40 s" in text(later, 120)
     assert end_words(Forecast(Range(5.0, 5.0, 5.0), "", None, None)) == "in about 5 s"
     assert [size(count) for count in (0, 999, 1500, 2.5e6, 2.5e17)] == ["0 B", "999 B", "1.5 kB", "2.5 MB", "250 PB"]
 
@@ -234,7 +236,7 @@ def test_a_crawl_in_a_terminal_that_is_resized() -> None:
     with terminal(columns=100) as shown, crawl(shown.file, PROJECT, LOG_LEVEL="INFO") as process:
         settled(shown.written, "Pages ", process)
         shown.resize(60, 20)
-        assert process.wait(timeout=300) == 0
+        assert process.wait(HUNG) == 0
         output = settled(shown.written, "Spider closed (", process)
         assert "Held back by" in output
         assert "Traceback" not in output
@@ -249,9 +251,9 @@ def test_a_crawl_whose_terminal_vanishes_goes_on(tmp_path: Path) -> None:
         settled(shown.written, "Pages ", process)
         process.send_signal(signal.SIGHUP)
         shown.vanish()
-        assert process.wait(timeout=300) == 0
+        assert process.wait(HUNG) == 0
     told = log.read_text()
-    assert told.count("The terminal has gone; the crawl goes on without it") == 1
+    assert told.count("The terminal was closed; the crawl continues without it") == 1
     assert "Spider closed (" in told
 
 
@@ -259,7 +261,7 @@ def test_a_pipe_gets_no_panel(tmp_path: Path) -> None:
     """Neither does a file, as under scrapyd."""
     with (tmp_path / "err").open("w+") as file:
         with crawl(file, PROJECT, LOG_LEVEL="INFO") as process:
-            assert process.wait(timeout=300) == 0
+            assert process.wait(HUNG) == 0
         file.seek(0)
         output = file.read()
     assert "Spider closed (" in output

@@ -58,9 +58,9 @@ CASES: dict[str, tuple[list[str], str]] = {
     "media types": ([*SEED, "-s", "LINKS_TYPES=html"], "LINKS_TYPES='html': must be media types"),
     "JOBDIR": ([*SEED, "-s", "JOBDIR=/dev/null"], "JOBDIR='/dev/null': must be a writable directory"),
     "JOBDIR below a file": ([*SEED, "-s", "JOBDIR=/dev/null/x"], "JOBDIR='/dev/null/x': Not a directory"),
-    "damaged store": ([*SEED, "-s", "JOBDIR={folder}/damaged"], "{folder}/damaged/frontier: "),
+    "damaged store": ([*SEED, "-s", "JOBDIR={folder}/damaged"], "JOBDIR='{folder}/damaged': "),
     "file of links": ([*SEED, "-s", "LINKS_FILE=/dev/null/x"], "LINKS_FILE='/dev/null/x': "),
-    "repository": ([*SEED, "-s", "REPOSITORY_DIR=/dev/null/x"], "/dev/null/x: "),
+    "repository": ([*SEED, "-s", "REPOSITORY_DIR=/dev/null/x"], "REPOSITORY_DIR='/dev/null/x': "),
     "Scrapy's number": ([*SEED, "-s", "RETRY_TIMES=often"], "RETRY_TIMES='often': must be a number"),
     "Scrapy's switch": ([*SEED, "-s", "ROBOTSTXT_OBEY=maybe"], "ROBOTSTXT_OBEY='maybe': must be True or False"),
     "too large": (

@@ -206,6 +206,39 @@ def test_nothing_is_set_aside_twice_while_the_database_is_away(
     assert [one.key for one in aside] == ["0", "1"]
 
 
+@pytest.mark.parametrize("count", [1, 9, 12])
+def test_rows_refused_by_a_constraint_wait_for_the_next_crawl(
+    database: tuple[Database, Query], tmp_path: Path, count: int
+) -> None:
+    """However few they are, and whether the table takes others or none."""
+    books, ask = database
+    broken(ask, "constraint")
+    address = books._engine.url.render_as_string(hide_password=False)
+    counts: Counter[str] = Counter()
+
+    def crawl(rows: list[Row]) -> None:
+        journal, aside = Journal(tmp_path / "j"), Journal(tmp_path / "j.aside")
+        journal.absorb(aside)
+        journal.append(rows)
+        writer = Writer(Database(address), journal, 100, lambda name, number: counts.update({name: number}),
+                        patience=0.1, aside=aside)  # fmt: skip
+        writer.start()
+        assert writer.close()
+        journal.close()
+        aside.close()
+
+    refused = [row(str(number), table="broken", a=number) for number in range(count)]
+    crawl([*refused, row("1")])
+    assert (tmp_path / "j.aside").read_bytes().count(b"\n") == count
+    kind = "aside" if count >= 10 else "failed"
+    assert counts["records/db/written"] == 1
+    assert counts[f"records/db/{kind}"] == count
+    ask("DROP TABLE broken")
+    crawl([])
+    assert ask("SELECT a FROM broken ORDER BY a") == [(number,) for number in range(count)]
+    assert not (tmp_path / "j.aside").exists()
+
+
 def test_missing_permission_is_of_one_table(postgres: RunningPostgres, tmp_path: Path) -> None:
     """Its records wait in a file, and the next crawl writes them; the table of shares may be forbidden, too."""
     for statement in (

@@ -19,6 +19,7 @@ import pytest
 from testbed.rules import RULES, SITES, pages_of
 from tests.crawl.crawling import IMPOLITE
 from tests.crawl.scripted_site import Answer, Script, Site, scripted_site
+from tests.processes import HUNG
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = {"Content-Type": "text/html"}
@@ -74,7 +75,7 @@ def run_commands(page: str, folder: Path, site: Site) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=HUNG,
         check=False,
     )
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr[-3_000:]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
 from threading import Event
@@ -98,6 +99,11 @@ def test_each_process_has_its_own(tmp_path: Path) -> None:
     other.close()
 
 
+def aside_of(journal: Journal) -> Journal:
+    """The journal beside it."""
+    return Journal(journal.path.with_name(f"{journal.path.name}.aside"))
+
+
 class Books:
     """A database that is away until told, and refuses the key 13."""
 
@@ -127,11 +133,19 @@ class Books:
         pass
 
 
-def writing(books: Books, journal: Journal, counts: dict[str, int], patience: float = 0.0) -> Writer:
+def writing(
+    books: Books,
+    journal: Journal,
+    counts: dict[str, int],
+    patience: float = 0.0,
+    before: Callable[[Journal], None] = lambda _: None,
+) -> Writer:
     def count(stat: str, number: int) -> None:
         counts[stat] = counts.get(stat, 0) + number
 
-    writer = Writer(books, journal, 100, count, patience=patience)  # type: ignore[arg-type]
+    aside = aside_of(journal)
+    before(aside)
+    writer = Writer(books, journal, 100, count, patience=patience, aside=aside)  # type: ignore[arg-type]
     writer.start()
     return writer
 
@@ -148,8 +162,45 @@ def test_writer_writes_everything(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     assert sorted(books.written) == ["1", "2"]
     assert counts == {"records/db/written": 2, "records/db/failed": 1}
     assert books.saved == writer.shares
-    assert [record.getMessage() for record in caplog.records] == ["Record t '13' of s is not in the database: unlucky"]
+    path = tmp_path / "j.aside"
+    (line,) = (record.getMessage() for record in caplog.records)
+    assert line == f"Record t '13' of s is refused (unlucky): it is kept in {path}"
     journal.close()
+    journal = Journal(tmp_path / "j")
+    writer._aside.close()
+    aside = Journal(path)
+    journal.absorb(aside)
+    assert journal.read(10)[0] == rows(13)  # the next crawl tries it again
+    aside.close()
+    journal.close()
+
+
+def test_refused_rows_that_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a full disk they stay in the journal; a row that no file takes stops neither the others nor the crawl."""
+    books, counts, journal = Books(), dict[str, int](), Journal(tmp_path / "j")
+    books.write = lambda some: [(row, "unlucky") for row in some]  # type: ignore[method-assign]
+    tried = Event()
+
+    def full(_: list[Row]) -> None:
+        tried.set()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    journal.append(rows(1))
+    with monkeypatch.context() as broken:
+        writer = writing(books, journal, counts, before=lambda aside: broken.setattr(aside, "append", full))
+        assert tried.wait(60)
+        assert not writer.close()
+    assert counts == {"records/db/away": 1}
+    assert journal.read(10)[0] == rows(1)
+    writer._aside.close()
+    endless: dict[str, Any] = {}
+    endless["self"] = endless
+    counts.clear()
+    writer = writing(books, journal, counts)
+    assert writer.write_now(Row("t", "s", "endless", 1.0, endless)).result(60)
+    assert writer.close()
+    assert counts == {"records/db/failed": 2, "records/lost": 1}
+    assert writer._aside.read(10)[0] == rows(1)
 
 
 def test_nothing_is_lost_while_the_database_is_away(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -160,6 +211,7 @@ def test_nothing_is_lost_while_the_database_is_away(tmp_path: Path, caplog: pyte
     writer.wake()
     assert books.asked.wait(60)
     assert not writer.close()
+    writer._aside.close()
     journal.close()
     assert counts == {"records/db/away": 1}
     assert len(caplog.records) == 1
@@ -167,6 +219,7 @@ def test_nothing_is_lost_while_the_database_is_away(tmp_path: Path, caplog: pyte
     writer = writing(later, journal, counts)
     assert writer.close()
     assert later.written == ["1", "2"]
+    writer._aside.close()
     journal.close()
     assert list(tmp_path.iterdir()) == []
 
@@ -206,7 +259,7 @@ def test_after_an_unexpected_error_nobody_waits_and_nothing_is_lost(tmp_path: Pa
         return write(some)
 
     books.write = fail_once  # type: ignore[method-assign, assignment]
-    writer = Writer(books, journal, 100, lambda stat, number: counts.update({stat: number}), patience=10)  # type: ignore[arg-type]
+    writer = Writer(books, journal, 100, counts.__setitem__, patience=10, aside=aside_of(journal))  # type: ignore[arg-type]
     journal.append(rows(1))
     done = writer.write_now(rows(2)[0])
     writer.start()
@@ -219,7 +272,7 @@ def test_after_an_unexpected_error_nobody_waits_and_nothing_is_lost(tmp_path: Pa
 def test_who_no_longer_waits_stops_no_other(tmp_path: Path) -> None:
     """The crawl cancels what it waits for when it is stopped."""
     books, counts, journal = Books(), dict[str, int](), Journal(tmp_path / "j")
-    writer = Writer(books, journal, 100, lambda stat, number: counts.update({stat: number}), patience=10)  # type: ignore[arg-type]
+    writer = Writer(books, journal, 100, counts.__setitem__, patience=10, aside=aside_of(journal))  # type: ignore[arg-type]
     first, second = writer.write_now(rows(1)[0]), writer.write_now(rows(2)[0])
     assert first.cancel()
     writer.start()

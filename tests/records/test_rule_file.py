@@ -71,8 +71,8 @@ def test_good_file() -> None:
     [
         ('css = ".isbn"', 'css = ".isbn[["', "line 20: records.book.fields.isbn.css: '.isbn[['"),
         ('xpath = "//time"', 'xpath = "//time["', "line 23: records.book.fields.on.xpath: '//time['"),
-        ('"number", loc', '"numbr", loc', "line 22: records.book.fields.price.type: 'numbr' is none of text, raw"),
-        ('"de-CH"', '"german"', "line 22: records.book.fields.price.locale: 'german' is no language"),
+        ('"number", loc', '"numbr", loc', "line 22: records.book.fields.price.type: 'numbr' is not one of text, raw"),
+        ('"de-CH"', '"german"', "line 22: records.book.fields.price.locale: 'german' is not a language"),
         ("required = true", 'required = "yes"', "line 20: records.book.fields.isbn.required: must be true or false"),
         ("required = true", "requird = true", "line 20: records.book.fields.isbn.requird: unknown key; did you mean"),
         ('title = "h1"', 'title = { type = "text" }', "line 21: records.book.fields.title: needs one of css, xpath"),

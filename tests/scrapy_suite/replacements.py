@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.misc import load_object
 
-from crawlproject.addon import REPLACED
+from crawlproject.addon import COOKIES, COOKIES_REPLACEMENT, REPLACED
 from crawlproject.middlewares.compression import OffLoopCompressionMiddleware
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pytest
     from scrapy.http import Request, Response
 
-for stock, ours in REPLACED.items():
+for stock, ours in {**REPLACED, load_object(COOKIES): COOKIES_REPLACEMENT}.items():
     setattr(sys.modules[stock.__module__], stock.__name__, load_object(ours))
 
 

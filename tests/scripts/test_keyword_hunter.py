@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.crawl.scripted_site import Answer, scripted_site
+from tests.processes import HUNG
 
 ROOT = Path(__file__).resolve().parents[2]
 START = "http://a.example/"
@@ -18,7 +19,7 @@ USAGE = "usage: keyword_hunter START_URL KEYWORD [OUTPUT_DIR]"
 def hunt(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"ALLOWED_NETWORKS": "127.0.0.0/8"}
     command = [str(ROOT / "scripts" / "keyword_hunter"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment, cwd=cwd)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HUNG, check=False, env=environment, cwd=cwd)
 
 
 def test_found_or_not(tmp_path: Path) -> None:

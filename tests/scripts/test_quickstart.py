@@ -13,8 +13,9 @@ from uuid import uuid4
 
 import pytest
 
+from tests.processes import HUNG
+
 ROOT = Path(__file__).resolve().parents[2]
-TIMEOUT = 120.0
 
 
 def marked(mark: str) -> list[int]:
@@ -45,12 +46,12 @@ def test_ctrl_c_ends_the_demonstration_quietly(tmp_path: Path) -> None:
     )
     assert demo.stdout is not None
     assert demo.stdout.readline().startswith("crawling")
-    deadline = time.monotonic() + TIMEOUT
+    deadline = time.monotonic() + HUNG
     while len(marked(mark)) < 3 and demo.poll() is None and time.monotonic() < deadline:  # itself, web, crawl
         time.sleep(0.02)
     assert len(marked(mark)) == 3
     os.killpg(demo.pid, signal.SIGINT)
-    out, errors = demo.communicate(timeout=TIMEOUT)
+    out, errors = demo.communicate(timeout=HUNG)
     assert (demo.returncode, out, errors) == (130, "", "")
     assert marked(mark) == []
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.processes import HUNG
+
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "topic_segmentation.py"
 WORDS = (("我们", "喜欢", "北京", "。"), ("你好", "世界"))
 
@@ -17,6 +19,6 @@ def test_words_of_a_treebank_are_compared(tmp_path: Path) -> None:
     treebank = tmp_path / "two.conllu"
     treebank.write_text("# sent_id = 1\n1-2\t我们喜欢\t_\n" + "\n".join(blocks), encoding="utf-8")
     command = [sys.executable, str(SCRIPT), str(treebank)]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=HUNG, check=True).stdout
     assert shown.startswith("11 characters, 6 words\n") or "\n11 characters, 6 words\n" in shown
     assert re.search(r"^rjieba +1\.000 +1\.000 1\.000 ", shown, re.MULTILINE), shown

@@ -6,7 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from crawlproject.seen import ExactStore, MemorySeenSet
-from crawlproject.storage import DiskSeenStore, DiskStore, StoreLabel
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.seen import DiskSeenStore
 
 
 class ListStore:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import HUNG
+
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
     pytest.mark.long,
@@ -34,7 +36,7 @@ def run_page(name: str, folder: Path) -> str:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawlproject.settings"}
     command = ["bash", "-euo", "pipefail", "-c", script]
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=HUNG, check=False
     )
     if (folder / "web").exists():
         stop = [sys.executable, str(ROOT / "scripts" / "real_web.py"), "stop", "web"]

@@ -7,15 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier
-from crawlproject.storage import (
-    Changes,
-    DiskFetchedPages,
-    DiskFrontierStore,
-    DiskSeenStore,
-    DiskStore,
-    FetchedPage,
-    StoreLabel,
-)
+from crawlproject.storage.changes import Changes
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.fetched import DiskFetchedPages, FetchedPage
+from crawlproject.storage.frontier_state import DiskFrontierStore
+from crawlproject.storage.seen import DiskSeenStore
 
 TABLES = ("urls", "servers", "lengths", "seen", "fetched", "state")
 

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from crawlproject.storage import DiskSeenStore, DiskStore, DiskUrlRows, StoreError
 from crawlproject.storage.directory import FORMAT, StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.errors import StoreError
+from crawlproject.storage.seen import DiskSeenStore
+from crawlproject.storage.urls import DiskUrlRows
 
 LABEL = StoreLabel("web", "quality")
 KEYS = list(range(10))

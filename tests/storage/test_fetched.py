@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.storage import DiskFetchedPages, DiskSeenStore, DiskStore, FetchedPage, StoreError, StoreLabel, rocks
-from crawlproject.storage.directory import FORMAT
+from crawlproject.storage import rocks
+from crawlproject.storage.directory import FORMAT, StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.errors import StoreError
+from crawlproject.storage.fetched import DiskFetchedPages, FetchedPage
+from crawlproject.storage.seen import DiskSeenStore
 
 LABEL = StoreLabel("web", "quality")
 PAGE = FetchedPage(1_700_000_000, b'"tag"', b"Tue, 03 Jan 2023 10:00:00 GMT", 2.5, -3, 7, b"cparse_more")

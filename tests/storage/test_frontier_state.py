@@ -18,7 +18,10 @@ from crawlproject.frontier import (
     Politeness,
     Session,
 )
-from crawlproject.storage import DiskFrontierStore, DiskStore, StoreError, StoreLabel
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.errors import StoreError
+from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.rocks import Batch
 from tests.frontier.invariants import check
 

@@ -19,7 +19,9 @@ from crawlproject.frontier.guard.copies import MIN_SHARED
 from crawlproject.frontier.guard.judge import Guard, GuardedPage
 from crawlproject.frontier.guard.watched_patterns import GuardLimits
 from crawlproject.options.links import LinkOptions
-from crawlproject.storage import DiskFrontierStore, DiskStore, StoreLabel
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.frontier_state import DiskFrontierStore
 
 A, B, NEW = (f"http://{name}.example" for name in ("a", "b", "new"))
 POLITENESS = Politeness(mode="request", factor=10, min_delay=0.1, max_delay=60)

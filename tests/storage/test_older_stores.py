@@ -15,9 +15,13 @@ import pytest
 
 from crawlproject.frontier import BestPrefix, BreadthFirst, Entry, Frontier, Measurement, Politeness, Server
 from crawlproject.seen import url_fingerprint, url_key
-from crawlproject.storage import DiskFetchedPages, DiskFrontierStore, DiskSeenStore, DiskStore, StoreError, StoreLabel
 from crawlproject.storage.content_file import ContentFile
-from crawlproject.storage.directory import FORMAT
+from crawlproject.storage.directory import FORMAT, StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.errors import StoreError
+from crawlproject.storage.fetched import DiskFetchedPages
+from crawlproject.storage.frontier_state import DiskFrontierStore
+from crawlproject.storage.seen import DiskSeenStore
 from crawlproject.storage.seen_file import SeenFile
 from tests.frontier.invariants import check
 

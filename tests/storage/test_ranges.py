@@ -22,17 +22,14 @@ from crawlproject.frontier import (
     Policy,
     Politeness,
 )
-from crawlproject.storage import (
-    Changes,
-    DiskFetchedPages,
-    DiskFrontierStore,
-    DiskSeenStore,
-    DiskStore,
-    FetchedPage,
-    StoreError,
-    StoreLabel,
-)
+from crawlproject.storage.changes import Changes
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.errors import StoreError
+from crawlproject.storage.fetched import DiskFetchedPages, FetchedPage
+from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.ranges import number_range
+from crawlproject.storage.seen import DiskSeenStore
 from tests.frontier.invariants import check
 
 NO_WAIT = Politeness(mode="session", factor=0, min_delay=0, max_delay=0)

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.storage import DiskSeenStore, DiskStore, StoreLabel
+from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.seen import DiskSeenStore
 
 LABEL = StoreLabel("web", "quality")
 STEPS = ["add_new", "add", "contains", "commit", "load", "drop", "reopen"]

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES
-from crawlproject.storage import DiskStore, DiskUrlRows
 from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.urls import DiskUrlRows
 
 LABEL = StoreLabel("web", "quality")
 

@@ -11,7 +11,8 @@ from testbed.web import LocalWeb, Record, WebSpec, build_web
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-PATIENCE = 5.0
+#: Seconds after which something is considered hung.
+PATIENCE = 60.0
 
 
 class Reply(NamedTuple):
@@ -61,6 +62,13 @@ async def browse(local: LocalWeb, server: int = 0) -> AsyncIterator[Browser]:
     finally:
         writer.close()
         await writer.wait_closed()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Give the server, which shares this loop, its turns until ``condition`` holds."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
+            await asyncio.sleep(0)
 
 
 def fast(**fields: object) -> WebSpec:

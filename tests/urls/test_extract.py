@@ -119,9 +119,9 @@ def test_canonical_link_is_absolute(html, canonical):
 
 
 def test_links_of_a_nofollow_page_are_left_to_the_caller():
-    """The page's nofollow is a flag; a link with nofollow is omitted and counted."""
+    """The page's nofollow is a flag; a link with nofollow is omitted."""
     page = extract("<meta name=robots content=nofollow><a href=a><a href=b rel=nofollow>", URL)
-    assert (page.hrefs, page.forbids("nofollow"), page.nofollow_count) == (["a"], True, 1)
+    assert (page.hrefs, page.forbids("nofollow")) == (["a"], True)
 
 
 def test_robots_of_a_page_are_bounded():

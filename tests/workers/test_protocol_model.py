@@ -237,7 +237,22 @@ async def _snapshot_calls(calls: _Calls) -> None:
     await calls(one.records([7]))
 
 
-@pytest.mark.parametrize("calls", [_lease_calls, _partition_calls, _snapshot_calls])
+async def _order_calls(calls: _Calls) -> None:
+    one, other = calls.one, calls.other
+    await calls(one.orders())
+    await one.commands([("RPUSH", KEYS.actions, "left of an earlier crawl")])
+    for number in range(1, 5):
+        await calls(one.order("c1", (f"id{number}", "{}", 3), {"paused": "1", f"block {number}": "1"}))
+    await calls(other.order("c1", ("id5", "{}", 3), {"paused": None, "block 2": None, "never": None}))
+    await calls(other.order("another", ("id6", "{}", 3), {"paused": "1"}))
+    for count in (1, 2, 100):
+        mark, rows = await other.actions(count)
+        calls.answers.append([mark, *(row.split()[:2] for row in rows)])
+    await calls(other.orders())
+    calls.answers.append((await other.beat(1000.0, {}, {})).actions)
+
+
+@pytest.mark.parametrize("calls", [_lease_calls, _partition_calls, _snapshot_calls, _order_calls])
 def test_the_model_of_redis_answers_as_redis_does(
     redis_server: RunningRedis, calls: Callable[[_Calls], Awaitable[None]]
 ) -> None:

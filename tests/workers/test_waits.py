@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
-from crawlproject.storage import StoreLabel
+from crawlproject.storage.directory import StoreLabel
 from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.partitions import Partitions
 

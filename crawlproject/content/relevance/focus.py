@@ -46,7 +46,7 @@ class LinkRater:
             if len(self._followed) >= MAX_REMEMBERED:
                 del self._followed[next(iter(self._followed))]
             self._followed[key] = features
-        return self.model.foresee(features)
+        return self.model.predict(features)
 
     def learn(self, url: str, *, is_relevant: bool) -> None:
         """Learn from the page that a link has led to, if it was rated."""
@@ -87,4 +87,4 @@ class Focus:
 
     def rate_any(self, url: str, judged: Relevance) -> float:
         """The same for a link of the page at ``url`` of which nothing else is known."""
-        return self.model.foresee(self._reader.features(url, None, judged.value, judged.language))
+        return self.model.predict(self._reader.features(url, None, judged.value, judged.language))

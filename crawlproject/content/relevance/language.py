@@ -1,4 +1,4 @@
-"""Tells the language of a text by its most frequent words; where there are too few, the page's declaration counts.
+"""Determines the language of a text by its most frequent words; if there are too few, by the page's declaration.
 
 It decides which stemmer and which table of document frequencies apply to words that are not Chinese.  What pages
 declare is often the default of the software that made them, so the text goes first.

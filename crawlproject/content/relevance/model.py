@@ -1,4 +1,4 @@
-"""Foresees how likely a link leads to a relevant page; learns online from those that were followed.
+"""Predicts how likely a link leads to a relevant page; learns online from the links that were followed.
 
 Logistic regression by AdaGrad (Duchi, Hazan and Singer 2011) on a few numbers that any topic has in common, and on the
 hashed words of the link (Weinberger et al. 2009), whose weights start at 0.  Compared with other models in
@@ -54,7 +54,7 @@ class LinkModel:
         #: Links learned from.
         self.learned = 0
 
-    def foresee(self, features: Features) -> float:
+    def predict(self, features: Features) -> float:
         """The probability that the link leads to a relevant page."""
         weights = self._words
         total = sum(map(float.__mul__, features.numbers, self._numbers))
@@ -63,7 +63,7 @@ class LinkModel:
 
     def learn(self, features: Features, outcome: float) -> None:
         """``outcome``: 1 if the page was relevant, else 0."""
-        error = self.foresee(features) - outcome
+        error = self.predict(features) - outcome
         square = error * error
         for number, value in enumerate(features.numbers):
             self._numbers_squares[number] += square * value * value

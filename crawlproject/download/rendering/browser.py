@@ -20,7 +20,7 @@ from crawlproject.download.rendering.tab import Tab
 from crawlproject.engine import stats_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scrapy.crawler import Crawler
 
@@ -123,14 +123,15 @@ class Browser:
             await self.restart()
             raise RenderError("browser", f"the browser did not start: {first_line(error)}") from error
 
-    async def open(self, slot: Slot, job: PageJob) -> Tab:
-        """A tab with the document of ``job``, whose scripts have begun to run. Raises RenderError.
+    async def open(self, slot: Slot, job: PageJob, cookies: Iterable[tuple[str, str]]) -> Tab:
+        """A tab with the document of ``job`` and these cookies, whose scripts have begun to run. Raises RenderError.
 
         As soon as the tab exists it is ``slot.tab``.
         """
         slot.pages += 1
         try:
             tab = slot.tab or await self._new_tab(slot, job)
+            await tab.set_cookies(job.request.url, cookies)
             await tab.go(job.request.url, self._options.timeout)
         except RenderError:
             raise

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 #: Longest wait for the element of a step, seconds.
 STEP_TIMEOUT = 5.0
 
-#: The document as text, with what shadow roots contain at the end of its body, and the base of its links; null if it is
-#: too long.
+#: The document as text, with what shadow roots contain at the end of its body, its URL, and the base of its links; null
+#: if it is too long.
 _READ = """limit => {
     const root = document.documentElement;
-    if (!root) return {html: '', base: document.baseURI.slice(0, 4096), hasBase: true};
+    const url = location.href.slice(0, 100);
+    if (!root) return {html: '', url, base: document.baseURI.slice(0, 4096), hasBase: true};
     const html = root.outerHTML;
     const parts = [];
     let length = html.length;
@@ -42,6 +43,7 @@ _READ = """limit => {
     const whole = end < 0 ? html + parts.join('') : html.slice(0, end) + parts.join('') + html.slice(end);
     return {
         html: (document.doctype ? '<!DOCTYPE html>' : '') + whole,
+        url,
         base: document.baseURI.slice(0, 4096),
         hasBase: !!document.querySelector('base[href]'),
     };
@@ -89,8 +91,10 @@ async def _scroll(times: int, tab: Tab, settle: Callable[[], Awaitable[None]]) -
 
 
 async def read(tab: Tab, limit: int) -> Dom:
-    """The DOM. Raises RenderError if it is longer than ``limit`` characters."""
+    """The DOM. Raises RenderError if it is longer than ``limit`` characters, or that of no page of a server."""
     found: dict[str, Any] | None = await tab.ask(_READ, str(limit))
     if found is None:
         raise RenderError("too_large", f"its DOM is longer than RENDER_MAXSIZE={limit}")
+    if not found["url"].startswith(("http:", "https:")):
+        raise RenderError("left", f"a script has put {found['url']} in its place")
     return Dom(found["html"], None if found["hasBase"] else found["base"])

@@ -82,6 +82,13 @@ class PageJob:
         """Whether the page may load more bytes."""
         return self.loaded < self._options.max_loaded
 
+    def load(self, size: int) -> bool:
+        """Count the bytes of an answer; False if they are more than the page may still load."""
+        if size > self._options.max_loaded - self.loaded:
+            return False
+        self.loaded += size
+        return True
+
     async def idle(self) -> None:
         """Return when no request is in flight."""
         await self._idle.wait()

@@ -27,7 +27,7 @@ _ROOT_TAGS = frozenset(("app-root", "my-app", "ng-app", "app-main"))
 _asks_for_scripts = re.compile(r"javascript|java script|enable js", re.IGNORECASE).search
 _white = re.compile(r"\s+")
 
-EMPTY_ROOT, NOSCRIPT, LITTLE = REASONS = ("empty_root", "noscript", "little_text")
+EMPTY_ROOT, NOSCRIPT, LITTLE = ("empty_root", "noscript", "little_text")
 
 
 def reason_to_render(body: bytes) -> str | None:

@@ -1,4 +1,4 @@
-"""The browser's only road out: an HTTP proxy on loopback that opens no connection itself.
+"""The browser's only way to the network: an HTTP proxy on loopback that opens no connection itself.
 
 It hands each request, of plain http or inside a tunnel, to a function and sends back its answer.  Tunnels end here: TLS
 is spoken with a certificate of our own, so that https requests are seen, guarded and limited like all others.  What is

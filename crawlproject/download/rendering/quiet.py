@@ -1,4 +1,4 @@
-"""When a page is complete: as soon as nothing that it has begun can change it."""
+"""When a page is complete: as soon as nothing in progress can change it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 #: Seconds after which a DOM that never stops to change is read, once the network is quiet.
 MAX_CHANGING = 3.0
 
-#: Seconds of its own clock after which a page is read that never stops to ask its server.
+#: Seconds of its own clock after which a page is read if it never stops asking its server.
 MAX_AHEAD = 5.0
 
 #: Seconds for what a page waits for besides timers and the network: animation frames, stored data, other threads.

@@ -155,7 +155,8 @@ class Renderer:
         await browser.start()
         self._failed_launches = 0
         try:
-            return await _unless_failed(job, browser.open(slot, job), self._options.timeout + LAST_READ)
+            opening = browser.open(slot, job, self._resources.cookies(job))
+            return await _unless_failed(job, opening, self._options.timeout + LAST_READ)
         except TimeoutError as error:  # scrapy-playwright reads the DOM once
             raise self._too_late() from error
 

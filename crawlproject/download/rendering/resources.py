@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlproject.download.rendering.job import PageJob
-    from crawlproject.download.rendering.proxy import Asked
+    from crawlproject.download.rendering.proxy import Asked, Headers
     from crawlproject.options.rendering import RenderOptions
 
 #: Bytes of scripts and style sheets kept for further pages.
@@ -29,6 +29,9 @@ CACHE_SIZE = 32_000_000
 
 #: Seconds that a script is kept if its server does not say how long, and at most.
 KEPT, MAX_KEPT = 600.0, 86_400.0
+
+#: Cookies of a page that the browser is given, as many as browsers keep of a site.
+MAX_COOKIES = 180
 
 #: Priority in the downloader: a page in the browser waits for it.
 PRIORITY = 1000
@@ -71,6 +74,8 @@ Key = tuple[str, bool, *tuple[bytes, ...]]
 class Resources:
     """Answers the browser's requests.
 
+    Without ``COOKIES_ENABLED`` neither the browser nor a server is given a cookie.
+
     Each goes through the crawl's downloader middlewares and its download handler, so the address guard, the resolver,
     one connection for each server, politeness, time-outs and size limits hold; the times of servers are measured.
     robots.txt is obeyed for the page itself.  Scripts and style sheets are kept in memory for further pages.
@@ -85,10 +90,26 @@ class Resources:
         self._cache: TLRUCache[Key, tuple[Answer, float]] = TLRUCache(
             CACHE_SIZE, lambda _key, kept, now: now + kept[1], CLOCK, lambda kept: len(kept[0].body) + 1000
         )
+        self._has_cookies = crawler.settings.getbool("COOKIES_ENABLED")
         self._fetching: dict[Key, asyncio.Task[Answer]] = {}
+
+    def cookies(self, job: PageJob) -> list[tuple[str, str]]:
+        """Names and values of the cookies that the crawl has sent for the page."""
+        if not self._has_cookies:
+            return []
+        sent = (job.request.headers.get(b"Cookie") or b"").decode("utf-8", "replace").split(";")[:MAX_COOKIES]
+        pairs = (one.strip().partition("=") for one in sent)
+        return [(name, value) for name, mark, value in pairs if mark]
 
     async def answer(self, job: PageJob, asked: Asked) -> Answer:
         """The answer to one request of a page. Never raises for what servers or pages do."""
+        if self._has_cookies:
+            return await self._answer(job, asked)
+        asked = asked._replace(headers=_without(b"cookie", asked.headers))
+        answer = await self._answer(job, asked)
+        return answer._replace(headers=_without(b"set-cookie", answer.headers))
+
+    async def _answer(self, job: PageJob, asked: Asked) -> Answer:
         if asked.url == job.url and asked.method == "GET" and job.document is not None:
             document, job.document = job.document, None
             return document
@@ -106,7 +127,9 @@ class Resources:
                     self._stats.inc_value("render/requests/over_limit")
                     return REFUSED
                 answer = await self._cached(job, asked, headers)
-                job.loaded += len(answer.body)
+                if not job.load(len(answer.body)):
+                    self._stats.inc_value("render/requests/over_limit")
+                    return REFUSED
         return answer
 
     async def _cached(self, job: PageJob, asked: Asked, headers: dict[bytes, bytes]) -> Answer:
@@ -117,24 +140,34 @@ class Resources:
         if kept is not None:
             self._stats.inc_value("render/requests/cached")
             return kept[0]
-        if _is_shared(asked.url):
-            answer = await self._fetch_once(key, job, asked)
-        else:
-            answer = await self._fetch(job, asked)
+        if not _is_shared(asked.url):
+            return await self._fetch_and_keep(key, job, asked)
+        running = self._fetching.get(key)
+        if running is not None:
+            answer = await asyncio.shield(running)
+            if _lifetime(answer):
+                self._stats.inc_value("render/requests/cached")
+                return answer
+            # It failed, perhaps by what was left to the page that asked first, or is meant for that page alone.
+        return await asyncio.shield(self._fetch_for_all(key, job, asked))
+
+    def _fetch_for_all(self, key: Key, job: PageJob, asked: Asked) -> asyncio.Task[Answer]:
+        """Fetch something that others may wait for, too. The fetch goes on if its page ends meanwhile."""
+
+        def done(task: asyncio.Task[Answer]) -> None:
+            if self._fetching.get(key) is task:
+                del self._fetching[key]
+
+        task = self._fetching[key] = asyncio.ensure_future(self._fetch_and_keep(key, job, asked))
+        task.add_done_callback(done)
+        return task
+
+    async def _fetch_and_keep(self, key: Key, job: PageJob, asked: Asked) -> Answer:
+        answer = await self._fetch(job, asked)
         lifetime = _lifetime(answer)
         if lifetime:
             self._cache[key] = answer, lifetime
         return answer
-
-    async def _fetch_once(self, key: Key, job: PageJob, asked: Asked) -> Answer:
-        """The answer, also for those who ask while it is fetched. The fetch goes on if its page ends meanwhile."""
-        task = self._fetching.get(key)
-        if task is None:
-            task = self._fetching[key] = asyncio.ensure_future(self._fetch(job, asked))
-            task.add_done_callback(lambda _: self._fetching.pop(key, None))
-        else:
-            self._stats.inc_value("render/requests/cached")
-        return await asyncio.shield(task)
 
     async def _fetch(self, job: PageJob, asked: Asked) -> Answer:
         self._stats.inc_value("render/requests")
@@ -182,6 +215,10 @@ def _key(url: str, headers: dict[bytes, bytes]) -> Key:
     is_own = headers.get(b"referer", b"").startswith(server + b"/")
     chosen = (headers.get(name, b"") for name in _CHOSEN)
     return url, is_own, *chosen
+
+
+def _without(name: bytes, headers: Headers) -> Headers:
+    return tuple(header for header in headers if header[0].lower() != name)
 
 
 def _is_shared(url: str) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from playwright.async_api import Page, Route
+    from playwright.async_api import Request as AskedByPage
 
     from crawlproject.download.rendering.job import PageJob
     from crawlproject.download.rendering.tab import Tab
@@ -42,26 +43,28 @@ class Slot:
 
 async def watch(page: Page, slot: Slot, blocked: frozenset[str]) -> None:
     """See to the pages of this tab from now on; types of resources in ``blocked`` are not loaded."""
-    await _Watch(slot, blocked).begin(page)
+    await _Watch(page, slot, blocked).begin()
 
 
 class _Watch:
     """Watches one tab: what its pages load, where they go, whom they bother."""
 
-    def __init__(self, slot: Slot, blocked: frozenset[str]) -> None:
+    def __init__(self, page: Page, slot: Slot, blocked: frozenset[str]) -> None:
+        self._page = page
         self._slot = slot
         self._name = slot.name
         self._blocked = blocked
         self._tasks: set[asyncio.Future[Any]] = set()
 
-    async def begin(self, page: Page) -> None:
+    async def begin(self) -> None:
         """Before the tab goes anywhere."""
+        page = self._page
         page.on("dialog", lambda dialog: self._bothered("dialogs", dialog.dismiss()))
         page.on("download", lambda download: self._bothered("downloads", download.cancel()))
         page.on("crash", lambda _: self._failed("the page crashed"))
         page.on("close", lambda _: self._failed("the page was closed"))
         page.context.on("page", self._other_page)
-        await page.route("**/*", self._route)
+        await page.context.route("**/*", self._route)
 
     def _failed(self, what: str) -> None:
         if self._slot.name != self._name:
@@ -85,7 +88,7 @@ class _Watch:
         with suppress(PlaywrightError):  # the page is gone
             if job is None:
                 self._slot.is_broken = True  # a page that was left
-            if job is None or request.resource_type in self._blocked:
+            if job is None or request.resource_type in self._blocked or not self._is_of_page(request):
                 await route.abort("blockedbyclient")
                 return
             if request.is_navigation_request() and request.frame.parent_frame is None:
@@ -95,6 +98,13 @@ class _Watch:
                     return
                 job.begin(request.url)
             await route.continue_()
+
+    def _is_of_page(self, request: AskedByPage) -> bool:
+        """Whether the tab asks, not a pop-up, which would fetch its page before it is closed."""
+        try:
+            return request.frame.page is self._page
+        except PlaywrightError:  # its window does not exist yet
+            return False
 
 
 async def succeeds(awaitable: Awaitable[object]) -> bool:

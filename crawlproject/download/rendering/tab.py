@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from playwright.async_api import Error as PlaywrightError
 
 from crawlproject.download.rendering.job import RenderError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from playwright.async_api import CDPSession, Page
 
 #: Tasks without a delay that a page may run before its clock goes on: messages to itself, for example.
@@ -60,10 +64,21 @@ class Tab:
         await self.page.goto(url, wait_until="commit", timeout=timeout * 1000)
 
     async def empty(self, timeout: float) -> None:
-        """Leave the page, within so many seconds: the next one finds neither its history nor its ``window.name``."""
+        """Leave the page, within so many seconds: the next one finds nothing of it.
+
+        Neither cookies and storage, of whatever server, nor its history and ``window.name``.
+        """
         await self.go("about:blank", timeout)
         await self._session.send("Page.resetNavigationHistory")
         await self._session.send("Runtime.evaluate", {"expression": "window.name = ''"})
+        await self._session.send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+
+    async def set_cookies(self, url: str, cookies: Iterable[tuple[str, str]]) -> None:
+        """Give cookies, as names and values, to the server of ``url``; those that are invalid are left out."""
+        given = {"domain": urlsplit(url).hostname, "path": "/", "secure": url.startswith("https:")}
+        for name, value in cookies:
+            with suppress(PlaywrightError):
+                await self._session.send("Network.setCookie", {"name": name, "value": value, "url": url, **given})
 
     async def ask(self, function: str, argument: str) -> Any:
         """What a JavaScript function returns, as JSON; ``argument`` is JavaScript, too. Raises RenderError."""
@@ -74,7 +89,7 @@ class Tab:
                 if "context" not in error.message or "closed" in error.message:
                     raise
                 self._world = None  # a script has replaced the document
-        raise RenderError("script", "its scripts replace its document again and again")
+        raise RenderError("script", "its scripts replace its document repeatedly")
 
     async def moves(self, longest: float) -> bool:
         """Whether the page has an animation that will end, once it has been drawn as it is now, or cannot be in time.

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from typing import Any
 
-#: A URL in the heap: (first sort key, second sort key, path or URL, depth, payload).
-Item = tuple[float, float, str, int, Any]
+from crawlproject.frontier.queues.packed_url import path_in, without_loss
+
+#: Hashes of paths are cut to 60 bits: an int of Python is larger beyond that.
+_HASH = (1 << 60) - 1
 
 
 class ItemHeap:
-    """Items, smallest first; no two have the same two sort keys.
+    """Packed URLs with their quality (``with_loss``), best first; no two are equal.
 
     A removed item stays in the heap as a stale one; stale items are swept when half of the heap is stale.
     """
 
-    __slots__ = ("_by_path", "_heap", "_stale")
+    __slots__ = ("_by_path", "_by_quality", "_heap", "_stale")
 
-    def __init__(self, items: list[Item]) -> None:
+    def __init__(self, items: list[bytes], *, by_quality: bool) -> None:
         """Takes over the sorted ``items``."""
+        self._by_quality = by_quality
         self._heap = items  # sorted, so a heap already
-        self._stale: set[tuple[float, float]] = set()  # sort keys of items that are no longer valid
-        self._by_path: dict[str, Item] | None = None  # the valid items, from the first ``find`` on
+        self._stale: set[bytes] = set()  # items that are no longer valid
+        self._by_path: dict[int, bytes] | None = None  # hash of path -> valid item, from the first ``find`` on
 
     def __len__(self) -> int:
         return len(self._heap) - len(self._stale)
 
-    def push(self, item: Item) -> None:
+    def push(self, item: bytes) -> None:
         """Add an item. O(log n)."""
         heappush(self._heap, item)
         if self._by_path is not None:
-            self._by_path[item[2]] = item
+            self._by_path[self._key(item)] = item
 
-    def extend(self, items: list[Item]) -> None:
+    def extend(self, items: list[bytes]) -> None:
         """Add ``items``. O(log n) each, or O(n) in all if they are many."""
         if len(items) * 8 > len(self._heap):
             self._heap += items
@@ -41,41 +43,49 @@ class ItemHeap:
             for item in items:
                 heappush(self._heap, item)
         if self._by_path is not None:
-            self._by_path.update((item[2], item) for item in items)
+            self._by_path.update((self._key(item), item) for item in items)
 
-    def pop(self) -> Item:
+    def pop(self) -> bytes:
         """Remove and return the smallest item. O(log n) amortised; raises IndexError if there is none."""
         item = heappop(self._heap)
-        while self._stale and item[:2] in self._stale:
-            self._stale.discard(item[:2])
+        while self._stale and item in self._stale:
+            self._stale.discard(item)
             item = heappop(self._heap)
-        if self._by_path is not None and self._by_path.get(item[2]) is item:
-            del self._by_path[item[2]]
+        if self._by_path is not None:
+            key = self._key(item)
+            if self._by_path.get(key) is item:
+                del self._by_path[key]
         return item
 
-    def find(self, path: str) -> Item | None:
-        """The item of ``path``. O(1); the first call is O(n) and builds an index of about 100 bytes per item."""
-        if self._by_path is None:
-            self._by_path = {item[2]: item for item in self._heap if item[:2] not in self._stale}
-        return self._by_path.get(path)
+    def find(self, path: bytes) -> bytes | None:
+        """The item of the encoded ``path``. O(1); the first call is O(n): an index of about 80 bytes per item.
 
-    def remove(self, item: Item) -> None:
+        May find another path with the same hash, as ``UrlQueue`` may.
+        """
+        if self._by_path is None:
+            self._by_path = {self._key(item): item for item in self._heap if item not in self._stale}
+        return self._by_path.get(hash(path) & _HASH)
+
+    def remove(self, item: bytes) -> None:
         """Remove an ``item`` that ``find`` returned. O(1) amortised."""
         if self._by_path is not None:
-            del self._by_path[item[2]]
-        self._stale.add(item[:2])
+            del self._by_path[self._key(item)]
+        self._stale.add(item)
         if len(self._stale) * 2 > len(self._heap):
-            self._heap = [item for item in self._heap if item[:2] not in self._stale]
+            self._heap = [item for item in self._heap if item not in self._stale]
             heapify(self._heap)
             self._stale.clear()
 
-    def check(self, before: Item) -> None:
+    def _key(self, item: bytes) -> int:
+        return hash(path_in(without_loss(item, by_quality=self._by_quality)[0])) & _HASH
+
+    def check(self, before: bytes) -> None:
         """Assert every invariant, and that all items come after ``before``. O(n); for tests."""
         heap = self._heap
-        valid = [item for item in heap if item[:2] not in self._stale]
+        valid = [item for item in heap if item not in self._stale]
         assert len(valid) == len(self)
         assert all(before < item for item in valid)
         assert all(heap[(i - 1) // 2] < heap[i] for i in range(1, len(heap))), "not a heap"
         if self._by_path is not None:
             assert {id(item) for item in self._by_path.values()} <= {id(item) for item in valid}
-            assert all(path == item[2] for path, item in self._by_path.items())
+            assert all(key == self._key(item) for key, item in self._by_path.items())

@@ -42,7 +42,7 @@ def encode_sort_key(quality: float, priority: int, arrival: int, *, by_quality: 
     if not -MAX_PRIORITY <= priority <= MAX_PRIORITY:
         raise ValueError(f"priority={priority}: must be within ±{MAX_PRIORITY}")
     order = _order.pack(MAX_PRIORITY - priority, arrival >> 32, arrival & 0xFFFFFFFF)
-    worth = _float.pack(quality + 0.0).translate(_INVERTED)  # as ``_encode_quality``
+    worth = _float.pack(quality + 0.0).translate(_INVERTED)  # as ``encode_quality``
     return worth + order if by_quality else order + worth
 
 
@@ -55,8 +55,8 @@ def decode_sort_key(sort_key: bytes, *, by_quality: bool) -> SortKey:
 def with_quality(sort_key: bytes, quality: float, *, by_quality: bool) -> bytes:
     """``sort_key`` with another quality. O(1)."""
     if by_quality:
-        return _encode_quality(quality) + sort_key[_float.size :]
-    return sort_key[: _order.size] + _encode_quality(quality)
+        return encode_quality(quality) + sort_key[_float.size :]
+    return sort_key[: _order.size] + encode_quality(quality)
 
 
 def quality_of(sort_key: bytes, *, by_quality: bool) -> float:
@@ -70,9 +70,15 @@ def qualities(sort_keys: bytes, *, by_quality: bool) -> Iterator[float]:
     return map(itemgetter(0), _qualities[by_quality].iter_unpack(sort_keys.translate(_INVERTED)))
 
 
-def _encode_quality(quality: float) -> bytes:
-    """Bytes that sort higher qualities first: the bits of floats >= 0 sort as the floats do."""
+def encode_quality(quality: float) -> bytes:
+    """8 bytes that sort higher qualities first: the bits of floats >= 0 sort as the floats do."""
     return _float.pack(quality + 0.0).translate(_INVERTED)  # -0.0 + 0.0 is 0.0
+
+
+def quality_in(data: bytes, at: int) -> float:
+    """The quality that ``encode_quality`` wrote at this place."""
+    quality: float = _float.unpack(data[at : at + _float.size].translate(_INVERTED))[0]
+    return quality
 
 
 class Row(NamedTuple):
@@ -107,7 +113,7 @@ def decode_row(data: bytes) -> Row:
 
 def encode_path(path: str) -> bytes:
     """``path`` as it stands in a row. O(length)."""
-    return path.encode("utf-8", "surrogatepass")
+    return path.encode() if path.isascii() else path.encode("utf-8", "surrogatepass")
 
 
 def url_digest(path: str) -> bytes:

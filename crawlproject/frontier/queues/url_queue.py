@@ -13,27 +13,35 @@ from array import array
 from bisect import bisect_left, bisect_right
 from itertools import islice
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import Entry, url_of
 from crawlproject.frontier.queues.best_rate import best_rate
-from crawlproject.frontier.queues.item_heap import Item, ItemHeap
+from crawlproject.frontier.queues.item_heap import ItemHeap
+from crawlproject.frontier.queues.packed_url import (
+    Extras,
+    is_usual,
+    packed,
+    path_in,
+    read,
+    with_loss,
+    without_loss,
+)
+from crawlproject.frontier.queues.sort_key import encode_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: A URL in a queue: (order, path, depth, payload); its quality is in a parallel array.
-SortedItem = tuple[int, str, int, Any]
-
 #: Minimum number of items that a queue keeps sorted; more if the window is wider.
 SORTED_ITEMS = 64
-
-#: `order` = arrival number - priority * 2**PRIORITY_SHIFT: one int orders by priority, then by arrival.
-PRIORITY_SHIFT = 40
 
 #: Bytes of a path's hash (``_mark``).
 MARK_BYTES = 8
 _pack = Struct("q").pack
+
+
+#: Shared by all queues without payloads.
+_NONE = Extras()
 
 
 class UrlQueue:
@@ -45,13 +53,14 @@ class UrlQueue:
     item there.
     """
 
-    __slots__ = ("_by_quality", "_losses", "_marks", "_rest", "_top", "_window")
+    __slots__ = ("_by_quality", "_extras", "_losses", "_marks", "_rest", "_top", "_window")
 
     def __init__(self, *, by_quality: bool, window: int) -> None:
         self._by_quality = by_quality
         self._window = window
-        self._top: list[SortedItem] = []  # the best items, best first
+        self._top: list[bytes] = []  # the best items, best first: packed URLs
         self._losses = array("d")  # their qualities, negated: ascending if sorted by quality
+        self._extras = _NONE  # of items with a payload
         self._rest: ItemHeap | None = None  # no item in it is better than any in _top
         self._marks: bytearray | None = None  # hashes of the paths in _top, from the first raise_quality on
 
@@ -91,44 +100,48 @@ class UrlQueue:
             self._refill()
 
     def push(self, entry: Entry, path: str, arrival: int) -> None:
-        """Add ``entry`` with its ``arrival`` number (below 2**PRIORITY_SHIFT). O(log n).
+        """Add ``entry`` with its ``arrival`` number (below 2**40). O(log n).
 
-        ``path``: see ``entry.path_of``.
+        ``path``: see ``entry.path_of``.  Raises ValueError for a priority beyond ±(2³¹ - 1).
         """
-        _, quality, priority, depth, payload, _ = entry
-        order = arrival - (priority << PRIORITY_SHIFT) if priority else arrival
-        self._insert((order, path, depth, payload), -quality)
+        data, depth, slot = encode_path(path), entry.depth, None
+        if not is_usual(depth, entry.payload):
+            if self._extras is _NONE:
+                self._extras = Extras()
+            slot = self._extras.add(depth, entry.payload)
+        self._insert(packed(data, entry.priority, arrival, depth, slot), -entry.quality, data)
 
     def raise_quality(self, path: str, gain: float) -> float | None:
         """Add ``gain`` > 0 to the quality of the URL of ``path``; returns the new quality, None if not queued.
 
-        O(log n).  The first call is O(n): it builds an index, 8 bytes per sorted URL and about 100 per other URL.
+        O(log n).  The first call is O(n): it builds an index, 8 bytes per sorted URL and about 80 per other URL.
         """
-        place = self._find(path)
+        data = encode_path(path)
+        place = self._find(data)
         if place >= 0:
             before = self._losses[place]
             loss = before - gain
             if loss < before:
                 self._move_up(place, loss)
             return -loss
-        worse = self._rest.find(path) if self._rest else None
+        worse = self._rest.find(data) if self._rest else None
         if worse is None or self._rest is None:
             return None
-        item, before = self._from_heap(worse)
+        item, before = without_loss(worse, by_quality=self._by_quality)
         loss = before - gain
         if loss < before:
             self._rest.remove(worse)
-            self._insert(item, loss)
+            self._insert(item, loss, data)
         return -loss
 
-    def _find(self, path: str) -> int:
+    def _find(self, path: bytes) -> int:
         """Index of the item of ``path`` among the sorted items, -1 if it is not there. O(sorted items), 8 bytes each.
 
         May find another path of the server with the same hash: one pair in 2**64.
         """
         marks = self._marks
         if marks is None:
-            marks = self._marks = bytearray(b"".join(_mark(item[1]) for item in self._top))
+            marks = self._marks = bytearray(b"".join(_mark(path_in(item)) for item in self._top))
         mark = _mark(path)
         at = marks.find(mark)
         while at % MARK_BYTES and at >= 0:
@@ -149,20 +162,20 @@ class UrlQueue:
                 first, last = better * MARK_BYTES, place * MARK_BYTES
                 marks[first : last + MARK_BYTES] = marks[last : last + MARK_BYTES] + marks[first:last]
 
-    def _insert(self, item: SortedItem, loss: float) -> None:
+    def _insert(self, item: bytes, loss: float, path: bytes) -> None:
         top, losses = self._top, self._losses
         place = self._place_of(loss, item)
         if self._rest and place == len(losses):
-            self._rest.push(self._to_heap(item, loss))
+            self._rest.push(self._with_loss(item, loss))
             return
         top.insert(place, item)
         if self._marks is not None:
-            self._marks[place * MARK_BYTES : place * MARK_BYTES] = _mark(item[1])
+            self._marks[place * MARK_BYTES : place * MARK_BYTES] = _mark(path)
         losses.insert(place, loss)
         if len(losses) > 2 * SORTED_ITEMS and len(losses) > 2 * self._window:
             self._spill()
 
-    def _place_of(self, loss: float, item: SortedItem) -> int:
+    def _place_of(self, loss: float, item: bytes) -> int:
         """Index of ``item`` among the sorted items, or its insertion point. O(log n), mostly in packed memory."""
         if not self._by_quality:
             return bisect_left(self._top, item)
@@ -177,7 +190,7 @@ class UrlQueue:
 
         Raises IndexError when the queue is empty.
         """
-        entry = self.best(prefix)
+        entry = self._entry(0, prefix, remove=True)
         del self._top[0], self._losses[0]
         if self._marks is not None:
             del self._marks[:MARK_BYTES]
@@ -193,62 +206,59 @@ class UrlQueue:
         """See ``ServerUrls``."""
         return [self._entry(place, prefix) for place in range(min(count, len(self._top)))]
 
-    def _entry(self, place: int, prefix: str) -> Entry:
-        order, path, depth, payload = self._top[place]
-        return Entry(url_of(path, prefix), -self._losses[place], -(order >> PRIORITY_SHIFT), depth, payload)
+    def _entry(self, place: int, prefix: str, *, remove: bool = False) -> Entry:
+        item = self._top[place]
+        priority, depth, payload = read(item, self._extras, remove=remove)
+        path = path_in(item).decode("utf-8", "surrogatepass")
+        return Entry(url_of(path, prefix), -self._losses[place], priority, depth, payload)
 
     def drain(self, prefix: str) -> Iterator[Entry]:
         """See ``ServerUrls``. O(1), and O(log n) for each entry."""
         drained = UrlQueue(by_quality=self._by_quality, window=self._window)
         drained._top, drained._losses, drained._rest = self._top, self._losses, self._rest
+        drained._extras, self._extras = self._extras, _NONE
         self._top, self._losses, self._rest, self._marks = [], array("d"), None, None
         return (drained.pop(prefix) for _ in range(len(drained)))
 
     def acknowledge(self, entry: Entry, prefix: str) -> None:
         """Does nothing: ``pop`` has removed the entry."""
 
-    def _to_heap(self, item: SortedItem, loss: float) -> Item:
-        order, path, depth, payload = item
-        return (loss, order, path, depth, payload) if self._by_quality else (order, loss, path, depth, payload)
-
-    def _from_heap(self, item: Item) -> tuple[SortedItem, float]:
-        first, second, path, depth, payload = item
-        loss, order = (first, second) if self._by_quality else (second, first)
-        return (int(order), path, depth, payload), loss
+    def _with_loss(self, item: bytes, loss: float) -> bytes:
+        return with_loss(item, loss, by_quality=self._by_quality)
 
     def _spill(self) -> None:
         """Move the worse half of the sorted items into the heap."""
         keep = max(SORTED_ITEMS, self._window)
-        worse = [self._to_heap(item, loss) for item, loss in zip(self._top[keep:], self._losses[keep:], strict=True)]
+        worse = list(map(self._with_loss, self._top[keep:], self._losses[keep:]))
         del self._top[keep:]
         del self._losses[keep:]
         if self._marks is not None:
             del self._marks[keep * MARK_BYTES :]
         if self._rest is None:
-            self._rest = ItemHeap(worse)
+            self._rest = ItemHeap(worse, by_quality=self._by_quality)
         else:
             self._rest.extend(worse)
 
     def _refill(self) -> None:
         """Move the best items of the heap to the sorted ones, so that these cover the window again."""
         while self._rest and len(self._top) < self._window + SORTED_ITEMS:
-            item, loss = self._from_heap(self._rest.pop())
+            item, loss = without_loss(self._rest.pop(), by_quality=self._by_quality)
             self._top.append(item)
             self._losses.append(loss)
             if self._marks is not None:
-                self._marks += _mark(item[1])
+                self._marks += _mark(path_in(item))
 
     def check(self) -> None:
         """Assert every invariant. O(n log n); for tests."""
-        top = [self._to_heap(item, loss) for item, loss in zip(self._top, self._losses, strict=True)]
-        assert top == sorted(top)
+        items = list(map(self._with_loss, self._top, self._losses))
+        assert items == sorted(items)
         if self._rest:
-            assert len(top) >= self._window, "the window must be covered"
-            self._rest.check(top[-1])
+            assert len(items) >= self._window, "the window must be covered"
+            self._rest.check(items[-1])
         if self._marks is not None:
-            assert self._marks == b"".join(_mark(item[1]) for item in self._top)
+            assert self._marks == b"".join(_mark(path_in(item)) for item in self._top)
 
 
-def _mark(path: str) -> bytes:
-    """Hash of ``path``, as bytes."""
+def _mark(path: bytes) -> bytes:
+    """Hash of the encoded ``path``, as bytes."""
     return _pack(hash(path))

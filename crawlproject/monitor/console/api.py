@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from aiohttp import web
 
 from crawlproject.monitor.console.access import access_middleware, add_headers
-from crawlproject.monitor.console.errors import ActionError
+from crawlproject.monitor.console.errors import ActionError, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -75,7 +75,7 @@ class Room(Protocol):
         ...
 
     def actions(self) -> Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]:
-        """Path -> action, and the names of its arguments. Each raises ValueError, or ActionError if it cannot be."""
+        """Path -> action, and the names of its arguments. Each raises ValueError, or one of ``errors``."""
         ...
 
 
@@ -221,6 +221,8 @@ def _action(action: Callable[..., Any], names: tuple[str, ...]) -> Callable[[web
             return _json(await done if asyncio.iscoroutine(done) else done)
         except ActionError as error:
             raise web.HTTPConflict(reason=str(error)) from None
+        except UnavailableError as error:
+            raise web.HTTPServiceUnavailable(reason=str(error)) from None
 
     return handle
 

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
 from crawlproject.engine import end_crawl, is_closing, stats_of
 from crawlproject.frontier.orders import canonical_name
 from crawlproject.links import Links
-from crawlproject.monitor.console.errors import ActionError
-from crawlproject.monitor.console.order_book import checked_delay, checked_limit
+from crawlproject.monitor.console.errors import ActionError, UnavailableError
+from crawlproject.monitor.console.order_book import (
+    BLOCK,
+    DELAY,
+    PAUSED,
+    RELEASE,
+    SESSIONS,
+    STOPPED,
+    Orders,
+    checked_delay,
+    checked_limit,
+    in_words,
+    split_order,
+)
 from crawlproject.signals import sessions_limited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from scrapy.crawler import Crawler
 
@@ -25,7 +38,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 #: ``finish_reason`` of a crawl that the operator has stopped.
-STOPPED = "stopped_by_operator"
+STOP_REASON = "stopped_by_operator"
 
 #: Seeds of one action, and the length of each.
 MAX_SEEDS, MAX_SEED = 10_000, 2_083
@@ -38,11 +51,16 @@ _SEED_STATS = {"new": "new", "seen": "seen", "sent": "sent"}
 
 
 class Control:
-    """The actions. Each raises ValueError, and changes nothing, for a wrong argument."""
+    """The actions. Each raises ValueError, and changes nothing, for a wrong argument.
+
+    If all workers of a crawl obey the same orders, an action changes those, and this worker obeys as the others do; it
+    raises UnavailableError if Redis does not answer.
+    """
 
     def __init__(self, crawler: Crawler, crawl: CrawlFrontier, book: OrderBook) -> None:
         self._crawler = crawler
         self._crawl = crawl
+        self._shared = crawl.shared_orders
         self._book = book
         self._setting = crawl.allowed_sessions
 
@@ -60,25 +78,37 @@ class Control:
             "seeds": (self.add_seeds, ("urls",)),
         }
 
-    async def restore(self, *, with_pause: bool) -> None:
-        """Apply the orders that were kept; a pause only ``with_pause``: without a console nobody could end it.
+    async def restore(self, *, with_console: bool) -> None:
+        """Apply the orders that were kept, those of several workers from now on.
 
-        O(orders x servers).
+        A pause of a crawl by one process applies only ``with_console``: else nobody could end it.  O(orders x servers).
         """
+        if self._shared is not None:
+            await self._shared.begin(self._restore_shared, self._apply)
+            return
+        orders = self._book.orders
+        if orders.paused and not with_console:
+            orders.paused = False
+            logger.warning("The crawl was paused when it ended; without CONSOLE_PORT it continues")
+        if orders.sessions is not None and orders.sessions[1] != self._setting:
+            orders.sessions = None  # the setting has changed since then
+        await self._restore()
+
+    async def _restore_shared(self, orders: Mapping[str, str]) -> None:
+        self._book.orders = Orders.of(orders, self._setting)
+        await self._restore()
+        self._crawl.wake()
+
+    async def _restore(self) -> None:
         orders = self._book.orders
         if not orders:
             return
-        logger.info("Orders of the console that are in force: %s", self.describe())
-        if orders.paused and with_pause:
+        logger.info("Orders from the console in force: %s", self.describe())
+        if orders.paused:
             self._crawl.is_paused = True
-            logger.warning("The crawl is paused, as it was when it ended: resume it in the console")
-        elif orders.paused:
-            orders.paused = False
-            logger.warning("The crawl was paused when it ended; without CONSOLE_PORT it goes on")
-        if orders.sessions is not None and orders.sessions[1] == self._setting:
+            logger.warning("The crawl is paused: resume it in the console")
+        if orders.sessions is not None:
             self._limit(orders.sessions[0])
-        else:
-            orders.sessions = None  # the setting has changed since then
         for name, seconds in orders.delays.items():
             await _all(self._crawl.frontier.set_delay(name, seconds, CLOCK()))
         for name in orders.blocked:
@@ -96,72 +126,82 @@ class Control:
         parts += [f"{len(table)} {what}" for what, table in tables if table]
         return ", ".join(parts) or "none"
 
-    def pause(self) -> dict[str, Any]:
+    async def pause(self) -> dict[str, Any]:
         """Start no further request; those in flight end."""
         self._check_open()
-        self._crawl.is_paused = self._book.orders.paused = True
-        return self._done("the crawl is paused")
+        return await self._order(PAUSED, "1")
 
-    def resume(self) -> dict[str, Any]:
+    async def resume(self) -> dict[str, Any]:
         """End the pause."""
-        self._crawl.is_paused = self._book.orders.paused = False
-        self._crawl.wake()
-        return self._done("the crawl goes on")
+        return await self._order(PAUSED, None)
 
-    def stop(self) -> dict[str, Any]:
+    async def stop(self) -> dict[str, Any]:
         """End the crawl as Ctrl-C does; a pause is over with it."""
         self._check_open()
-        self._crawl.is_paused = self._book.orders.paused = False
-        answer = self._done("the crawl ends")
-        end_crawl(self._crawler, STOPPED)
-        return answer
+        return await self._order(STOPPED, token_hex(6))
 
-    def limit_sessions(self, limit: Any) -> dict[str, Any]:
+    async def limit_sessions(self, limit: Any) -> dict[str, Any]:
         """Allow ``limit`` open sessions, instead of FRONTIER_MAX_SESSIONS."""
         limit = checked_limit(limit)
-        self._book.orders.sessions = None if limit == self._setting else (limit, self._setting)
-        self._limit(limit)
-        self._crawl.wake()
-        return self._done(f"at most {limit} sessions", limit=limit)
+        return await self._order(SESSIONS, str(limit), limit=limit)
 
     async def delay(self, name: Any, seconds: Any) -> dict[str, Any]:
         """Keep ``seconds`` between two requests to a server, or to each server of a domain; 0: no longer."""
         name, seconds = _name(name), checked_delay(seconds)
-        await _all(self._crawl.frontier.set_delay(name, seconds, CLOCK()))
-        delays = self._book.orders.delays
-        if seconds:
-            delays[name] = seconds
-        else:
-            delays.pop(name, None)
-        self._crawl.wake()
-        return self._done(f"{name}: at least {seconds:g} s between two requests", name=name, seconds=seconds)
+        return await self._order(f"{DELAY} {name}", str(seconds) if seconds else None, name=name, seconds=seconds)
 
     async def block(self, name: Any) -> dict[str, Any]:
         """Send nothing to a server, or to the servers of a domain. Their URLs stay queued."""
         name = _name(name)
-        await _all(self._crawl.frontier.block(name, blocked=True))
-        if name not in self._book.orders.blocked:
-            self._book.orders.blocked.append(name)
-        self._crawl.wake()  # the crawl may be over
-        return self._done(f"{name} is blocked", name=name)
+        return await self._order(f"{BLOCK} {name}", "1", name=name)
 
     async def unblock(self, name: Any) -> dict[str, Any]:
         """Undo ``block``."""
         name = _name(name)
-        await _all(self._crawl.frontier.block(name, blocked=False))
-        blocked = self._book.orders.blocked
-        blocked[:] = [each for each in blocked if each != name]
-        self._crawl.wake()
-        return self._done(f"{name} is not blocked", name=name)
+        return await self._order(f"{BLOCK} {name}", None, name=name)
 
     async def release(self, name: Any) -> dict[str, Any]:
         """Let the guard judge a server, or the servers of a domain, no longer."""
         name = _name(name)
-        await _all(self._crawl.intake.release(name))
-        if name not in self._book.orders.released:
-            self._book.orders.released.append(name)
-        self._crawl.wake()
-        return self._done(f"{name} is released from the guard", name=name)
+        return await self._order(f"{RELEASE} {name}", "1", name=name)
+
+    async def _order(self, order: str, value: str | None, **values: Any) -> dict[str, Any]:
+        """Give an order; returns the answer, with ``values``."""
+        if value is not None:
+            self._book.orders.check(order)
+        words = in_words(order, value)
+        if self._shared is None:
+            await self._apply(order, value)
+            return self._done(words, is_kept=self._book.save() and self._book.is_kept, **values)
+        changes = {order: value, PAUSED: None} if order == STOPPED else {order: value}
+        try:
+            number = await self._shared.give(changes)
+        except ConnectionError as error:
+            raise UnavailableError(f"refused, Redis does not answer (repeat it when it does): {error}") from error
+        return self._done(words, is_kept=True, number=number, **values)
+
+    async def _apply(self, order: str, value: str | None, by: str = "") -> None:
+        """Obey an order that was given here, or at the console of the worker ``by``. Raises ValueError for a wrong
+        one."""
+        kind, name = split_order(order)
+        crawl, orders = self._crawl, self._book.orders
+        if kind == DELAY:
+            seconds = checked_delay(float(value or 0))
+            await _all(crawl.frontier.set_delay(name, seconds, CLOCK()))
+        elif kind == BLOCK:
+            await _all(crawl.frontier.block(name, blocked=value is not None))
+        elif kind == RELEASE and value is not None:
+            await _all(crawl.intake.release(name))
+        elif ((kind == PAUSED and not orders.paused) or kind == STOPPED) and value is None:
+            return  # nothing to undo
+        orders.change(order, value, self._setting)
+        crawl.is_paused = orders.paused
+        if kind == SESSIONS:
+            self._limit(self._setting if orders.sessions is None else orders.sessions[0])
+        logger.info("By the operator%s: %s", f", at worker {by}" if by else "", in_words(order, value))
+        crawl.wake()  # the crawl may go on, or be over
+        if kind == STOPPED and not is_closing(self._crawler):
+            end_crawl(self._crawler, STOP_REASON)
 
     async def add_seeds(self, urls: Any) -> dict[str, Any]:
         """Queue ``urls`` as seeds; counts what became of them."""
@@ -177,7 +217,8 @@ class Control:
             await asyncio.sleep(0)
         counts["refused"] = len(urls) - sum(counts[name] for name in _SEED_STATS.values())
         words = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        return self._done(f"{len(urls)} seeds: {words}", keep=False, **counts)
+        logger.info("By the operator: %d seeds: %s", len(urls), words)
+        return self._done(f"{len(urls)} seeds: {words}", is_kept=True, **counts)
 
     def _queue(self, urls: list[str]) -> dict[str, int]:
         """Queue a few seeds at once; nothing else runs meanwhile, so the stats tell what became of them."""
@@ -196,10 +237,8 @@ class Control:
         if is_closing(self._crawler):
             raise ActionError("the crawl ends already")
 
-    def _done(self, words: str, *, keep: bool = True, **values: Any) -> dict[str, Any]:
+    def _done(self, words: str, *, is_kept: bool, **values: Any) -> dict[str, Any]:
         stats_of(self._crawler).inc_value("console/actions")
-        logger.info("By the operator: %s", words)
-        is_kept = not keep or (self._book.save() and self._book.is_kept)
         return {"done": words, "kept": is_kept, **values}
 
 

@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class ActionError(ValueError):
     """An action that is impossible now."""
+
+
+class UnavailableError(ValueError):
+    """Redis, which holds the orders of all workers, does not answer."""

@@ -9,8 +9,6 @@ from scrapy import signals
 from scrapy.utils.misc import load_object
 
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.monitor.console.control import Control
-from crawlproject.monitor.console.order_book import FILE_NAME, OrderBook
 from crawlproject.options.console import ConsoleOptions
 
 if TYPE_CHECKING:
@@ -54,13 +52,18 @@ class Console:
             if self._options.port:
                 logger.error("No console: CONSOLE_PORT needs crawlproject.scheduler.FrontierScheduler")
             return
+        if not self._options.port and crawl.directory is None:
+            return
+        from crawlproject.monitor.console.control import Control
+        from crawlproject.monitor.console.order_book import FILE_NAME, OrderBook
+
         book = OrderBook(None if crawl.directory is None else crawl.directory / FILE_NAME)
         book.load()
         control = Control(self._crawler, crawl, book)
         if self._options.port:
             service = load_object(SERVICE)(self._crawler, crawl, book, control.actions())
             self._service = service if await service.start() else None
-        await control.restore(with_pause=self._service is not None)
+        await control.restore(with_console=self._service is not None)
 
     async def _closed(self) -> None:
         if self._service is not None:

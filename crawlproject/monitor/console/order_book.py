@@ -1,22 +1,32 @@
-"""The operator's orders and the file that keeps them over a restart."""
+"""The operator's orders and the file that keeps them over a restart.
+
+An order has a name and a value, both texts: ``paused`` (any value), ``sessions`` (a number), ``delay NAME`` (seconds),
+``block NAME``, ``release NAME`` (any value), and ``stopped``, which ends the crawl; without a value it is undone.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from crawlproject.frontier.orders import MAX_NAMES, canonical_name
 from crawlproject.storage.replacing import replace_file
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sized
     from pathlib import Path
     from typing import Self
+
+T = TypeVar("T", bound="Sized")
 
 logger = logging.getLogger(__name__)
 
 VERSION = 1
+
+#: Kinds of orders.
+PAUSED, STOPPED, SESSIONS, DELAY, BLOCK, RELEASE = "paused", "stopped", "sessions", "delay", "block", "release"
 
 #: The file in the directory of the frontier.
 FILE_NAME = "orders.json"
@@ -71,8 +81,81 @@ class Orders:
             released=_names(state.get("released", [])),
         )
 
+    @classmethod
+    def of(cls, orders: Mapping[str, str], setting: int) -> Self:
+        """From names and values; what is damaged, or of a version that is not known, is logged and left out.
+
+        ``setting``: FRONTIER_MAX_SESSIONS.
+        """
+        found = cls()
+        for order, value in orders.items():
+            try:
+                kind, name = split_order(order)
+                if kind in (BLOCK, RELEASE):  # no search: there may be thousands
+                    _fitting(found.blocked if kind == BLOCK else found.released).append(name)
+                elif kind != STOPPED:  # which has ended the workers of that time
+                    found.change(order, value, setting)
+            except ValueError as error:
+                logger.error("An order of the console is not obeyed: %.200r: %.200s", order, error)
+        return found
+
+    def check(self, order: str) -> None:
+        """Raise ValueError if there are too many orders of its kind. O(orders)."""
+        kind, name = split_order(order)
+        table = {DELAY: self.delays, BLOCK: self.blocked, RELEASE: self.released}.get(kind, ())
+        if name not in table:
+            _fitting(table)
+
+    def change(self, order: str, value: str | None, setting: int) -> None:
+        """Note the ``value`` of an order. O(orders). Raises ValueError for what is no order."""
+        kind, name = split_order(order)
+        if kind == PAUSED:
+            self.paused = value is not None
+        elif kind == STOPPED:
+            self.paused = self.paused and value is None
+        elif kind == SESSIONS:
+            limit = setting if value is None else checked_limit(int(value))
+            self.sessions = None if limit == setting else (limit, setting)
+        elif kind == DELAY and value is not None and (seconds := checked_delay(float(value))):
+            self.check(order)
+            self.delays[name] = seconds
+        elif kind == DELAY:
+            self.delays.pop(name, None)
+        else:
+            names = self.blocked if kind == BLOCK else self.released
+            if value is None:
+                names[:] = [each for each in names if each != name]
+            elif name not in names:
+                _fitting(names).append(name)
+
     def __bool__(self) -> bool:
         return self != type(self)()
+
+
+def split_order(order: str) -> tuple[str, str]:
+    """The kind of an order, and the canonical name of its server or domain. Raises ValueError for what is none."""
+    kind, _, name = order.partition(" ")
+    if kind in (DELAY, BLOCK, RELEASE) and name and canonical_name(name) == name:
+        return kind, name
+    if order in (PAUSED, STOPPED, SESSIONS):
+        return order, ""
+    raise ValueError("not an order of this version")
+
+
+def in_words(order: str, value: str | None) -> str:
+    """What an order says. O(length)."""
+    kind, _, name = order.partition(" ")
+    if kind == DELAY:
+        return f"{name}: at least {float(value or 0):g} s between two requests"
+    if kind == SESSIONS:
+        return f"at most {value} sessions"
+    words = {
+        PAUSED: ("the crawl goes on", "the crawl is paused"),
+        STOPPED: ("the crawl ends", "the crawl ends"),
+        BLOCK: (f"{name} is not blocked", f"{name} is blocked"),
+        RELEASE: (f"{name} is not released from the guard", f"{name} is released from the guard"),
+    }
+    return words.get(kind, (order, order))[value is not None]
 
 
 class OrderBook:
@@ -142,6 +225,13 @@ def _sessions(value: Any) -> tuple[int, int] | None:
     if not isinstance(value, list) or len(value) != 2:
         raise ValueError("sessions: not a pair")
     return checked_limit(value[0]), checked_limit(value[1])
+
+
+def _fitting(names: T) -> T:
+    """``names``, which another one fits into; else raises ValueError."""
+    if len(names) >= MAX_NAMES:
+        raise ValueError(f"at most {MAX_NAMES} names")
+    return names
 
 
 def _names(value: Any) -> list[str]:

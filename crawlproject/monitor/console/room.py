@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.clock import CLOCK
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.monitor.console.live import CHARTED
+from crawlproject.monitor.console.order_book import in_words
 from crawlproject.monitor.console.server_list import STATES, Query, find
 from crawlproject.monitor.console.server_view import server_view
 from crawlproject.monitor.figures import figures_of
@@ -90,7 +91,7 @@ class CrawlRoom:
             "delays": dict(list(orders.delays.items())[:MAX_LISTED]),
             "blocked": orders.blocked[:MAX_LISTED],
             "released": orders.released[:MAX_LISTED],
-            "kept": self.book.is_kept,
+            "kept": self.book.is_kept or self.crawl.shared_orders is not None,
         }
 
     def history(self) -> dict[str, Any]:
@@ -109,8 +110,10 @@ class CrawlRoom:
         """See ``api.Room``."""
         async with self._looking:  # one question to Redis at a time, whoever asks
             if CLOCK() - self._looked_at >= FRESH:
-                self._workers = await self.crawl.workers() or {"workers": None}
-                self._looked_at = CLOCK()
+                found = await self.crawl.workers() or {"workers": None}
+                if "actions" in found:
+                    found["actions"] = [_shown(action) for action in found["actions"]]
+                self._workers, self._looked_at = found, CLOCK()
         return self._workers
 
     def stats(self) -> dict[str, Any]:
@@ -124,3 +127,13 @@ class CrawlRoom:
     def actions(self) -> Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]:
         """See ``api.Room``."""
         return self.all_actions
+
+
+def _shown(action: dict[str, Any]) -> dict[str, Any]:
+    """An action of the operator, with its first order in words: the others follow from that."""
+    changes = action.pop("changes")
+    try:
+        words = [in_words(order, value) for order, value in changes.items()]
+    except ValueError:  # damaged
+        words = []
+    return action | {"what": words[0] if words else "?"}

@@ -51,7 +51,7 @@ class Progress:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy. Raises NotConfigured where nothing is to be shown."""
+        """Called by Scrapy. Raises NotConfigured if there is nothing to show."""
         choice, stream = ReportOptions.of(crawler).progress, sys.stderr
         is_terminal = _is_terminal(stream)
         if choice == "off" or (choice == "auto" and not is_terminal) or cls._in_use:
@@ -122,7 +122,7 @@ class Progress:
 
     def _terminal_gone(self) -> None:
         self._stop()
-        logger.warning("The terminal has gone; the crawl goes on without it")
+        logger.warning("The terminal was closed; the crawl continues without it")
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

@@ -71,6 +71,8 @@ def quality_words(forecast: Forecast) -> Iterable[str]:
     most = forecast.most_quality
     if most is not None:
         yield f"80% of all {range_words(most)}" if most.likely else "80% of all is probably gathered"
+    elif forecast.most_within is not None:
+        yield f"80% of all within {duration(forecast.most_within)}"
 
 
 def range_words(found: Range) -> str:

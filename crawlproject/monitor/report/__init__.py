@@ -1,1 +1,1 @@
-"""The report: one HTML file made of the series and the snapshot of a crawl, readable without network and without us."""
+"""The report: one HTML file made of a crawl's series and snapshot, readable without a network or this program."""

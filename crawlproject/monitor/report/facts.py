@@ -1,4 +1,4 @@
-"""What a report tells, as numbers and plain sentences; nothing here knows HTML."""
+"""What a report says, as numbers and plain sentences; nothing here knows HTML."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crawlproject.monitor.report.facts import COUNTS, Facts
 from crawlproject.monitor.series.samples import COLUMNS, FILE_NAME, Run, Series, is_number
 from crawlproject.monitor.series.snapshot_file import COLUMNS as SERVER_COLUMNS
+from crawlproject.monitor.series.worker_folders import WORKER_FOLDERS, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ GROWING = (*COUNTS, "gathered")
 HELD = ("given_up", "servers", "queued", "seen", "waiting")
 IN_USE = ("sessions", "session_limit", "ready", "resting", "leased", "cpu", "memory")
 
-#: Seconds after the last sample of a run from which the worker counts as ended, and what it held as taken over.
+#: Seconds after its last sample from which a worker counts as ended, and from which others have what it held.
 SILENT, TAKEN_OVER = 5.0, 30.0
 
 
@@ -40,10 +41,13 @@ class Worker:
 
 
 def worker_directories(directory: Path) -> list[Path]:
-    """Where the workers of a crawl keep their figures, below ``directory``: empty if it has none."""
-    folders = sorted(directory.glob("worker-*/"), key=lambda path: (len(path.name), path.name))[:MAX_WORKERS]
-    places = (folder / part for folder in folders for part in ("report", "."))
-    return [place for place in places if (place / FILE_NAME).is_file()]
+    """Where the workers of a crawl keep their figures, below ``directory``: empty if it has none.
+
+    A worker that has been run with and without ``REPORT_DIR`` counts once, with the figures that changed last.
+    """
+    folders = in_order(directory.glob(f"{WORKER_FOLDERS}/"))[:MAX_WORKERS]
+    found = ([place for place in (folder / "report", folder) if (place / FILE_NAME).is_file()] for folder in folders)
+    return [max(places, key=lambda place: (place / FILE_NAME).stat().st_mtime_ns) for places in found if places]
 
 
 class _Moment(NamedTuple):

@@ -16,7 +16,6 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import stats_of
 from crawlproject.monitor.figures import figures_of
-from crawlproject.monitor.report.writing import REPORT_NAME, write_report
 from crawlproject.monitor.series.figures_sample import sample_of
 from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
 from crawlproject.monitor.series.snapshot import changed_settings, snapshot_of
@@ -122,6 +121,8 @@ class Series:
         """All stats are there now."""
         if self._writer is None:
             return
+        from crawlproject.monitor.report.writing import REPORT_NAME, write_report  # only now: 0.6 MB
+
         with self._failing_once():
             self._save()
             made = await asyncio.to_thread(write_report, self._directory)

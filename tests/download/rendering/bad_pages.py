@@ -19,6 +19,8 @@ SCRIPTS = {
     "f.contentWindow.open('/pop?' + i) }",
     "frames": "for (let i = 0; i < 3000; i++) { f = document.createElement('iframe'); f.src = '/frame?' + i;"
     "document.body.append(f) }",
+    "leave for nothing": "location = 'about:blank'",
+    "leave for its own": "location = URL.createObjectURL(new Blob(['<p>x'], {type: 'text/html'}))",
     "redirects": "location = '/redirects?' + Math.random()",
     "redirects to itself": "location.reload()",
     "redirects in a flood": "setInterval(() => { location = '/p?' + Math.random() }, 1)",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import run_python
+from tests.processes import HUNG, run_python
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -42,7 +42,7 @@ def test_first_run(chromium: str, tmp_path: Path) -> None:
 def test_speed_and_memory(chromium: str) -> None:
     """CPU for at least four pages a second on two cores, and less than 1.5 GB."""
     line = [sys.executable, "scripts/bench_rendering.py", "--servers", "4", "--pages", "10"]
-    output = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300).stdout
+    output = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True, timeout=HUNG).stdout
     assert "pages 40, rendered 40" in output
     found = re.search(r"servers (\d+) ms, browser (\d+) ms\n.*\n.*all (\d+) MB", output)
     assert found is not None, output

@@ -55,6 +55,98 @@ def answers(monkeypatch: pytest.MonkeyPatch, *asked: Asked, **settings: Any) -> 
     return asyncio.run(run()), engine
 
 
+class Scripts:
+    """Answers each request by a script of ``size`` bytes, if the asker may load that much, once ``release`` is set."""
+
+    def __init__(self, size: int, **headers: str) -> None:
+        self.requests: list[Request] = []
+        self.size = size
+        self.headers = {b"Content-Type": b"text/javascript", **{k.encode(): v.encode() for k, v in headers.items()}}
+        self.release = asyncio.Event()
+
+    async def download_async(self, request: Request) -> TextResponse:
+        """Raises ValueError, as the downloader does for what is too long."""
+        self.requests.append(request)
+        await self.release.wait()
+        if self.size > request.meta["download_maxsize"]:
+            raise ValueError("too long")
+        return TextResponse(request.url, headers=self.headers, body=b"x" * self.size)
+
+
+def answers_of_pages(
+    monkeypatch: pytest.MonkeyPatch, scripts: Scripts, *loaded: int, then: int | None = None, **settings: Any
+) -> list[Answer]:
+    """What pages get that ask for the same script at once, after they have loaded so much; and a later one."""
+    monkeypatch.setattr(module, "engine_of", lambda _: scripts)
+
+    async def run() -> list[Answer]:
+        crawler = get_crawler(settings_dict={"RENDER_MAX_LOADED": 1000, **settings})
+        crawler.stats = cast("Any", crawler.stats or SimpleNamespace(inc_value=lambda *_: None))
+        options = RenderOptions.of(crawler)
+        resources = Resources(crawler, options)
+        jobs = [PageJob(Request(f"http://a{number}.test/"), Answer(200), options) for number in range(len(loaded) + 1)]
+        for job, size in zip(jobs, (*loaded, then or 0), strict=True):
+            job.loaded = size
+        asking = [asyncio.ensure_future(resources.answer(job, ask("http://cdn.test/a.js"))) for job in jobs[:-1]]
+        for _ in range(5):
+            await asyncio.sleep(0)
+        scripts.release.set()
+        found = [await one for one in asking]
+        if then is not None:
+            found.append(await resources.answer(jobs[-1], ask("http://cdn.test/a.js")))
+        for job in jobs:
+            job.close()
+        return found
+
+    return asyncio.run(run())
+
+
+def test_limits_of_one_page_are_not_those_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one to ask has too little left: it gets nothing, the others the script; also from what was kept."""
+    scripts = Scripts(500)
+    found = answers_of_pages(monkeypatch, scripts, 900, 0, 0, then=400)
+    assert [len(answer.body) for answer in found] == [0, 500, 500, 500]
+    scripts = Scripts(500)
+    found = answers_of_pages(monkeypatch, scripts, 0, 900, 0, then=501)
+    assert [len(answer.body) for answer in found] == [500, 0, 500, 0]
+    assert found[1] == found[3] == REFUSED
+    assert len(scripts.requests) == 1  # the others have waited for it
+
+
+@pytest.mark.parametrize("header", ["Set-Cookie", "Cache-Control"])
+def test_what_is_meant_for_one_page_is_given_to_no_other(monkeypatch: pytest.MonkeyPatch, header: str) -> None:
+    """Even to those that ask meanwhile."""
+    scripts = Scripts(10, **{header: "private"})
+    answers_of_pages(monkeypatch, scripts, 0, 0, 0, COOKIES_ENABLED=True)
+    assert len(scripts.requests) == 3
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_cookies_need_the_setting(monkeypatch: pytest.MonkeyPatch, enabled: bool) -> None:
+    """Neither servers nor the browser get any without it."""
+    scripts = Scripts(10, **{"Set-Cookie": "a=1"})
+    monkeypatch.setattr(module, "engine_of", lambda _: scripts)
+
+    async def run() -> tuple[list[Answer], list[tuple[str, str]]]:
+        crawler = get_crawler(settings_dict={"COOKIES_ENABLED": enabled})
+        crawler.stats = cast("Any", crawler.stats or SimpleNamespace(inc_value=lambda *_: None))
+        options = RenderOptions.of(crawler)
+        resources = Resources(crawler, options)
+        request = Request("http://a.test/", headers={"Cookie": "b=2; c==3; d"})
+        job = PageJob(request, Answer(200, ((b"Set-Cookie", b"b=2"),)), options)
+        scripts.release.set()
+        asked = [ask("http://a.test/"), ask("http://a.test/x", Cookie="script=1")]
+        found = [await resources.answer(job, one) for one in asked]
+        job.close()
+        return found, resources.cookies(job)
+
+    found, cookies = asyncio.run(run())
+    (request,) = scripts.requests
+    assert request.headers.get("Cookie") == (b"script=1" if enabled else None)
+    assert [b"Set-Cookie" in dict(answer.headers) for answer in found] == [enabled] * 2
+    assert cookies == ([("b", "2"), ("c", "=3")] if enabled else [])
+
+
 def ask(url: str, **headers: str) -> Asked:
     """A request of the browser."""
     pairs = tuple((name.replace("_", "-").encode(), value.encode()) for name, value in headers.items())

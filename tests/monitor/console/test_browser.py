@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from testbed.redis_server import RunningRedis
 from testbed.web import WebSpec, running_web
 from tests.conftest import free_port
 from tests.crawl.crawling import crawling
 from tests.crawl.scripted_site import Answer, scripted_site
-from tests.crawl.test_console import SPIDER, Everywhere, open_console, settings_of, wait_for
+from tests.crawl.test_console import SPIDER, Everywhere, is_open, open_console, settings_of, wait_for
+from tests.crawl.workers import redis_settings, workers
 from tests.monitor.console.client import Client
 
 if TYPE_CHECKING:
@@ -53,7 +55,8 @@ def opened(browser: Browser, client: Client, width: int = 1280, scheme: Any = "l
     page.wait_for_selector("#servers tbody tr")
     yield page
     context.close()
-    wanted = ("400 (Bad Request)", "ERR_CONNECTION_REFUSED")  # wrong arguments; asked after the crawl had ended
+    # wrong arguments; asked after the crawl had ended; an action without Redis
+    wanted = ("400 (Bad Request)", "ERR_CONNECTION_REFUSED", "503 (Service Unavailable)")
     assert [error for error in errors if not any(each in error for each in wanted)] == []
 
 
@@ -193,6 +196,35 @@ def test_every_action(browser: Browser, crawl: Client) -> None:
         for each in (page, other):
             each.wait_for_selector("#state[data-state=ended]")
             assert each.is_disabled("#pause")
+
+
+def test_an_action_on_one_page_is_seen_on_that_of_another_worker(
+    browser: Browser, tmp_path: Path, redis_server: RunningRedis
+) -> None:
+    """Pause at one worker pauses the other; both pages tell how many workers have applied it."""
+    token, ports = "t" * 20, [free_port(), free_port()]
+    settings = redis_settings(redis_server.url, CONSOLE_TOKEN=token)
+    spec = WebSpec(servers=20, pages=4_000, time_scale=1.0)
+    with running_web(spec) as web, workers(tmp_path, web, **settings) as crew:
+        for port in ports:
+            crew.add(CONSOLE_PORT=port)
+        crew.wait_for_pages(1)
+        one, two = (Client(port, token) for port in ports)
+        wait_for(lambda: is_open(two) and two.get("servers")["rows"])
+        with opened(browser, one) as page, opened(browser, two, 390) as other:
+            page.click("#pause")
+            other.wait_for_selector("#state[data-state=paused]")
+            for each in (page, other):
+                each.wait_for_selector("#applied:has-text('(the crawl is paused) is applied by 2 of 2 workers')")
+                assert each.locator("#actions-list tbody tr").count() == 1
+                assert each.evaluate("document.documentElement.scrollWidth") <= each.viewport_size["width"]
+            other.click("#resume")
+            page.wait_for_selector("#state[data-state=running]")
+            page.wait_for_selector("#applied:has-text('Action 2 (the crawl goes on) is applied by 2 of 2 workers')")
+            redis_server.kill()
+            page.click("#pause")
+            page.wait_for_selector("#message.wrong:has-text('Redis does not answer')")
+            assert one.get("state")["figures"]["paused"] is False
 
 
 def test_without_a_token_nothing_is_shown(browser: Browser, tmp_path: Path) -> None:

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from crawlproject.monitor.console.order_book import MAX_DELAY, OrderBook, Orders, checked_delay, checked_limit
+from crawlproject.monitor.console.order_book import (
+    MAX_DELAY,
+    OrderBook,
+    Orders,
+    checked_delay,
+    checked_limit,
+    in_words,
+)
 
 ORDERS = Orders(True, (8, 64), {"a.example": 2.5}, ["http://b.example"], ["c.example"])
 
@@ -59,6 +66,76 @@ def test_a_disk_that_is_full_does_not_undo_an_order(tmp_path: Path, caplog: pyte
     book = OrderBook(tmp_path / "missing" / "orders.json")
     assert not book.save()
     assert "cannot be kept" in caplog.text
+
+
+SHARED = {
+    "stopped": "abc",
+    "paused": "1",
+    "sessions": "8",
+    "delay a.example": "2.5",
+    "block http://b.example": "1",
+    "release c.example": "1",
+}
+
+
+@pytest.mark.parametrize("names", [list(SHARED), list(reversed(SHARED))])
+def test_orders_of_several_workers(names: list[str]) -> None:
+    """In any order. An earlier stop is over, what has been given since then counts."""
+    assert Orders.of({name: SHARED[name] for name in names}, 64) == ORDERS
+    found = Orders()
+    for name in names:
+        if name != "stopped":
+            found.change(name, SHARED[name], 64)
+    assert found == ORDERS
+    for name in names:
+        found.change(name, None, 64)
+    assert not found
+
+
+def test_shared_orders_that_are_wrong(caplog: pytest.LogCaptureFixture) -> None:
+    """Each costs a line of the log."""
+    wrong = {
+        "dance": "1",
+        "block": "1",
+        "block a b": "1",
+        "block A.example": "1",
+        "paused x": "1",
+        "delay a.example": "-1",
+        "delay b.example": "1e400",
+        "sessions": "0",
+        "release " + "x" * 1_000: "1",
+    }
+    assert Orders.of({**wrong, "paused": "1"}, 64) == Orders(paused=True)
+    assert caplog.text.count("is not obeyed") == len(wrong)
+    assert len(caplog.text) < 10_000
+
+
+def test_too_many_names() -> None:
+    """The next one is refused, and one that is there is not."""
+    orders = Orders.of({f"block h{number}.example": "1" for number in range(10_001)}, 64)
+    assert len(orders.blocked) == 10_000
+    orders.check("block h5.example")
+    with pytest.raises(ValueError, match="at most 10000 names"):
+        orders.check("block new.example")
+    orders.check("delay new.example")
+
+
+@pytest.mark.parametrize(
+    ("order", "value", "words"),
+    [
+        ("paused", "1", "the crawl is paused"),
+        ("paused", None, "the crawl goes on"),
+        ("stopped", "x", "the crawl ends"),
+        ("sessions", "8", "at most 8 sessions"),
+        ("delay a.example", "2.50", "a.example: at least 2.5 s between two requests"),
+        ("delay a.example", None, "a.example: at least 0 s between two requests"),
+        ("block a.example", None, "a.example is not blocked"),
+        ("release a.example", "1", "a.example is released from the guard"),
+        ("later version", "1", "later version"),
+    ],
+)
+def test_orders_in_words(order: str, value: str | None, words: str) -> None:
+    assert in_words(order, value) == words
 
 
 @pytest.mark.parametrize("value", [-1, MAX_DELAY + 1, float("nan"), float("inf"), True, "5", None])

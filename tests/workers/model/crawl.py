@@ -407,6 +407,9 @@ class ModelCrawl:
     def is_closing(self) -> bool:
         return self._is_closing
 
+    def acted(self, mark: str) -> None:
+        pass
+
     def report(self, counts: Mapping[str, float]) -> None:
         pass
 

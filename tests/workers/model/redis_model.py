@@ -78,6 +78,9 @@ class RedisModel:
         name, *arguments = command
         if name == "EVALSHA":
             return self._evalsha(*arguments)
+        if name == "EVAL":
+            self._scripts.add(scripts.digest(arguments[0]))
+            return self._evalsha(scripts.digest(arguments[0]), *arguments[1:])
         if name == "SCRIPT LOAD":
             self._scripts.add(scripts.digest(arguments[0]))
             return scripts.digest(arguments[0])
@@ -98,6 +101,9 @@ class RedisModel:
     def time_ms(self) -> int:
         """Redis's clock."""
         return int((EPOCH + self._now()) * 1000)
+
+    def do_time(self) -> tuple[int, int]:
+        return self.time_ms() // 1000, self.time_ms() % 1000 * 1000
 
     def do_info(self, _: str) -> dict[str, Any]:
         return {"run_id": self.run_id, "uptime_in_seconds": int(self._now() - self.started)}
@@ -137,8 +143,9 @@ class RedisModel:
         return len(rows)
 
     def do_lrange(self, key: str, start: int, end: int) -> list[bytes]:
-        assert start >= 0
-        return list(self.data.get(key, [])[start : end + 1])
+        rows = self.data.get(key, [])
+        first, last = (place if place >= 0 else len(rows) + place for place in (start, end))
+        return list(rows[max(0, first) : last + 1])
 
     def do_ltrim(self, key: str, start: int, end: int) -> None:
         assert end == -1
@@ -253,7 +260,7 @@ def _beat(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     over = {name: until for name, until in redis.hash_of(workers).items() if int(until) < now}
     shown = {} if fields[b"members"] == version else redis.hash_of(members)
     told = fields[b"crawl"], fields.get(b"state"), int(fields[b"pages"]), _flat(over), fields[b"members"], _flat(shown)
-    return [b"ok", now, *told]
+    return [b"ok", now, *told, fields.get(b"actions", b"")]
 
 
 def _version(redis: RedisModel, meta: str) -> str:
@@ -383,6 +390,26 @@ def _switch(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     return [b"ok"]
 
 
+def _order(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
+    meta, orders, actions = keys
+    crawl, name, action, length, *changes = arguments
+    fields = redis.hash_of(meta)
+    if fields.get(b"crawl") != crawl:
+        return 0
+    if b"actions" not in fields:
+        redis.do_del(orders, actions)
+    number = int(fields.get(b"actions", b"0").split()[0]) + 1
+    for order, value in zip(changes[::2], changes[1::2], strict=True):
+        if value:
+            redis.hset_one(orders, order, value)
+        else:
+            redis.hdel(orders, order)
+    redis.do_rpush(actions, b"%d %s %d %s" % (number, name, redis.time_ms(), action))
+    redis.do_ltrim(actions, -int(length), -1)
+    redis.hset(meta, actions=b"%d %s" % (number, name))
+    return number
+
+
 _BY_NAME: dict[str, Script] = {
     "JOIN": _join,
     "BEAT": _beat,
@@ -396,6 +423,7 @@ _BY_NAME: dict[str, Script] = {
     "BEGIN": _begin,
     "ADD": _add,
     "SWITCH": _switch,
+    "ORDER": _order,
 }
 #: Digest -> name and model of each script.
 SCRIPTS: dict[str, tuple[str, Script]] = {

@@ -12,12 +12,14 @@ const COLUMNS = [
   ["quality", "best quality", "quality"], ["pages", "pages", "pages"], ["response_time", "response", "response_time"],
   ["failures", "failures", "failures"], ["next", "next in", "next"], ["why", "why", null],
 ];
-const WORKERS = ["worker", "host", "pid", "pages", "urls", "servers", "partitions", "sessions", "sent", "received", "lag", "lease"];
+const WORKERS = ["worker", "host", "pid", "pages", "urls", "servers", "partitions", "sessions", "sent", "received", "lag", "lease", "actions"];
 let token = "";
 let total = 0;
 let ended = false;
 let lines = -1;
 let stream = null;
+/** Number of the last action that all workers have applied. */
+let applied = 0;
 
 // Access
 
@@ -358,7 +360,28 @@ async function showWorkers() {
   $("workers").caption.textContent = found.error ? clean(`Redis does not answer: ${found.error}`) : `${count(found.workers.length)} workers, ${count(found.pages)} pages in all; the crawl is ${clean(found.state)}`;
   $("workers").tHead.rows[0].replaceChildren(...WORKERS.map((name) => el("th", { scope: "col" }, name)));
   $("workers").tBodies[0].replaceChildren(...found.workers.map((worker) => el("tr", {}, ...WORKERS.map((name) => el("td", {}, alien(worker[name] ?? "–"))))));
+  if (!found.error) showActions(found.actions, found.workers.length);
   return true;
+}
+
+function showActions(actions, workers) {
+  const by = (action) => `${count(action.applied)} of ${count(workers)}`;
+  const [last] = actions;
+  $("applied").hidden = !last;
+  $("applied").textContent = last ? `Action ${last.number} (${clean(last.what)}) is applied by ${by(last)} workers.` : "";
+  const rows = actions.map((action) => ({ ...action, "applied by": by(action), worker: action.by }));
+  $("actions-list").replaceChildren(table(["number", "at", "what", "applied by", "worker"], rows, { at: clock }, "none yet"));
+  const done = actions.find((action) => action.applied >= workers);
+  if (done) applied = done.number;
+}
+
+/** Show soon how many workers have applied what was just done. */
+async function watchApplied(number) {
+  for (let turn = 0; turn < 30 && !ended; turn += 1) {
+    await showWorkers().catch(() => true);
+    if (applied >= number) return;
+    await new Promise((wake) => setTimeout(wake, 1000));
+  }
 }
 
 // Actions
@@ -368,6 +391,7 @@ async function act(path, body) {
     const done = await ask(path, body);
     tell(done.done + (done.kept ? "" : " (until this process ends)"));
     showServers();
+    if (done.number) watchApplied(done.number);
     return true;
   } catch (error) {
     tell(error.message, true);

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""What links to many dead servers cost: pages of good servers over time, and CPU.
+
+    scripts/bench_dead_servers.py [--kinds none,nxdomain,silent,servfail,wildcard,refused,blackhole] [--dead 30000]
+                                  [--good 10] [--pages 29] [--seconds 30]
+
+The good servers are seeds, and a page that links to ``--dead`` others, each a server of its own: names that do not
+exist (``nxdomain``), whose name servers do not answer (``silent``) or fail (``servfail``), subdomains of one domain at
+one address (``wildcard``, every page a 404), addresses that refuse connections (``refused``) or do not answer
+(``blackhole``).  Each crawl stops after ``--seconds``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from testbed.bench import ADDON, QUIET, command_line, crawl
+
+KINDS = "none,nxdomain,silent,servfail,wildcard,refused,blackhole"
+RCODES = {"nx": 3, "sf": 2}
+AFTER = (1, 2, 5, 10, 20, 30)
+SETTINGS = QUIET | ADDON | {"FRONTIER_MIN_BACKOFF": 1, "LOG_LEVEL": "INFO", "LOGSTATS_INTERVAL": 0}
+
+
+class Web(asyncio.DatagramProtocol):
+    """The good servers, on 127.5.0.x, and the name server, in one thread."""
+
+    def __init__(self, good: int, pages: int) -> None:
+        self.good, self.pages = good, pages
+        self.hub = ""
+        self.times: list[float] = []
+        self.questions: Counter[str] = Counter()
+        self.transport: asyncio.DatagramTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The name server listens."""
+        self.transport = transport  # type: ignore[assignment]
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        """Answer a query by the end of its name: ``.nx``, ``.sf``, ``.no`` (no answer), ``.wild``."""
+        end, at = data[12:].index(0) + 12, 12
+        labels = []
+        while at < end:
+            labels.append(data[at + 1 : at + 1 + data[at]])
+            at += 1 + data[at]
+        kind = labels[-1].decode()
+        self.questions[kind] += 1
+        if kind == "no" or self.transport is None:
+            return
+        question, is_a = data[12 : end + 5], data[end + 2] == 1
+        has = kind == "wild" and is_a
+        flags = (0x8180 | RCODES.get(kind, 0)).to_bytes(2)
+        record = b"\xc0\x0c\x00\x01\x00\x01\x00\x00\x0e\x10\x00\x04" + socket.inet_aton("127.5.9.9") if has else b""
+        counts = b"\0\1" + (b"\0\1" if has else b"\0\0") + b"\0\0\0\0"
+        self.transport.sendto(data[:2] + flags + counts + question + record, addr)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer requests on one connection."""
+        host = writer.get_extra_info("sockname")[0]
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                path = head.split(b" ", 2)[1].decode()
+                body = self.body(host, path)
+                status = b"404 Not Found" if body is None else b"200 OK"
+                text = (body or "").encode()
+                writer.write(
+                    b"HTTP/1.1 %s\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % (status, len(text))
+                )
+                writer.write(text)
+        writer.close()
+
+    def body(self, host: str, path: str) -> str | None:
+        """A page: of a good server, or the one with the dead links."""
+        if host == "127.5.0.200" and path == "/":
+            return self.hub
+        if not host.startswith("127.5.0.") or path == "/robots.txt":
+            return None
+        if path != "/":
+            self.times.append(time.monotonic())
+        links = (
+            "".join(f'<a href="/{number}">{number}</a>' for number in range(1, self.pages + 1)) if path == "/" else ""
+        )
+        return f"<title>{host}{path}</title>{links}<p>{hash((host, path))} {'x' * 500}"
+
+
+def dead_links(kind: str, count: int, closed: int, black: int) -> list[str]:
+    """One URL on each dead server."""
+    address = [f"127.{9 + number // 60000}.{number // 250 % 240}.{number % 250 + 1}" for number in range(count)]
+    return {
+        "none": [],
+        "nxdomain": [f"http://n{number}.d{number}.nx/" for number in range(count)],
+        "silent": [f"http://n{number}.d{number}.no/" for number in range(count)],
+        "servfail": [f"http://n{number}.d{number}.sf/" for number in range(count)],
+        "wildcard": [f"http://n{number}.one.wild:PORT/" for number in range(count)],
+        "refused": [f"http://{each}:{closed}/" for each in address],
+        "blackhole": [f"http://{each}:{black}/" for each in address],
+    }[kind]
+
+
+def measure(kind: str, args: object) -> None:
+    """Crawl once and print a row."""
+    web = Web(args.good, args.pages)  # type: ignore[attr-defined]
+    loop, started = asyncio.new_event_loop(), threading.Event()
+    place: list[int] = []
+    stop = asyncio.Event()
+
+    async def run() -> None:
+        dns, _ = await loop.create_datagram_endpoint(lambda: web, local_addr=("127.0.0.1", 0))
+        server = await asyncio.start_server(web.serve, "0.0.0.0", 0)
+        place.extend((dns.get_extra_info("sockname")[1], server.sockets[0].getsockname()[1]))
+        started.set()
+        await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(run(),), daemon=True)
+    thread.start()
+    started.wait()
+    name_port, port = place
+    with socket.socket() as closed, socket.socket() as black, contextlib.ExitStack() as fillers:
+        closed.bind(("127.5.8.8", 0))
+        black.bind(("0.0.0.0", 0))
+        black.listen(0)
+        for _ in range(3):  # its queue is full now: the kernel drops further SYNs
+            filler = fillers.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(("127.0.0.1", black.getsockname()[1]))
+        dead = dead_links(kind, args.dead, closed.getsockname()[1], black.getsockname()[1])  # type: ignore[attr-defined]
+        good = [f"http://127.5.0.{number + 1}:{port}/" for number in range(web.good)]
+        web.hub = "".join(f'<a href="{link.replace("PORT", str(port))}">x</a>' for link in dead)
+        settings = SETTINGS | {
+            "FRONTIER_DNS_SERVERS": f"127.0.0.1:{name_port}",
+            "CLOSESPIDER_TIMEOUT": args.seconds,  # type: ignore[attr-defined]
+            "LINKS_SKIP_AFTER": 3,
+        }
+        stats = crawl(settings, seeds=",".join((f"http://127.5.0.200:{port}/", *good)))
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+    first = min(web.times, default=0.0)
+    seen = [sum(at - first <= after for at in web.times) for after in AFTER]
+    shown = {"frontier/dropped/server_given_up": "given up", "dns/lookups": "look-ups", "log_count/INFO": "INFO"}
+    shown |= {
+        "log_count/WARNING": "WARNING",
+        "bench/cpu": "CPU",
+        "monitor/lag_max": "lag",
+        "frontier/sessions": "sessions",
+    }
+    row = ", ".join(f"{label} {stats[name]:.6g}" for name, label in shown.items() if name in stats)
+    total, elapsed = web.good * web.pages, stats["elapsed_time_seconds"]
+    print(f"{kind:>9} {'/'.join(map(str, seen)):>26} of {total}; {elapsed:.0f} s, {row}", flush=True)
+
+
+def main() -> None:
+    """Print a row for each kind."""
+    args = command_line(__doc__, kinds=KINDS, dead=30_000, good=10, pages=29, seconds=30).parse_args()
+    print(f"good pages after {'/'.join(map(str, AFTER))} s")
+    for kind in args.kinds.split(","):
+        measure(kind, args)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Links to many servers that do not exist: one look-up each, few lines, and no good page lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from testbed.dns import Name, running_name_server
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+from tests.crawl.scripted_site import Site, page, scripted_site
+
+DEAD = [f"n{number}.dead.test" for number in range(300)]
+WEB = "crawlproject.spiders.web.WebSpider"
+
+
+def script(site: Site) -> None:
+    """A page with the dead links, and two pages that are found beside them."""
+    links = [f"http://{name}/" for name in DEAD]
+    site.script = {"1/": page(*links[:150], "/a", *links[150:]), "1/a": page("/b"), "1/b": page()}
+
+
+def run(site: Site, names: Any, **settings: Any) -> Crawl:
+    own = {"FRONTIER_DNS_SERVERS": names.address, "LOG_LEVEL": "INFO", "FRONTIER_MAX_SESSIONS": 2}
+    return crawl(WEB, settings={**IMPOLITE, **own, **settings}, seeds=site.url("1/"))
+
+
+def test_each_name_is_looked_up_once_and_gets_no_session(tmp_path: Path) -> None:
+    """Its link is counted as dropped; a few of the servers are in the log; the next run does not ask again."""
+    with scripted_site(1) as site, running_name_server() as names:
+        script(site)
+        result = run(site, names, JOBDIR=str(tmp_path / "job"))
+        assert result.urls() == [site.url(f"1/{name}") for name in ("", "a", "b")]
+        assert {names.questions(name) for name in DEAD} == {1}
+        again = run(site, names, JOBDIR=str(tmp_path / "job"))
+        assert {names.questions(name) for name in DEAD} == {1}
+    assert result.stat("finish_reason") == again.stat("finish_reason") == "finished"
+    assert result.stat("frontier/sessions") < 10
+    assert result.stat("frontier/dropped/server_given_up") == len(DEAD)
+    assert result.stat("dns/failures/nxdomain") == result.stat("frontier/failures/dns") == len(DEAD)
+    lines = [line for line in result.log.splitlines() if "dead.test" in line]
+    assert 0 < len(lines) <= 12
+    assert "is given up: no such name: n" in lines[0]
+
+
+def test_names_that_cannot_be_resolved_now_are_tried_again() -> None:
+    """Their name servers fail once; then all pages are fetched."""
+    with scripted_site(1) as site, running_name_server() as names:
+        port = site.url("1/").rsplit(":", 1)[1].rstrip("/")
+        address = site.url("1/").split("//")[1].split(":")[0]
+        names.zone = {"late.test": Name((f"A {address}",), rcode="SERVFAIL")}
+        site.script = {"1/": page(f"http://late.test:{port}/a"), "1/a": page()}
+        settings = {"FRONTIER_MIN_BACKOFF": 0.01, "FRONTIER_DNS_FAILURE_TTL": 0}
+        result = run(site, names, **settings)
+        assert names.questions("late.test") >= 4
+    assert result.stat("frontier/dropped/server_given_up") == 1
+    assert result.stat("dns/failures/servfail") == 4
+
+
+def test_a_proxy_resolves_names_itself() -> None:
+    """Requests with ``meta["proxy"]``: no name is looked up, and no server is given up for its name."""
+    with scripted_site(1) as site, running_name_server() as names:
+        settings = {**IMPOLITE, "FRONTIER_DNS_SERVERS": names.address}
+        spider = "tests.crawl.inline_spiders.ProxySpider"
+        hosts = ",".join(f"http://{name}" for name in DEAD[:20])
+        result = crawl(spider, settings=settings, sites=site.origins[0], hosts=hosts)
+    assert result.stat("downloader/response_count") >= 20
+    assert result.stat("frontier/dropped/server_given_up") == 0
