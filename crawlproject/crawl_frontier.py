@@ -61,6 +61,8 @@ class CrawlFrontier:
     intake: PageIntake
     #: Whether the backend lets requests start now. Set by the scheduler.
     is_allowed: Callable[[], bool] = staticmethod(lambda: True)
+    #: Whether requests that were handed out may still be sent: ``Backend.may_send``. Set by the scheduler.
+    may_send: Callable[[], bool] = staticmethod(lambda: True)
     #: Number of URLs seen, with ``JOBDIR`` including earlier runs. Set by the scheduler.
     urls_seen: Callable[[], int] = staticmethod(lambda: 0)
     #: Where the operator's orders are kept with the frontier; None: it is not on disk. Set by the scheduler.

@@ -72,6 +72,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
         self._backend = open_backend(crawler, options, frontier, self._seen)
         self.crawl.is_allowed = self._backend.may_start
+        self.crawl.may_send = self._backend.may_send
         self._entries = RequestEntries(self._backend, options.quality, self._stats)
         # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
         self._discovery = Discovery(crawler, options.quality, frontier, self._seen, self._backend)

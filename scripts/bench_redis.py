@@ -189,7 +189,7 @@ class BenchCrawl:
     def abandon(self, keys: Sequence[str]) -> None:
         """See ``Crawl``."""
 
-    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float | None) -> None:
+    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float) -> None:
         """See ``Crawl``."""
 
     def served(self) -> Sequence[str]:

@@ -1,11 +1,13 @@
-"""Child processes that end with their parent, and addresses that no other process uses. Linux only."""
+"""Child processes that end with their parent, and addresses and ports that no other process uses. Linux only."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import signal
+import socket
 import subprocess
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
 
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
+#: Where processes begin to look for ports, so that few try the same ones.
+_offsets = count(os.getpid() * 53)
 
 
 def start_child(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
@@ -36,3 +40,19 @@ def own_address() -> str:
     """
     pid = os.getpid()
     return f"127.5.{pid >> 8 & 255}.{pid & 255}"
+
+
+def free_port(address: str = "127.0.0.1") -> int:
+    """A port for a server on ``address``, another one in each call.
+
+    The kernel gives ports from 32,768 on to connections, and one of these could be lost before the server starts.
+    Those from 10,000 to 22,000 are free, and so are those of the bus of a Redis Cluster, 10,000 higher.
+    """
+    while True:
+        port = 10_000 + next(_offsets) % 12_000
+        with socket.socket() as probe:
+            try:
+                probe.bind((address, port))
+            except OSError:
+                continue
+        return port

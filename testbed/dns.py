@@ -33,6 +33,8 @@ class Name:
     later: tuple[str, ...] | None = None
     ttl: int = 60
     rcode: str = "NOERROR"
+    #: TTL of the answer that there is none, in an SOA record; 0: no such record.
+    negative_ttl: int = 0
     #: Seconds before the answer.
     delay: float = 0.0
     #: Number of packets of each type that get no answer.
@@ -123,6 +125,9 @@ class NameServer:
             return data[:2] + b"\xff" * 30
         response = dns.message.make_response(query)
         response.set_rcode(dns.rcode.from_text(found.rcode))
+        if found.negative_ttl:
+            soa = f"ns.test. admin.test. 1 60 60 60 {found.negative_ttl}"
+            response.authority.append(dns.rrset.from_text("test.", 86_400, "IN", "SOA", soa))
         if udp and found.truncated:
             response.flags |= dns.flags.TC
         else:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import redis
 
-from testbed.children import own_address, start_child
+from testbed.children import free_port, own_address, start_child
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -119,7 +119,7 @@ class RunningRedis:
         has_port = bool(self.port or self.socket_path)
         for _ in range(1 if has_port else PORT_TRIES):
             if not has_port:
-                self.port = _free_port(self.host)
+                self.port = free_port(self.host)
             self._launch()
             if self._answers():
                 return
@@ -218,11 +218,3 @@ class RunningRedis:
         if process is not None:
             process.kill()
             process.wait()
-
-
-def _free_port(host: str) -> int:
-    """A port that nothing on this address uses, chosen by the kernel."""
-    with socket.socket() as sock:
-        sock.bind((host, 0))
-        port: int = sock.getsockname()[1]
-    return port

@@ -1,7 +1,6 @@
 """What tests of several folders share."""
 
 import shutil
-import socket
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from testbed.children import free_port
 from testbed.real_web import SMALL_PACKAGES, RealWebError, setup
 from testbed.real_web.web import RealWeb
 from testbed.redis_server import NO_SERVER, RunningRedis, find_redis_server
@@ -49,13 +49,6 @@ def spread(items: list[pytest.Item]) -> list[pytest.Item]:
     return [test for _, tests in sorted(placed, key=lambda each: each[0]) for test in tests]
 
 
-def free_port() -> int:
-    """A port that nothing uses."""
-    with socket.socket() as listener:
-        listener.bind(("127.2.0.1", 0))
-        return listener.getsockname()[1]
-
-
 @pytest.fixture(scope="session")
 def small_web(tmp_path_factory: pytest.TempPathFactory) -> RealWeb:
     """The small set, set up and not started."""
@@ -63,7 +56,7 @@ def small_web(tmp_path_factory: pytest.TempPathFactory) -> RealWeb:
         if shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin") is None:
             pytest.skip(f"{program} is not installed")
     try:
-        return setup(tmp_path_factory.mktemp("realweb") / "web", SMALL_PACKAGES, free_port())
+        return setup(tmp_path_factory.mktemp("realweb") / "web", SMALL_PACKAGES, free_port("127.2.0.1"))
     except RealWebError as error:
         if str(error).startswith("apt-get"):
             pytest.skip(f"the documentation packages cannot be downloaded: {error}")

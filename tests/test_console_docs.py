@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from testbed.children import free_port
 from testbed.web import WebSpec, running_web
-from tests.conftest import free_port
 from tests.crawl.test_console import open_console, wait_for
 from tests.monitor.console.client import client_of
 from tests.processes import HUNG, run_python, running

@@ -77,6 +77,13 @@ class Backend(Protocol):
         """
         return True
 
+    def may_send(self) -> bool:
+        """Whether a request that was handed out may still be sent: the last check before its first byte. O(1).
+
+        After False, its connection is closed and it returns to the frontier.
+        """
+        return True
+
     def goes_on(self) -> bool:
         """Whether the crawl goes on in other processes: while True, an empty queue does not end it. O(1).
 

@@ -117,6 +117,7 @@ class RedisBackend(StoringBackend):
             StoreLabel(crawler.spider.name, order_of(frontier)),
             CLOCK,
             indexed=isinstance(options.quality, LinkQuality),
+            longest_rest=redis.lease + crawler.settings.getfloat("DOWNLOAD_TIMEOUT"),
         )
         self._seen_store = self._local.seen
         seen.use_store(self._local.seen, partitions.server_part)
@@ -190,6 +191,10 @@ class RedisBackend(StoringBackend):
     def may_start(self) -> bool:
         """See ``Backend``."""
         return self._worker is not None and self._worker.may_start() and not self._orders.is_waited_for
+
+    def may_send(self) -> bool:
+        """See ``Backend``."""
+        return self._worker is not None and self._worker.may_send()
 
     def goes_on(self) -> bool:
         """See ``Backend``."""
@@ -317,12 +322,11 @@ class RedisBackend(StoringBackend):
         for session in dispatcher.take_closed():
             self._crawler.signals.send_catch_log(session_abandoned, server_key=session.server.key)
 
-    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float | None) -> None:
+    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float) -> None:
         """See ``Crawl``."""
         self.servers_came(keys)
-        if contacted is not None:
-            for key in keys:
-                self._frontier.servers.taken_over(key, contacted, closed_at.get(key))
+        for key in keys:
+            self._frontier.servers.taken_over(key, contacted, closed_at.get(key))
 
     def served(self) -> Sequence[str]:
         """See ``Crawl``."""

@@ -52,24 +52,43 @@ class DirectConnection(Connection):
         self.address: Any = None
         self.ssl_object: Any = None
 
-    async def fetch(self, transfer: Transfer, link: Link, budget: BodyBudget, timing: Timing, timeout: float) -> None:
-        """Send the request of ``transfer`` and return when it is done, or raise what ended it."""
+    async def fetch(  # noqa: PLR0913
+        self,
+        transfer: Transfer,
+        link: Link,
+        budget: BodyBudget,
+        timing: Timing,
+        timeout: float,
+        may_send: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Send the request of ``transfer`` and return when it is done, or raise what ended it.
+
+        The connection is aborted if ``may_send`` is False before it is opened, or as the last act before the request
+        is written: the process may have been stopped for long in the meantime.
+        """
         head = transfer.request_head()
         ends_at = asyncio.get_running_loop().time() + timeout
         protocol = self._protocol
         timing.reused = protocol is not None and protocol.is_usable
         if protocol is None or not timing.reused:
+            self._abort_unless(may_send())
             async with asyncio.timeout(timeout):
                 protocol = await self._open(link, timing)
         transfer.begin(protocol, budget, ends_at, timeout)
         timing.sent = CLOCK()
-        protocol.ask(head, transfer, no_body=transfer.has_no_body)
         try:
+            self._abort_unless(may_send())
+            protocol.ask(head, transfer, no_body=transfer.has_no_body)
             await transfer.done
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ConnectionAbortedError):
             transfer.cancel()
             protocol.abort()
             raise
+
+    def _abort_unless(self, may_send: bool) -> None:
+        if not may_send:
+            self.is_aborted = True
+            raise ConnectionAbortedError("the server may not be contacted any more")
 
     def noted(self, timing: Timing, on_lost: Callable[[], None]) -> tuple[str, ...]:
         """The head of an answer has arrived: see ``note``; returns the version of TLS."""

@@ -46,7 +46,7 @@ from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator, Awaitable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -198,7 +198,9 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
                 left=partial(self._left, key),
             )
             try:
-                await connection.fetch(transfer, link, self._budget, timing, timeout)
+                await connection.fetch(
+                    transfer, link, self._budget, timing, timeout, self._may_send(request, keep=keep)
+                )
             except TimeoutError as error:
                 raise DownloadTimeoutError(f"Getting {request.url} took longer than {timeout} seconds.") from error
             except DownloadConnectionRefusedError as error:
@@ -210,6 +212,13 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
                 _log_sslobj_debug_info(tls)
             certificate = None if tls is None else tls.getpeercert(binary_form=True)
             return transfer.response(address=connection.address, certificate=certificate)
+
+    def _may_send(self, request: Request, *, keep: bool) -> Callable[[], bool]:
+        """The last check before a request is sent; ``keep``: its server has a session."""
+        frontier = frontier_of(self.crawler)
+        if frontier is None or not (keep or frontier.handed_out(request)):
+            return _always
+        return frontier.may_send
 
     def _left(self, key: str) -> None:
         """The rest of a body is not read: its connection ends, and the session with it."""
@@ -229,9 +238,12 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
             await self._wait_politely(request)
             is_awaited = frontier is not None and not frontier.handed_out(request)
             share = request.meta[SHARE] = self._budget.share(awaited=is_awaited)
+            may_send = self._may_send(request, keep=keep)
             try:
                 await self._budget.wait(share)
                 await connection.check()
+                if not may_send():
+                    raise SessionAbandoned(key)
                 timing.started = CLOCK()
                 async with (
                     asyncio.timeout(timeout) as deadline,
@@ -347,6 +359,10 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         self._budget.close()
         await self._pool.aclose()
         await close_resolver(self.crawler)
+
+
+def _always() -> bool:
+    return True
 
 
 class _UnlessAborted:

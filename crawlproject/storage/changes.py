@@ -50,8 +50,8 @@ class RecordingBatch(Batch):
 
     def change(self, table: str, changes: Mapping[bytes, bytes | None], prefix: bytes = b"") -> None:
         """See ``Batch``."""
-        super().change(table, changes, prefix)
+        if prefix:
+            changes = {prefix + key: value for key, value in changes.items()}
+        super().change(table, changes)
         if changes and table not in DERIVED:
-            recorded = self._tables.setdefault(table, {})
-            for key, value in changes.items():
-                recorded[prefix + key] = value
+            self._tables.setdefault(table, {}).update(changes)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from itertools import chain, islice
-from math import isfinite
+from math import inf, isfinite
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -91,7 +91,10 @@ class DiskFrontierStore:
         #: rest is never shorter for a process with another offset.
         self.clock_error = 0.0
         self._number_of = number_of or self._next_number
-        self._longest_wait = 0.0
+        #: Seconds that a stored server rests, at most, from ``load`` on: another wall clock may have been wrong. Set by
+        #: ``load``; may be raised.
+        self.longest_wait = 0.0
+        self._rests: dict[str, float] = {}  # unloaded servers -> end of their rest, while it lasts
         self._indexed = indexed
         self.rows = DiskUrlRows(store)
         self._changed: dict[int, Server] = {}
@@ -144,7 +147,7 @@ class DiskFrontierStore:
         No server rests longer than its politeness lets one wait from ``now`` (the wall clock may have been wrong).
         Raises StoreError if a record is damaged.
         """
-        self._frontier, self._longest_wait = frontier, frontier.politeness.longest_wait
+        self._frontier, self.longest_wait = frontier, frontier.politeness.longest_wait
         frontier.keep_in(self, now)
         saved = self._store.rocks.get("state", b"frontier")
         try:
@@ -182,14 +185,19 @@ class DiskFrontierStore:
         """Remove the servers with the numbers ``first`` to ``end`` - 1 from frontier and store, in steps.
 
         They must have no session, and get none: hold them first.  From the start ``number_of`` must return None for
-        their keys.  A commit between two steps may record changes of them.
+        their keys.  A commit between two steps may record changes of them.  Those that rest do so until the same time
+        if they are loaded again, whatever their rows say.
         Raises IllegalStepError if one has a session, open or parked; those before it are removed.
         """
         assert self._frontier is not None
+        now = self._frontier.now
+        self._rests = {key: ready_at for key, ready_at in self._rests.items() if ready_at > now}
         servers = self.servers_in(first, end)
         while step := list(islice(servers, SERVERS_AT_ONCE)):
             for server in step:
                 number = cast("StoredUrlQueue", server.urls).number
+                if now < server.ready_at < inf:
+                    self._rests[server.key] = server.ready_at
                 self._frontier.remove(server.key)
                 del self._servers[number]
                 self._changed.pop(number, None)
@@ -245,8 +253,9 @@ class DiskFrontierStore:
             queue = StoredUrlQueue(self._queues, number)
             queue.restore(int(record.state.pop("urls", 0)) if length is None else length)
             ready_at = float(record.state["ready_at"]) - self.clock_offset
-            longest = max(self._longest_wait, frontier.servers.orders.delay(record.key))
+            longest = max(self.longest_wait, frontier.servers.orders.delay(record.key))
             ready_at = min(ready_at, now + longest) if isfinite(ready_at) else 0.0
+            ready_at = max(ready_at, self._rests.pop(record.key, 0.0))
             known = frontier.server(record.key)  # in memory only
             if known is not None:
                 frontier.remove(record.key)

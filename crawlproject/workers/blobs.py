@@ -195,18 +195,16 @@ def _by_format(tables: Tables) -> tuple[list[Row], list[bytes], list[bytes], dic
     seen: list[bytes] = []
     others: dict[str, list[OptionalRow]] = {}
     for table, changes in tables.items():
-        for key, value in changes.items():
-            if table == "urls" and value is None and len(key) == _URL_KEY_BYTES:
-                removed.append(key)
-            elif table == "urls" and value is not None and _is_url_row(key, value):
-                rows.append((key, value))
-            elif table == "seen" and value == b"" and len(key) == KEY_BYTES:
-                seen.append(key)
-            else:
-                others.setdefault(table, []).append((key, value))
-    rows.sort()
-    removed.sort()
-    seen.sort()
+        if table == "urls" and set(map(len, changes)) == {_URL_KEY_BYTES}:
+            removed = sorted([key for key, value in changes.items() if value is None])
+            new = [(key, value) for key, value in changes.items() if value is not None]
+            rows = sorted([row for row in new if len(row[1]) >= _HEAD_BYTES])
+            if len(rows) < len(new):
+                others[table] = [row for row in new if len(row[1]) < _HEAD_BYTES]
+        elif table == "seen" and set(map(len, changes)) == {KEY_BYTES} and set(changes.values()) == {b""}:
+            seen = sorted(changes)
+        elif changes:
+            others[table] = list(changes.items())
     return rows, removed, seen, others
 
 

@@ -23,6 +23,7 @@ from redis.exceptions import NoScriptError, ReadOnlyError, RedisClusterException
 
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.scripts import (
+    ADD,
     ALL,
     APPEND,
     BEAT,
@@ -40,7 +41,7 @@ from crawlproject.workers.scripts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from crawlproject.workers.keys import Keys
 
@@ -77,7 +78,8 @@ class Beat:
     state: str = ""
     #: Pages of all workers.
     pages: int = 0
-    #: Id of each worker -> what the others act on: ``leaving``, and the ``run`` of Redis in which it joined.
+    #: Id of each worker -> what the others act on: ``leaving``, the ``run`` of Redis that it knew before its last beat,
+    #: and when Redis was ``changed``, if it noticed that.
     members: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     #: Id -> end of a lease that is over, seconds on Redis's clock.
     over: Mapping[str, float] = field(default_factory=dict)
@@ -98,8 +100,8 @@ class Record:
     """The fields of a partition."""
 
     owner: str = ""
-    #: The owner before it; "" if that one released it.
-    former: str = ""
+    #: Owners before it whose contacts with servers the rows may lack: they did not release it, or not after loading it.
+    formers: tuple[str, ...] = ()
     epoch: int = 0
     seq: int = 0
     #: Number of the journal's first commit.
@@ -111,7 +113,7 @@ class Record:
     gen: str = ""
     #: The announced snapshot, if its writing has begun.
     next: str = ""
-    #: Numbers of the servers in session at the last commit.
+    #: Numbers of the servers in session at the last commit, of the owner or the former ones.
     open: tuple[int, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -122,7 +124,7 @@ class Record:
         numbers = {name: int(text.get(name) or b"0") for name in ("epoch", "seq", "stored", "servers")}
         return cls(
             owner=text.get("owner", b"").decode(),
-            former=text.get("former", b"").decode(),
+            formers=tuple(text.get("former", b"").decode().split()),
             first=int(text.get("first") or b"1"),
             gen=text.get("gen", b"").decode(),
             next=text.get("next", b"").decode(),
@@ -142,18 +144,20 @@ class Commit:
     blob: bytes
     stored: int
     servers: int
-    #: Numbers of the servers in session.
+    #: Numbers of the servers in session; and those of the former owners until ``settles``.
     open: Sequence[int]
     extra: Mapping[str, Any]
     #: Ids of the messages that these changes contain.
     applied: Sequence[bytes]
+    #: Whether the rows say how long servers rest that former owners have contacted.
+    settles: bool = False
 
-    def arguments(self) -> list[Any]:
-        """For the script, after the worker's id."""
+    def arguments(self, extra: str) -> list[Any]:
+        """For the script, after the worker's id; ``extra``: as JSON."""
         opened = ",".join(map(str, self.open))
-        extra = json.dumps(self.extra, separators=(",", ":"))
         numbers = self.stored, self.servers
-        return [self.epoch, self.seq, self.blob, *numbers, opened, extra, len(self.applied), *self.applied]
+        settles = int(self.settles)
+        return [self.epoch, self.seq, self.blob, *numbers, opened, extra, settles, len(self.applied), *self.applied]
 
 
 class Control:
@@ -253,10 +257,14 @@ class Control:
         mark, fields = await self.commands([("HGET", keys.meta, "actions"), ("HGETALL", keys.orders)])
         return (mark or b"").decode("ascii", "replace"), texts(fields) if mark else {}
 
-    async def learned(self) -> bytes | None:
-        """What a worker learned from all servers."""
-        found: bytes | None = (await self.commands([("GET", f"{self._keys.meta}:learned")]))[0]
-        return found
+    async def learned(self) -> tuple[bytes | None, str]:
+        """What a worker learned from all servers; and the ``run_id`` of Redis."""
+        commands = [("GET", f"{self._keys.meta}:learned")]
+        if self._is_cluster:
+            found, server = (await self.commands(commands))[0], await self._info_of_all()
+        else:
+            found, server = await self.commands([*commands, ("INFO", "server")])
+        return found, str(server.get("run_id", ""))
 
     async def set_learned(self, state: bytes) -> None:
         """Keep it for workers that join."""
@@ -331,7 +339,13 @@ class Control:
     def _commit(self, commits: Sequence[Commit]) -> Script:
         keys = self._keys
         used = [key(each.partition) for each in commits for key in (keys.m, keys.j, keys.i)]
-        return COMMIT, used, [self.id, *chain.from_iterable(each.arguments() for each in commits)]
+        extras = {id(each.extra): each.extra for each in commits}  # most often one for all
+        encoded = {number: json.dumps(extra, separators=(",", ":")) for number, extra in extras.items()}
+        return (
+            COMMIT,
+            used,
+            [self.id, *chain.from_iterable(each.arguments(encoded[id(each.extra)]) for each in commits)],
+        )
 
     def read_along(self, last: Mapping[int, bytes], commands: Sequence[tuple[Any, ...]] = ()) -> None:
         """Let the next ``send`` also read what the next ``messages`` will ask for: one round trip less.
@@ -393,26 +407,33 @@ class Control:
         """``ELEMENTS`` elements of each of these lists from ``start`` on, fewer at its end."""
         return await self.commands([("LRANGE", key, start, start + ELEMENTS - 1) for key in keys])
 
-    async def begin_snapshot(self, partition: int, epoch: int, gen: str, abandoned: str) -> bool:
-        """Announce a snapshot, and delete one that was never finished; False if the partition is another's."""
-        answers = await self._run(
-            [("DEL", key) for key in self.snapshot_keys(partition, abandoned)] if abandoned else [],
-            [(BEGIN, [self._keys.m(partition)], [self.id, epoch, gen])],
-        )
-        return bool(answers[-1][0] == b"ok")
+    async def begin_snapshot(self, partition: int, epoch: int, gen: str, record: Record) -> bool:
+        """Announce a snapshot, and delete one that was never finished; False if the partition is another's.
 
-    async def add_to_snapshot(self, partition: int, gen: str, rows: Iterable[bytes], seen: Iterable[bytes]) -> None:
-        """Append parts to an announced snapshot."""
-        keys = self.snapshot_keys(partition, gen)
-        parts = [("RPUSH", key, *blobs) for key, blobs in zip(keys, (rows, seen), strict=True) if blobs]
-        await self.commands(parts)
+        ``record``: as it is now.  Like the next two calls, raises TimeoutError if a call is carried out now for which
+        nobody waits any more: begin again, with another ``gen``.
+        """
+        used = [self._keys.m(partition), *self.snapshot_keys(partition, record.next)]
+        return await self._snapshot_step(BEGIN, used, epoch, gen, record.gen, record.next)
+
+    async def add_to_snapshot(
+        self, partition: int, epoch: int, gen: str, rows: Sequence[bytes], seen: Sequence[bytes]
+    ) -> bool:
+        """Append parts to an announced snapshot; False if the partition is another's."""
+        used = [self._keys.m(partition), *self.snapshot_keys(partition, gen)]
+        return await self._snapshot_step(ADD, used, epoch, gen, len(rows), *rows, *seen)
 
     async def switch_snapshot(self, partition: int, epoch: int, *, old: str, gen: str, base: int) -> bool:
         """Use the announced snapshot of all commits up to ``base``; False if the partition is another's."""
         keys = self._keys
         used = [keys.m(partition), keys.j(partition), *self.snapshot_keys(partition, old)]
-        answer = (await self._scripts([(SWITCH, used, [self.id, epoch, gen, base])]))[0]
-        return bool(answer[0] == b"ok")
+        return await self._snapshot_step(SWITCH, used, epoch, gen, base)
+
+    async def _snapshot_step(self, script: str, used: list[str], epoch: int, gen: str, *more: Any) -> bool:
+        answer = (await self._scripts([(script, used, [self.id, epoch, gen, *more])]))[0][0]
+        if answer == b"late":
+            raise TimeoutError(f"an earlier call for a snapshot was late: {used[0]}")
+        return bool(answer == b"ok")
 
     def snapshot_keys(self, partition: int, gen: str) -> tuple[str, str]:
         """The lists of rows and of seen keys."""

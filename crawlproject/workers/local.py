@@ -39,7 +39,10 @@ TABLES = ("urls", "servers", "lengths", "seen")
 
 
 class LocalCopy:
-    """Frontier, store and seen-set of the owned partitions. ``clock``: the frontier's, seconds."""
+    """Frontier, store and seen-set of the owned partitions. ``clock``: the frontier's, seconds.
+
+    ``longest_rest``: how long a server rests until connections of a former owner are closed, at most.
+    """
 
     def __init__(  # noqa: PLR0913
         self,
@@ -50,6 +53,7 @@ class LocalCopy:
         clock: Callable[[], float],
         *,
         indexed: bool,
+        longest_rest: float = 0.0,
     ) -> None:
         self.frontier = frontier
         self._partitions = partitions
@@ -62,6 +66,7 @@ class LocalCopy:
         self._strangers: dict[int, set[str]] = {}  # partition of another worker -> servers met nevertheless
         self._servers = DiskFrontierStore(self._store, 0.0, indexed=indexed, number_of=self._number_of)
         self._servers.load(frontier, clock())
+        self._servers.longest_wait = max(self._servers.longest_wait, longest_rest)
         #: Keys of all own partitions.
         self.seen = DiskSeenStore(self._store)
         #: The seen-set in front of it.
@@ -132,9 +137,13 @@ class LocalCopy:
         found: dict[int, Tables] = {}
         partition_of = self._partitions.of_number
         for table in TABLES:
+            of_server: dict[bytes, dict[bytes, bytes | None]] = {}  # its partition's changes of this table
             for key, value in tables.get(table, {}).items():
-                partition = partition_of(int.from_bytes(key[:NUMBER], "big"))
-                found.setdefault(partition, {}).setdefault(table, {})[key] = value
+                changes = of_server.get(server := key[:NUMBER])
+                if changes is None:
+                    partition = partition_of(int.from_bytes(server, "big"))
+                    changes = of_server[server] = found.setdefault(partition, {}).setdefault(table, {})
+                changes[key] = value
         return found
 
     def numbers(self, keys: Iterable[str]) -> dict[int, list[int]]:

@@ -31,6 +31,7 @@ class Outbox:
     def __init__(self, partitions: Partitions) -> None:
         self._partitions = partitions
         self._own = bytearray(partitions.count)
+        self._is_alone = False  # whether all partitions are own
         self._sent: dict[int, int] = {}  # hash of a URL -> state of ``CrossLinks``
         self._older: dict[int, int] = {}  # the same of URLs not found since ``_sent`` was begun
         self._links = CrossLinks()
@@ -45,10 +46,11 @@ class Outbox:
     def set_own(self, partition: int, *, own: bool) -> None:
         """Say whether URLs of ``partition`` go to this worker's frontier."""
         self._own[partition] = own
+        self._is_alone = all(self._own)
 
     def is_own(self, url: str) -> bool:
-        """Whether ``url`` goes to this worker's frontier. 0.5 µs."""
-        return bool(self._own[self._partitions.of_url(url)])
+        """Whether ``url`` goes to this worker's frontier. 0.5 µs, 0.05 µs if all partitions are own."""
+        return self._is_alone or bool(self._own[self._partitions.of_url(url)])
 
     def unsent(self, urls: Sequence[str], *, repeats: bool = False) -> list[int]:
         """See ``Exchange``. 1 µs each."""

@@ -49,6 +49,9 @@ class Part:
     last: bytes = b""
     #: Ids of messages that were applied since the last cut.
     applied: list[bytes] = field(default_factory=list)
+    #: Whether Redis still has to keep what former owners left, and the servers that these had in session.
+    is_heir: bool = False
+    inherited: tuple[int, ...] = ()
     #: Numbers of the servers in session at the last cut.
     open: list[int] = field(default_factory=list)
     #: URLs stored, as the last cut says.
@@ -58,6 +61,8 @@ class Part:
     snapshot: int = 0
     #: URLs stored that this run will not fetch: their server is full, or they cannot be read.
     unwanted: int = 0
+    #: Snapshots begun; part of their names: those of two attempts must not mix.
+    attempts: int = 0
     #: Confirmed commits, with their times.
     kept: deque[tuple[float, Commit]] = field(default_factory=deque)
     _kept_bytes: int = 0
@@ -66,6 +71,8 @@ class Part:
         """Redis has ``commit``; nothing new if it was told before."""
         if self.kept and self.kept[-1][1].seq >= commit.seq:
             return
+        if commit.settles:
+            self.is_heir, self.inherited = False, ()
         self.journal += len(commit.blob)
         self.kept.append((now, commit))
         self._kept_bytes += len(commit.blob)
@@ -82,6 +89,7 @@ class Part:
     def taken_again(self, epoch: int) -> None:
         """Redis had lost that it was taken; a snapshot follows."""
         self.epoch = epoch
+        self.is_heir = True
         self.kept.clear()
         self._kept_bytes = 0
 

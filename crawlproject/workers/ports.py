@@ -39,12 +39,11 @@ class Crawl(Protocol):
     def disconnect(self) -> None:
         """Close all connections at once; requests in progress return to the frontier."""
 
-    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float | None) -> None:
+    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float) -> None:
         """Note the servers ``keys`` of a taken partition.
 
-        ``contacted``: until when an old owner that did not release it may have started requests; None: it did, so
-        that their waits are known.  ``closed_at``: when its connections are gone, for those that it had in session.
-        On the frontier's clock.
+        ``contacted``: until when old owners may have started requests that their rows do not tell of.  ``closed_at``:
+        when their connections are gone, for those that they had in session.  On the frontier's clock.
         """
 
     def served(self) -> Sequence[str]:

@@ -94,33 +94,38 @@ local m = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'seq')
 if m[1] ~= ARGV[1] or m[2] ~= ARGV[2] then return {'lost'} end
 """
 
-#: KEYS: m.  ARGV: id, expected owner, expected epoch.  Returns the fields of the partition, or nil; ``former`` is its
-#: last owner before this one.
+#: KEYS: m.  ARGV: id, expected owner, expected epoch.  Returns the fields of the partition, or nil.  ``former``: those
+#: that owned it and did not release it, since the last owner that had loaded it all.
 TAKE = """
-local m = redis.call('HMGET', KEYS[1], 'owner', 'epoch')
+local m = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'former')
 if (m[1] or '') ~= ARGV[2] or (m[2] or '0') ~= ARGV[3] then return nil end
-if ARGV[2] ~= ARGV[1] then redis.call('HSET', KEYS[1], 'former', ARGV[2]) end
+if ARGV[2] ~= '' then
+    local former = m[3] and m[3] ~= '' and m[3] .. ' ' or ''
+    redis.call('HSET', KEYS[1], 'former', former .. ARGV[2])
+end
 redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'epoch', ARGV[3] + 1)
 return redis.call('HGETALL', KEYS[1])
 """
 
-#: KEYS: m.  ARGV: id, epoch.  Returns {"ok"} or {"lost"}.
+#: KEYS: m.  ARGV: id, epoch.  Returns {"ok"} or {"lost"}.  What former owners left stays, unless this one has dealt
+#: with it (``COMMIT``).
 RELEASE = (
     _OWNED
     + """
-redis.call('HSET', KEYS[1], 'owner', '', 'open', '')
+redis.call('HSET', KEYS[1], 'owner', '')
+if (redis.call('HGET', KEYS[1], 'former') or '') == '' then redis.call('HSET', KEYS[1], 'open', '') end
 return {'ok'}
 """
 )
 
 #: KEYS: m, journal, inbox of each partition.  ARGV: id; of each partition: epoch, seq, blob, stored, servers, open,
-#: extra, number of applied messages, their ids.  Returns for each "ok"; "old": done already; "lost": another's
-#: partition; a number: commits after that one are missing.
+#: extra, 1 if nothing that former owners left must be kept, number of applied messages, their ids.  Returns for each
+#: "ok"; "old": done already; "lost": another's partition; a number: commits after that one are missing.
 COMMIT = """
 local found, at = {}, 2
 for i = 1, #KEYS, 3 do
     local m = redis.call('HMGET', KEYS[i], 'owner', 'epoch', 'seq')
-    local last, seq, applied = tonumber(m[3] or '0'), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 7])
+    local last, seq, applied = tonumber(m[3] or '0'), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 8])
     local result = 'ok'
     if m[1] ~= ARGV[1] or m[2] ~= ARGV[at] then
         result = 'lost'
@@ -132,10 +137,11 @@ for i = 1, #KEYS, 3 do
         redis.call('RPUSH', KEYS[i + 1], ARGV[at + 2])
         redis.call('HSET', KEYS[i], 'seq', seq, 'stored', ARGV[at + 3], 'servers', ARGV[at + 4],
                    'open', ARGV[at + 5], 'extra', ARGV[at + 6])
-        if applied > 0 then redis.call('XDEL', KEYS[i + 2], unpack(ARGV, at + 8, at + 7 + applied)) end
+        if ARGV[at + 7] == '1' then redis.call('HDEL', KEYS[i], 'former') end
+        if applied > 0 then redis.call('XDEL', KEYS[i + 2], unpack(ARGV, at + 9, at + 8 + applied)) end
     end
     found[#found + 1] = result
-    at = at + 8 + applied
+    at = at + 9 + applied
 end
 return found
 """
@@ -146,20 +152,39 @@ for i = 1, #KEYS do redis.call('XADD', KEYS[i], '*', 'b', ARGV[i]) end
 return #KEYS
 """
 
-#: KEYS: m.  ARGV: id, epoch, gen.  Announce a new snapshot before its first part is written.
+#: KEYS: m, rows and seen keys of a snapshot that was never finished.  ARGV: id, epoch, gen, the present gen, that of
+#: the unfinished one.  Announce a new snapshot before its first part is written.  Returns {"late"} if another call was
+#: carried out since the caller has looked: one that was on its way for so long that nobody waits for it any more.
 BEGIN = (
     _OWNED
     + """
+local s = redis.call('HMGET', KEYS[1], 'gen', 'next')
+if (s[1] or '') ~= ARGV[4] or (s[2] or '') ~= ARGV[5] then return {'late'} end
+redis.call('DEL', KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[1], 'next', ARGV[3])
 return {'ok'}
 """
 )
 
+#: KEYS: m, rows, seen keys.  ARGV: id, epoch, gen, number of blobs of rows, the blobs of rows and of seen keys.  Append
+#: to a snapshot if it is the one announced last.
+ADD = (
+    _OWNED
+    + """
+if redis.call('HGET', KEYS[1], 'next') ~= ARGV[3] then return {'late'} end
+local rows = tonumber(ARGV[4])
+if rows > 0 then redis.call('RPUSH', KEYS[2], unpack(ARGV, 5, 4 + rows)) end
+if #ARGV > 4 + rows then redis.call('RPUSH', KEYS[3], unpack(ARGV, 5 + rows)) end
+return {'ok'}
+"""
+)
+
 #: KEYS: m, journal, old snapshot, old seen keys.  ARGV: id, epoch, gen, base.  Use the new snapshot, which holds all
-#: commits up to ``base``, also those that Redis has lost or not seen yet.
+#: commits up to ``base``, also those that Redis has lost or not seen yet; if it is the one announced last.
 SWITCH = (
     _OWNED
     + """
+if redis.call('HGET', KEYS[1], 'next') ~= ARGV[3] then return {'late'} end
 local first = tonumber(redis.call('HGET', KEYS[1], 'first') or '1')
 redis.call('LTRIM', KEYS[2], tonumber(ARGV[4]) - first + 1, -1)
 redis.call('HSET', KEYS[1], 'gen', ARGV[3], 'base', ARGV[4], 'first', ARGV[4] + 1, 'next', '')
@@ -194,7 +219,7 @@ return number
 """
 )
 
-ALL = (JOIN, BEAT, REMOVE, SUM, STATE, TAKE, RELEASE, COMMIT, APPEND, BEGIN, SWITCH)
+ALL = (JOIN, BEAT, REMOVE, SUM, STATE, TAKE, RELEASE, COMMIT, APPEND, BEGIN, ADD, SWITCH)
 
 
 def digest(script: str) -> str:

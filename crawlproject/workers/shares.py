@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.assignment import assign
@@ -75,7 +75,7 @@ class Shares:
                 part.leaving_at = boot_time()
                 self._outbox.set_own(part.number, own=False)
         await self._give_back()
-        await self._give_back_unknown()
+        await self._give_back_unknown(beat)
         await self._writer.unload()
         missing = sorted(wanted - self._parts.keys() - self._writer.dropped.keys())
         self.is_moving = self._is_overdue(beat) or any(part.state is PartState.LEAVING for part in self._parts.values())
@@ -100,7 +100,7 @@ class Shares:
         buried = set()
         now = beat.now + boot_time() - beat.at
         for worker, until in beat.over.items():
-            is_dead = worker != self._control.id and is_buried(until, now, beat.now - beat.uptime, self._lease)
+            is_dead = worker != self._control.id and is_buried(until, now, changed_at(beat), self._lease)
             if is_dead and await self._control.bury(worker, GRACE):
                 logger.warning("The worker %s does not answer: others take over", worker)
                 buried.add(worker)
@@ -118,7 +118,7 @@ class Shares:
         records = dict(zip(missing, await self._control.records(missing), strict=True))
         beat = await self._beat()  # after the records: an owner that lives is in this answer
         free = {number: record for number, record in records.items() if self._is_free(record, beat)}
-        self.is_moving |= any(record.owner in beat.members for record in records.values())
+        self.is_moving |= any(record.owner in beat.members for record in records.values() if record.owner != worker)
         full = [number for number, record in free.items() if record.seq or record.gen]
         later = set(full[MAX_TAKEN:])
         self.is_moving |= bool(later)
@@ -128,15 +128,16 @@ class Shares:
             return  # this worker was buried: others may have taken them again
         for number, record in taken.items():
             part = self._parts[number] = Part(number, record.epoch, record.seq, record.gen)
+            part.is_heir, part.inherited = bool(record.formers), record.open
             self.taken += 1
             if record.seq or record.gen:
                 self._loaded_since = self._loaded_since or boot_time()
-                part.loading = asyncio.get_running_loop().create_task(self._load(part, record, beat.now))
+                part.loading = asyncio.get_running_loop().create_task(self._load(part, record, beat))
                 self._loading.add(part.loading)
                 part.loading.add_done_callback(self._load_ended)
             else:
-                for keys in self._local.restore(number, {}):
-                    self._came(keys, record, _RELEASED)
+                for _ in self._local.restore(number, {}):
+                    pass  # it has no servers
                 self._is_loaded(part)
 
     def _load_ended(self, task: asyncio.Task[None]) -> None:
@@ -149,18 +150,22 @@ class Shares:
 
     def _is_free(self, record: Record, beat: Beat) -> bool:
         """Whether no other worker can own the partition, even if Redis has lost its last seconds."""
-        if record.owner == self._control.id or not record.epoch:
-            return True
-        is_settled = beat.uptime > self._lease + GRACE
-        if record.owner:
-            return is_settled and record.owner not in beat.members
-        others = (member for worker, member in beat.members.items() if worker != self._control.id)
-        return is_settled or all(member.get("run", "") in ("", beat.run_id) for member in others)
+        return (record.owner == self._control.id or record.owner not in beat.members) and self._is_settled(beat)
 
-    async def _load(self, part: Part, record: Record, now: float) -> None:
+    def _is_settled(self, beat: Beat) -> bool:
+        """Whether no worker owns a partition that is another's, or nobody's, in a Redis that has lost writes.
+
+        A worker that lives has noticed the loss, and what it owns was taken again; or its lease is over.
+        """
+        return all(
+            member.get("run") == beat.run_id and _changed(member) + self._lease + GRACE < beat.now
+            for member in beat.members.values()
+        )
+
+    async def _load(self, part: Part, record: Record, beat: Beat) -> None:
         try:
             async with self._slots:
-                left = await self._read(part, record, now)
+                left = await self._read(part, record, beat)
                 steps = self._local.restore(part.number, record.extra)
                 part.is_read = True
                 for keys in steps:
@@ -179,14 +184,14 @@ class Shares:
         else:
             self._is_loaded(part)
 
-    async def _read(self, part: Part, record: Record, now: float) -> _Left:
+    async def _read(self, part: Part, record: Record, beat: Beat) -> _Left:
         """Read ``part`` into the local copy, however long Redis is away; returns ``_left``.
 
         Raises ``_ChangedError`` if Redis has lost that it was taken, what ``read_partition`` raises for damaged data.
         """
         while True:
             try:
-                left = await self._left(record, now)
+                left = await self._left(record, beat)
                 commits = await read_partition(self._control, self._local, part, record)
                 if commits == record.seq - record.first + 1:
                     return left
@@ -199,22 +204,29 @@ class Shares:
                 raise _ChangedError
             raise ValueError(f"its journal has {commits} commits instead of {record.first} to {record.seq}")
 
-    async def _left(self, record: Record, now: float) -> _Left:
-        """What the former owner may have left behind."""
-        if not record.former:
-            return _RELEASED
-        if record.former not in self._buried:
-            self._buried[record.former] = await self._control.buried_at(record.former) or now
-        ended = self._buried[record.former]
-        contacted = min(now, ended + GRACE)  # Redis may have lost the last beats
-        closed_at = ended - (1 - MAX_LAG) * self._lease + self._download_timeout
-        return _Left(contacted, closed_at if may_run(record.former, self._control.id) else contacted)
+    async def _left(self, record: Record, beat: Beat) -> _Left:
+        """What the former owners may have left behind."""
+        contacted = changed_at(beat) + self._lease + GRACE  # by an owner that Redis has forgotten
+        closed_at = 0.0
+        for former in record.formers:
+            ended = await self._end_of(former) or beat.now
+            contacted = max(contacted, ended + GRACE)  # Redis may have lost the last beats
+            if may_run(former, self._control.id):
+                closed_at = max(closed_at, ended - (1 - MAX_LAG) * self._lease + self._download_timeout)
+        contacted = min(beat.now, contacted)
+        return _Left(contacted, max(contacted, closed_at))
+
+    async def _end_of(self, worker: str) -> float:
+        """End of the lease of a worker that was buried, on Redis's clock; 0 if it was not."""
+        if worker not in self._buried:
+            ended = await self._control.buried_at(worker)
+            if not ended:
+                return 0.0
+            self._buried[worker] = ended
+        return self._buried[worker]
 
     def _came(self, keys: list[str], record: Record, left: _Left) -> None:
-        """Rest those of the servers ``keys`` that the former owner may have contacted, or be connected to."""
-        if not left.contacted:
-            self._crawl.came(keys, closed_at={}, contacted=None)
-            return
+        """Rest those of the servers ``keys`` that former owners may have contacted, or be connected to."""
         opened, until = set(record.open), self._local.on_frontier_clock(left.closed_at)
         closed_at = {key: until for key in keys if self._local.number(key) in opened}
         self._crawl.came(keys, closed_at=closed_at, contacted=self._local.on_frontier_clock(left.contacted))
@@ -254,9 +266,12 @@ class Shares:
                 self.released += 1
                 self._writer.give_away(part)
 
-    async def _give_back_unknown(self) -> None:
-        """Release what Redis says is this worker's and it does not hold: the answer to a call was lost."""
-        if boot_time() < self._checked_at + self._lease:
+    async def _give_back_unknown(self, beat: Beat) -> None:
+        """Release what Redis says is this worker's and it does not hold: the answer to a call was lost.
+
+        Or Redis has lost that another took it, who then takes it again: until that is settled, nothing is released.
+        """
+        if boot_time() < self._checked_at + self._lease or not self._is_settled(beat):
             return
         self._checked_at = boot_time()
         others = [number for number in range(self._count) if number not in self._parts]
@@ -279,16 +294,23 @@ def staying(beat: Beat) -> set[str]:
     return {worker for worker, member in beat.members.items() if not member.get("leaving")}
 
 
+def changed_at(beat: Beat) -> float:
+    """When Redis was started, or a replica took over, as far as any worker knows; on Redis's clock."""
+    return max(beat.now - beat.uptime, *map(_changed, beat.members.values()), 0.0)
+
+
+def _changed(member: Mapping[str, Any]) -> float:
+    changed = member.get("changed")
+    return float(changed) if isinstance(changed, (int, float)) else 0.0
+
+
 class _Left(NamedTuple):
-    """What a former owner leaves behind; times on Redis's clock, 0 if it has released the partition."""
+    """What former owners leave behind that the rows may lack; times on Redis's clock."""
 
-    #: Until when it may have started requests.
+    #: Until when they may have started requests.
     contacted: float
-    #: When its connections are closed for sure.
+    #: When their connections are closed for sure.
     closed_at: float
-
-
-_RELEASED = _Left(0.0, 0.0)
 
 
 class _ChangedError(Exception):

@@ -30,10 +30,11 @@ async def write_snapshot(control: Control, local: Copy, part: Part) -> bool:
     """
     record = (await control.records([part.number]))[0]  # an earlier call may have been carried out unnoticed
     base, journal, size = part.seq, part.journal, 0
-    gen = f"{part.epoch}-{base}" if record.gen != f"{part.epoch}-{base}" else f"{part.epoch}-{base}-again"
+    part.attempts += 1
+    gen = f"{part.epoch}-{base}-{part.attempts}"
     rows = _blobs(local.scan(part.number))
     first = next(rows, None)  # from here on a consistent view
-    if not await control.begin_snapshot(part.number, part.epoch, gen, record.next):
+    if not await control.begin_snapshot(part.number, part.epoch, gen, record):
         return False
     while first is not None:
         blobs, waiting = [first], len(first[1])
@@ -41,12 +42,9 @@ async def write_snapshot(control: Control, local: Copy, part: Part) -> bool:
             blobs.append(blob)
             waiting += len(blob[1])
             await asyncio.sleep(0)
-        await control.add_to_snapshot(
-            part.number,
-            gen,
-            [blob for is_seen, blob in blobs if not is_seen],
-            [blob for is_seen, blob in blobs if is_seen],
-        )
+        rows_blobs, seen_blobs = ([blob for is_seen, blob in blobs if is_seen is kind] for kind in (False, True))
+        if not await control.add_to_snapshot(part.number, part.epoch, gen, rows_blobs, seen_blobs):
+            return False
         size += waiting
         first = next(rows, None)
     if not await control.switch_snapshot(part.number, part.epoch, old=record.gen, gen=gen, base=base):

@@ -76,7 +76,8 @@ class Worker:
         self._has_released = False  # all partitions, at the end
         self._is_beginning = False
         self._must_replay = False
-        self._run_id = ""  # of Redis at the first beat
+        self._run_id = ""  # of Redis, as far as known
+        self._changed = 0.0  # when that became another one, on Redis's clock
         self._lost = 0
         self._learned_at = 0.0
         self._tasks: list[asyncio.Task[None]] = []
@@ -94,6 +95,10 @@ class Worker:
         now = boot_time()
         is_late = now - self._writer.confirmed_at > MAX_LAG * self._options.lease
         return not is_late and self._lease.may_start(now) and self._outbox.length < MAX_OUTBOX
+
+    def may_send(self) -> bool:
+        """Whether the servers of requests that were handed out are still this worker's. O(1)."""
+        return boot_time() < self._lease.until
 
     def goes_on(self) -> bool:
         """Whether the crawl has not ended for all workers. O(1)."""
@@ -148,7 +153,7 @@ class Worker:
             self._tasks.append(asyncio.get_running_loop().create_task(loop))
 
     async def _learn(self) -> None:
-        learned = await self.control.learned()
+        learned, self._run_id = await self.control.learned()
         if learned:
             try:
                 self._local.learn(learned)
@@ -254,11 +259,12 @@ class Worker:
             await self._begin_again()
             raise BuriedError
         self._told = pages
-        if self._beat.run_id not in ("", beat.run_id):
+        if self._run_id not in ("", beat.run_id):
             logger.warning("Redis was started again: the changes of the last seconds are sent again")
             self._must_replay = True
+            self._changed = beat.now
+        self._run_id = beat.run_id
         could_start = self.may_start()
-        self._run_id = self._run_id or beat.run_id
         if staying(beat) != staying(self._beat):
             self._tick_soon()
         self._beat = replace(beat, at=sent_at, since=self._reached_since(sent_at))
@@ -290,7 +296,7 @@ class Worker:
 
     def _member(self) -> dict[str, Any]:
         """What the other workers act on."""
-        return {"run": self._run_id, "leaving": self._crawl.is_closing()}
+        return {"run": self._run_id, "changed": self._changed, "leaving": self._crawl.is_closing()}
 
     def _is_busy(self, info: Mapping[str, Any]) -> bool:
         """Whether this worker has work, of which Redis may not know yet."""

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from crawlproject.workers.blobs import BlobError, decode_journal, encode_journal, encode_message
 from crawlproject.workers.control import Commit
-from crawlproject.workers.part import KEPT
+from crawlproject.workers.part import KEPT, PartState
 from crawlproject.workers.snapshots import write_snapshot
 from crawlproject.workers.times import boot_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.workers.blobs import Tables
@@ -140,13 +140,16 @@ class Writer:
         self.collect()
         cut = Cut([*self._messages, *self._outbox.take()], done=done)
         self._messages = []
-        changes = self._changes
+        changes, extra = self._changes, self._local.arrivals()
         sessions = self._local.numbers(self._crawl.served())
         for number, part in self._parts.items():
             if not part.is_read:
                 continue
             opened, stored = sessions.get(number, []), self.stored(part)
-            if number in changes or part.applied or opened != part.open or stored != part.stored:
+            settles = part.is_heir and part.state is not PartState.LOADING
+            if part.is_heir and not settles:
+                opened = sorted({*opened, *part.inherited})
+            if number in changes or part.applied or opened != part.open or stored != part.stored or settles:
                 part.open, part.stored = opened, stored
                 tables = cut.tables[number] = changes.pop(number, {})
                 part.seq += 1
@@ -154,10 +157,10 @@ class Writer:
                 if blob is None:
                     cut.snapshots.append(part)
                 else:
-                    cut.commits[number] = self._commit(part, blob)
+                    cut.commits[number] = self._commit(part, blob, extra, settles=settles)
         return cut
 
-    def _commit(self, part: Part, blob: bytes) -> Commit:
+    def _commit(self, part: Part, blob: bytes, extra: Mapping[str, int], *, settles: bool) -> Commit:
         applied, part.applied = part.applied, []
         return Commit(
             part.number,
@@ -167,8 +170,9 @@ class Writer:
             part.stored,
             self._local.server_count(part.number),
             part.open,
-            self._local.arrivals(),
+            extra,
             applied,
+            settles,
         )
 
     def stored(self, part: Part) -> int:
@@ -199,7 +203,7 @@ class Writer:
     # partitions that go
 
     def lose(self, part: Part) -> None:
-        """Another worker owns ``part``: drop it, and send it what Redis does not have yet."""
+        """Another worker owns ``part``: drop it, and send it what Redis does not have yet, or may have lost."""
         if self._parts.get(part.number) is not part:
             return  # lost before, while something else was waited for
         logger.debug("Partition %d now belongs to another worker", part.number)
@@ -212,7 +216,8 @@ class Writer:
             self._cut.commits.pop(part.number, None)
             self._done += self._cut.done  # some of their links wait in the outbox from now on
             self._cut.done = []
-        self._outbox.send(self._local.entries(tables or {}))
+        for changes in (*self._kept(part), tables or {}):
+            self._outbox.send(self._local.entries(changes))
         self.drop(part)
 
     def drop(self, part: Part) -> None:
@@ -227,11 +232,16 @@ class Writer:
 
     def give_away(self, part: Part) -> None:
         """``drop`` it after its release; if Redis loses its last commits, the URLs in them are sent as messages."""
-        for _, commit in part.kept:
-            entries = list(self._local.entries(decode_journal(commit.blob)[1]))
+        for tables in self._kept(part):
+            entries = list(self._local.entries(tables))
             if entries:
                 self._remember([(part.number, encode_message(entries))], boot_time())
         self.drop(part)
+
+    @staticmethod
+    def _kept(part: Part) -> Iterator[Tables]:
+        """The changes of the last seconds that Redis has confirmed."""
+        return (decode_journal(commit.blob)[1] for _, commit in part.kept)
 
     async def unload(self) -> None:
         """Remove dropped partitions from the frontier and the local store, in steps; the last ones later."""

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from testbed.children import free_port
 from testbed.redis_server import RunningRedis
 from testbed.web import Record, WebSpec, running_web
-from tests.conftest import free_port
 from tests.crawl.crawling import crawling, read_results
 from tests.crawl.differential import QUICK, run
 from tests.crawl.scripted_site import Answer, Script, Site, page, scripted_site

@@ -42,8 +42,8 @@ def test_each_name_is_looked_up_once_and_gets_no_session(tmp_path: Path) -> None
     assert "is given up: no such name: n" in lines[0]
 
 
-def test_names_that_cannot_be_resolved_now_are_tried_again() -> None:
-    """Their name servers fail once; then all pages are fetched."""
+def test_a_name_whose_name_servers_fail_is_looked_up_four_times() -> None:
+    """After rests; then its link is dropped and counted."""
     with scripted_site(1) as site, running_name_server() as names:
         port = site.url("1/").rsplit(":", 1)[1].rstrip("/")
         address = site.url("1/").split("//")[1].split(":")[0]

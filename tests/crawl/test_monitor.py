@@ -9,7 +9,7 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.conftest import free_port
+from testbed.children import free_port
 from tests.crawl.crawling import crawling, read_results
 from tests.crawl.differential import QUICK, run
 from tests.crawl.scripted_site import Answer, page, scripted_site

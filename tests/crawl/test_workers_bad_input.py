@@ -21,8 +21,8 @@ from crawlproject.frontier import Entry
 from crawlproject.requests.codec import RequestCodec
 from crawlproject.workers.blobs import encode_message
 from crawlproject.workers.partitions import Partitions
+from testbed.children import free_port
 from testbed.redis_server import RunningRedis
-from tests.conftest import free_port
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling, read_results
 from tests.crawl.scripted_site import Site, page, scripted_site
 from tests.processes import Forked

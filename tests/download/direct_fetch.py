@@ -31,7 +31,11 @@ class Silent:
 
 
 async def fetch_directly(
-    connection: DirectConnection, url: str, timing: Timing, on_lost: Callable[[], None]
+    connection: DirectConnection,
+    url: str,
+    timing: Timing,
+    on_lost: Callable[[], None],
+    may_send: Callable[[], bool] = lambda: True,
 ) -> Response:
     """The answer to a GET."""
     request, opening = Request(url), connection._opening
@@ -50,5 +54,5 @@ async def fetch_directly(
         noted=partial(connection.noted, timing, on_lost),
         left=lambda: None,
     )
-    await connection.fetch(transfer, link, budget, timing, 30.0)
+    await connection.fetch(transfer, link, budget, timing, 30.0, may_send)
     return transfer.response(address=connection.address, certificate=None)

@@ -99,3 +99,31 @@ async def test_cancelled_request_leaves_nothing() -> None:
         await slow.gone.wait()
         gc.collect()
         assert not [each for each in gc.get_objects() if isinstance(each, Transfer) and each.done.cancelled()]
+
+
+@pytest.mark.parametrize("answers", [[False], [True, False]])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_request_that_may_not_be_sent_any_more_is_not(answers: list[bool], *, is_open: bool) -> None:
+    """Asked before the connection is opened, and again as the last act before the request is written."""
+
+    async def test() -> None:
+        slow = Slow()
+        slow.go.set()
+        server = await asyncio.start_server(slow.serve, "127.0.0.1", 0)
+        async with server:
+            connection = Opening(ssl.create_default_context(), ThreadedResolver(), GUARD).connection(None, direct=True)
+            assert isinstance(connection, DirectConnection)
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+            if is_open:
+                await fetch_directly(connection, url, Timing(started=0.0), lambda: None)
+                slow.asked.clear()
+            left = answers[is_open and len(answers) > 1 :]
+            with pytest.raises(ConnectionAbortedError):
+                await fetch_directly(connection, url, Timing(started=0.0), lambda: None, lambda: left.pop(0))
+            assert not left
+            assert connection.is_aborted
+            if is_open or len(answers) > 1:
+                await slow.gone.wait()
+            assert not slow.asked.is_set()
+
+    asyncio.run(test())

@@ -153,6 +153,24 @@ def test_answer_is_kept_for_its_ttl_within_bounds(ttl: int, lifetime: float) -> 
     play({"a.test": Name(("A 192.0.2.1",), later=("A 192.0.2.9",), ttl=ttl)}, story)
 
 
+@pytest.mark.parametrize("rcode", ["NXDOMAIN", "NOERROR"])
+@pytest.mark.parametrize(("ttl", "lifetime"), [(5, 30), (60, 60), (50_000, 1000)])
+def test_a_missing_name_is_kept_for_the_ttl_of_its_zone_within_bounds(rcode: str, ttl: int, lifetime: float) -> None:
+    """Below FRONTIER_DNS_FAILURE_TTL it is that, above FRONTIER_DNS_MAX_TTL that."""
+
+    async def story(scene: Scene) -> None:
+        await scene.failure("a.test")
+        asked = scene.server.questions("a.test")
+        scene.now[0] = lifetime - 0.01
+        await scene.failure("a.test")
+        assert scene.server.questions("a.test") == asked
+        scene.now[0] = lifetime
+        await scene.failure("a.test")
+        assert scene.server.questions("a.test") > asked
+
+    play({"a.test": Name(rcode=rcode, negative_ttl=ttl)}, story)
+
+
 def test_ttl_of_a_chain_is_that_of_its_shortest_link() -> None:
     """CNAME -> CNAME -> A: the answer holds as long as all of them do."""
     zone = {

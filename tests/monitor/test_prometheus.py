@@ -18,7 +18,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.monitor.metric_names import MAX_VALUES, METRICS, metric_of
 from crawlproject.monitor.metrics import MAX_STATS, StatsMetrics
-from tests.conftest import free_port
+from testbed.children import free_port
 from tests.crawl.crawling import crawling
 from tests.crawl.differential import QUICK
 from tests.crawl.scripted_site import Answer, page, scripted_site

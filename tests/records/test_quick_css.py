@@ -4,45 +4,17 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from selectolax.lexbor import LexborNode
 
 from crawlproject.records import rules as rule_module
 from crawlproject.records.quick_css import quick_css
-from crawlproject.records.reading import Source, read_page
 from crawlproject.records.rule_file import read_site
-from crawlproject.records.rules import RecordRule, SiteRules
+from testbed.css_ways import PLAIN, both_ways, own_selectors, rules_of
 from testbed.rules import RULES, SITES, Site, localized, pages_of
 from tests.crawl.hostile_corpus import MARKUP
 
 URL = "http://shop.example/book/1"
-
-PLAIN = (
-    "h1", "p", "a::attr(href)", "a", ".x", "#y", "p.x", "li", "li b", "div p", ".x .x", "ul li b", "div > p", "p + p",
-    "td", "tr", "table td", "h1::text", "p::text", "[title]", "a[href^='/']", "a[rel=next]", "a[rel~=next]", "i", "b",
-    "span", "title", "link::attr(href)", "div div", "div::text", "div div::text", "span::text", "div p::text",
-    "td > a", "DIV P", "a[href*='x'] b", "form p", "font", "textarea",
-)  # fmt: skip
-
-
-def rules_of(selectors: tuple[str, ...], head: str = "") -> SiteRules:
-    fields = "\n".join(
-        f'f{number} = {{ css = "{one}", many = true }}\ng{number} = "{one}"' for number, one in enumerate(selectors)
-    )
-    return read_site(f'seeds = ["{URL}"]\n[records.r]\n{head}\n[records.r.fields]\n{fields}\n', Path("x.toml"))
-
-
-def both_ways(rule: RecordRule, text: str, url: str = URL) -> tuple[Any, Any, bool]:
-    """Rows and problems by lexbor's tree and by lxml's, and whether the first one was read."""
-    source = Source(text, url)
-    is_quick = isinstance(source.root_for(rule), LexborNode)
-    (quick,) = read_page(source, [rule])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Source, "html5", lambda self: None)
-        (slow,) = read_page(Source(text, url), [rule])
-    return (quick.rows, quick.problems), (slow.rows, slow.problems), is_quick
 
 
 @pytest.mark.parametrize(
@@ -96,6 +68,36 @@ def test_both_ways_are_equal(name: str) -> None:
             assert quick == slow, (selector, head)
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<div><p>one<figure>two</figure>three</p>four</div>",
+        "<div><p>one<section>two</section></div>",
+        "<div><ul><form><li>one</li></form><li>two</li></ul></div>",
+        "<div><a name=x>one<div><a href=y>two</a></div></div>",
+        "<html><body><p>one</p></body></html><p>two</p>",
+        "<?xml version='1.0'?><rss><channel><atom:link href=x/><link>y</link></channel></rss>",
+        "<div><p>one</br>two</p></div>",
+        "<div><div class=x/><p>one</p></div>",
+        "<div><video><source src=x><p>one</p></video></div>",
+    ],
+)
+def test_pages_with_errors_as_people_make_them(page: str) -> None:
+    """Found on real pages; for selectors of their own elements, too."""
+    own = [one for one in own_selectors(page, 20) if quick_css(one) is not None]
+    for selector in (*PLAIN, *own):
+        quick, slow, is_quick = both_ways(rules_of((selector,)).records[0], page)
+        assert quick == slow, selector
+        assert not is_quick
+
+
+def test_switches_are_left_to_lxml() -> None:
+    """It gives them their name as value."""
+    for selector in ("script::attr(defer)", "input[checked='checked']"):
+        assert quick_css(selector) is None
+    assert quick_css("input[checked]") is not None
+
+
 def test_pages_that_differ_are_left_to_lxml() -> None:
     """Line breaks that HTML5 removes, rows of tables below an element that HTML5 inserts, NUL."""
     row = rules_of((".x > .y",)).records[0]
@@ -113,7 +115,8 @@ def test_documentation(site: Site) -> None:
     quickly = 0
     for url, body in pages_of(site):
         text = body.decode("utf-8", "replace")
-        for rule in (*own.records_on(url), plain):
+        made = (one for one in own_selectors(text, 8) if quick_css(one) is not None)
+        for rule in (*own.records_on(url), plain, *(rules_of((one,)).records[0] for one in made)):
             quick, slow, is_quick = both_ways(rule, text, url)
             assert quick == slow, url
             quickly += is_quick

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from scripts.real_web import main
+from testbed.children import free_port
 from testbed.real_web import SMALL_PACKAGES, RealWebError, count, is_running, running_real_web, setup, start, stop
 from testbed.real_web.counting import Kind, Url, answer_to
 from testbed.real_web.nginx import wait_until
 from testbed.real_web.packages import confine_links, decompress, find_docroots, find_index
 from testbed.real_web.web import RealWeb
-from tests.conftest import free_port
 
 
 class TestPackages:
@@ -165,7 +165,7 @@ class TestStopping:
     def test_stop_leaves_no_process(self, small_web: RealWeb) -> None:
         """The web moves to another port, and nothing listens there after the stop."""
         stop(small_web.directory)
-        web = start(small_web.directory, free_port())
+        web = start(small_web.directory, free_port("127.2.0.1"))
         pid = int((web.directory / "nginx.pid").read_text())
         assert get(web.seeds[0]).status == 200
         stop(web.directory)

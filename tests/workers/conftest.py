@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -17,6 +16,8 @@ import pytest
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+
+from testbed.children import free_port
 
 #: Starts a server with the given arguments.
 Start = Callable[..., "Server"]
@@ -52,16 +53,6 @@ def redis_server() -> str:
         if (path := Path(folder) / "bin" / "redis-server").exists():
             return str(path)
     pytest.skip("redis-server is not installed")
-
-
-def free_port() -> int:
-    """A port that nothing uses, below 50,000: the bus of a Cluster has the port 10,000 higher."""
-    while True:
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            port: int = listener.getsockname()[1]
-        if port < 50_000:
-            return port
 
 
 @contextmanager

@@ -14,8 +14,9 @@ import redis
 
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.connection import RedisAddress, RedisConnector, check_server, safe_url
+from testbed.children import free_port
 from tests.workers.certificates import write_certificates
-from tests.workers.conftest import Server, Start, free_port
+from tests.workers.conftest import Server, Start
 
 
 def both(address: RedisAddress) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -169,7 +170,8 @@ def test_who_lost_a_partition_changes_nothing(with_two: Any, client: redis.Redis
         await other.take(taken)
         before = client.hgetall(KEYS.m(7))
         assert await one.send([], [commit(1, 2)]) == [("lost", 0)]
-        assert not await one.begin_snapshot(7, 1, "1-1", "")
+        assert not await one.begin_snapshot(7, 1, "1-1", Record())
+        assert not await one.add_to_snapshot(7, 1, "1-1", [b"rows"], [])
         assert not await one.switch_snapshot(7, 1, old="", gen="1-1", base=1)
         await one.release({7: 1})
         assert client.hgetall(KEYS.m(7)) == before
@@ -267,15 +269,15 @@ def test_snapshot_replaces_the_journal_up_to_its_base(with_two: Any, client: red
     async def test(one: Control, other: Control) -> None:
         await one.take({7: Record()})
         await one.send([], [commit(1, 1), commit(1, 2)])
-        assert await one.begin_snapshot(7, 1, "1-2", "")
-        await one.add_to_snapshot(7, "1-2", [b"rows"], [b"seen"])
+        assert await one.begin_snapshot(7, 1, "1-2", Record())
+        await one.add_to_snapshot(7, 1, "1-2", [b"rows"], [b"seen"])
         await one.send([], [commit(1, 3)])
         assert await one.switch_snapshot(7, 1, old="", gen="1-2", base=2)
         assert client.lrange(KEYS.j(7), 0, -1) == [b"blob 3"]
         (record,) = await one.records([7])
         assert (record.gen, record.first, record.seq, record.next) == ("1-2", 3, 3, "")
         await one.send([], [commit(1, 4)])
-        assert await one.begin_snapshot(7, 1, "1-4", "")
+        assert await one.begin_snapshot(7, 1, "1-4", Record(gen="1-2"))
         assert await one.switch_snapshot(7, 1, old="1-2", gen="1-4", base=4)
         assert client.lrange(KEYS.j(7), 0, -1) == []
         assert not client.exists(*one.snapshot_keys(7, "1-2"))
@@ -286,12 +288,62 @@ def test_snapshot_replaces_the_journal_up_to_its_base(with_two: Any, client: red
 def test_unfinished_snapshot_is_deleted_by_the_next(with_two: Any, client: redis.Redis) -> None:
     async def test(one: Control, other: Control) -> None:
         await one.take({7: Record()})
-        await one.begin_snapshot(7, 1, "1-0", "")
-        await one.add_to_snapshot(7, "1-0", [b"rows"], [])
+        await one.begin_snapshot(7, 1, "1-0", Record())
+        await one.add_to_snapshot(7, 1, "1-0", [b"rows"], [])
         (record,) = await one.records([7])
         assert record.next == "1-0"
-        await one.begin_snapshot(7, 1, "1-1", record.next)
+        await one.begin_snapshot(7, 1, "1-1", record)
         assert not client.exists(*one.snapshot_keys(7, "1-0"))
+
+    with_two(test)
+
+
+def test_a_call_for_a_snapshot_that_comes_late_changes_nothing(with_two: Any, client: redis.Redis) -> None:
+    """Redis carries out what it was sent, also if the worker has given up the call and has begun again."""
+
+    async def test(one: Control, other: Control) -> None:
+        await one.take({7: Record()})
+        await one.begin_snapshot(7, 1, "1-0-1", Record())
+        await one.begin_snapshot(7, 1, "1-0-2", Record(next="1-0-1"))
+        await one.add_to_snapshot(7, 1, "1-0-2", [b"rows"], [b"seen"])
+        late = [
+            lambda: one.begin_snapshot(7, 1, "1-0-1", Record()),
+            lambda: one.begin_snapshot(7, 1, "1-0-1", Record(next="1-0-1")),
+            lambda: one.add_to_snapshot(7, 1, "1-0-1", [b"rows"], []),
+            lambda: one.switch_snapshot(7, 1, old="", gen="1-0-1", base=0),
+        ]
+        for switched in (False, True):
+            for call in late:
+                with pytest.raises(TimeoutError):
+                    await call()
+            if not switched:
+                assert await one.switch_snapshot(7, 1, old="", gen="1-0-2", base=0)
+        assert client.lrange(one.snapshot_keys(7, "1-0-2")[0], 0, -1) == [b"rows"]
+        assert not client.exists(*one.snapshot_keys(7, "1-0-1"))
+
+    with_two(test)
+
+
+def test_what_former_owners_left_is_kept_until_an_owner_has_dealt_with_it(with_two: Any) -> None:
+    """Also if one stops while it is loading, in order or not."""
+
+    async def test(one: Control, other: Control) -> None:
+        async def take(by: Control) -> tuple[tuple[str, ...], tuple[int, ...]]:
+            (record,) = (await by.take({7: (await by.records([7]))[0]})).values()
+            return record.formers, record.open
+
+        assert await take(one) == ((), ())
+        await one.send([], [commit(1, 1)])
+        assert await take(other) == ((one.id,), (3, 5))
+        await other.release({7: 2})
+        assert await take(other) == ((one.id,), (3, 5))
+        await other.send([], [commit(3, 2)])  # while it is loading
+        assert await take(one) == ((one.id, other.id), (3, 5))
+        await one.send([], [replace(commit(4, 3), settles=True)])
+        assert await take(other) == ((one.id,), (3, 5))
+        await other.send([], [replace(commit(5, 4), settles=True)])
+        await other.release({7: 5})
+        assert await take(one) == ((), ())
 
     with_two(test)
 
@@ -300,7 +352,7 @@ def test_snapshot_fills_a_gap_in_the_journal(with_two: Any) -> None:
     async def test(one: Control, other: Control) -> None:
         await one.take({7: Record()})
         await one.send([], [commit(1, 1)])  # Redis has lost 2 to 4
-        await one.begin_snapshot(7, 1, "1-4", "")
+        await one.begin_snapshot(7, 1, "1-4", Record())
         await one.switch_snapshot(7, 1, old="", gen="1-4", base=4)
         assert await one.send([], [commit(1, 5)]) == [("ok", 0)]
 

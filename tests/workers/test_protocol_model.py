@@ -27,7 +27,7 @@ from tests.workers.model.runs import FAULTS, Run
 
 KEYS = Keys("web")
 
-#: Kind of faults, seed; the last six found bugs.
+#: Kind of faults, seed; the last ten found bugs.
 RUNS = [
     *((kind, 1) for kind in FAULTS),
     ("cuts", 28),
@@ -36,6 +36,10 @@ RUNS = [
     ("losses and kills", 11),
     ("all", 16),
     ("all", 59),
+    ("losses and churn", 3),
+    ("losses and churn", 21),
+    ("fail-over", 0),
+    ("heirs", 3),
 ]
 
 
@@ -150,8 +154,8 @@ class _Calls:
         return {partition: [name for name, _ in rows] for partition, rows in found.items()}
 
 
-def _commit(epoch: int, seq: int, *applied: bytes, partition: int = 7) -> Commit:
-    return Commit(partition, epoch, seq, b"blob %d" % seq, seq, 1, [3, 5], {"arrivals": seq}, applied)
+def _commit(epoch: int, seq: int, *applied: bytes, partition: int = 7, settles: bool = False) -> Commit:
+    return Commit(partition, epoch, seq, b"blob %d" % seq, seq, 1, [3, 5], {"arrivals": seq}, applied, settles)
 
 
 async def _lease_calls(calls: _Calls) -> None:
@@ -172,9 +176,10 @@ async def _lease_calls(calls: _Calls) -> None:
     await calls(other.leave())
     one.id = "third"
     await calls.beat(one, 1000.0)
-    await calls(one.learned())
+    calls.answers.append((await one.learned())[0])
     await calls(one.set_learned(b"state"))
-    await calls(one.learned())
+    state, run_id = await one.learned()
+    calls.answers.append((state, bool(run_id)))
 
 
 async def _partition_calls(calls: _Calls) -> None:
@@ -194,25 +199,39 @@ async def _partition_calls(calls: _Calls) -> None:
     await calls(other.release({7: 2}))
     await calls(one.take({7: (await one.records([7]))[0]}))
     await calls(one.records([7, 8, 9]))
+    await calls(other.take({7: (await one.records([7]))[0]}))
+    await calls(other.send([], [_commit(4, 4, settles=True)]))
+    await calls(one.records([7]))
+    await calls(other.release({7: 4}))
+    await calls(one.records([7]))
 
 
 async def _snapshot_calls(calls: _Calls) -> None:
     one, other = calls.one, calls.other
     await calls(one.take({7: (await one.records([7]))[0]}))
     await calls(one.send([], [_commit(1, seq) for seq in range(1, 25)]))
-    await calls(one.begin_snapshot(7, 1, "1-20", ""))
-    await calls(other.begin_snapshot(7, 1, "1-20", ""))
-    await calls(one.add_to_snapshot(7, "1-20", [b"row", b"row 2"], [b"seen"]))
+    (record,) = await one.records([7])
+    await calls(one.begin_snapshot(7, 1, "1-20", record))
+    await calls(other.begin_snapshot(7, 1, "1-20", record))
+    for more in (one.begin_snapshot(7, 1, "1-19", record), one.add_to_snapshot(7, 1, "1-19", [b"x"], [])):
+        with pytest.raises(TimeoutError):
+            await more
+    await calls(one.add_to_snapshot(7, 1, "1-20", [b"row", b"row 2"], [b"seen"]))
+    await calls(one.add_to_snapshot(7, 1, "1-20", [], [b"seen"]))
+    await calls(one.add_to_snapshot(7, 1, "1-20", [b"row"], []))
+    with pytest.raises(TimeoutError):
+        await one.switch_snapshot(7, 1, old="", gen="1-19", base=20)
     await calls(one.records([7]))
     await calls(other.switch_snapshot(7, 1, old="", gen="1-20", base=20))
     await calls(one.switch_snapshot(7, 1, old="", gen="1-20", base=20))
     for start in (0, 3, 16, 50):
         await calls(one.elements(one.journal_key(7), start))
-    await calls(one.begin_snapshot(7, 1, "1-30", "1-never"))
+    await calls(one.begin_snapshot(7, 1, "1-30", (await one.records([7]))[0]))
     await calls(one.switch_snapshot(7, 1, old="1-20", gen="1-30", base=30))
     for key in (*one.snapshot_keys(7, "1-20"), one.journal_key(7)):
         await calls(one.elements(key, 0))
     await calls(one.send([], [_commit(1, 31), _commit(1, 33)]))
+    await calls(one.begin_snapshot(7, 1, "1-29", (await one.records([7]))[0]))
     await calls(one.switch_snapshot(7, 1, old="1-30", gen="1-29", base=29))  # what lies before has gone
     await calls(one.elements(one.journal_key(7), 0))
     await calls(one.records([7]))

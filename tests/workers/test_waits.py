@@ -17,11 +17,14 @@ KEY = "http://www.a.com"
 class Machine:
     """A worker's copy, on a clock that shows ``shown`` at time 0."""
 
-    def __init__(self, folder: Path, shown: float) -> None:
+    def __init__(self, folder: Path, shown: float, longest_rest: float = 0.0) -> None:
         self._shown, self._now = shown, 0.0
         self.partitions = Partitions(4)
         label = StoreLabel("web", "quality")
-        self.copy = LocalCopy(Frontier(BestPrefix()), self.partitions, folder, label, self._clock, indexed=False)
+        frontier = Frontier(BestPrefix())
+        self.copy = LocalCopy(
+            frontier, self.partitions, folder, label, self._clock, indexed=False, longest_rest=longest_rest
+        )
 
     def _clock(self) -> float:
         return self._shown + self._now
@@ -70,6 +73,40 @@ def test_a_wait_survives_a_slow_beat(
     new.copy.write({table: [(key, row) for key, row in rows.items() if row] for table, rows in tables.items()})
     new.take()
     assert 67.0 <= new.ready_at() + 1e-5 <= 67.0 + (read - sent) + 0.01
+    old.copy.close()
+    new.copy.close()
+
+
+def test_a_worker_that_takes_a_partition_again_knows_the_waits_that_redis_does_not(tmp_path: Path) -> None:
+    """It was taken for dead, or Redis lost what it wrote; nobody has crawled the server since."""
+    one = Machine(tmp_path / "one", 100.0)
+    one.hear(sent=1.0, answered=1.0, read=1.0)
+    one.take()
+    one.fetched(at=2.0)
+    tables = one.copy.commit()[one.partitions.of(KEY)]
+    one.contacted(at=3.0, retry_after=60.0)
+    partition = one.partitions.of(KEY)
+    one.copy.close_partition(partition)
+    for _ in one.copy.unload(partition):
+        pass
+    one.copy.write({table: [(key, row) for key, row in rows.items() if row] for table, rows in tables.items()})
+    one.take()
+    assert one.ready_at() == pytest.approx(63.0, abs=0.01)
+    one.copy.close()
+
+
+def test_a_rest_until_connections_are_closed_is_kept_when_the_partition_moves_again(tmp_path: Path) -> None:
+    """Also if it is longer than all polite waits."""
+    old, new = Machine(tmp_path / "old", 100.0, 5000.0), Machine(tmp_path / "new", 7.0, 5000.0)
+    for one in (old, new):
+        one.hear(sent=1.0, answered=1.0, read=1.0)
+    old.take()
+    old.fetched(at=2.0)
+    old.copy.frontier.servers.taken_over(KEY, 102.0, 4100.0)
+    tables = old.copy.commit()[old.partitions.of(KEY)]
+    new.copy.write({table: [(key, row) for key, row in rows.items() if row] for table, rows in tables.items()})
+    new.take()
+    assert new.ready_at() == pytest.approx(4000.0, abs=0.1)
     old.copy.close()
     new.copy.close()
 

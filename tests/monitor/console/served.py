@@ -12,7 +12,7 @@ from aiohttp import web
 from crawlproject.monitor.console.access import Access
 from crawlproject.monitor.console.api import Hub, application
 from crawlproject.options.console import ConsoleOptions
-from tests.conftest import free_port
+from testbed.children import free_port
 
 T = TypeVar("T")
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from testbed.children import free_port
 from testbed.redis_server import RunningRedis
 from testbed.web import WebSpec, running_web
-from tests.conftest import free_port
 from tests.crawl.crawling import crawling
 from tests.crawl.scripted_site import Answer, scripted_site
 from tests.crawl.test_console import SPIDER, Everywhere, is_open, open_console, settings_of, wait_for

@@ -380,10 +380,10 @@ class ModelCrawl:
             del self._sessions[key]
             task.cancel()
 
-    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float | None) -> None:
+    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float) -> None:
         for key in keys:
             server = self._copy.servers[key]
-            self._copy.rest(server, contacted or 0.0, closed_at.get(key, 0.0))
+            self._copy.rest(server, contacted, closed_at.get(key, 0.0))
             self._check_contacted(server)
 
     def _check_contacted(self, server: Server) -> None:

@@ -299,8 +299,8 @@ def _take(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     fields = redis.hash_of(keys[0])
     if [fields.get(b"owner", b""), fields.get(b"epoch", b"0")] != arguments[1:]:
         return None
-    if arguments[1] != arguments[0]:
-        redis.hset(keys[0], former=arguments[1])
+    if arguments[1]:
+        redis.hset(keys[0], former=b" ".join(filter(None, (fields.get(b"former"), arguments[1]))))
     redis.hset(keys[0], owner=arguments[0], epoch=int(arguments[2]) + 1)
     return _flat(redis.hash_of(keys[0]))
 
@@ -308,7 +308,9 @@ def _take(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
 def _release(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     if _is_lost(redis, keys, arguments):
         return [b"lost"]
-    redis.hset(keys[0], owner="", open="")
+    redis.hset(keys[0], owner="")
+    if not redis.hash_of(keys[0]).get(b"former"):
+        redis.hset(keys[0], open="")
     return [b"ok"]
 
 
@@ -320,15 +322,15 @@ def commits_of(keys: list[str], arguments: list[bytes]) -> Iterator[tuple[list[s
     """The keys and arguments of each commit of one call."""
     worker, *rest = arguments
     for start in range(0, len(keys), 3):
-        end = 8 + int(rest[7])
-        yield keys[start : start + 3], [worker, *rest[:7], *rest[8:end]]
+        end = 9 + int(rest[8])
+        yield keys[start : start + 3], [worker, *rest[:8], *rest[9:end]]
         rest = rest[end:]
 
 
 def _commit_one(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     if _is_lost(redis, keys, arguments):
         return b"lost"
-    _, _, number, blob, stored, servers, opened, extra, *applied = arguments
+    _, _, number, blob, stored, servers, opened, extra, settles, *applied = arguments
     seq = int(redis.hash_of(keys[0]).get(b"seq", 0))
     if int(number) <= seq:
         return b"old"
@@ -336,6 +338,8 @@ def _commit_one(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> A
         return seq
     redis.do_rpush(keys[1], blob)
     redis.hset(keys[0], seq=number, stored=stored, servers=servers, open=opened, extra=extra)
+    if settles == b"1":
+        redis.hdel(keys[0], b"former")
     if applied:
         redis.do_xdel(keys[2], *applied)
     return b"ok"
@@ -350,7 +354,23 @@ def _append(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
 def _begin(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     if _is_lost(redis, keys, arguments):
         return [b"lost"]
+    fields = redis.hash_of(keys[0])
+    if [fields.get(b"gen", b""), fields.get(b"next", b"")] != arguments[3:]:
+        return [b"late"]
+    redis.do_del(keys[1], keys[2])
     redis.hset(keys[0], next=arguments[2])
+    return [b"ok"]
+
+
+def _add(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
+    if _is_lost(redis, keys, arguments):
+        return [b"lost"]
+    if redis.hash_of(keys[0]).get(b"next") != arguments[2]:
+        return [b"late"]
+    end = 4 + int(arguments[3])
+    for key, blobs in zip(keys[1:], (arguments[4:end], arguments[end:]), strict=True):
+        if blobs:
+            redis.do_rpush(key, *blobs)
     return [b"ok"]
 
 
@@ -359,6 +379,8 @@ def _switch(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
         return [b"lost"]
     _, _, gen, base = arguments
     fields = redis.hash_of(keys[0])
+    if fields.get(b"next") != gen:
+        return [b"late"]
     seq = int(fields.get(b"seq", 0))
     redis.do_ltrim(keys[1], int(base) - int(fields.get(b"first", 1)) + 1, -1)
     redis.hset(keys[0], gen=gen, base=base, first=int(base) + 1, next="")
@@ -399,6 +421,7 @@ _BY_NAME: dict[str, Script] = {
     "COMMIT": _commit,
     "APPEND": _append,
     "BEGIN": _begin,
+    "ADD": _add,
     "SWITCH": _switch,
     "ORDER": _order,
 }
