@@ -257,8 +257,13 @@ class Control:
         mark, fields = await self.commands([("HGET", keys.meta, "actions"), ("HGETALL", keys.orders)])
         return (mark or b"").decode("ascii", "replace"), texts(fields) if mark else {}
 
-    async def learned(self) -> tuple[bytes | None, str]:
-        """What a worker learned from all servers; and the ``run_id`` of Redis."""
+    async def learned(self) -> bytes | None:
+        """What a worker learned from all servers. A user who may only read may ask this."""
+        found: bytes | None = (await self.commands([("GET", f"{self._keys.meta}:learned")]))[0]
+        return found
+
+    async def learned_in_run(self) -> tuple[bytes | None, str]:
+        """The same, and the ``run_id`` of Redis."""
         commands = [("GET", f"{self._keys.meta}:learned")]
         if self._is_cluster:
             found, server = (await self.commands(commands))[0], await self._info_of_all()

@@ -149,7 +149,7 @@ class _Reader:
         copy = self._new_copy(Partitions(_partitions(meta)), self._path, label, lambda: now)
         self._copies.append(copy)
         copy.follow_clock(now, 0.0)  # so the frontier's clock is Redis's
-        learned, _ = await control.learned()
+        learned = await control.learned()
         if learned:
             copy.learn(learned)
         return StoredCrawl(copy.frontier, copy, label, now, meta, workers)

@@ -153,7 +153,7 @@ class Worker:
             self._tasks.append(asyncio.get_running_loop().create_task(loop))
 
     async def _learn(self) -> None:
-        learned, self._run_id = await self.control.learned()
+        learned, self._run_id = await self.control.learned_in_run()
         if learned:
             try:
                 self._local.learn(learned)

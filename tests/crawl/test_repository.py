@@ -294,11 +294,11 @@ def test_two_crawls_share_a_directory(tmp_path: Path) -> None:
 
 
 def test_directory_that_cannot_be_written_stops_the_start(tmp_path: Path) -> None:
-    """The error has its name and the reason."""
+    """The error has the setting, the directory and the reason."""
     (tmp_path / "repository").write_text("a file")
     result = crawl(WEB, settings=settings_for(tmp_path), seeds="http://127.4.0.1:1/")
     assert result.exit_code != 0
-    assert f"{tmp_path}/repository: " in result.log
+    assert f"REPOSITORY_DIR='{tmp_path}/repository': " in result.log
 
 
 def test_repository_works_with_another_download_handler(tmp_path: Path) -> None:

@@ -176,9 +176,9 @@ async def _lease_calls(calls: _Calls) -> None:
     await calls(other.leave())
     one.id = "third"
     await calls.beat(one, 1000.0)
-    calls.answers.append((await one.learned())[0])
+    calls.answers.append(await one.learned())
     await calls(one.set_learned(b"state"))
-    state, run_id = await one.learned()
+    state, run_id = await one.learned_in_run()
     calls.answers.append((state, bool(run_id)))
 
 
