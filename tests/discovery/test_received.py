@@ -29,6 +29,7 @@ def push(worker: Worker, *hrefs: str, page: str = OWN, **kwargs: Any) -> None:
 def queued(worker: Worker, url: str) -> Entry:
     """The entry of the only queued URL."""
     assert len(worker.scheduler) == 1
+    worker.scheduler.crawl.admit()
     session = worker.scheduler._frontier.open_session(1e9)
     assert session is not None
     entry = worker.scheduler._frontier.next_url(session, 1e9)
@@ -144,6 +145,7 @@ def test_the_receiver_rates_files() -> None:
     push(one, *(f"{FOREIGN}{number}.pdf" for number in range(4)))
     other.receive(*one.sent)
     frontier = other.scheduler._frontier
+    other.scheduler.crawl.admit()
     session = frontier.open_session(1e9)
     assert session is not None
     found = [frontier.next_url(session, 1e9) for _ in range(4)]
