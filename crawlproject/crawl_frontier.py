@@ -210,9 +210,12 @@ class CrawlFrontier:
         while (key := frontier.ask_newcomer(CLOCK(), limit)) is not None:
             frontier.admit(key)
 
-    def name_failed(self, key: str, error: str, *, is_final: bool) -> bool:
-        """Learn that the name of the server ``key`` was not found; returns whether the server is given up now."""
-        given_up = self.frontier.name_failed(key, CLOCK(), error, is_final=is_final)
+    def name_failed(self, key: str, error: str, wait: float, *, is_final: bool) -> bool:
+        """Learn that the name of the server ``key`` was not found; returns whether the server is given up now.
+
+        ``wait``: seconds until it can be looked up again.
+        """
+        given_up = self.frontier.name_failed(key, CLOCK(), error, wait, is_final=is_final)
         self._take_dropped()
         return given_up
 

@@ -122,6 +122,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
     def close(self, reason: str) -> Deferred[None] | None:
         """Close all sessions, write the stats, close the link record, the backend and the dupefilter, in this order."""
         self._alarm.cancel()
+        self.crawl.admits_all()  # what is being looked up no longer matters
         self._dispatcher.close_all(CLOCK())
         self._close_connections()
         self._stats.set_value("frontier/servers", self._frontier.counts()["servers"])
@@ -266,6 +267,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
                 return request
             if self.crawl.is_full():
                 return None
+            self.crawl.admit()
         self._close_connections()
         if dropped:
             self._alarm.ring()
