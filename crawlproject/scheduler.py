@@ -122,7 +122,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
     def close(self, reason: str) -> Deferred[None] | None:
         """Close all sessions, write the stats, close the link record, the backend and the dupefilter, in this order."""
         self._alarm.cancel()
-        self.crawl.admits_all()  # what is being looked up no longer matters
+        self.crawl.admits_all()  # look-ups in progress must change nothing from now on
         self._dispatcher.close_all(CLOCK())
         self._close_connections()
         self._stats.set_value("frontier/servers", self._frontier.counts()["servers"])
@@ -163,7 +163,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         if request.meta.pop(UNSENT, False) and (start := self.crawl.started.get(request)):
             self._take_back(request, start)
             return True
-        if "proxy" in request.meta and not self.crawl.uses_proxy:
+        if "proxy" in request.meta and not self.crawl.admits_any:
             self.crawl.admits_all()
         exchange = self._backend.exchange
         if exchange is not None and _is_foreign(request, exchange):

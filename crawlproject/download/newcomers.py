@@ -101,8 +101,8 @@ class NewcomerNames:
         self._crawl.wake()
 
     def _found(self, key: str, found: Found) -> None:
-        if self._crawl.admit != self.admit:
-            return  # all were admitted meanwhile, or the frontier is closed
+        if self._crawl.admits_any:
+            return  # it was admitted; or the frontier is closed
         if found.failure is None:
             self._crawl.frontier.admit(key)
         else:

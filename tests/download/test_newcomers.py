@@ -57,9 +57,21 @@ def test_what_is_looked_up_when_a_proxy_comes_is_not_given_up() -> None:
     play_newcomer({}, story)
 
 
+def test_a_second_download_handler_takes_over() -> None:
+    """Scrapy makes one for http and later one for https: what the first one has asked for is admitted all the same."""
+
+    async def story(scene: Scene, crawl: CrawlFrontier) -> None:
+        crawl.admit()
+        NewcomerNames(scene.resolver, AddressGuard(), crawl, 9, lambda _: None)
+        assert crawl.dispatcher.next(CLOCK()) is None
+        await looked_up(scene)
+        assert crawl.dispatcher.next(CLOCK()) is not None
+
+    play_newcomer({"new.test": Name(("A 192.0.2.1",))}, story)
+
+
 def test_a_cached_failure_is_not_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server rests until its name can be looked up again: it is given up after four look-ups, not after one."""
-    monkeypatch.setattr(newcomers, "CLOCK", lambda: 0.0)
 
     async def story(scene: Scene, crawl: CrawlFrontier) -> None:
         monkeypatch.setattr(newcomers, "CLOCK", lambda: scene.now[0])
