@@ -371,6 +371,8 @@ class RedisBackend(StoringBackend):
     def acted(self, mark: str) -> None:
         """See ``Crawl``."""
         self._orders.told(mark)
+        if self._orders.bad:
+            self._stats.set_value("workers/orders/bad", self._orders.bad)
 
     def stats(self) -> Mapping[str, float]:
         """See ``Crawl``."""

@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 #: Actions in the list, and bytes of one.
 KEPT, MAX_ROW = 1000, 10_000
+#: Digits of an action's number.
+MAX_DIGITS = 18
 #: Rows read besides those that the last beat has told of.
 SLACK = 16
 #: Actions of this worker that it gives again if Redis loses them.
@@ -77,6 +79,8 @@ class SharedOrders:
     def __init__(self) -> None:
         #: Number of the last action that was applied here.
         self.number = 0
+        #: Actions that could not be read, and orders that could not be applied.
+        self.bad = 0
         self._id = ""  # of that action
         self._orders: dict[str, str] = {}
         self._own: deque[Action] = deque(maxlen=MAX_OWN)
@@ -159,7 +163,12 @@ class SharedOrders:
         mark, rows = await self._control.actions(min(KEPT, max(missed, 0) + SLACK))
         if _parsed(mark) == (self.number, self._id):
             return
-        news = self._after_own([Action.read(row) for row in rows])
+        actions = [Action.read(row) for row in rows]
+        missed = max(0, _parsed(mark)[0] - self.number)
+        if bad := actions[max(0, len(actions) - missed) :].count(None):
+            self.bad += bad
+            logger.error("%d actions of the console cannot be read: the orders in force are obeyed", bad)
+        news = self._after_own(actions)
         if news is None:
             await self._compare()
         for action in news or ():
@@ -201,8 +210,9 @@ class SharedOrders:
         for action in list(self._own):
             if action.id not in kept and action.number > oldest:
                 logger.warning("Redis has lost an order of the console: it is given again")
-                self._own.remove(action)
                 await self._send(action)
+                with suppress(ValueError):  # there were ``MAX_OWN``
+                    self._own.remove(action)
 
     async def _send(self, action: Action) -> Action:
         """Returns it with its number. Raises what a call to Redis raises, or ConnectionError."""
@@ -223,11 +233,15 @@ class SharedOrders:
             self._orders[order] = value
         try:
             await self._apply(order, value, by)
-        except Exception:  # another one may be of use
+        except ValueError as error:  # another one may be of use
+            self.bad += 1
+            logger.error("An order of the console cannot be applied: %.200r: %.200s", order, error)
+        except Exception:
+            self.bad += 1
             logger.exception("An order of the console cannot be applied: %.200r", order)
 
 
 def _parsed(mark: str) -> tuple[int, str]:
     """Number and id of an action; (0, "") if there is none."""
     number, _, name = mark.partition(" ")
-    return (int(number), name) if number.isdecimal() else (0, "")
+    return (int(number), name) if number.isdecimal() and len(number) <= MAX_DIGITS else (0, "")
