@@ -64,7 +64,8 @@ class Action(NamedTuple):
             given = json.loads(text)
             by, changes = given["by"], given["changes"]
             texts = [by, *changes, *(value for value in changes.values() if value is not None)]
-            return cls(int(number), name, int(at) / 1000, by, changes) if _are_texts(texts) else None
+            is_sound = _are_texts(texts) and by.isprintable()
+            return cls(int(number), name, int(at) / 1000, by, changes) if is_sound else None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
 
@@ -175,6 +176,8 @@ class SharedOrders:
             for order, value in action.changes.items():
                 await self._change(order, value, "" if action.by == self._control.id else action.by)
             self.number, self._id = action.number, action.id
+            if action.by == self._control.id:  # now its time is known
+                self._own = deque((action if each.id == action.id else each for each in self._own), MAX_OWN)
 
     def _after_own(self, actions: Sequence[Action | None]) -> list[Action] | None:
         """Those after the last one that was applied; None if that cannot be told."""
@@ -199,18 +202,21 @@ class SharedOrders:
         self.number, self._id = _parsed(mark)
 
     async def _give_lost(self) -> None:
-        """Give those actions again that this worker has given and Redis has lost."""
+        """Give those actions again that this worker has given and Redis has lost, except what was ordered later."""
         assert self._control is not None
         mark, rows = await self._control.actions(KEPT)
-        found = [Action.read(row) for row in rows]
-        kept = {action.id for action in found if action is not None}
+        found = [action for action in map(Action.read, rows) if action is not None]
+        kept = {action.id for action in found}
         oldest = _parsed(mark)[0] - KEPT
-        if None in found:  # damaged, not lost
+        if len(found) < len(rows):  # damaged, not lost
             return
         for action in list(self._own):
             if action.id not in kept and action.number > oldest:
-                logger.warning("Redis has lost an order of the console: it is given again")
-                await self._send(action)
+                later = {order for other in found if other.at > action.at > 0 for order in other.changes}
+                changes = {order: value for order, value in action.changes.items() if order not in later}
+                if changes:
+                    logger.warning("Redis has lost an order of the console: it is given again")
+                    await self._send(action._replace(changes=changes))
                 with suppress(ValueError):  # there were ``MAX_OWN``
                     self._own.remove(action)
 

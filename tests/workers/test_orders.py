@@ -219,6 +219,28 @@ def test_a_lost_order_is_given_again_if_redis_was_away_meanwhile(model: RedisMod
     run(model, test)
 
 
+def test_a_lost_order_is_not_given_again_over_a_later_one(model: RedisModel) -> None:
+    """Of the same server; whether what was lost came before or after others."""
+    clock = model.clock  # type: ignore[attr-defined]
+
+    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
+        one, other = await join(), await join()
+        await one.copy.give({"block b.example": "1"})
+        clock[0] = 10.0
+        await one.copy.give({"block a.example": "1"})
+        await one.copy.give({"block b.example": None})
+        await other.beat()
+        model.restart(lost=1.0)
+        clock[0] = 11.0
+        await other.copy.give({"block a.example": None})
+        for worker in (one, other):
+            await worker.beat()
+        assert one.orders == other.orders == {}
+        assert model.data.get(KEYS.orders, {}) == {}
+
+    run(model, test)
+
+
 def test_a_damaged_mark_is_no_action(model: RedisModel) -> None:
     """However long it is."""
 
@@ -299,6 +321,7 @@ BAD = [
     b"2 id 5 []",
     b'2 id 5 {"by":1,"changes":{}}',
     b'2 id 5 {"by":"w","changes":[]}',
+    b'2 id 5 {"by":"w\\nERROR","changes":{}}',
     b'2 id 5 {"by":"w","changes":{"paused":1}}',
     b'2 id 5 {"by":"w","changes":{"paused":"' + b"1" * 20_000 + b'"}}',
     b"2 \xff 5 {}",
