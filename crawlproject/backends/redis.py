@@ -335,7 +335,7 @@ class RedisBackend(StoringBackend):
     def info(self) -> dict[str, Any]:
         """See ``Crawl``."""
         crawl, counts = frontier_of(self._crawler), self._frontier.counts()
-        unsent = 0 if crawl is None else len(crawl.unsent)
+        unsent = (0 if crawl is None else len(crawl.unsent)) or self._frontier.is_dropping
         return {
             "host": socket.gethostname(),
             "pid": os.getpid(),
