@@ -88,7 +88,7 @@ class CrawlFrontier:
         self.frontier = dispatcher.frontier
         self.by_ip = by_ip
         self.admit = self._admit_unasked
-        self.uses_proxy = False  # a request has one: names are not looked up beforehand. Set by ``admits_all``.
+        self.admits_any = False  # names are not looked up beforehand. Set by ``admits_all``.
         #: Of this run.
         self.times = ObservedTimes()
         #: Requests handed out and not finished.
@@ -199,8 +199,11 @@ class CrawlFrontier:
         self._take_dropped()
 
     def admits_all(self) -> None:
-        """From now on admit newcomers whatever their names: requests may take a proxy, which resolves names. O(1)."""
-        self.uses_proxy = True
+        """From now on admit newcomers whatever their names: requests may take a proxy, which resolves names.
+
+        What is found by look-ups in progress no longer matters.  O(log servers) for each newcomer asked for.
+        """
+        self.admits_any = True
         self.admit = self._admit_unasked
         for server in self.frontier.asked_newcomers():
             self.frontier.admit(server.key)
@@ -210,9 +213,12 @@ class CrawlFrontier:
         while (key := frontier.ask_newcomer(CLOCK(), limit)) is not None:
             frontier.admit(key)
 
-    def name_failed(self, key: str, error: str, *, is_final: bool) -> bool:
-        """Learn that the name of the server ``key`` was not found; returns whether the server is given up now."""
-        given_up = self.frontier.name_failed(key, CLOCK(), error, is_final=is_final)
+    def name_failed(self, key: str, error: str, wait: float, *, is_final: bool) -> bool:
+        """Learn that the name of the server ``key`` was not found; returns whether the server is given up now.
+
+        ``wait``: seconds until it can be looked up again.
+        """
+        given_up = self.frontier.name_failed(key, CLOCK(), error, wait, is_final=is_final)
         self._take_dropped()
         return given_up
 

@@ -127,6 +127,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
     def close(self, reason: str) -> Deferred[None] | None:
         """Close all sessions, write the stats, close the link record, the backend and the dupefilter, in this order."""
         self._alarm.cancel()
+        self.crawl.admits_all()  # look-ups in progress must change nothing from now on
         if self._next_drop is not None:
             self._next_drop.cancel()
         self._dispatcher.close_all(CLOCK())
@@ -169,7 +170,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         if request.meta.pop(UNSENT, False) and (start := self.crawl.started.get(request)):
             self._take_back(request, start)
             return True
-        if "proxy" in request.meta and not self.crawl.uses_proxy:
+        if "proxy" in request.meta and not self.crawl.admits_any:
             self.crawl.admits_all()
         exchange = self._backend.exchange
         if exchange is not None and _is_foreign(request, exchange):
@@ -273,6 +274,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
                 return request
             if self.crawl.is_full():
                 return None
+            self.crawl.admit()
         self._close_connections()
         if dropped:
             self._alarm.ring()

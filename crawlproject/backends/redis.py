@@ -335,7 +335,6 @@ class RedisBackend(StoringBackend):
     def info(self) -> dict[str, Any]:
         """See ``Crawl``."""
         crawl, counts = frontier_of(self._crawler), self._frontier.counts()
-        unsent = (0 if crawl is None else len(crawl.unsent)) or self._frontier.is_dropping
         return {
             "host": socket.gethostname(),
             "pid": os.getpid(),
@@ -346,9 +345,18 @@ class RedisBackend(StoringBackend):
             "sessions": 0 if crawl is None else crawl.dispatcher.open_sessions,
             "actions": self._orders.number,
             "held": self._orphans,
-            # what was queued, or fetched, since the last commit is busy as well: Redis does not know of it yet
-            "busy": bool(is_starting(self._crawler) or self._orphans or unsent or counts["urls"] or self._handed_out),
+            "busy": self._is_busy(),
         }
+
+    def _is_busy(self) -> bool:
+        """Also with what was queued, or fetched, since the last commit: Redis does not know of it yet."""
+        crawl = frontier_of(self._crawler)
+        unsent = (0 if crawl is None else len(crawl.unsent)) or self._frontier.is_dropping
+        return bool(is_starting(self._crawler) or self._orphans or unsent or len(self._frontier) or self._handed_out)
+
+    def are_all_blocked(self) -> bool:
+        """See ``Crawl``."""
+        return len(self._frontier.servers.orders.blocked) > 0 and not self._is_busy()
 
     def is_hungry(self) -> bool:
         """See ``Crawl``."""
@@ -363,6 +371,8 @@ class RedisBackend(StoringBackend):
     def acted(self, mark: str) -> None:
         """See ``Crawl``."""
         self._orders.told(mark)
+        if self._orders.bad:
+            self._stats.set_value("workers/orders/bad", self._orders.bad)
 
     def stats(self) -> Mapping[str, float]:
         """See ``Crawl``."""

@@ -94,7 +94,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
 
     def _admission(self, ahead: int) -> NewcomerNames | None:
         crawl = frontier_of(self.crawler)
-        if crawl is None or crawl.uses_proxy or not ahead or not looks_up_names(self.crawler.settings):
+        if crawl is None or crawl.admits_any or not ahead or not looks_up_names(self.crawler.settings):
             return None
         return NewcomerNames(self._resolver, self._guard, crawl, ahead, stats_of(self.crawler).inc_value)
 
@@ -127,7 +127,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
 
     def _takes_proxy(self) -> None:
         crawl = frontier_of(self.crawler)
-        if crawl is not None and not crawl.uses_proxy:
+        if crawl is not None and not crawl.admits_any:
             crawl.admits_all()
 
     async def _wait_politely(self, request: Request) -> None:

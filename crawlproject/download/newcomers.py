@@ -101,20 +101,24 @@ class NewcomerNames:
         self._crawl.wake()
 
     def _found(self, key: str, found: Found) -> None:
+        if self._crawl.admits_any:
+            return  # it was admitted; or the frontier is closed
         if found.failure is None:
             self._crawl.frontier.admit(key)
         else:
-            self._failed(key, NameLookupError(host_of(key), found.failure))
+            self._failed(key, NameLookupError(host_of(key), found.failure), found.expires)
         if not self._is_asking:  # else the scheduler is about to look
             self._crawl.wake()
 
-    def _failed(self, key: str, error: NameLookupError) -> None:
+    def _failed(self, key: str, error: NameLookupError, until: float) -> None:
+        """``until``: when the name is looked up again, at the earliest."""
         server = self._crawl.frontier.server(key)
         if server is None:
             return
         self._count("frontier/failures/dns")
         is_seed = bool(server.urls) and server.urls.best(key).depth == 0
-        given_up = self._crawl.name_failed(key, error.in_words, is_final=error.is_final)
+        wait = max(0.0, until - CLOCK())
+        given_up = self._crawl.name_failed(key, error.in_words, wait, is_final=error.is_final)
         lines, level = (self._seed_lines, logging.WARNING) if is_seed else (self._lines, logging.INFO)
         if given_up:
             lines.log(level, "%s is given up: %s", key, error.in_words)

@@ -36,7 +36,7 @@ REWRITE_STEP = 2_000
 ORDER_STEP = 2_000
 
 #: A server that has never answered is given up after so many failed look-ups of its name, if ``max_failures`` is not
-#: lower: with the usual back-off, after 35 s.
+#: lower: with the usual ``FRONTIER_DNS_FAILURE_TTL``, after 90 s.
 MAX_NAME_FAILURES = 4
 
 BUSY = SessionState.BUSY
@@ -322,15 +322,16 @@ class Frontier:
         server = self.servers.get(key)
         return server is not None and self._queue.admit(server)
 
-    def name_failed(self, key: str, now: float, error: str, *, is_final: bool) -> bool:
+    def name_failed(self, key: str, now: float, error: str, wait: float = 0.0, *, is_final: bool) -> bool:
         """Learn that the name of the server ``key`` was not found; ``is_final``: it does not exist.
 
-        The server rests as after any failure.  One that has never answered is given up at once if that is final, else
-        after ``MAX_NAME_FAILURES``.  Returns whether it is given up now.  O(log servers), and ``give_up`` once.
+        The server rests as after any failure, at least ``wait`` seconds.  One that has never answered is given up at
+        once if that is final, else after ``MAX_NAME_FAILURES``.  Returns whether it is given up now.  O(log servers),
+        and ``give_up`` once.
         """
         if is_final and self.name_missing(key, error):
             return True
-        self.record(Measurement(key, now, failed=True, error=error))
+        self.record(Measurement(key, now, failed=True, error=error, retry_after=wait))
         server = self.servers[key]
         if not server.answered and server.failures >= min(MAX_NAME_FAILURES, self.max_failures) > 0:
             self.give_up(key)

@@ -145,7 +145,7 @@ class ServerQueue:
 
     def _may_invite(self) -> bool:
         """Whether another newcomer may get a session."""
-        return not self.newcomers_fail or self._guests < max(1, self.limit // 2)
+        return not self.newcomers_fail or 2 * (self._guests + 1) <= max(2, self.limit)
 
     def ask_newcomer(self, now: float, admitted: int) -> Server | None:
         """The best newcomer to be looked up; None if there is none. O(log servers).

@@ -76,7 +76,7 @@ class Surveyor:
         found.guarded += bool(server.demoted_because)
         found.mirrors += server.demotion < 1.0
         urls = len(server.urls)
-        if not urls:
+        if not urls or server.blocked:  # what is blocked does not keep the crawl running
             return
         found.with_urls += 1
         if self._frontier.max_failures and (

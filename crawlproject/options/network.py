@@ -47,7 +47,7 @@ class NetworkOptions(Options):
             min_ttl=reader.number("FRONTIER_DNS_MIN_TTL", 300.0),
             # A server that moved is found within a day, whatever its old answer said.
             max_ttl=reader.number("FRONTIER_DNS_MAX_TTL", 86_400.0),
-            # The back-off, too, leaves a server whose name failed alone (5, 10, 20, ... s), then asks again.
+            # A new server whose name failed is tried again then; others rest as well (5, 10, 20, ... s).
             failure_ttl=reader.number("FRONTIER_DNS_FAILURE_TTL", 30.0),
             cache_size=cache_size,
             prefetch=prefetch if cache_size else 0,

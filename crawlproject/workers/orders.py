@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 #: Actions in the list, and bytes of one.
 KEPT, MAX_ROW = 1000, 10_000
+#: Digits of an action's number.
+MAX_DIGITS = 18
 #: Rows read besides those that the last beat has told of.
 SLACK = 16
 #: Actions of this worker that it gives again if Redis loses them.
@@ -62,7 +64,8 @@ class Action(NamedTuple):
             given = json.loads(text)
             by, changes = given["by"], given["changes"]
             texts = [by, *changes, *(value for value in changes.values() if value is not None)]
-            return cls(int(number), name, int(at) / 1000, by, changes) if _are_texts(texts) else None
+            is_sound = _are_texts(texts) and by.isprintable()
+            return cls(int(number), name, int(at) / 1000, by, changes) if is_sound else None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
 
@@ -77,6 +80,8 @@ class SharedOrders:
     def __init__(self) -> None:
         #: Number of the last action that was applied here.
         self.number = 0
+        #: Actions that could not be read, and orders that could not be applied.
+        self.bad = 0
         self._id = ""  # of that action
         self._orders: dict[str, str] = {}
         self._own: deque[Action] = deque(maxlen=MAX_OWN)
@@ -159,13 +164,20 @@ class SharedOrders:
         mark, rows = await self._control.actions(min(KEPT, max(missed, 0) + SLACK))
         if _parsed(mark) == (self.number, self._id):
             return
-        news = self._after_own([Action.read(row) for row in rows])
+        actions = [Action.read(row) for row in rows]
+        missed = max(0, _parsed(mark)[0] - self.number)
+        if bad := actions[max(0, len(actions) - missed) :].count(None):
+            self.bad += bad
+            logger.error("%d actions of the console cannot be read: the orders in force are obeyed", bad)
+        news = self._after_own(actions)
         if news is None:
             await self._compare()
         for action in news or ():
             for order, value in action.changes.items():
                 await self._change(order, value, "" if action.by == self._control.id else action.by)
             self.number, self._id = action.number, action.id
+            if action.by == self._control.id:  # now its time is known
+                self._own = deque((action if each.id == action.id else each for each in self._own), MAX_OWN)
 
     def _after_own(self, actions: Sequence[Action | None]) -> list[Action] | None:
         """Those after the last one that was applied; None if that cannot be told."""
@@ -190,19 +202,23 @@ class SharedOrders:
         self.number, self._id = _parsed(mark)
 
     async def _give_lost(self) -> None:
-        """Give those actions again that this worker has given and Redis has lost."""
+        """Give those actions again that this worker has given and Redis has lost, except what was ordered later."""
         assert self._control is not None
         mark, rows = await self._control.actions(KEPT)
-        found = [Action.read(row) for row in rows]
-        kept = {action.id for action in found if action is not None}
+        found = [action for action in map(Action.read, rows) if action is not None]
+        kept = {action.id for action in found}
         oldest = _parsed(mark)[0] - KEPT
-        if None in found:  # damaged, not lost
+        if len(found) < len(rows):  # damaged, not lost
             return
         for action in list(self._own):
             if action.id not in kept and action.number > oldest:
-                logger.warning("Redis has lost an order of the console: it is given again")
-                self._own.remove(action)
-                await self._send(action)
+                later = {order for other in found if other.at > action.at > 0 for order in other.changes}
+                changes = {order: value for order, value in action.changes.items() if order not in later}
+                if changes:
+                    logger.warning("Redis has lost an order of the console: it is given again")
+                    await self._send(action._replace(changes=changes))
+                with suppress(ValueError):  # there were ``MAX_OWN``
+                    self._own.remove(action)
 
     async def _send(self, action: Action) -> Action:
         """Returns it with its number. Raises what a call to Redis raises, or ConnectionError."""
@@ -223,11 +239,15 @@ class SharedOrders:
             self._orders[order] = value
         try:
             await self._apply(order, value, by)
-        except Exception:  # another one may be of use
+        except ValueError as error:  # another one may be of use
+            self.bad += 1
+            logger.error("An order of the console cannot be applied: %.200r: %.200s", order, error)
+        except Exception:
+            self.bad += 1
             logger.exception("An order of the console cannot be applied: %.200r", order)
 
 
 def _parsed(mark: str) -> tuple[int, str]:
     """Number and id of an action; (0, "") if there is none."""
     number, _, name = mark.partition(" ")
-    return (int(number), name) if number.isdecimal() else (0, "")
+    return (int(number), name) if number.isdecimal() and len(number) <= MAX_DIGITS else (0, "")

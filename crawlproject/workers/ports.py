@@ -61,6 +61,12 @@ class Crawl(Protocol):
     def stats(self) -> Mapping[str, float]:
         """Numeric stats of this process that can be summed over all workers. O(stats)."""
 
+    def are_all_blocked(self) -> bool:
+        """Whether the operator has blocked the servers of all URLs that are left, and no request is in progress. O(1).
+
+        URLs of partitions that are being loaded are not among them yet.
+        """
+
     def is_closing(self) -> bool:
         """Whether the crawl of this process ends."""
 

@@ -136,9 +136,8 @@ class Writer:
         for entry in confirmed:
             self._crawl.acknowledge(entry)
         self._done += self._crawl.finished()
-        done, self._done = self._done, []
         self.collect()
-        cut = Cut([*self._messages, *self._outbox.take()], done=done)
+        cut = Cut([*self._messages, *self._outbox.take()], done=self._done)
         self._messages = []
         changes, extra = self._changes, self._local.arrivals()
         sessions = self._local.numbers(self._crawl.served())
@@ -158,6 +157,7 @@ class Writer:
                     cut.snapshots.append(part)
                 else:
                     cut.commits[number] = self._commit(part, blob, extra, settles=settles)
+        self._done = []
         return cut
 
     def _commit(self, part: Part, blob: bytes, extra: Mapping[str, int], *, settles: bool) -> Commit:
@@ -176,7 +176,12 @@ class Writer:
         )
 
     def stored(self, part: Part) -> int:
-        """URLs of ``part`` that are queued or in progress, as of the last cut."""
+        """URLs of ``part`` that are queued or in progress, as of the last cut; 0 if nothing but blocked ones is left.
+
+        Those stay in Redis, but the crawl does not wait for them.
+        """
+        if part.state is not PartState.LOADING and not self._done and self._crawl.are_all_blocked():
+            return 0
         return max(0, self._local.rows(part.number) - part.unwanted)
 
     def collect(self) -> None:

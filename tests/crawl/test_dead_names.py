@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from scrapy import signals
+from scrapy.crawler import Crawler
+
+from crawlproject.download.resolver import crawl_resolver
 from testbed.dns import Name, running_name_server
 from tests.crawl.crawling import IMPOLITE, NO_HEARTBEAT, PROMPT, Crawl, crawl
 from tests.crawl.scripted_site import Site, page, scripted_site
@@ -65,6 +70,41 @@ def test_a_proxy_resolves_names_itself() -> None:
         result = crawl(spider, settings=settings, sites=site.origins[0], hosts=hosts)
     assert result.stat("downloader/response_count") >= 20
     assert result.stat("frontier/dropped/server_given_up") == 0
+
+
+class LookUpsEnd:
+    """Delays the end of a crawl, after its frontier was closed, until no look-up is in progress."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler)
+        crawler.signals.connect(extension._closed, signals.spider_closed)
+        return extension
+
+    async def _closed(self) -> None:
+        resolver = crawl_resolver(self._crawler)
+        while resolver.in_flight:
+            await asyncio.wait(resolver._in_flight.values())
+        await asyncio.sleep(0)
+
+
+def test_answers_that_come_after_the_end_of_a_crawl_change_nothing(tmp_path: Path) -> None:
+    """The frontier on disk is closed by then; the next run asks again."""
+    with scripted_site(1) as site, running_name_server() as names:
+        script(site)
+        names.zone = {name: Name(rcode="NXDOMAIN", lost=1) for name in DEAD}  # asked again after 2 s
+        job = {"JOBDIR": str(tmp_path / "job"), "EXTENSIONS": {"tests.crawl.test_dead_names.LookUpsEnd": 1}}
+        result = run(site, names, **job, CLOSESPIDER_PAGECOUNT=2)
+        asked = sum(names.questions(name) > 1 for name in DEAD)
+        again = run(site, names, **job)
+    assert "Traceback" not in result.log
+    assert result.stat("dns/failures/nxdomain") == asked > 0
+    assert result.stat("frontier/dropped/server_given_up") == 0
+    assert again.stat("frontier/dropped/server_given_up") == len(DEAD)
+    assert again.stat("finish_reason") == "finished"
 
 
 def test_many_links_to_one_server_that_refuses_are_dropped_in_steps(tmp_path: Path) -> None:

@@ -212,3 +212,15 @@ def test_a_receiver_that_comes_late_is_noticed() -> None:
     fast, _ = both("LateSpider", {})
     assert fast.stat("late/responses") > 0
     assert 0 < fast.stat("lane/requests") < fast.stat("downloader/request_count")
+
+
+def test_newcomers_are_admitted_while_requests_are_handed_out() -> None:
+    """However few are looked up ahead, as many sessions open as are allowed, all in one turn of the engine."""
+    with scripted_site(9) as site:
+        site.script = {"1/": page(*(site.url(f"{server}/") for server in range(2, 10)))}
+        site.script |= {f"{server}/": page() for server in range(2, 10)}
+        settings = {**QUICK, "ROBOTSTXT_OBEY": False, "FRONTIER_DNS_PREFETCH": 1, "FRONTIER_MAX_SESSIONS": 16}
+        crawled = crawl(WEB, settings=settings, seeds=site.url("1/"))
+    assert len(crawled.items) == 9
+    assert crawled.stat("lane/pages") == 9
+    assert crawled.stat("frontier/sessions/max_open") >= 8

@@ -148,6 +148,20 @@ def test_newcomers_hold_half_of_the_sessions_while_most_of_them_fail(most_fail: 
     assert wake is None or wake > 0.5, "the caller would spin"
 
 
+def test_without_a_limit_on_sessions_there_is_none_for_newcomers() -> None:
+    """Half of all is no limit, even while most of them fail."""
+    frontier = new_frontier()
+    for number in range(100):
+        push(frontier, number)
+        frontier.ask_newcomer(0.0, 999)
+        frontier.admit(key(number))
+    for _ in range(50):
+        visit(frontier, 0.0, failed=True)
+    assert frontier.newcomers_fail
+    assert None not in [frontier.open_session(0.0) for _ in range(3)]
+    check(frontier)
+
+
 def test_known_servers_come_first_after_failures_of_newcomers() -> None:
     """A newcomer that failed ranks below every server that has answered, whatever its pages are worth."""
     frontier = new_frontier()

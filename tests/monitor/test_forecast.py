@@ -101,6 +101,20 @@ def test_a_slow_server_decides_the_end() -> None:
     assert forecast.end.likely == pytest.approx(612, rel=0.1)
 
 
+def test_a_blocked_server_decides_nothing() -> None:
+    """Its URLs do not count as queued, and the crawl ends without them."""
+    frontier = Frontier(BestPrefix(), Politeness())
+    frontier.push(Entry(f"http://{name}.example/{i}", 1.0) for name in ("slow", "other") for i in range(61))
+    frontier.servers.set_crawl_delay("http://slow.example", 10.0)
+    for _ in frontier.block("slow.example", blocked=True):
+        pass
+    surveyor = Surveyor(frontier)
+    surveyor.step(0.0)
+    assert surveyor.survey is not None
+    assert surveyor.survey.longest is frontier.server("http://other.example")
+    assert (surveyor.survey.with_urls, sum(surveyor.survey.drains.urls)) == (1, len(frontier))
+
+
 def test_servers_that_fail_are_expected_to_be_given_up() -> None:
     """Their URLs are not among those left."""
     frontier = Frontier(BestPrefix(), Politeness(), max_failures=5)

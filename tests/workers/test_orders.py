@@ -200,6 +200,58 @@ def test_what_redis_has_lost_is_given_again(model: RedisModel) -> None:
     run(model, test)
 
 
+def test_a_lost_order_is_given_again_if_redis_was_away_meanwhile(model: RedisModel) -> None:
+    """As often as it takes."""
+    clock = model.clock  # type: ignore[attr-defined]
+
+    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
+        one, other = await join(), await join()
+        clock[0] = 10.0
+        await one.copy.give({"block a.example": "1"})
+        model.restart(lost=1.0)
+        with mock.patch.object(one.control, "order", side_effect=RedisConnectionError):
+            await one.beat()
+        for worker in (one, other):
+            await worker.beat()
+        assert one.orders == other.orders == {"block a.example": "1"}
+        assert len(one.copy._own) == 1
+
+    run(model, test)
+
+
+def test_a_lost_order_is_not_given_again_over_a_later_one(model: RedisModel) -> None:
+    """Of the same server; whether what was lost came before or after others."""
+    clock = model.clock  # type: ignore[attr-defined]
+
+    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
+        one, other = await join(), await join()
+        await one.copy.give({"block b.example": "1"})
+        clock[0] = 10.0
+        await one.copy.give({"block a.example": "1"})
+        await one.copy.give({"block b.example": None})
+        await other.beat()
+        model.restart(lost=1.0)
+        clock[0] = 11.0
+        await other.copy.give({"block a.example": None})
+        for worker in (one, other):
+            await worker.beat()
+        assert one.orders == other.orders == {}
+        assert model.data.get(KEYS.orders, {}) == {}
+
+    run(model, test)
+
+
+def test_a_damaged_mark_is_no_action(model: RedisModel) -> None:
+    """However long it is."""
+
+    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
+        one = await join()
+        one.copy.told("9" * 10_000)
+        assert one.copy._task is None
+
+    run(model, test)
+
+
 def test_without_redis_an_order_is_refused_and_a_start_waits(model: RedisModel) -> None:
     """In one line; nothing may be fetched before the orders are known."""
 
@@ -237,11 +289,12 @@ def test_an_order_that_cannot_be_applied_stops_no_other(model: RedisModel, caplo
         await other.beat()
 
     run(model, test)
-    assert caplog.text.count("cannot be applied: 'bad'") == 2
+    assert caplog.text.count("cannot be applied: 'bad': bad\n") == 2  # by each worker, in one line
+    assert "Traceback" not in caplog.text
 
 
-def test_damaged_rows(model: RedisModel) -> None:
-    """The orders themselves count; the table of the last actions leaves them out."""
+def test_damaged_rows(model: RedisModel, caplog: pytest.LogCaptureFixture) -> None:
+    """The orders themselves count; the table of the last actions leaves them out. Each costs one line and one stat."""
 
     async def test(join: Callable[[], Awaitable[Worker]]) -> None:
         one, other = await join(), await join()
@@ -252,9 +305,11 @@ def test_damaged_rows(model: RedisModel) -> None:
             model.data[KEYS.actions][-1] = row
             await other.beat()
             assert other.orders == {"paused": "1", "sessions": str(number)}
+            assert other.copy.bad == number - 1
         assert [each["number"] for each in (await read_workers(one.control, KEYS))["actions"]] == [1]
 
     run(model, test)
+    assert caplog.text.count("1 actions of the console cannot be read") == len(BAD)
 
 
 BAD = [
@@ -266,6 +321,7 @@ BAD = [
     b"2 id 5 []",
     b'2 id 5 {"by":1,"changes":{}}',
     b'2 id 5 {"by":"w","changes":[]}',
+    b'2 id 5 {"by":"w\\nERROR","changes":{}}',
     b'2 id 5 {"by":"w","changes":{"paused":1}}',
     b'2 id 5 {"by":"w","changes":{"paused":"' + b"1" * 20_000 + b'"}}',
     b"2 \xff 5 {}",

@@ -18,12 +18,14 @@ import redis.asyncio
 from crawlproject.workers import writer
 from crawlproject.workers.control import Commit, Control
 from crawlproject.workers.keys import Keys
+from crawlproject.workers.loading import read_partition
 from crawlproject.workers.part import Part
 from crawlproject.workers.scripts import JOIN
 from crawlproject.workers.snapshots import write_snapshot
 from testbed.redis_server import RunningRedis
+from tests.workers.model.crawl import ModelCopy
 from tests.workers.model.redis_model import RedisModel
-from tests.workers.model.runs import FAULTS, Run
+from tests.workers.model.runs import FAULTS, OF, PARTITIONS, Run
 
 KEYS = Keys("web")
 
@@ -63,6 +65,27 @@ def test_without_crashes_each_page_is_fetched_once(kind: str, seed: int) -> None
     run = Run(kind, seed).run()
     assert run.errors == []
     assert set(run.observer.fetched.values()) == {1}
+
+
+@pytest.mark.parametrize("kind", ["none", "churn", "kills", "losses and churn", "heirs"])
+def test_the_crawl_ends_when_only_blocked_servers_are_left(kind: str) -> None:
+    """Their URLs stay in Redis; every page that others lead to is fetched."""
+    run = Run(kind, 1)
+    run.web.blocked = frozenset(f"http://www.d{number}.com" for number in (3, 8, 13))
+    run.run()
+    assert run.errors == [], "\n".join(run.simulation.trace[-60:])
+    assert len(run.observer.fetched) > 100
+    assert asyncio.run(_queued_servers(run)) == run.web.blocked
+
+
+async def _queued_servers(run: Run) -> set[str]:
+    """Servers with URLs in Redis."""
+    control, copy = Control(_Direct(run.redis), KEYS, 60.0), ModelCopy(run.web, OF, lambda: 0.0)
+    for number, record in enumerate(await control.records(range(PARTITIONS))):
+        await read_partition(control, copy, Part(number, record.epoch, record.seq, record.gen), record)
+        for _ in copy.restore(number, {}):
+            pass
+    return {server.key for server in copy.servers.values() if server.queue}
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("calls", 1), ("churn", 0)])

@@ -31,7 +31,7 @@ class _Service(Protocol):
 class Console:
     """Extension: the control room at ``CONSOLE_PORT``. Stats: ``console/actions``.
 
-    Without a port it only applies the orders that an earlier run of the crawl has kept on disk.
+    Without a port it only applies the orders of an earlier run that were kept on disk, or those of all workers.
     """
 
     def __init__(self, crawler: Crawler, options: ConsoleOptions) -> None:
@@ -52,7 +52,7 @@ class Console:
             if self._options.port:
                 logger.error("No console: CONSOLE_PORT needs crawlproject.scheduler.FrontierScheduler")
             return
-        if not self._options.port and crawl.directory is None:
+        if not self._options.port and crawl.directory is None and crawl.shared_orders is None:
             return
         from crawlproject.monitor.console.control import Control
         from crawlproject.monitor.console.order_book import FILE_NAME, OrderBook

@@ -77,6 +77,7 @@ class CrawlRoom:
             "end": forecast.end,
             "why_no_end": forecast.why_not,
             "most_quality": forecast.most_quality,
+            "most_within": forecast.most_within,
             "quality_share": now.quality_share,
             "paused": self.crawl.is_paused,
             "closing": is_closing(self.crawler),

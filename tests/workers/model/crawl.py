@@ -283,7 +283,7 @@ class ModelCrawl:
         for server in self._copy.servers.values():
             if len(self._sessions) >= SESSIONS or self._is_closing or not self.worker.may_start():
                 return
-            if server.queue and not server.is_held and not server.is_connected and server.ready_at <= now:
+            if self._has_work(server) and not server.is_held and not server.is_connected and server.ready_at <= now:
                 server.is_connected = True
                 task = asyncio.get_running_loop().create_task(self._session(server))
                 self._sessions[server.key] = task
@@ -401,8 +401,15 @@ class ModelCrawl:
         return [key for key, server in self._copy.servers.items() if server.is_connected]
 
     def info(self) -> dict[str, Any]:
-        is_busy = any(server.queue or server.leased for server in self._copy.servers.values())
+        is_busy = any(self._has_work(server) or server.leased for server in self._copy.servers.values())
         return {"pages": self._pages, "busy": self._is_starting or is_busy}
+
+    def _has_work(self, server: Server) -> bool:
+        return bool(server.queue) and server.key not in self._web.blocked
+
+    def are_all_blocked(self) -> bool:
+        is_busy = self._is_starting or self._in_progress or any(map(self._has_work, self._copy.servers.values()))
+        return bool(self._web.blocked) and not is_busy
 
     def is_closing(self) -> bool:
         return self._is_closing

@@ -31,6 +31,8 @@ class Web:
                 seconds = random.uniform(0.5, slow) if random.random() < 0.04 else random.uniform(0.1, 1.5)
                 url = f"{name}/{path}"
                 self.pages[url] = Page(len(self.pages), name, url, seconds)
+        #: Servers that the operator has blocked.
+        self.blocked: frozenset[str] = frozenset()
         self.urls = list(self.pages)
         self.seeds = [f"{name}/0" for name in names[:2]]
         self._link(random, names, pages)
@@ -46,6 +48,16 @@ class Web:
         for page in self.pages.values():
             page.links.extend(random.choice(self.urls) for _ in range(2))
             random.shuffle(page.links)
+
+    def allowed(self) -> set[str]:
+        """URLs to which links lead over servers that are not blocked."""
+        found, waiting = set[str](), list(self.seeds)
+        while waiting:
+            page = self.pages[waiting.pop()]
+            if page.url not in found and page.server not in self.blocked:
+                found.add(page.url)
+                waiting += page.links
+        return found
 
 
 @dataclass(eq=False)
@@ -81,6 +93,8 @@ class Observer:
         other = self._under_way.get(page.server)
         if other is not None and not other.is_over:
             self.error(f"{worker} fetches {page.url}, {other.worker} {other.page.url} since {other.at:.3f}")
+        if page.server in self._web.blocked:
+            self.error(f"{worker} fetches {page.url}, whose server is blocked")
         if self.is_done(page.number):
             self.error(f"{worker} fetches {page.url}, which Redis knows to be done")
         self._simulation.note(f"{worker} fetches {page.url}")
@@ -102,5 +116,6 @@ class Observer:
         self.fetched[page.url] = self.fetched.get(page.url, 0) + 1
 
     def missing(self) -> list[str]:
-        """Pages never fetched."""
-        return [url for url in self._web.urls if url not in self.fetched]
+        """Pages never fetched, without those that only blocked servers lead to."""
+        allowed = self._web.allowed()
+        return [url for url in self._web.urls if url in allowed and url not in self.fetched]

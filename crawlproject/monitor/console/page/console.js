@@ -100,7 +100,7 @@ function showFigures(figures) {
     ["Quality gathered", number(figures.quality_gathered)],
     ["Of what is known", percent(figures.quality_share)],
     ["Ends", ends(figures)],
-    ["80% of quality", range(figures.most_quality)],
+    ["80% of quality", range(figures.most_quality) || within(figures.most_within)],
     ["Failures", failures(figures.failures)],
     ["Servers", count(servers("known"))],
     ["Ready", count(servers("ready"))],
@@ -118,6 +118,8 @@ function range(found) {
   const [from, to] = [found[0], found[2]].map(seconds);
   return (from === to ? `in ${to}` : `in ${from} to ${to}`).replace("in now", "in 0 s");
 }
+
+const within = (most) => (typeof most === "number" ? `within ${seconds(most)}` : undefined);
 
 const ends = (figures) => range(figures.end) || (figures.why_no_end ? `unknown: ${figures.why_no_end}` : undefined);
 
