@@ -12,7 +12,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 
 from crawlproject.links import Links
 from crawlproject.requests.meta import GIVEN_UP, ORIGIN, UNSENT, UNSERIALIZABLE
-from crawlproject.scheduler import START, FrontierScheduler
+from crawlproject.scheduler import MAX_DROPPED, START, FrontierScheduler
 from tests.backends.worker import DUPEFILTER, OtherWorker, Worker, WorkerBackend, WorkerSpider, crawler_of
 
 OWN, FOREIGN = "http://a.example/", "http://b.example/"
@@ -150,6 +150,28 @@ def test_the_crawl_goes_on_while_others_work() -> None:
     assert not one.scheduler.has_pending_requests()
     one.backend.others_work = True
     assert one.scheduler.has_pending_requests()
+
+
+def test_a_server_is_dropped_in_steps() -> None:
+    """Between them other things happen, and the crawl does not end."""
+    one = Worker()
+    for _ in one.scheduler._discovery.push_links(
+        Links(None, [f"{OWN}link{number}" for number in range(2 * MAX_DROPPED)])
+    ):
+        pass
+    counts = []
+
+    async def run() -> None:
+        one.scheduler.crawl.name_missing(OWN.rstrip("/"), "no such name")
+        while one.scheduler._frontier.is_dropping:
+            assert one.scheduler.has_pending_requests()
+            counts.extend(one.stats("frontier/dropped/server_given_up"))
+            await asyncio.sleep(0)
+
+    asyncio.run(run())
+    assert counts[0] == MAX_DROPPED
+    assert one.stats("frontier/dropped/server_given_up") == [2 * MAX_DROPPED]
+    assert not one.scheduler.has_pending_requests()
 
 
 class SlowBackend(WorkerBackend):

@@ -127,8 +127,9 @@ class AnswerReader:
                 return b""
             start, end, position = found
             head = read_head(bytes(self._head[start:end]))
-            self._heads.append(head.raw)
-            if head.status >= 200 or head.status == 101:
+            if head.status != 101:  # no request asks for another protocol, and after it aiohttp's parser reads no more
+                self._heads.append(head.raw)
+            if head.status >= 200:
                 self.head = head
                 self._body = self._body_of(head)
             else:

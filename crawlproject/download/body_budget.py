@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, finalize
 
 from scrapy import signals
+from scrapy.http import TextResponse
 
 from crawlproject.clock import CLOCK
 from crawlproject.engine import stats_of, unfinished_requests
@@ -173,6 +174,15 @@ class BodyBudget:
         """
         if response in self._held:
             asyncio.get_running_loop().call_soon(_drop_tracebacks, failure.value)
+
+    def scraped(self, response: Response) -> None:
+        """Let a large ``response`` go when its callback has ended: it and its cached selector refer to each other.
+
+        Such a cycle lives until the next garbage collection; meanwhile all other bodies would wait.  Whoever still
+        needs the selector gets a new one.  O(1).
+        """
+        if response in self._held and isinstance(response, TextResponse):
+            response._cached_selector = None
 
     def close(self) -> None:
         """Stop the timer."""

@@ -88,6 +88,7 @@ class Frontier:
         self._returns = FIRST_ARRIVAL
         self._refilled: list[Session] = []
         self._dropped: list[Entry] = []
+        self._dropping: deque[tuple[Server, Iterator[Entry]]] = deque()  # drained queues
 
     def keep_in(self, store: FrontierStore, now: float) -> None:
         """Keep URLs and servers in ``store``; call before the first URL. Memory then grows only with servers."""
@@ -326,7 +327,7 @@ class Frontier:
 
         The server rests as after any failure, at least ``wait`` seconds.  One that has never answered is given up at
         once if that is final, else after ``MAX_NAME_FAILURES``.  Returns whether it is given up now.  O(log servers),
-        or O(URLs) once.
+        and ``give_up`` once.
         """
         if is_final and self.name_missing(key, error):
             return True
@@ -339,7 +340,7 @@ class Frontier:
     def name_missing(self, key: str, error: str) -> bool:
         """Learn that the name of the server ``key`` does not exist; returns whether the server is given up.
 
-        One that has answered is not: rather the name servers are out of order.  O(URLs) once.
+        One that has answered is not: rather the name servers are out of order.  O(1), and ``give_up`` once.
         """
         server = self.servers.get_or_add(key)
         if server.answered or not self.max_failures:
@@ -393,13 +394,24 @@ class Frontier:
 
     # URLs that are dropped or changed
 
-    def take_dropped(self) -> list[Entry]:
-        """Entries removed since the last call because their server was given up or full."""
+    def take_dropped(self, limit: int | None = None) -> list[Entry]:
+        """Entries removed since the last call because their server was given up or full. O(log n) each.
+
+        ``limit``: of those that were queued when that happened, take at most so many; the others wait for the next call
+        (``is_dropping``).  A store keeps them: after a restart, they are dropped again.
+        """
         dropped, self._dropped = self._dropped, []
-        return dropped
+        queued = list(islice(self._next_dropped(), limit))
+        self._expectations.sitemaps.dropped(queued)
+        return dropped + queued
+
+    @property
+    def is_dropping(self) -> bool:
+        """Whether ``take_dropped`` has left entries for the next call. O(1)."""
+        return bool(self._dropping)
 
     def give_up(self, key: str) -> None:
-        """Drop the URLs of the server ``key``, queued ones and future ones. O(URLs)."""
+        """Drop the URLs of the server ``key``, queued and future ones. O(log servers), and ``ServerUrls.drain``."""
         server = self.servers.get_or_add(key)
         if not server.given_up:
             server.given_up = True
@@ -410,7 +422,7 @@ class Frontier:
         """Count a fetched page of the server ``key`` and return its count; at ``limit`` (0: none) the server is full.
 
         ``quality``: of its entry.  A full server's URLs are dropped, queued ones and future ones.  The count persists,
-        ``full`` does not.  O(log servers), or O(URLs) once.
+        ``full`` does not.  O(log servers), and ``fill`` once.
         """
         server = self.servers.get_or_add(key)
         server.fetched += 1
@@ -422,7 +434,7 @@ class Frontier:
         return server.fetched
 
     def fill(self, key: str) -> None:
-        """Mark the server ``key`` as full and drop its URLs. O(URLs)."""
+        """Mark the server ``key`` as full and drop its URLs. O(log servers), and ``ServerUrls.drain``."""
         server = self.servers.get_or_add(key)
         if not server.full:
             server.full = True
@@ -564,7 +576,7 @@ class Frontier:
         self.servers.restored(server)
         if server.given_up:
             self._given_up += 1
-            self._dropped += urls.drain(key)
+            self._dropping.append((server, urls.drain(key)))
         self._urls += self._countable(server)
         self._queue.place(server)
         return server
@@ -601,10 +613,17 @@ class Frontier:
 
     def _drop_urls(self, server: Server) -> None:
         self._urls -= self._countable(server)
-        dropped = list(self._leaving(server.urls.drain(server.key)))
-        self._expectations.sitemaps.dropped(dropped)
-        self._dropped += dropped
+        if server.urls:
+            self._dropping.append((server, self._leaving(server.urls.drain(server.key))))
         self.servers.move(server)
+
+    def _next_dropped(self) -> Iterator[Entry]:
+        """What is left of drained queues; nothing of servers that were removed."""
+        while self._dropping:
+            server, entries = self._dropping[0]
+            while self._is_known(server) and (entry := next(entries, None)) is not None:
+                yield entry
+            self._dropping.popleft()
 
     def _push_url(self, server: Server, path: str, entry: Entry, arrival: int) -> None:
         if server.given_up:

@@ -10,6 +10,7 @@ from scrapy.exceptions import NotConfigured
 
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.links import STEP
+from crawlproject.download.body_budget import crawl_budget
 from crawlproject.links import Links
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.frontier import FrontierOptions
@@ -51,8 +52,13 @@ class OriginMiddleware(CrawlerMiddleware):
 class LinksMiddleware(CrawlerMiddleware):
     """Passes ``Links`` from callbacks to the frontier (spider middleware, next to the spider).
 
-    Drops the links of a copy marked ``skip_links``.  Stat: ``duplicates/links_dropped``.
+    Drops the links of a copy marked ``skip_links``.  Lets large responses go (``BodyBudget.scraped``).
+    Stat: ``duplicates/links_dropped``.
     """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._budget = crawl_budget(crawler)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Queue ``Links`` (seeds); pass on everything else."""
@@ -64,11 +70,14 @@ class LinksMiddleware(CrawlerMiddleware):
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Queue ``Links``; pass on everything else."""
-        async for output in result:
-            if isinstance(output, Links):
-                await self.push(output)
-            else:
-                yield output
+        try:
+            async for output in result:
+                if isinstance(output, Links):
+                    await self.push(output)
+                else:
+                    yield output
+        finally:
+            self._budget.scraped(response)
 
     async def push(self, links: Links) -> None:
         """Queue ``links``; yields to the event loop between steps."""

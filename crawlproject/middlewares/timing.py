@@ -14,7 +14,7 @@ from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.network import NetworkOptions
 from crawlproject.requests.answers import header, retry_after
 from crawlproject.requests.failures import failure_kind, in_words, is_disconnection, name_failure
-from crawlproject.requests.meta import BY_TYPE, LAST_OF_SESSION, TIMING
+from crawlproject.requests.meta import BY_TYPE, LAST_OF_SESSION, TIMING, UNSENT
 from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
@@ -55,18 +55,22 @@ class ServerTimingMiddleware(CrawlerMiddleware):
             self._record(_measure(request, timing, response))
         return response
 
-    def process_exception(self, request: Request, exception: Exception) -> None:
-        """Record a failure."""
+    def process_exception(self, request: Request, exception: Exception) -> Request | None:
+        """Record a failure, or return the request to the frontier: see ``_is_repeated``."""
         timing: Timing | None = request.meta.pop(TIMING, None)
         if timing is None:
-            return
+            return None
         _write_meta(request.meta, timing)
         label, failed = failure_kind(exception)
-        if timing.reused and is_disconnection(exception.__cause__):
+        is_repeated = timing.reused and self._is_repeated(request, exception.__cause__)
+        if is_repeated or (timing.reused and is_disconnection(exception.__cause__)):
             failed = False  # the server closed an idle connection as we used it: not a fault
-        self._count_failure(label)
+        if not is_repeated:
+            self._count_failure(label)
         words = in_words(exception)
-        if request.meta.get(BY_TYPE) and not request.meta.get("depth"):  # a link; RobotsMiddleware logs robots.txt
+        if is_repeated:
+            request.meta[UNSENT] = True
+        elif request.meta.get(BY_TYPE) and not request.meta.get("depth"):  # a link; RobotsMiddleware logs robots.txt
             logger.info("Seed failed, may be retried: %s: %s", request, words)
         self._record(
             Measurement(
@@ -85,6 +89,17 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         error = name_failure(exception)
         if error is not None and error.is_final:
             self._name_missing(server_key(request.url), error)
+        return request if is_repeated else None
+
+    def _is_repeated(self, request: Request, cause: BaseException | None) -> bool:
+        """Whether ``request``, sent on a reused connection that ended before an answer came, is sent again.
+
+        RFC 9112, section 9.3.1, allows that if its method is idempotent.  The frontier hands it out again after the
+        server's polite wait, then on a new connection: if that ends as well, it is a failure.
+        """
+        frontier = frontier_of(self._crawler)
+        is_lost = is_disconnection(cause) or isinstance(cause, ConnectionError)
+        return is_lost and request.method in ("GET", "HEAD") and frontier is not None and frontier.handed_out(request)
 
     def _name_missing(self, key: str, error: NameLookupError) -> None:
         frontier = frontier_of(self._crawler)

@@ -103,6 +103,10 @@ ODD: dict[str, Script] = {
         b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\nnonsense\r\n\r\n" + head(LENGTH) + BODY,
         CLOSE,
     ),
+    "101 before, which nobody asked for": (
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n" + head(LENGTH) + BODY,
+        CLOSE,
+    ),
     # Lengths
     "length twice": with_head(LENGTH, LENGTH),
     "length thrice with commas": with_head(LENGTH + b", %d,%d" % (len(BODY), len(BODY))),

@@ -117,3 +117,20 @@ class HoldingSpider(PagesSpider):
     def parse_failing(self, response: Response) -> None:
         """An answer."""
         raise ValueError("no")
+
+
+class SelectingSpider(PagesSpider):
+    """Requests ``pages`` and what they link to; for the release of a body, another one waits 200 s."""
+
+    name = "selecting"
+
+    async def start(self) -> AsyncIterator[Request]:
+        """All requests."""
+        body_budget.GRACE = 200.0
+        for url in self.pages.split(","):
+            yield Request(url)
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        """An answer, and its links."""
+        yield {"url": response.url}
+        yield from response.follow_all(css="a")

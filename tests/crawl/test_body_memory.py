@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+from tests.crawl.crawling import IMPOLITE, NO_HEARTBEAT, PROMPT, Crawl, crawl
 from tests.crawl.nasty_server import response, running
+from tests.crawl.scripted_site import page, scripted_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,3 +86,19 @@ def test_memory_is_bounded(result: Crawl) -> None:
     """By the peak of the crawl's own process; without the bound it exceeds 700 MB."""
     assert result.stat("downloader/bodies_paused") > 0
     assert 0 < result.peak_memory <= 300_000_000
+
+
+@pytest.mark.parametrize("cookies", [False, True])
+def test_large_page_is_released_after_its_callback(cookies: bool) -> None:
+    """By the fast lane and by Scrapy's own way: the next page waited 10 s for one whose links were selected."""
+    large = page("/next")
+    settings = {**IMPOLITE, **NO_HEARTBEAT, "COOKIES_ENABLED": cookies, "DOWNLOAD_MAX_ACTIVE_SIZE": 4 << 20}
+    with scripted_site(1) as site:
+        site.script = {
+            "1/": replace(large, body=f"{large.body}{'<p>text' * 500_000}"),
+            "1/next": replace(page(), delay=0.5),
+        }
+        done = crawl("tests.crawl.odd_spiders.SelectingSpider", settings=settings, pages=site.url("1/"))
+        assert done.urls() == [site.url("1/"), site.url("1/next")]
+    assert (done.stat("lane/pages") > 0) != cookies
+    assert done.stat("elapsed_time_seconds") < PROMPT

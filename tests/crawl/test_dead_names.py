@@ -11,7 +11,7 @@ from scrapy.crawler import Crawler
 
 from crawlproject.download.resolver import crawl_resolver
 from testbed.dns import Name, running_name_server
-from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+from tests.crawl.crawling import IMPOLITE, NO_HEARTBEAT, PROMPT, Crawl, crawl
 from tests.crawl.scripted_site import Site, page, scripted_site
 
 DEAD = [f"n{number}.dead.test" for number in range(300)]
@@ -105,3 +105,18 @@ def test_answers_that_come_after_the_end_of_a_crawl_change_nothing(tmp_path: Pat
     assert result.stat("frontier/dropped/server_given_up") == 0
     assert again.stat("frontier/dropped/server_given_up") == len(DEAD)
     assert again.stat("finish_reason") == "finished"
+
+
+def test_many_links_to_one_server_that_refuses_are_dropped_in_steps(tmp_path: Path) -> None:
+    """All of them, before the crawl ends; the end does not wait for the engine's heartbeat."""
+    with scripted_site(1) as site, running_name_server() as names:
+        port = site.url("1/").rsplit(":", 1)[1].rstrip("/")  # of another address: nobody listens there
+        links = [f"http://127.9.9.9:{port}/{number}" for number in range(1001)]
+        site.script = {"1/": page(*links, "/a"), "1/a": page()}
+        settings = {**NO_HEARTBEAT, "FRONTIER_MAX_FAILURES": 1, "RETRY_TIMES": 0, "JOBDIR": str(tmp_path / "job")}
+        result = run(site, names, **settings)
+        assert sorted(result.urls()) == [site.url("1/"), site.url("1/a")]
+    assert result.stat("finish_reason") == "finished"
+    assert result.stat("frontier/dropped/server_given_up") == 1000  # the other link failed
+    assert result.stat("frontier/urls") == 0
+    assert result.stat("elapsed_time_seconds") < PROMPT

@@ -12,7 +12,7 @@ import pytest
 
 from tests.crawl.crawling import NO_HEARTBEAT, PROMPT, crawling, read_results
 from tests.crawl.differential import QUICK, Run, run, run_on
-from tests.crawl.scripted_site import Answer, Script, Site, page, scripted_site
+from tests.crawl.scripted_site import Answer, Asked, Script, Site, page, scripted_site
 
 LIMITS = "tests.crawl.limit_spiders"
 FINE = page(title="fine")
@@ -138,6 +138,46 @@ def test_download_delay_holds_after_failures(more: dict[str, Any]) -> None:
     ours = run(f"{LIMITS}.ManySpider", script, settings=settings, count="4")
     assert len(ours.site.gaps(1)) == 3
     assert min(ours.site.gaps(1)) >= 0.2
+
+
+def resetting(*lost: str) -> Callable[[Site], Script]:
+    """Pages whose server answers one request on each connection, and resets it at the next one, or at ``lost``."""
+
+    def script(site: Site) -> Script:
+        used: set[int] = set()
+
+        def answer(asked: Asked) -> Answer:
+            if asked.connection in used or asked.place in lost:
+                return Answer(reset=True)
+            used.add(asked.connection)
+            return fine(0.0)
+
+        return {f"1/{number}": answer for number in range(4)}
+
+    return script
+
+
+@pytest.mark.parametrize("cookies", [False, True])
+def test_request_on_a_connection_that_is_reset_is_repeated_once(cookies: bool) -> None:
+    """On a new connection, not as a retry; by the fast lane and by Scrapy's own way."""
+    settings = {**QUICK, "RETRY_TIMES": 0, "COOKIES_ENABLED": cookies}
+    ours = run(f"{LIMITS}.ManySpider", resetting("1/2"), settings=settings, count="4")
+    assert len(ours.items()) == 3
+    assert max(ours.asked().values()) == 2
+    resets = len(ours.site.places()) - 4
+    assert ours.stat("frontier/given_back") == resets > 0
+    assert ours.stat("retry/count") == 0
+    assert ours.stat("downloader/exception_count") == 1  # /2, on a new connection
+    assert ours.site.most_at_once(1) == 1
+    assert ours.reason == "finished"
+
+
+def test_repeated_request_waits_for_its_server() -> None:
+    """As any other one: the server may have read the first one."""
+    settings = {**QUICK, "DOWNLOAD_DELAY": 0.02, "RETRY_TIMES": 0}
+    ours = run(f"{LIMITS}.ManySpider", resetting(), settings=settings, count="4")
+    assert len(ours.items()) == 4
+    assert min(ours.site.gaps(1)) >= 0.02
 
 
 def test_delays_in_download_slots_hold() -> None:

@@ -146,6 +146,16 @@ def test_interim_answers_are_limited(step: int) -> None:
             assert reader.complete
 
 
+@pytest.mark.parametrize("kind", [AnswerReader, AnswerRepair])
+def test_a_switch_of_protocols_that_nobody_asked_for_is_not_the_answer(kind: type[AnswerReader]) -> None:
+    """The answer after it is; aiohttp's parser does not see the first one: it would read nothing any more."""
+    reader = kind(no_body=False)
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
+    read = reader.feed(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n" + answer + b"hi")
+    assert read == (answer + b"hi" if kind is AnswerRepair else b"hi")
+    assert reader.complete
+
+
 def test_bytes_of_interim_answers_are_limited() -> None:
     """Few large ones fill the memory, too."""
     reader, large = AnswerReader(no_body=False), b"HTTP/1.1 103 Early Hints\r\nLink: " + b"x" * 50_000 + b"\r\n\r\n"

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 from scrapy import signals
-from scrapy.http import Request, Response
+from scrapy.http import HtmlResponse, Request, Response
 from scrapy.utils.test import get_crawler
 from twisted.python.failure import Failure
 
@@ -216,6 +216,27 @@ def test_body_of_a_callback_that_raised_is_released(monkeypatch: pytest.MonkeyPa
         await budget.wait(grown(budget, 1))
         assert budget.total == 1
         budget.close()
+
+    gc.disable()
+    try:
+        run(case)
+    finally:
+        gc.enable()
+
+
+def test_body_whose_selector_was_used_is_released_after_its_callback() -> None:
+    """Response and selector refer to each other; whoever still needs the selector gets another one."""
+
+    async def case(counts: Counts) -> None:
+        response = HtmlResponse("http://example.com/", body=b"<a>", encoding="utf-8")
+        counts.budget.hold(response, grown(counts.budget, 2 * LIMIT))
+        assert response.css("a")
+        counts.budget.scraped(response)
+        assert counts.budget.total == 2 * LIMIT
+        assert response.css("a")
+        counts.budget.scraped(response)
+        del response
+        assert counts.budget.total == 0
 
     gc.disable()
     try:

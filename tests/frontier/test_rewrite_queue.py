@@ -1,4 +1,4 @@
-"""Rewriting a server's queue, in memory and on disk."""
+"""Rewriting a server's queue, and dropping it, in memory and on disk."""
 
 from __future__ import annotations
 
@@ -135,26 +135,33 @@ def test_long_queue_is_gone_through_in_steps(opened: Callable[[], Frontier]) -> 
     assert sorted(urls) == sorted([f"{A}/new", *(f"{A}/{n}" for n in range(1, count, 2))])
 
 
-def test_a_step_reads_no_more_than_it_judges(opened: Callable[[], Frontier], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading all of 60,000 URLs in the first step blocked the event loop for 0.3 s."""
-    frontier = opened()
-    frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(5 * REWRITE_STEP)])
-    server = frontier.server(A)
-    assert server is not None
-    read = [0]
+@pytest.fixture
+def entries_read(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Number of entries read from queues so far."""
+    read = 0
 
     def counting(made: Callable[..., Entry]) -> Callable[..., Entry]:
         def counted(*args: Any) -> Entry:
-            read[0] += 1
+            nonlocal read
+            read += 1
             return made(*args)
 
         return counted
 
     monkeypatch.setattr(UrlQueue, "pop", counting(UrlQueue.pop))
     monkeypatch.setattr(StoredUrlQueue, "_entry", counting(StoredUrlQueue._entry))
+    return lambda: read
+
+
+def test_a_step_reads_no_more_than_it_judges(opened: Callable[[], Frontier], entries_read: Callable[[], int]) -> None:
+    """Reading all of 60,000 URLs in the first step blocked the event loop for 0.3 s."""
+    frontier = opened()
+    frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(5 * REWRITE_STEP)])
+    server = frontier.server(A)
+    assert server is not None
     steps = frontier.rewrite_queue_in_steps(server, lambda entry: None)
     assert next(steps) == REWRITE_STEP
-    assert REWRITE_STEP <= read[0] <= REWRITE_STEP + 10
+    assert REWRITE_STEP <= entries_read() <= REWRITE_STEP + 10
     assert sum(steps) == 4 * REWRITE_STEP
     assert len(server.urls) == 0
 
@@ -186,3 +193,75 @@ def test_a_server_may_be_removed_between_steps(opened: Callable[[], Frontier], s
     assert fetch_all(frontier) == [(f"{A}/again", 1.0)]
     assert len(frontier) == 0
     check(frontier)
+
+
+def drop(frontier: Frontier, limit: int | None = None) -> list[str]:
+    """The URLs dropped in a step, each acknowledged."""
+    dropped = frontier.take_dropped(limit)
+    for entry in dropped:
+        frontier.acknowledge(entry)
+    return [entry.url for entry in dropped]
+
+
+@pytest.mark.parametrize("leave", [Frontier.give_up, Frontier.fill])
+def test_urls_of_a_server_are_dropped_in_steps(
+    opened: Callable[[], Frontier], entries_read: Callable[[], int], leave: Callable[[Frontier, str], None]
+) -> None:
+    """50,000 URLs of a dead server blocked the event loop for 0.7 s; none of them is queued between two steps."""
+    frontier = opened()
+    urls = [f"{A}/{n}" for n in range(100)]
+    frontier.push(Entry(url, 1000.0 - n) for n, url in enumerate(urls))
+    frontier.push([Entry(f"{B}/")])
+    leave(frontier, A)
+    assert (len(frontier), entries_read()) == (1, 0)
+    assert drop(frontier, 30) == urls[:30]
+    assert entries_read() == 30
+    frontier.push([Entry(f"{A}/late")])
+    check(frontier)
+    assert drop(frontier, 30) == [f"{A}/late", *urls[30:60]]
+    assert frontier.is_dropping
+    assert drop(frontier) == urls[60:]
+    assert not frontier.is_dropping
+    assert drop(frontier) == []
+    assert [url for url, _ in fetch_all(opened())] == [f"{B}/"]
+
+
+def test_what_was_not_dropped_yet_is_dropped_after_a_restart(tmp_path: Path) -> None:
+    """Also if the process is killed between two steps: the last commit has the server's state, and the rest."""
+
+    def resumed() -> tuple[DiskStore, Frontier]:
+        store, frontier = DiskStore(tmp_path, StoreLabel("web", "quality")), Frontier(BestPrefix())
+        DiskFrontierStore(store, 0.0, indexed=True).load(frontier, 0.0)
+        return store, frontier
+
+    urls = [f"{A}/{n}" for n in range(100)]
+    store, frontier = resumed()
+    frontier.push(Entry(url, 1000.0 - n) for n, url in enumerate(urls))
+    store.commit()
+    frontier.give_up(A)
+    drop(frontier, 30)
+    store.commit()
+    drop(frontier, 30)  # not committed
+    store.close()
+    store, frontier = resumed()
+    assert (len(frontier), frontier.given_up, frontier.is_dropping) == (0, 1, True)
+    assert drop(frontier, 50) + drop(frontier, 50) == urls[30:]
+    store.commit()
+    store.close()
+    store, frontier = resumed()
+    assert drop(frontier) == []
+    store.close()
+
+
+def test_a_server_may_be_removed_before_all_its_urls_are_dropped(opened: Callable[[], Frontier]) -> None:
+    """Another worker drops the rest; the URLs of the next server follow."""
+    frontier = opened()
+    for server in (A, B):
+        frontier.push(Entry(f"{server}/{n}") for n in range(9))
+        frontier.give_up(server)
+    drop(frontier, 3)
+    frontier.remove(A)
+    frontier.push([Entry(f"{A}/again")])
+    assert drop(frontier, 5) == [f"{B}/{n}" for n in range(5)]
+    assert len(drop(frontier)) == 4
+    assert len(frontier) == 1

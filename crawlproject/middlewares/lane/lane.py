@@ -14,6 +14,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.python.failure import Failure
 
 from crawlproject.crawl_frontier import frontier_of
+from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.receivers import log_line
 from crawlproject.engine import RequestsUnderWay, engine_of, stats_of
 from crawlproject.middlewares.lane.downloading import Downloading
@@ -43,6 +44,7 @@ class FastLane:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._stats = stats_of(crawler)
+        self._budget = crawl_budget(crawler)
         self._tasks: set[asyncio.Task[None]] = set()
         self._said: set[str] = set()
         crawler.signals.connect(self._opened, signals.spider_opened)
@@ -128,6 +130,7 @@ class FastLane:
         try:
             await self._scraping.scrape(result, request)
         finally:
+            self._budget.scraped(result)
             self._under_way.scraped(request, result)
 
     def _is_open(self, why_not: str | None, what: str) -> bool:
