@@ -194,7 +194,8 @@ def test_expired_copy_is_replaced() -> None:
 def test_number_of_copies_is_bounded(size: int, again: bool) -> None:
     """The least recently used copy is evicted, and fetched again when needed: pages of two servers in turn."""
     settings = {**ROBOTS, "ROBOTSTXT_CACHE_SIZE": size, "FRONTIER_MAX_SESSIONS": 1, "FRONTIER_MAX_BATCH": 1}
-    settings |= {"FRONTIER_POLICY": "breadth-first", "FRONTIER_DELAY_FACTOR": 1, "FRONTIER_MAX_DELAY": 0.1}
+    # a server must rest until the next session is chosen, or its second page is the best one
+    settings |= {"FRONTIER_POLICY": "breadth-first", "FRONTIER_MIN_DELAY": 0.3, "FRONTIER_MAX_DELAY": 0.3}
     ours = run(SPIDER, {"/robots.txt": ALL, **pages(1, 2)}, servers=2, settings=settings, start=places(1, 2))
     assert len(ours.items()) == 4
     assert (asked_for_rules(ours, 1) + asked_for_rules(ours, 2) > 2) == again
