@@ -201,8 +201,11 @@ class CrawlFrontier:
     def admits_all(self) -> None:
         """From now on admit newcomers whatever their names: requests may take a proxy, which resolves names.
 
-        What is found by look-ups in progress no longer matters.  O(log servers) for each newcomer asked for.
+        What is found by look-ups in progress no longer matters.  O(log servers) for each newcomer asked for; O(1) if
+        called again.
         """
+        if self.admits_any:
+            return
         self.admits_any = True
         self.admit = self._admit_unasked
         for server in self.frontier.asked_newcomers():

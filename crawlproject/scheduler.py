@@ -170,7 +170,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         if request.meta.pop(UNSENT, False) and (start := self.crawl.started.get(request)):
             self._take_back(request, start)
             return True
-        if "proxy" in request.meta and not self.crawl.admits_any:
+        if "proxy" in request.meta:
             self.crawl.admits_all()
         exchange = self._backend.exchange
         if exchange is not None and _is_foreign(request, exchange):

@@ -127,7 +127,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
 
     def _takes_proxy(self) -> None:
         crawl = frontier_of(self.crawler)
-        if crawl is not None and not crawl.admits_any:
+        if crawl is not None:
             crawl.admits_all()
 
     async def _wait_politely(self, request: Request) -> None:

@@ -126,7 +126,7 @@ class ServerQueue:
                 group.holder = server
             self._step(server, LEASE)
             self.leased += 1
-            self._guests += server.line is ADMITTED
+            self._guests += server.line == ADMITTED
             return server
         return None
 
@@ -196,7 +196,7 @@ class ServerQueue:
             group.holder = None
         self._step(server, RELEASE)
         self.leased -= 1
-        if server.line is ADMITTED:
+        if server.line == ADMITTED:
             self._guests -= 1
             if server.answered or server.failures:
                 self._answering += (server.answered - self._answering) / RECENT_NEWCOMERS

@@ -264,11 +264,10 @@ class Control:
 
     async def learned_in_run(self) -> tuple[bytes | None, str]:
         """The same, and the ``run_id`` of Redis."""
-        commands = [("GET", f"{self._keys.meta}:learned")]
         if self._is_cluster:
-            found, server = (await self.commands(commands))[0], await self._info_of_all()
+            found, server = await self.learned(), await self._info_of_all()
         else:
-            found, server = await self.commands([*commands, ("INFO", "server")])
+            found, server = await self.commands([("GET", f"{self._keys.meta}:learned"), ("INFO", "server")])
         return found, str(server.get("run_id", ""))
 
     async def set_learned(self, state: bytes) -> None:

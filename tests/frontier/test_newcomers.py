@@ -28,6 +28,13 @@ def push(frontier: Frontier, number: int, quality: float = 1.0, urls: int = 1) -
     frontier.push(Entry(f"{key(number)}/{start + each}", quality) for each in range(urls))
 
 
+def push_admitted(frontier: Frontier, number: int, quality: float = 1.0, urls: int = 1, now: float = 0.0) -> None:
+    """Push URLs of a newcomer, which is then looked up and admitted."""
+    push(frontier, number, quality, urls)
+    frontier.ask_newcomer(now, 999)
+    frontier.admit(key(number))
+
+
 def answer(frontier: Frontier, server_key: str, now: float, *, failed: bool = False) -> None:
     frontier.record(Measurement(server_key, now, status=None if failed else 200, failed=failed))
 
@@ -108,9 +115,7 @@ def test_failed_look_ups_are_repeated_after_a_rest() -> None:
 def test_a_server_that_has_answered_survives_a_missing_name() -> None:
     """Rather the name servers are out of order: it rests and is tried again."""
     frontier = new_frontier()
-    push(frontier, 1, urls=2)
-    frontier.ask_newcomer(0.0, 9)
-    frontier.admit(key(1))
+    push_admitted(frontier, 1, urls=2)
     visit(frontier, 0.0)
     assert not frontier.name_failed(key(1), 1.0, "no such name", is_final=True)
     assert frontier.servers[key(1)].failures == 1
@@ -132,9 +137,7 @@ def test_newcomers_hold_half_of_the_sessions_while_most_of_them_fail(most_fail: 
     """All of them while most answer."""
     frontier = new_frontier()
     for number in range(200):
-        push(frontier, number)
-        frontier.ask_newcomer(0.0, 999)
-        frontier.admit(key(number))
+        push_admitted(frontier, number)
     for number in range(100):
         visit(frontier, 0.0, failed=most_fail or number % 4 == 0)
     assert frontier.newcomers_fail is most_fail
@@ -152,9 +155,7 @@ def test_without_a_limit_on_sessions_there_is_none_for_newcomers() -> None:
     """Half of all is no limit, even while most of them fail."""
     frontier = new_frontier()
     for number in range(100):
-        push(frontier, number)
-        frontier.ask_newcomer(0.0, 999)
-        frontier.admit(key(number))
+        push_admitted(frontier, number)
     for _ in range(50):
         visit(frontier, 0.0, failed=True)
     assert frontier.newcomers_fail
@@ -165,17 +166,11 @@ def test_without_a_limit_on_sessions_there_is_none_for_newcomers() -> None:
 def test_known_servers_come_first_after_failures_of_newcomers() -> None:
     """A newcomer that failed ranks below every server that has answered, whatever its pages are worth."""
     frontier = new_frontier()
-    push(frontier, 1, urls=3)
-    frontier.ask_newcomer(0.0, 9)
-    frontier.admit(key(1))
+    push_admitted(frontier, 1, urls=3)
     visit(frontier, 0.0)
-    push(frontier, 2, quality=99.0)
-    frontier.ask_newcomer(0.0, 9)
-    frontier.admit(key(2))
+    push_admitted(frontier, 2, quality=99.0)
     assert visit(frontier, 0.0, failed=True) == key(2)
-    push(frontier, 2, quality=99.0)
-    frontier.ask_newcomer(5.0, 9)
-    frontier.admit(key(2))
+    push_admitted(frontier, 2, quality=99.0, now=5.0)
     check(frontier)
     assert visit(frontier, 5.0) == key(1)
 
