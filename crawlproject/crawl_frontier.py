@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy.core.scheduler import BaseScheduler
 
@@ -252,7 +252,7 @@ class CrawlFrontierScheduler(BaseScheduler):
 def frontier_of(crawler: Crawler) -> CrawlFrontier | None:
     """The frontier of the crawl; None before the spider opens, and with another scheduler."""
     scheduler = scheduler_of(crawler)
-    return cast("CrawlFrontierScheduler", scheduler).crawl if _has_frontier(cast("Any", type(scheduler))) else None
+    return scheduler.crawl if _has_frontier(type(scheduler)) else None  # type: ignore[arg-type,union-attr]
 
 
 @lru_cache(maxsize=16)

@@ -87,7 +87,7 @@ def engine_of(crawler: Crawler) -> ExecutionEngine | None:
 
 def scheduler_of(crawler: Crawler) -> BaseScheduler | None:
     """The scheduler in use; None before the spider opens."""
-    engine = engine_of(crawler)
+    engine = crawler._engine  # not engine_of: asked ten times a page
     return engine.scheduler if engine is not None else None
 
 

@@ -47,11 +47,11 @@ def destination(request: Request) -> Destination | None:
 def headers_of(request: Request, authority: str, *, last: bool) -> Iterator[tuple[bytes, bytes]]:
     """Names and values of the headers to send; ``last``: the server is asked to close the connection."""
     headers = request.headers
-    if b"Host" not in headers:
+    if not dict.__contains__(headers, b"Host"):
         yield b"Host", authority.encode()
-    for name in headers:
+    for name, values in dict.items(headers):
         if name != _PROXY_PASSWORD:
-            for value in headers.getlist(name):
+            for value in values:
                 yield name, value
     if last:
         yield b"Connection", b"close"

@@ -245,8 +245,8 @@ class Transfer:
         """The response, after the end. Raises StopDownload if a receiver asked for that."""
         url = urldefrag(self._request.url).url if "#" in self._request.url else self._request.url
         headers, body, kind = self._headers, self._take_body(), None
-        if b"Content-Encoding" not in headers and b"Content-Type" in headers:
-            kind = _class_of(headers[b"Content-Type"])
+        if not dict.__contains__(headers, b"Content-Encoding") and (types := dict.get(headers, b"Content-Type")):
+            kind = _class_of(types[-1])
         if kind is None:
             kind = responsetypes.from_args(headers=headers, url=url, body=body)
         response = kind(

@@ -13,6 +13,7 @@ from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zst
 
 from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.off_loop import LARGE, off_loop
+from crawlproject.requests.answers import has_header
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -65,7 +66,7 @@ class TolerantCompressionMiddleware(HttpCompressionMiddleware):
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
         """Decompress."""
-        if b"Content-Encoding" not in response.headers:
+        if not has_header(response.headers, b"Content-Encoding"):
             return response
         is_gzip = response.headers.getlist(b"Content-Encoding") in _GZIP
         try:
@@ -114,7 +115,7 @@ class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
         self, request: Request, response: Response
     ) -> Request | Response | Awaitable[Request | Response]:
         """Decompress within the budget: the result may be a thousand times as large as the input."""
-        if self._budget is None or b"Content-Encoding" not in response.headers:
+        if self._budget is None or not has_header(response.headers, b"Content-Encoding"):
             return super().process_response(request, response)
         return self._in_turn(self._budget, request, response)
 
