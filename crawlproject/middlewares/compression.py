@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Request, Response
+from scrapy.http import Headers, Request, Response
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined]
 
-from crawlproject.download.body_budget import crawl_budget
+from crawlproject.download.body_budget import MIN_WATCHED, crawl_budget
 from crawlproject.download.off_loop import LARGE, off_loop
+from crawlproject.download.transfer import class_of
 from crawlproject.requests.answers import has_header
 
 if TYPE_CHECKING:
@@ -119,7 +120,40 @@ class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
             return super().process_response(request, response)
         return self._in_turn(self._budget, request, response)
 
+    def _small(self, request: Request, response: Response) -> bytes | None:
+        """The content of a gzip body, if neither the budget nor a limit on sizes applies to it."""
+        meta = request.meta
+        sizes = (meta.get("download_maxsize", self._max_size), meta.get("download_warnsize", self._warn_size))
+        is_gzip = dict.get(response.headers, b"Content-Encoding") in _GZIP and request.method != "HEAD"
+        if not is_gzip or len(response.body) >= MIN_WATCHED or any(0 < size < MIN_WATCHED for size in sizes):
+            return None
+        return _gunzip(response.body, MIN_WATCHED - 1)
+
+    def _with_content(self, response: Response, content: bytes) -> Response:
+        """``response`` with the ``content`` of its body: what Scrapy makes, in a third of its time."""
+        if self.stats is not None:
+            self.stats.inc_value("httpcompression/response_bytes", len(content))
+            self.stats.inc_value("httpcompression/response_count")
+        headers = Headers()
+        dict.update(headers, response.headers)
+        dict.pop(headers, b"Content-Encoding")
+        decoded = class_of(headers, response.url, content)(
+            response.url,
+            response.status,
+            None,
+            content,
+            response.flags,
+            response.request,
+            response.certificate,
+            response.ip_address,
+            response.protocol,
+        )
+        decoded.headers = headers  # the constructor would copy them
+        return decoded
+
     async def _in_turn(self, budget: BodyBudget, request: Request, response: Response) -> Request | Response:
+        if budget.total <= budget.limit and (small := self._small(request, response)) is not None:
+            return self._with_content(response, small)
         with budget.resumed(response) as share:
             await budget.wait(share)
             answer = await self._decompress(request, response)
