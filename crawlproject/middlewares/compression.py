@@ -6,7 +6,7 @@ import zlib
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, Request, Response
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined]
@@ -33,6 +33,8 @@ _Decoded: TypeAlias = "bytes | Exception | None"
 #: Encodings of one response that are decoded, the limit of curl: each may take as long as a whole body.
 MAX_ENCODINGS = 5
 
+
+_ACCEPTED = b", ".join(ACCEPTED_ENCODINGS)
 
 #: Bytes that are decompressed on the event loop: a small body may hold any number of them.
 ON_LOOP = 4_000_000
@@ -64,6 +66,10 @@ class TolerantCompressionMiddleware(HttpCompressionMiddleware):
     """
 
     _decoded: _Decoded = None  # the body of the current response, if decompressed before
+
+    def process_request(self, request: Request) -> None:  # type: ignore[override]
+        """What Scrapy does, with the header ready."""
+        dict.setdefault(request.headers, b"Accept-Encoding", [_ACCEPTED])
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
         """Decompress."""

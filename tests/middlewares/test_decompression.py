@@ -102,3 +102,11 @@ def test_small_bodies_become_what_scrapy_makes_of_them(kind: str | None, name: s
         assert isinstance(response, Response)
         found.append((type(response), {each: getattr(response, each) for each in response.attributes}, response.flags))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("given", [{}, {"accept-encoding": "identity"}])
+def test_the_same_encodings_are_accepted_as_by_scrapy(given: dict[str, str]) -> None:
+    requests = [Request("http://a.example/", headers=given) for _ in range(2)]
+    for request, kind in zip(requests, (OffLoopCompressionMiddleware, HttpCompressionMiddleware), strict=True):
+        assert kind.from_crawler(get_crawler()).process_request(request) is None
+    assert requests[0].headers == requests[1].headers
