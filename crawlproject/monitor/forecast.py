@@ -249,7 +249,8 @@ class _Left(NamedTuple):
         """Seconds until all is done: least, likely, most. Servers that fail must be given up, too."""
         longest, failing = (0.0, 0.0) if self.survey is None else (self.survey.longest_time, self.survey.failing_time)
         low, likely, high = (max(hypot(urls / self.pace, longest), failing) for urls in self.urls)
-        return low, max(likely, self.time(self.urls[1])), max(high, likely)
+        likely = max(likely, self.time(self.urls[1]))
+        return low, likely, max(high, likely)
 
 
 def _most(looks: Sequence[Look], left: _Left) -> Range | None:
