@@ -29,7 +29,7 @@ from tests.workers.model.runs import FAULTS, OF, PARTITIONS, Run
 
 KEYS = Keys("web")
 
-#: Kind of faults, seed; the last ten found bugs.
+#: Kind of faults, seed; the last eleven found bugs.
 RUNS = [
     *((kind, 1) for kind in FAULTS),
     ("cuts", 28),
@@ -42,6 +42,7 @@ RUNS = [
     ("losses and churn", 21),
     ("fail-over", 0),
     ("heirs", 3),
+    ("orders", 0),
 ]
 
 
