@@ -137,8 +137,10 @@ class CrawlFrontier:
 
     def polite_wait(self, request: Request) -> float:
         """Seconds until a request that bypassed the scheduler may be sent; 0 for one that was handed out."""
+        if request in self.started:
+            return 0.0
         server = self.frontier.server(server_key(request.url))
-        if server is None or request in self.started:
+        if server is None:
             return 0.0
         return max(0.0, server.ready_at - CLOCK())
 

@@ -109,6 +109,10 @@ class AddressGuard:
             key = server_key(url)
         except ValueError:
             key = url
+        self.check_server(key)
+
+    def check_server(self, key: str) -> None:
+        """``check_url`` for any URL of the server ``key``. O(1) for a known server."""
         refusal = self._of_server(key)
         if refusal is not None:
             raise AddressRefused(key, refusal)

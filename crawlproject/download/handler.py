@@ -67,6 +67,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
     """
 
     lazy = True
+    measures: ClassVar[bool] = True  # for FrontierDownloader
     experimental: ClassVar[bool] = False
     supports_per_request_bindaddress: ClassVar[bool] = True
 

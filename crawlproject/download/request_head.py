@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -30,9 +31,12 @@ class Destination(NamedTuple):
 
 def destination(request: Request) -> Destination | None:
     """Where ``request`` goes; None if it is unusual in any way: aiohttp knows what to do. O(length of the URL)."""
-    if request.method not in _METHODS or request.body:
-        return None
-    match = _plain(request.url)
+    return None if request.method not in _METHODS or request.body else _destination(request.url)
+
+
+@lru_cache(maxsize=128)
+def _destination(url: str) -> Destination | None:
+    match = _plain(url)
     if match is None:
         return None
     scheme, host, port, target = match.groups()

@@ -7,6 +7,7 @@ from typing import Any
 
 from scrapy import Request
 from scrapy.http import Response
+from scrapy.utils.engine import get_engine_status
 
 from tests.crawl.ordinary_spiders import SiteSpider
 
@@ -43,14 +44,16 @@ class MeasuringSpider(SiteSpider):
 
 
 class EngineSpider(SiteSpider):
-    """Looks for what wakes the engine."""
+    """Looks for what wakes the engine, and at what Scrapy's telnet console shows of it."""
 
     name = "engine"
 
     def parse(self, response: Response, **kwargs: Any) -> Any:
         slot = getattr(self.crawler.engine, "_slot", None)
         schedule = getattr(getattr(slot, "nextcall", None), "schedule", None)
-        yield {"callable": callable(schedule)}
+        status = dict(get_engine_status(self.crawler.engine))
+        broken = [name for name, now in status.items() if "exception" in str(now)]
+        yield {"callable": callable(schedule), "broken": broken}
 
     async def start(self) -> AsyncIterator[Any]:
         yield self.request("1/")
