@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 NO_LIMIT = 1 << 30
 
 HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
+DOWNLOADER = "crawlproject.download.downloader.FrontierDownloader"
 
 DOWNLOADER_MIDDLEWARES = {
     "crawlproject.middlewares.limits.LimitsMiddleware": 80,  # outermost: sees only final responses
@@ -172,9 +173,10 @@ class FrontierAddon:
     def _take_over_limits(self, settings: BaseSettings) -> None:
         """Leave limits to the frontier: a request delayed in the downloader would occupy a connection."""
         # The frontier hands out at most one request per server and FRONTIER_MAX_SESSIONS in all.
-        settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
         settings.set("CONCURRENT_REQUESTS_PER_DOMAIN", NO_LIMIT, priority="addon")  # several servers may share a host
-        settings.set("DOWNLOADER", "crawlproject.download.downloader.FrontierDownloader", priority="addon")
+        settings.set("DOWNLOADER", DOWNLOADER, priority="addon")
+        if settings["DOWNLOADER"] != DOWNLOADER:  # ours knows that Scrapy's default is no limit
+            settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
         delay = Reader(settings).number("DOWNLOAD_DELAY", 0.0)
         priority = settings.getpriority("DOWNLOAD_DELAY") or 0
         of_spider = download_delay_of(self._crawler and (self._crawler.spider or self._crawler.spidercls))

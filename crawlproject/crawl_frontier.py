@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy.core.scheduler import BaseScheduler
 
@@ -137,8 +137,10 @@ class CrawlFrontier:
 
     def polite_wait(self, request: Request) -> float:
         """Seconds until a request that bypassed the scheduler may be sent; 0 for one that was handed out."""
+        if request in self.started:
+            return 0.0
         server = self.frontier.server(server_key(request.url))
-        if server is None or request in self.started:
+        if server is None:
             return 0.0
         return max(0.0, server.ready_at - CLOCK())
 
@@ -252,7 +254,7 @@ class CrawlFrontierScheduler(BaseScheduler):
 def frontier_of(crawler: Crawler) -> CrawlFrontier | None:
     """The frontier of the crawl; None before the spider opens, and with another scheduler."""
     scheduler = scheduler_of(crawler)
-    return cast("CrawlFrontierScheduler", scheduler).crawl if _has_frontier(cast("Any", type(scheduler))) else None
+    return scheduler.crawl if _has_frontier(type(scheduler)) else None  # type: ignore[arg-type,union-attr]
 
 
 @lru_cache(maxsize=16)

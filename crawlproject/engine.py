@@ -87,8 +87,9 @@ def engine_of(crawler: Crawler) -> ExecutionEngine | None:
 
 def scheduler_of(crawler: Crawler) -> BaseScheduler | None:
     """The scheduler in use; None before the spider opens."""
-    engine = engine_of(crawler)
-    return engine.scheduler if engine is not None else None
+    engine = crawler._engine  # not by other functions and properties: asked ten times a page
+    slot = None if engine is None else engine._slot
+    return None if slot is None else slot.scheduler
 
 
 def unfinished_requests(crawler: Crawler) -> AbstractSet[Request]:

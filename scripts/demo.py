@@ -34,11 +34,11 @@ from testbed.web import (
 )
 
 SPEC = WebSpec(servers=40, pages=800, time_scale=0.1, crawl_delay_share=0.05, crawl_delay=0.5)
-PAGES = ROOT / "pages.jsonl"
+PAGES = ROOT / "demo.jsonl"  # not that of crawls with seeds, which is appended to
 
 
 def crawl(seeds: list[str], scores: Path) -> None:
-    """Run the web spider with its defaults; its pages go to ``pages.jsonl``."""
+    """Run the web spider with its defaults; its pages go to ``demo.jsonl``."""
     settings = {"FRONTIER_QUALITY": "scores", "FRONTIER_QUALITY_FILE": scores, "LOG_LEVEL": "WARNING"}
     command = [*crawl_command(seeds, settings | {"ALLOWED_NETWORKS": "127.0.0.0/8"}), "-O", str(PAGES)]
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # otherwise Ctrl-C could leave an orphan process

@@ -58,7 +58,6 @@ def test_switches_everything_on() -> None:
     settings = get_crawler(settings_dict={"ADDONS": ADDONS, "DOWNLOAD_HANDLERS": {}}).settings
     assert load_object(settings["SCHEDULER"]) is FrontierScheduler
     assert load_object(settings["DUPEFILTER_CLASS"]) is SeenDupeFilter
-    assert settings.getint("CONCURRENT_REQUESTS") == 0
     for scheme in ("http", "https"):
         assert load_object(settings.getwithbase("DOWNLOAD_HANDLERS")[scheme]) is FrontierDownloadHandler
 
@@ -164,6 +163,24 @@ def delay_and_jitter(settings: Settings) -> tuple[float, float]:
     return downloader._delay, downloader._jitter
 
 
+def concurrency(settings: Settings) -> int:
+    """The requests that the downloader takes; 0: any number."""
+    crawler = get_crawler()
+    crawler.settings = settings
+    downloader = load_object(settings["DOWNLOADER"])(crawler)
+    downloader.close()
+    return int(downloader.total_concurrency)
+
+
+def test_default_concurrency_of_scrapy_is_no_limit() -> None:
+    """Yet the setting is as it was: scrapy-playwright would open no page with 0."""
+    settings = with_addon({})
+    assert concurrency(settings) == 0
+    assert settings.getint("CONCURRENT_REQUESTS") == Settings().getint("CONCURRENT_REQUESTS")
+    assert concurrency(with_addon({"DOWNLOADER": "scrapy.core.downloader.Downloader"})) == 0
+    assert concurrency(with_addon({"CONCURRENT_REQUESTS": 7})) == 7
+
+
 @pytest.mark.parametrize("priority", ["project", "spider", "cmdline"])
 def test_download_delay_is_taken_over(priority: str) -> None:
     """It becomes the frontier's, so that no connection is held while waiting; the setting is as it was."""
@@ -180,7 +197,7 @@ def test_download_delay_of_a_spider_is_taken_over() -> None:
         name = "slow"
         custom_settings = {"DOWNLOAD_DELAY": 2}
 
-    settings = get_crawler(SlowSpider, {"ADDONS": ADDONS, "DOWNLOAD_DELAY": 1}).settings
+    settings = get_crawler(SlowSpider, {"ADDONS": ADDONS, "DOWNLOAD_DELAY": 1, "DOWNLOAD_HANDLERS": {}}).settings
     assert settings.getfloat("FRONTIER_REQUEST_DELAY") == 2
     assert delay_and_jitter(settings) == (0, 0)
 
@@ -228,7 +245,7 @@ def test_download_delay_attribute_of_a_spider_is_taken_over() -> None:
         download_delay = 3
 
     with pytest.warns(ScrapyDeprecationWarning, match="download_delay"):
-        settings = get_crawler(SlowSpider, {"ADDONS": ADDONS, "DOWNLOAD_DELAY": 1}).settings
+        settings = get_crawler(SlowSpider, {"ADDONS": ADDONS, "DOWNLOAD_DELAY": 1, "DOWNLOAD_HANDLERS": {}}).settings
     assert settings.getfloat("FRONTIER_REQUEST_DELAY") == settings.getfloat("DOWNLOAD_DELAY") == 3
     assert delay_and_jitter(settings) == (0, 0)
 

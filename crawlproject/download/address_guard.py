@@ -10,10 +10,10 @@ services nor addresses embedded in other addresses.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
-from cachetools import LRUCache
 from scrapy.exceptions import IgnoreRequest
 
 from crawlproject.options.network import NetworkOptions
@@ -55,7 +55,7 @@ _CARRIERS = {
 }
 _LOW = 0xFFFFFFFF
 
-#: Servers whose check is remembered.
+#: Servers, and addresses, whose check is remembered.
 SERVERS_REMEMBERED = 10_000
 
 
@@ -84,9 +84,10 @@ class AddressGuard:
 
     def __init__(self, allowed: Iterable[Network] = ()) -> None:
         self._allowed = tuple(allowed)
-        self._checked: LRUCache[str, Refusal | None] = LRUCache(SERVERS_REMEMBERED)
+        self._of_server = lru_cache(SERVERS_REMEMBERED)(self._refusal_of_server)
+        self.refusal = lru_cache(SERVERS_REMEMBERED)(self._refusal)
 
-    def refusal(self, address: str) -> Refusal | None:
+    def _refusal(self, address: str) -> Refusal | None:
         """The reason not to contact ``address`` (an IP address, optionally with a zone); None if allowed. O(networks).
 
         An IPv6 address with embedded IPv4 addresses is judged by those.
@@ -108,12 +109,17 @@ class AddressGuard:
             key = server_key(url)
         except ValueError:
             key = url
-        if key not in self._checked:
-            address = literal_address(url)
-            self._checked[key] = None if address is None else self.refusal(address)
-        refusal = self._checked[key]
+        self.check_server(key)
+
+    def check_server(self, key: str) -> None:
+        """``check_url`` for any URL of the server ``key``. O(1) for a known server."""
+        refusal = self._of_server(key)
         if refusal is not None:
             raise AddressRefused(key, refusal)
+
+    def _refusal_of_server(self, key: str) -> Refusal | None:
+        address = literal_address(key)
+        return None if address is None else self.refusal(address)
 
 
 def crawl_guard(crawler: Crawler) -> AddressGuard:

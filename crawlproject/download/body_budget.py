@@ -181,7 +181,7 @@ class BodyBudget:
         Such a cycle lives until the next garbage collection; meanwhile all other bodies would wait.  Whoever still
         needs the selector gets a new one.  O(1).
         """
-        if response in self._held and isinstance(response, TextResponse):
+        if self._held and response in self._held and isinstance(response, TextResponse):
             response._cached_selector = None
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -273,4 +274,7 @@ class Link:
 
 def peer_of(transport: asyncio.Transport) -> Any:
     """The IP address of the other side."""
-    return ip_address(transport.get_extra_info("peername")[0].partition("%")[0])
+    return _parsed(transport.get_extra_info("peername")[0].partition("%")[0])
+
+
+_parsed = lru_cache(maxsize=4096)(ip_address)  # a server has several connections, most of one request or two

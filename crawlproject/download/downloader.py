@@ -5,10 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy.core.downloader import Downloader
+from scrapy.core.downloader.handlers import DownloadHandlers
+from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.misc import load_object
+
+from crawlproject.clock import CLOCK
+from crawlproject.crawl_frontier import frontier_of
+from crawlproject.download.timing import Timing
+from crawlproject.requests.meta import TIMING
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+_HTTP = ("http", "https")
 
 #: Settings by which a project controls jitter.
 _JITTER = ("DOWNLOAD_DELAY_JITTER", "RANDOMIZE_DOWNLOAD_DELAY")
@@ -34,15 +46,61 @@ class ActiveRequests(set["Request"]):
         return ended
 
 
+def _measures(handler: object) -> bool:
+    return getattr(handler, "measures", False)
+
+
+def _is_of_project(handler: type | str | None) -> bool:
+    try:
+        return handler is not None and not _measures(load_object(handler))
+    except (ImportError, NameError, ValueError):
+        return False  # Scrapy logs it
+
+
+class MeasuredHandlers(DownloadHandlers):
+    """Measures requests for the frontier if a project has a handler of its own for http or https.
+
+    This project's does so itself, in more detail.  Without measurements servers would never rest.
+    """
+
+    async def download_request_async(self, request: Request) -> Response:
+        """Called by Scrapy."""
+        scheme = request.url.partition(":")[0]
+        frontier = frontier_of(self._crawler)
+        if scheme not in _HTTP or frontier is None or _measures(self._get_handler(scheme)):
+            return await super().download_request_async(request)
+        timing = request.meta[TIMING] = Timing(started=CLOCK(), connection_requests=1)
+        try:
+            response = await super().download_request_async(request)
+        except BaseException:
+            timing.fail(CLOCK())
+            raise
+        else:
+            timing.end(CLOCK())
+        finally:
+            frontier.request_ended(server_key(request.url), CLOCK(), timing.fetch_time)
+        return response
+
+
 class FrontierDownloader(Downloader):
     """Ignores ``DOWNLOAD_DELAY``, which would occupy a connection while a server rests: the frontier enforces it.
 
-    Delays in ``DOWNLOAD_SLOTS``, also enforced by the frontier, have jitter only if the project sets it.
+    With a project's own handler for http or https it also holds here, for requests that bypass the frontier, such as
+    those of media pipelines.  Delays in ``DOWNLOAD_SLOTS``, also enforced by the frontier, have jitter only if the
+    project sets it.
+
+    Scrapy's default of ``CONCURRENT_REQUESTS`` is no limit: that is ``FRONTIER_MAX_SESSIONS``.  The setting keeps its
+    value, since others read it (scrapy-playwright: pages open at once).
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self.active = ActiveRequests()
-        self._delay = 0.0
+        self.handlers.__class__ = MeasuredHandlers  # Scrapy's constructor has made and perhaps opened them
+        handlers = crawler.settings.getwithbase("DOWNLOAD_HANDLERS")
+        if not any(_is_of_project(handlers.get(scheme)) for scheme in _HTTP):
+            self._delay = 0.0
+        if (crawler.settings.getpriority("CONCURRENT_REQUESTS") or 0) <= SETTINGS_PRIORITIES["default"]:
+            self.total_concurrency = 0  # no limit
         if not any(crawler.settings.getpriority(name) for name in _JITTER):
             self._jitter = 0.0

@@ -34,6 +34,7 @@ from crawlproject.download.connection import ConnectionPool, Opening, SessionAba
 from crawlproject.download.direct import Link
 from crawlproject.download.newcomers import NewcomerNames, looks_up_names
 from crawlproject.download.prefetch import DnsPrefetch
+from crawlproject.download.receivers import Receivers
 from crawlproject.download.request_head import destination
 from crawlproject.download.resolver import close_resolver, crawl_resolver
 from crawlproject.download.timing import Timing
@@ -66,6 +67,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
     """
 
     lazy = True
+    measures: ClassVar[bool] = True  # for FrontierDownloader
     experimental: ClassVar[bool] = False
     supports_per_request_bindaddress: ClassVar[bool] = True
 
@@ -87,6 +89,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         )
         self._limits = Limits(self._default_maxsize, self._default_warnsize, self._fail_on_dataloss)
         self._body_signals = BodySignals(crawler)
+        self._connection_lost = Receivers(crawler, signals.connection_lost)
         crawler.signals.connect(self._session_closed, signals.session_closed)
         crawler.signals.connect(self._session_abandoned, signals.session_abandoned)
         crawler.signals.connect(self._load, signals.load_asked)
@@ -111,7 +114,8 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         return {"connections": self._pool.open, "dns_lookups": self._resolver.in_flight}
 
     def _lost(self, server_key: str) -> None:
-        self.crawler.signals.send_catch_log(signals.connection_lost, server_key=server_key)
+        self._connection_lost.look(("server_key",))
+        self._connection_lost.send(server_key=server_key)
 
     def _unsolicited(self) -> None:
         stats_of(self.crawler).inc_value("downloader/unsolicited_data")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import suppress
+from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -202,6 +203,7 @@ def _read_hosts(path: Path) -> dict[str, tuple[str, ...]]:
     return hosts
 
 
+@lru_cache(maxsize=4096)
 def is_address(host: str) -> bool:
     """Whether ``host`` is an IP address."""
     try:

@@ -134,7 +134,8 @@ def is_heard(log: logging.Logger, level: int) -> bool:
         return False
     logger: logging.Logger | None = log
     while logger is not None:
-        if any(handler.level <= level for handler in logger.handlers):
-            return True
+        for handler in logger.handlers:
+            if handler.level <= level:
+                return True
         logger = logger.parent if logger.propagate else None
     return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -30,9 +31,12 @@ class Destination(NamedTuple):
 
 def destination(request: Request) -> Destination | None:
     """Where ``request`` goes; None if it is unusual in any way: aiohttp knows what to do. O(length of the URL)."""
-    if request.method not in _METHODS or request.body:
-        return None
-    match = _plain(request.url)
+    return None if request.method not in _METHODS or request.body else _destination(request.url)
+
+
+@lru_cache(maxsize=128)
+def _destination(url: str) -> Destination | None:
+    match = _plain(url)
     if match is None:
         return None
     scheme, host, port, target = match.groups()
@@ -47,11 +51,11 @@ def destination(request: Request) -> Destination | None:
 def headers_of(request: Request, authority: str, *, last: bool) -> Iterator[tuple[bytes, bytes]]:
     """Names and values of the headers to send; ``last``: the server is asked to close the connection."""
     headers = request.headers
-    if b"Host" not in headers:
+    if not dict.__contains__(headers, b"Host"):
         yield b"Host", authority.encode()
-    for name in headers:
+    for name, values in dict.items(headers):
         if name != _PROXY_PASSWORD:
-            for value in headers.getlist(name):
+            for value in values:
                 yield name, value
     if last:
         yield b"Connection", b"close"

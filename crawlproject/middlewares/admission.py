@@ -75,7 +75,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
             if "redirect_times" in request.meta:
                 raise IgnoreRequest(str(error)) from error
             return None  # let the download fail, as in plain Scrapy
-        self._guard.check_url(request.url)
+        self._guard.check_server(key)
         frontier = frontier_of(self._crawler)
         if frontier is not None and frontier.is_blocked(key):
             return self._wait_or_fail(request, frontier)

@@ -82,8 +82,9 @@ class DuplicatesMiddleware:
 
     def process_spider_input(self, response: Response) -> None:
         """Compare an HTML page; ignore other responses."""
+        meta = response.meta
         for name in (DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS):  # left by the request this one copies
-            response.meta.pop(name, None)
+            meta.pop(name, None)
         request = response.request
         if response.status == 200 and request is not None and request.method == "GET" and is_html(response):
             self._judge(cast("TextResponse", response))

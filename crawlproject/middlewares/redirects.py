@@ -13,6 +13,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Request, Response
 
 from crawlproject.engine import stats_of
+from crawlproject.requests.answers import has_header, header
 from crawlproject.requests.meta import AT_ITSELF
 from crawlproject.urls.canonical import MAX_AUTHORITY, is_too_long
 from crawlproject.urls.server_key import server_key
@@ -44,9 +45,9 @@ class TolerantRedirectMiddleware(RedirectMiddleware):
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
         """Follow a redirect; one from a page to itself only if it sets a usable cookie, ``MAX_AGAIN`` times at most."""
-        if b"Location" not in response.headers:
+        if not has_header(response.headers, b"Location"):
             return response
-        location = (response.headers.get(b"Location") or b"").decode("utf-8", "replace")
+        location = (header(response.headers, b"Location") or b"").decode("utf-8", "replace")
         if is_too_long(location):
             return _malformed(self, response, location)
         result = _tolerate(self, super().process_response, request, response)

@@ -22,6 +22,8 @@ from crawlproject.options.rendering import ALWAYS, AUTO, NEVER, RenderOptions
 from crawlproject.requests.meta import KEEP, RENDER
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -55,10 +57,13 @@ class RenderMiddleware(CrawlerMiddleware):
         self._follows = crawler.settings.getbool("METAREFRESH_ENABLED")
         crawler.signals.connect(self._closed, scrapy_signals.spider_closed)
 
-    async def process_response(self, request: Request, response: Response) -> Response:
+    def process_response(self, request: Request, response: Response) -> Response | Awaitable[Response]:
         """The response, rendered if it needs to be."""
         if self._options.mode == NEVER and RENDER not in request.meta:
             return response
+        return self._rendered(request, response)
+
+    async def _rendered(self, request: Request, response: Response) -> Response:
         if request.callback is NO_CALLBACK or request.method != "GET" or not _is_page(response):
             return response
         steps = await self._steps(request, response)

@@ -13,7 +13,7 @@ from crawlproject.frontier.measurement import Measurement
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.network import NetworkOptions
 from crawlproject.requests.answers import header, retry_after
-from crawlproject.requests.failures import failure_kind, in_words, is_disconnection, name_failure
+from crawlproject.requests.failures import failure_kind, in_words, is_disconnection, is_of_proxy, name_failure
 from crawlproject.requests.meta import BY_TYPE, LAST_OF_SESSION, TIMING, UNSENT
 from crawlproject.urls.server_key import host_of, server_key
 
@@ -40,10 +40,13 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         if not NetworkOptions.of(crawler).measures_servers:
             raise NotConfigured
         super().__init__(crawler)
+        self._proxies: set[str] = set()  # used so far: at most two, more need not be known
 
     def process_request(self, request: Request) -> None:
         """Remove the measurement of the request that this one was copied from."""
         request.meta.pop(TIMING, None)
+        if "proxy" in request.meta and len(self._proxies) < 2:
+            self._proxies.add(request.meta["proxy"])
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Record a response; one from a middleware (such as a cache) was not measured."""
@@ -65,6 +68,8 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         is_repeated = timing.reused and self._is_repeated(request, exception.__cause__)
         if is_repeated or (timing.reused and is_disconnection(exception.__cause__)):
             failed = False  # the server closed an idle connection as we used it: not a fault
+        if self._is_of_one_proxy(request, exception):
+            label, failed = "proxy", False
         if not is_repeated:
             self._count_failure(label)
         words = in_words(exception)
@@ -100,6 +105,13 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         frontier = frontier_of(self._crawler)
         is_lost = is_disconnection(cause) or isinstance(cause, ConnectionError)
         return is_lost and request.method in ("GET", "HEAD") and frontier is not None and frontier.handed_out(request)
+
+    def _is_of_one_proxy(self, request: Request, exception: Exception) -> bool:
+        """Whether one of several proxies failed, so that the next request to the server may take another.
+
+        While all requests take one proxy, servers rest after its failures: no URL can be fetched without it.
+        """
+        return len(self._proxies) > 1 and bool(request.meta.get("proxy")) and is_of_proxy(exception)
 
     def _name_missing(self, key: str, error: NameLookupError) -> None:
         frontier = frontier_of(self._crawler)

@@ -24,6 +24,11 @@ UNCHANGED = 304
 HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
 
 
+def has_header(headers: Headers, name: bytes) -> bool:
+    """``name in headers`` in a fifth of its time; ``name`` as for ``header``."""
+    return dict.__contains__(headers, name)
+
+
 def header(headers: Headers, name: bytes) -> bytes | None:
     """``headers.get(name)`` in a tenth of its time; ``name`` in the spelling of ``Headers``: ``b"Content-Type"``."""
     values: list[bytes] | None = dict.get(headers, name)

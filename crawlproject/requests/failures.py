@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 import sys
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import (
@@ -70,6 +71,18 @@ def in_words(error: BaseException) -> str:
 def is_disconnection(error: BaseException | None) -> bool:
     """Whether the server closed the connection without an answer."""
     return isinstance(error, ServerDisconnectedError) or (error is not None and _of_aiohttp(error) == _CLOSED)
+
+
+def is_of_proxy(error: Exception) -> bool:
+    """Whether a request through a proxy failed before the proxy passed it on: it says nothing about the server."""
+    aiohttp = sys.modules.get("aiohttp")  # not imported: it has not raised anything
+    cause = error.__cause__
+    if aiohttp is None or cause is None:
+        return False
+    if isinstance(cause, aiohttp.ClientHttpProxyError):  # the answer to CONNECT; from 500 the server may be at fault
+        return bool(cause.status < HTTPStatus.INTERNAL_SERVER_ERROR)
+    unreached = aiohttp.ClientProxyConnectionError, aiohttp.ClientConnectorDNSError, aiohttp.ConnectionTimeoutError
+    return isinstance(cause, unreached)
 
 
 def _words(error: BaseException) -> str | None:

@@ -6,7 +6,7 @@ key                  written by                              read by
 QUALITY              spiders, requests.entries               requests.entries, discovery.links, spiders
 BY_TYPE              requests.link_request, spiders          middlewares: page_types, large_pages, timing
 LAST_OF_SESSION      requests.entries                        download.handler, middlewares.timing
-TIMING               download.handler                        middlewares: timing, repository
+TIMING               download: handler, downloader           middlewares: timing, repository
 SHARE                download.handler                        download.handler
 ORIGIN               requests.unstored, middlewares.links    requests.unstored
 UNSENT               middlewares: politeness, admission,     scheduler

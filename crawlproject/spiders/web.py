@@ -23,7 +23,7 @@ from crawlproject.options.limits import LimitOptions
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
-from crawlproject.requests.answers import header, media_type
+from crawlproject.requests.answers import has_header, header, media_type
 from crawlproject.requests.meta import DUPLICATE_OF, KEEP, NEAR_DUPLICATE_OF, QUALITY, SKIP_LINKS
 from crawlproject.spiders.seed_list import seed_lines
 from crawlproject.urls import BadSeed, read_seeds, server_key
@@ -248,6 +248,8 @@ def _length(response: Response) -> int:
 
 def _says_nofollow(response: Response, names: frozenset[str]) -> bool:
     """Whether ``X-Robots-Tag`` says ``nofollow``, to whomever, or ``none`` to all robots or one of ``names``."""
+    if not has_header(response.headers, b"X-Robots-Tag"):
+        return False
     says = b",".join(response.headers.getlist(b"X-Robots-Tag")).lower().replace(b" ", b"")
     to_us = {b"none", *(f"{name}:none".encode() for name in names)}
     return b"nofollow" in says or not to_us.isdisjoint(says.split(b","))

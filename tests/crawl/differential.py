@@ -17,6 +17,9 @@ SPIDERS = "tests.crawl.ordinary_spiders"
 #: Failing servers are also retried at once.
 QUICK = {**IMPOLITE, "FRONTIER_MIN_BACKOFF": 0.01, "FRONTIER_MAX_BACKOFF": 0.02}
 
+#: As in a project with scrapy-playwright or scrapy-impersonate, whose handlers are subclasses of it.
+OWN_HANDLER = {"DOWNLOAD_HANDLERS": {"http": "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"}}
+
 
 @dataclass
 class Run:

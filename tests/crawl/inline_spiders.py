@@ -7,6 +7,7 @@ from typing import Any
 
 from scrapy import Request
 from scrapy.http import Response
+from scrapy.utils.engine import get_engine_status
 
 from tests.crawl.ordinary_spiders import SiteSpider
 
@@ -43,14 +44,16 @@ class MeasuringSpider(SiteSpider):
 
 
 class EngineSpider(SiteSpider):
-    """Looks for what wakes the engine."""
+    """Looks for what wakes the engine, and at what Scrapy's telnet console shows of it."""
 
     name = "engine"
 
     def parse(self, response: Response, **kwargs: Any) -> Any:
         slot = getattr(self.crawler.engine, "_slot", None)
         schedule = getattr(getattr(slot, "nextcall", None), "schedule", None)
-        yield {"callable": callable(schedule)}
+        status = dict(get_engine_status(self.crawler.engine))
+        broken = [name for name, now in status.items() if "exception" in str(now)]
+        yield {"callable": callable(schedule), "broken": broken}
 
     async def start(self) -> AsyncIterator[Any]:
         yield self.request("1/")
@@ -152,3 +155,31 @@ class MirrorSpider(SiteSpider):
     def failed(self, failure: Any) -> Any:
         number = failure.request.cb_kwargs["number"]
         yield failure.request.replace(url=self.url(f"1/{number}"), errback=None, dont_filter=True)
+
+
+class RotatingSpider(SiteSpider):
+    """Tries pages of two servers by one proxy after another, the last of which is its site; the first by that one."""
+
+    name = "rotating"
+
+    def __init__(self, sites: str, dead: str, **kwargs: Any) -> None:
+        super().__init__(sites, **kwargs)
+        self.proxies = [*dead.split(","), self.sites[0]]
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield self.through(-1, "http://a.test/0")
+        for page in ("http://a.test/1", "http://a.test/2", "http://b.test/1"):
+            yield self.through(0, page)
+
+    def through(self, number: int, url: str) -> Request:
+        """A request through a proxy."""
+        meta = {"proxy": self.proxies[number], "dont_retry": True}
+        return Request(url, errback=self.failed, meta=meta, cb_kwargs={"number": number}, dont_filter=True)
+
+    def parse(self, response: Response, number: int) -> Any:
+        yield {"url": response.url}
+
+    def failed(self, failure: Any) -> Any:
+        request = failure.request
+        if request.cb_kwargs["number"] + 1 < len(self.proxies):
+            yield self.through(request.cb_kwargs["number"] + 1, request.url)

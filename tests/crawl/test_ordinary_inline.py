@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.crawl.differential import QUICK, both, run
+from tests.crawl.differential import OWN_HANDLER, QUICK, both, run
 from tests.crawl.scripted_site import Answer, Script, Site, page, redirect, scripted_site
 
 INLINE = "tests.crawl.inline_spiders"
@@ -85,6 +85,14 @@ def test_media_pipeline_obeys_the_delay(tmp_path: Path, reset: bool) -> None:
     ours = run(f"{INLINE}.FilesSpider", script, servers=2, settings=settings)
     assert len(ours.site.gaps(2)) == 4
     assert min(ours.site.gaps(2)) >= 0.2
+
+
+def test_media_pipeline_obeys_the_delay_with_a_handler_of_the_project(tmp_path: Path) -> None:
+    """As with scrapy-playwright or scrapy-impersonate: Scrapy's own delay holds, between the starts of requests."""
+    settings = pipeline(tmp_path, DOWNLOAD_DELAY=0.5, **OWN_HANDLER)
+    asked = run(f"{INLINE}.FilesSpider", files, servers=2, settings=settings).site.of(2)
+    assert len(asked) == 5
+    assert asked[-1].started - asked[0].started >= 1.0  # 2 s, less what a busy machine delays the first one
 
 
 def test_request_of_an_errback_is_sent_after_its_server_was_given_up() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.crawl.crawling import NO_HEARTBEAT, PROMPT, crawling, read_results
-from tests.crawl.differential import QUICK, Run, run, run_on
+from tests.crawl.differential import OWN_HANDLER, QUICK, Run, run, run_on
 from tests.crawl.scripted_site import Answer, Asked, Script, Site, page, scripted_site
 
 LIMITS = "tests.crawl.limit_spiders"
@@ -118,7 +118,7 @@ def test_each_server_gets_one_request_at_a_time() -> None:
     assert ours.site.most_at_once(1, 2, 3) > 1
 
 
-@pytest.mark.parametrize("more", [{}, {"SERVER_TIMING_ENABLED": False}])
+@pytest.mark.parametrize("more", [{}, {"SERVER_TIMING_ENABLED": False}, OWN_HANDLER])
 def test_download_delay_is_a_minimum_gap(more: dict[str, Any]) -> None:
     """DOWNLOAD_DELAY holds by the servers' log; meanwhile the only session goes to the other server."""
     settings = {**QUICK, "DOWNLOAD_DELAY": 0.3, "FRONTIER_MAX_SESSIONS": 1, **more}
@@ -130,7 +130,7 @@ def test_download_delay_is_a_minimum_gap(more: dict[str, Any]) -> None:
     assert sum(one != other for one, other in pairwise(turns)) >= 5  # 1 if one server were finished before the other
 
 
-@pytest.mark.parametrize("more", [{}, {"SERVER_TIMING_ENABLED": False}])
+@pytest.mark.parametrize("more", [{}, {"SERVER_TIMING_ENABLED": False}, OWN_HANDLER])
 def test_download_delay_holds_after_failures(more: dict[str, Any]) -> None:
     """A server that breaks every connection is not requested faster."""
     settings = {**QUICK, "DOWNLOAD_DELAY": 0.2, "RETRY_ENABLED": False, **more}

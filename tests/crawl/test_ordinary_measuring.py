@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.crawl.crawling import NO_HEARTBEAT, PROMPT
+from tests.crawl.crawling import IMPOLITE, NO_HEARTBEAT, PROMPT
 from tests.crawl.differential import QUICK, run, run_on
 from tests.crawl.scripted_site import Answer, page, scripted_site
 
@@ -59,9 +59,10 @@ def test_tls_handshake_is_measured_and_its_certificate_recorded(measured: dict[s
 
 
 def test_engine_can_be_woken() -> None:
-    """The only private name of Scrapy that the scheduler calls still exists."""
-    ours = run(f"{INLINE}.EngineSpider", {"1/": FINE})
-    assert ours.items() == [{"callable": True}], "engine._slot.nextcall.schedule has moved: see crawlproject/engine.py"
+    """The only private name of Scrapy that the scheduler calls still exists; ``est()`` finds what it shows."""
+    item = run(f"{INLINE}.EngineSpider", {"1/": FINE}).items()[0]
+    assert item["callable"], "engine._slot.nextcall.schedule has moved: see crawlproject/engine.py"
+    assert item["broken"] == []
 
 
 def test_second_crawl_is_answered_from_the_cache(tmp_path: Path) -> None:
@@ -86,3 +87,19 @@ def test_proxy_is_asked_for_the_whole_url() -> None:
     ours = run(f"{INLINE}.ProxySpider", script, hosts=",".join(hosts))
     assert ours.items() == [{"url": f"{host}/0", "text": host} for host in hosts]
     assert {one.headers["host"] for one in ours.site.asked} == {"a.example.com", "b.example.com:8080"}
+
+
+def test_dead_proxies_of_several_do_not_count_against_the_server() -> None:
+    """A server is neither given up nor rests because 12 of 13 proxies are out of order."""
+    pages = ("http://a.test/0", "http://a.test/1", "http://a.test/2", "http://b.test/1")
+    resting = {"FRONTIER_MIN_BACKOFF": 200.0, "FRONTIER_MAX_BACKOFF": 200.0, **NO_HEARTBEAT}
+    dead = ",".join(f"http://127.4.0.{number}:9" for number in range(101, 113))
+    ours = run(
+        f"{INLINE}.RotatingSpider",
+        {f"1{url}": Answer("page") for url in pages},
+        settings={**IMPOLITE, **resting},
+        dead=dead,
+    )
+    assert ours.items() == [{"url": url} for url in pages]
+    assert ours.stat("frontier/failures/proxy") == 3 * 12
+    assert ours.stat("elapsed_time_seconds") < PROMPT

@@ -116,6 +116,8 @@ class UrlQueue:
 
         O(log n).  The first call is O(n): it builds an index, 8 bytes per sorted URL and about 80 per other URL.
         """
+        if not self._top:  # most links of a page lead to servers of which all known pages were fetched
+            return None
         data = encode_path(path)
         place = self._find(data)
         if place >= 0:

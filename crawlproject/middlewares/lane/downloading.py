@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.core.downloader import Downloader
@@ -29,6 +29,9 @@ _SENT = {
     signals.response_received: ("response", "request"),
 }
 _SIGNALS = tuple(REQUEST_SIGNALS)
+
+#: What a middleware may return at once; anything else is awaited.
+_RESULTS = (Response, Request)
 
 
 class Downloading:
@@ -74,7 +77,7 @@ class Downloading:
             for method in self._process_request:
                 result = method(request=request)
                 if result is not None:
-                    if not isinstance(result, Response | Request):
+                    if not isinstance(result, _RESULTS):
                         result = await result
                     if result is not None:
                         break
@@ -82,23 +85,28 @@ class Downloading:
                 result = await self._send(request)
         except Exception as error:  # noqa: BLE001 - the middlewares decide
             result = await self._recover(request, error)
+        if isinstance(result, Request):
+            return result
+        response: Response = result
         for method in self._process_response:
+            result = method(request=request, response=response)
+            if result is response:
+                continue
+            if not isinstance(result, _RESULTS):
+                result = await result
             if isinstance(result, Request):
                 return result
-            result = method(request=request, response=result)
-            if not isinstance(result, Response | Request):
-                result = await result
-        if isinstance(result, Response):
-            if result.request is None:
-                result.request = request
-            self._received.send(response=result, request=result.request)
-        return cast("Response | Request", result)
+            response = result
+        if response.request is None:
+            response.request = request
+        self._received.send(response=response, request=response.request)
+        return response
 
     async def _recover(self, request: Request, error: Exception) -> Any:
         """What a middleware makes of ``error``; raises it if none makes anything."""
         for method in self._process_exception:
             result = method(request=request, exception=error)
-            if result is not None and not isinstance(result, Response | Request):
+            if result is not None and not isinstance(result, _RESULTS):
                 result = await result
             if result is not None:
                 return result

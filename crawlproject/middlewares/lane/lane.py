@@ -105,7 +105,7 @@ class FastLane:
             finally:
                 self._under_way.downloaded(request)
             if isinstance(result, Request):
-                self._engine.crawl(result)
+                self._scraping.follow(result)
             else:
                 await self._scrape(result, request)
         except Exception:
@@ -122,6 +122,8 @@ class FastLane:
 
     async def _scrape(self, result: Response | Failure, request: Request) -> None:
         is_open = self._is_open(self._scraping.why_not(), "responses")
+        if is_open and isinstance(result, Failure) and self._scraping.fail(result, request):
+            return
         if not is_open or isinstance(result, Failure) or not self._scraping.takes(result):
             await maybe_deferred_to_future(self._engine.scraper.enqueue_scrape(result, request))
             return

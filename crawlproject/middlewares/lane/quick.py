@@ -1,6 +1,7 @@
 """Methods of Scrapy's own middlewares with the same results in a fraction of their time.
 
-They build a message only to measure it, and write the same headers in the same spelling again for each request.
+They build a message only to measure it, write the same headers in the same spelling again for each request, and look
+for what no request of a crawl without passwords and proxies has.
 ``tests/middlewares/lane/test_quick.py`` compares them with the originals.
 """
 
@@ -10,6 +11,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.defaultheaders import DefaultHeadersMiddleware
+from scrapy.downloadermiddlewares.httpauth import HttpAuthMiddleware
+from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
+from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.downloadermiddlewares.stats import DownloaderStats, get_status_size
 from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
 from scrapy.http import Headers
@@ -22,6 +26,7 @@ from scrapy.spidermiddlewares.referer import (
 from scrapy.utils.request import request_httprepr
 
 from crawlproject.download.request_head import destination
+from crawlproject.requests.answers import has_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,6 +109,35 @@ def _sets_agent(middleware: UserAgentMiddleware) -> Callable[..., None]:
     return process_request
 
 
+def _authorizes(middleware: HttpAuthMiddleware) -> Callable[..., None]:
+    def process_request(*, request: Request) -> None:
+        meta = request.meta
+        if middleware._auth or "http_user" in meta or "http_pass" in meta:
+            middleware.process_request(request)
+
+    return process_request
+
+
+def _sets_proxy(middleware: HttpProxyMiddleware) -> Callable[..., None]:
+    def process_request(*, request: Request) -> None:
+        meta = request.meta
+        is_direct = not middleware.proxies and "proxy" not in meta and "_auth_proxy" not in meta
+        if not is_direct or has_header(request.headers, b"Proxy-Authorization"):
+            middleware.process_request(request)
+
+    return process_request
+
+
+def _retries(middleware: RetryMiddleware) -> Callable[..., Request | Response]:
+    def process_response(*, request: Request, response: Response) -> Request | Response:
+        if response.status not in middleware.retry_http_codes:
+            return response
+        result: Request | Response = middleware.process_response(request, response)
+        return result
+
+    return process_response
+
+
 def quick_process(middleware: Any) -> Callable[[Request, Response], Request | None] | None:
     """What does the same as ``get_processed_request`` of a known spider middleware; None: nothing."""
     return _refers(middleware) if type(middleware) is RefererMiddleware else None
@@ -143,4 +177,7 @@ _QUICK: dict[tuple[type, str], Callable[[Any], Callable[..., Any]]] = {
     (DownloaderStats, "process_response"): _counts_responses,
     (DefaultHeadersMiddleware, "process_request"): _sets_headers,
     (UserAgentMiddleware, "process_request"): _sets_agent,
+    (HttpAuthMiddleware, "process_request"): _authorizes,
+    (HttpProxyMiddleware, "process_request"): _sets_proxy,
+    (RetryMiddleware, "process_response"): _retries,
 }

@@ -8,6 +8,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Spider, signals
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
 from scrapy.spidermiddlewares.depth import DepthMiddleware
 from scrapy.spidermiddlewares.httperror import HttpError
@@ -85,6 +86,19 @@ class Scraping:
         if self._push is None or not self._is_plain(self._callback(response)):
             return False
         return 200 <= response.status < 300 or is_known_errback(response.request.errback)
+
+    def fail(self, failure: Failure, request: Request) -> bool:
+        """Tell the errback that a middleware refused ``request``, as by robots.txt; False: only Scrapy can."""
+        if not isinstance(failure.value, IgnoreRequest) or not is_known_errback(request.errback):
+            return False
+        if request.errback is not None:
+            failure.request = request  # type: ignore[attr-defined]
+            request.errback(failure)
+        return True
+
+    def follow(self, request: Request) -> None:
+        """Schedule ``request``, which a downloader middleware returned, as by ``ExecutionEngine.crawl``."""
+        self._following.crawl(request)
 
     async def scrape(self, response: Response, request: Request) -> None:
         """Process the response to the end. Errors of the callback are reported as by Scrapy."""
