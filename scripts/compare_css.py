@@ -53,7 +53,7 @@ def compare(folder: Path, wanted: int | None, elements: int) -> int:
             found = both_ways(rule, text)
             counts["rules"] += 1
             counts["quick"] += found.is_quick
-            if found.quick != found.slow:
+            if found.differ:
                 differs = True
                 if shown < SHOWN:
                     shown += 1

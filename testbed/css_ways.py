@@ -36,6 +36,22 @@ class Outcome(NamedTuple):
     slow: Any
     is_quick: bool
 
+    @property
+    def differ(self) -> bool:
+        """Whether they differ, but for fields that libxml2 would take too long for on a page of this shape."""
+        refused = {problem.name for problem in self.slow[1] if "too slow" in problem.reason}
+        return _without(self.quick, refused) != _without(self.slow, refused)
+
+
+def _without(found: Any, names: set[str]) -> Any:
+    rows, problems = found
+    fields = {name.rpartition(".")[2] for name in names}
+    kept = ({name: value for name, value in row.items() if name not in fields} for row in rows)
+    return [
+        [row for row in kept if any(value not in (None, []) for value in row.values())],
+        [problem for problem in problems if problem.name not in names],
+    ]
+
 
 def rules_of(selectors: Iterable[str], head: str = "") -> SiteRules:
     """Two fields for each selector: ``fN`` has all its values, ``gN`` the first."""

@@ -47,9 +47,6 @@ logger = logging.getLogger("scrapy.core.downloader.handlers._base_streaming")
 #: servers) this takes as long as opening a new one.
 MAX_DRAINED = 1 << 16
 
-#: Of a request that has no answer yet.
-_NO_HEADERS = Headers()
-
 _HEADERS, _BYTES = signals.headers_received, signals.bytes_received
 
 
@@ -102,13 +99,6 @@ def _class_of(content_type: bytes) -> type[Response] | None:
     return None if kind is Response else kind
 
 
-def class_of(headers: Headers, url: str, body: bytes) -> type[Response]:
-    """The class of a response, as found by Scrapy."""
-    types = None if dict.__contains__(headers, b"Content-Encoding") else dict.get(headers, b"Content-Type")
-    kind = _class_of(types[-1]) if types else None
-    return responsetypes.from_args(headers=headers, url=url, body=body) if kind is None else kind
-
-
 def _as_headers(lines: Iterable[tuple[bytes, bytes]]) -> Headers:
     """What ``Headers(lines)`` is, in a third of its time."""
     headers = Headers()
@@ -146,7 +136,7 @@ class Transfer:
         self._warn_size: int = meta.get("download_warnsize", limits.warn_size)
         self._to, self._last, self._noted, self._left = to, last, noted, left
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._headers = _NO_HEADERS
+        self._headers = Headers()
         self._status = 0
         self._protocol = "HTTP/1.1"
         self._piece = b""  # the first one: most bodies have only this
@@ -254,8 +244,12 @@ class Transfer:
     def response(self, *, address: Any, certificate: Any) -> Response:
         """The response, after the end. Raises StopDownload if a receiver asked for that."""
         url = urldefrag(self._request.url).url if "#" in self._request.url else self._request.url
-        headers, body = self._headers, self._take_body()
-        response = class_of(headers, url, body)(
+        headers, body, kind = self._headers, self._take_body(), None
+        if not dict.__contains__(headers, b"Content-Encoding") and (types := dict.get(headers, b"Content-Type")):
+            kind = _class_of(types[-1])
+        if kind is None:
+            kind = responsetypes.from_args(headers=headers, url=url, body=body)
+        response = kind(
             url,
             self._status,
             None,

@@ -6,14 +6,13 @@ import zlib
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, HttpCompressionMiddleware
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Headers, Request, Response
+from scrapy.http import Request, Response
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined]
 
-from crawlproject.download.body_budget import MIN_WATCHED, crawl_budget
+from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.off_loop import LARGE, off_loop
-from crawlproject.download.transfer import class_of
 from crawlproject.requests.answers import has_header
 
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ _Decoded: TypeAlias = "bytes | Exception | None"
 #: Encodings of one response that are decoded, the limit of curl: each may take as long as a whole body.
 MAX_ENCODINGS = 5
 
-
-_ACCEPTED = b", ".join(ACCEPTED_ENCODINGS)
 
 #: Bytes that are decompressed on the event loop: a small body may hold any number of them.
 ON_LOOP = 4_000_000
@@ -66,10 +63,6 @@ class TolerantCompressionMiddleware(HttpCompressionMiddleware):
     """
 
     _decoded: _Decoded = None  # the body of the current response, if decompressed before
-
-    def process_request(self, request: Request) -> None:  # type: ignore[override]
-        """What Scrapy does, with the header ready."""
-        dict.setdefault(request.headers, b"Accept-Encoding", [_ACCEPTED])
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
         """Decompress."""
@@ -126,40 +119,7 @@ class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
             return super().process_response(request, response)
         return self._in_turn(self._budget, request, response)
 
-    def _small(self, request: Request, response: Response) -> bytes | None:
-        """The content of a gzip body, if neither the budget nor a limit on sizes applies to it."""
-        meta = request.meta
-        sizes = (meta.get("download_maxsize", self._max_size), meta.get("download_warnsize", self._warn_size))
-        is_gzip = dict.get(response.headers, b"Content-Encoding") in _GZIP and request.method != "HEAD"
-        if not is_gzip or len(response.body) >= MIN_WATCHED or any(0 < size < MIN_WATCHED for size in sizes):
-            return None
-        return _gunzip(response.body, MIN_WATCHED - 1)
-
-    def _with_content(self, response: Response, content: bytes) -> Response:
-        """``response`` with the ``content`` of its body: what Scrapy makes, in a third of its time."""
-        if self.stats is not None:
-            self.stats.inc_value("httpcompression/response_bytes", len(content))
-            self.stats.inc_value("httpcompression/response_count")
-        headers = Headers()
-        dict.update(headers, response.headers)
-        dict.pop(headers, b"Content-Encoding")
-        decoded = class_of(headers, response.url, content)(
-            response.url,
-            response.status,
-            None,
-            content,
-            response.flags,
-            response.request,
-            response.certificate,
-            response.ip_address,
-            response.protocol,
-        )
-        decoded.headers = headers  # the constructor would copy them
-        return decoded
-
     async def _in_turn(self, budget: BodyBudget, request: Request, response: Response) -> Request | Response:
-        if budget.total <= budget.limit and (small := self._small(request, response)) is not None:
-            return self._with_content(response, small)
         with budget.resumed(response) as share:
             await budget.wait(share)
             answer = await self._decompress(request, response)

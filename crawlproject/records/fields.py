@@ -59,7 +59,7 @@ def _field(fields: Table, name: str, depth: int) -> FieldRule:
     table = Table({"css": written} if isinstance(written, str) else written, (*fields.path, name))
     chosen = selector(table)
     is_list, is_required = table.take("many", bool, False), table.take("required", bool, False)
-    default = table.any("default")
+    default, is_text = table.any("default"), table.any("type") in (None, "text")
     nested: tuple[FieldRule, ...] = ()
     convert = None
     if table.has("fields"):
@@ -70,7 +70,7 @@ def _field(fields: Table, name: str, depth: int) -> FieldRule:
             table.end()
             raise RuleError(table.path, "needs one of css, xpath, json, regex")
     table.end()
-    return FieldRule(name, chosen, convert, is_list, is_required, default, nested)
+    return FieldRule(name, chosen, convert, is_list, is_text, is_required, default, nested)
 
 
 def _converter(table: Table, *, is_json: bool) -> Callable[[Any, str], Any]:

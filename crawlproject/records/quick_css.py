@@ -1,8 +1,7 @@
 """Plain CSS answered by lexbor's tree, which the crawl has already: a tenth of the time of parsing with libxml2.
 
 Plain are names, classes, ids and attributes, joined by descendants; at the top of a page also ``>`` and ``+`` in the
-first step.  On pages without errors both trees give the same; pages with the usual errors are left to lxml, others are
-repaired as browsers do.
+first step.  Pages that both parsers may read differently are left to lxml (``nesting``).
 All else is left to lxml: lexbor takes the number of elements to the power of the descendant steps (30 s for
 ``p.x ~ p ~ p ~ p`` on 500 paragraphs), so each step is a selector of its own here, and takes linear time.
 """
@@ -16,6 +15,7 @@ from cssselect.parser import Attrib, Class, CombinedSelector, Element, Functiona
 from lxml import etree
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from crawlproject.records.nesting import Same, nested_alike
 from crawlproject.urls.parse_budget import affordable_parts
 
 if TYPE_CHECKING:
@@ -34,12 +34,11 @@ _OPERATORS = frozenset(("exists", "=", "~=", "|=", "^=", "$=", "*="))
 _SWITCHES = frozenset(
     ("checked", "compact", "declare", "defer", "disabled", "ismap", "multiple", "nohref", "noresize", "noshade")
 ) | {"nowrap", "readonly", "selected"}
-#: What libxml2 repairs though HTML5 allows it: void elements of which it does not know that, parents that it ends.
-_REPAIRED = "embed,source,track,wbr,ul>form,ol>form,dl>form,a>fieldset"
 #: libxml2 before 2.14 keeps carriage returns.
 _KEEPS_RETURNS = etree.LIBXML_VERSION < (2, 14)
 #: Within these, the first line break is no text in HTML5.
 _WITH_FIRST_BREAK = ("pre", "textarea", "listing")
+_BREAKS = ",".join(_WITH_FIRST_BREAK)
 
 
 class QuickCss(NamedTuple):
@@ -54,6 +53,10 @@ class QuickCss(NamedTuple):
     #: ``::attr(NAME)``, and ``::text``.
     attribute: str | None = None
     is_text: bool = False
+    #: Whether an empty paragraph may change what it finds.
+    is_moved_by_paragraphs: bool = False
+    #: Whether these texts may begin with a line break that is no text in HTML5.
+    reads_breaks: bool = False
 
     def select(self, node: LexborNode, *, is_first: bool = False) -> list[Any]:
         """Elements at and below ``node``, or texts, in the order of the page. O(steps x elements)."""
@@ -162,7 +165,13 @@ def quick_css(expression: str) -> QuickCss | None:
         return None
     is_joined = len(steps[0].names) > 1
     return QuickCss(
-        tuple(step.text for step in steps), not is_joined, is_joined and "*" in steps[0].names, attribute, is_text
+        tuple(step.text for step in steps),
+        not is_joined,
+        is_joined and "*" in steps[0].names,
+        attribute,
+        is_text,
+        any("+" in step.text for step in steps) or steps[-1].text == "p",
+        is_text and steps[-1].names[-1] in ("*", *_WITH_FIRST_BREAK),
     )
 
 
@@ -245,43 +254,35 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def html5_root(text: str, tree: LexborHTMLParser | None) -> LexborNode | None:
+def html5_root(text: str, tree: LexborHTMLParser | None) -> tuple[LexborNode | None, Same]:
     """The root of a page, of its ``tree`` if there is one; None for a page that both parsers may read differently."""
-    if (
-        (_KEEPS_RETURNS and "\r" in text)
-        or "\0" in text
-        or any(_has_first_break(text, name) for name in _WITH_FIRST_BREAK)
-    ):
-        return None
+    if nested_alike is None or (_KEEPS_RETURNS and "\r" in text) or "\0" in text:
+        return None, Same(0)
+    same = Same(nested_alike(text))
+    if not same:
+        return None, same
     if tree is None:
         parts = affordable_parts(text)
         if len(parts) != 1 or parts[0].end != len(text):
-            return None
+            return None, Same(0)
         tree = LexborHTMLParser(text, encoding=False)
-    return tree.root if _is_as_written(text, tree) else None
+    return tree.root, same
 
 
-def _is_as_written(text: str, tree: LexborHTMLParser) -> bool:
-    """Whether a page has none of the usual things that both parsers repair differently. O(length), a fifth of a parse.
+def lacks_break(node: LexborNode, *, is_text: bool) -> bool:
+    """Whether the text of ``node`` may lack a line break that libxml2 keeps. O(elements).
 
-    These are paragraphs and other usual elements that end before their end tag, or have none; what comes after the end
-    of the page; feeds, whose elements end within their start tag.
+    ``is_text``: white space is collapsed, so one more after white space changes nothing.
     """
-    end = text.rfind("</html>")
-    return (
-        not (end >= 0 and "<" in text[end + 7 :])
-        and not (text.startswith("<?xml") and "<html" not in text[:2_000])
-        and "</br" not in text
-        and all(text.count(f"</{name}>") == len(tree.css(name)) for name in ("p", "a", "div", "span"))
-        and tree.css_first(_REPAIRED) is None
-    )
+    return any(not (is_text and _follows_space(one, node)) for one in node.css(_BREAKS))
 
 
-def _has_first_break(text: str, name: str) -> bool:
-    place = text.find(f"<{name}")
-    while place >= 0:
-        end = text.find(">", place)
-        if end >= 0 and text[end + 1 : end + 2] in ("\n", "\r"):
-            return True
-        place = text.find(f"<{name}", place + 1)
-    return False
+def _follows_space(one: LexborNode, node: LexborNode) -> bool:
+    """Whether the text of ``node`` before ``one``, which is below it, ends with white space or is empty."""
+    while one.mem_id != node.mem_id:
+        before, parent = one.prev, one.parent
+        if before is None and parent is not None:
+            one = parent
+        else:
+            return before is not None and before.is_text_node and (before.text_content or "")[-1:].isspace()
+    return True

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 from selectolax.lexbor import LexborNode
 
-from crawlproject.records.quick_css import html5_root
+from crawlproject.records.nesting import Same
+from crawlproject.records.quick_css import html5_root, lacks_break
 from crawlproject.records.rules import FieldRule, Problem, Reading
 from crawlproject.records.selectors import MAX_SOURCE, JsonText
 from crawlproject.urls import resolve
@@ -56,6 +57,10 @@ class OutOfTimeError(Exception):
     """Reading a page took more CPU time than allowed, or gave more than ``MAX_VALUES``."""
 
 
+class _BreaksError(Exception):
+    """lexbor's tree lacks a line break in a text that is wanted."""
+
+
 class Source:
     """A page to read: its text, parsed at the first use. One of them per page."""
 
@@ -79,7 +84,7 @@ class Source:
         self._tree = tree
         self._html5: LexborNode | None = None
         self._has_html5 = kind == "html" and (tree is not None or len(text) < SMALL)
-        self._has_rows: bool | None = None
+        self._same = Same(0)
 
     @property
     def is_small(self) -> bool:
@@ -114,22 +119,24 @@ class Source:
     def root_for(self, rule: RecordRule) -> Any:
         """The tree that a rule is applied to: lexbor's if that gives the same as ``root``."""
         is_quick = (
-            rule.is_quick and self.html5() is not None and not (rule.is_moved_by_tables and self._has_table_rows())
+            rule.is_quick
+            and self.html5() is not None
+            and not (rule.is_moved_by_tables and Same.BUT_PARTS in self._same)
+            and not (rule.is_moved_by_paragraphs and Same.BUT_PARAGRAPHS in self._same)
         )
         return self.html5() if is_quick else self.root()
 
     def html5(self) -> LexborNode | None:
         """The root of lexbor's tree; None for a page that it may read differently, and for a large one."""
         if self._has_html5 and self._html5 is None:
-            self._html5 = html5_root(self._text, self._tree)
+            self._html5, self._same = html5_root(self._text, self._tree)
             self._has_html5 = self._html5 is not None
         return self._html5
 
-    def _has_table_rows(self) -> bool:
-        if self._has_rows is None:
-            assert self._html5 is not None
-            self._has_rows = self._html5.css_first("tr") is not None
-        return self._has_rows
+    @property
+    def lacks_breaks(self) -> bool:
+        """Whether ``html5`` may lack line breaks."""
+        return Same.BUT_BREAKS in self._same
 
     def base(self) -> str:
         """The URL that references are relative to."""
@@ -188,7 +195,11 @@ def read_page(source: Source, rules: list[RecordRule], seconds: float = OFF_LOOP
     for rule in rules:
         reading = Reading(rule)
         try:
-            _Reader(source, reading, clock, seconds).read()
+            try:
+                _Reader(source, reading, clock, seconds, source.root_for(rule)).read()
+            except _BreaksError:
+                reading = Reading(rule)
+                _Reader(source, reading, clock, seconds, source.root()).read()
         except OutOfTimeError:
             if seconds == ON_LOOP:
                 raise
@@ -224,16 +235,17 @@ class _Clock:
 class _Reader:
     """Reads the records of one kind from a page."""
 
-    def __init__(self, source: Source, reading: Reading, clock: _Clock, seconds: float) -> None:
+    def __init__(self, source: Source, reading: Reading, clock: _Clock, seconds: float, root: Any) -> None:
         self._source = source
         self._reading = reading
         self._clock = clock
         self._seconds = seconds
-        self._root = source.root_for(reading.rule)
-        self._is_quick = isinstance(self._root, LexborNode)
+        self._root = root
+        self._is_quick = isinstance(root, LexborNode)
+        self._lacks_breaks = self._is_quick and source.lacks_breaks
 
     def read(self) -> None:
-        """Fill the reading. Raises OutOfTimeError; what was read until then is kept."""
+        """Fill the reading. Raises OutOfTimeError; what was read until then is kept. Raises _BreaksError."""
         rule, root = self._reading.rule, self._root
         if root is None:
             return
@@ -300,6 +312,8 @@ class _Reader:
 
     def _value(self, field: FieldRule, found: Any, name: str) -> Any:
         assert field.convert is not None
+        if self._lacks_breaks:
+            self._check_breaks(found, is_text=field.is_text)
         try:
             return field.convert(found, self._source.base())
         except (ValueError, OverflowError, TypeError) as error:
@@ -314,12 +328,26 @@ class _Reader:
                 raise OutOfTimeError
             self._note(name, "selector", f"{selector.text}: too slow for a page of this shape, not used")
             return []
+        if self._lacks_breaks and selector.quick is not None and selector.quick.reads_breaks:
+            raise _BreaksError
         try:
-            found: list[Any] = selector.select(node)
+            found = selector.elements(node)
+            if self._lacks_breaks and selector.is_refined:
+                for one in found:
+                    self._check_breaks(one)
+            found = selector.refined(found)
+        except _BreaksError:
+            raise
         except Exception as error:  # noqa: BLE001 - lxml, jmespath and re2 raise of their own
             self._note(name, "selector", f"{selector.text}: {type(error).__name__}: {error}")
             return []
         return found
+
+    @staticmethod
+    def _check_breaks(found: Any, *, is_text: bool = False) -> None:
+        """Raise _BreaksError if the text of ``found`` may lack a line break."""
+        if isinstance(found, LexborNode) and lacks_break(found, is_text=is_text):
+            raise _BreaksError
 
     def _note(self, name: str, kind: str, reason: str) -> None:
         """The same problem counts once for a page."""

@@ -95,19 +95,29 @@ class Selector:
 
         They are elements, texts or JSON values, at most ``MAX_MATCHES``.  Raises what its library raises.
         """
-        found = [node] if self.markup is None else self._elements(node)
+        return self.refined(self.elements(node))
+
+    def refined(self, found: list[Any]) -> list[Any]:
+        """``found``, by JSON path and regular expression."""
         if self.path is not None:
             found = [value for one in found for value in _listed(self.path.search(_json(one)))]
         if self.regex is not None:
             found = [match for one in found for match in _matches(self.regex, text_of(one))]
         return found[:MAX_MATCHES]
 
-    def _elements(self, node: Any) -> list[Any]:
+    @property
+    def is_refined(self) -> bool:
+        """Whether it has a JSON path or a regular expression."""
+        return self.path is not None or self.regex is not None
+
+    def elements(self, node: Any) -> list[Any]:
+        """What CSS or XPath finds; without them ``node``."""
+        if self.markup is None:
+            return [node]
         if isinstance(node, LexborNode):
             return self._quick_elements(node)
         if not isinstance(node, etree._Element):
             return []
-        assert self.markup is not None
         found = self.markup(node)
         if not isinstance(found, list):  # a number, a text or a truth value
             return [] if found is None or found == "" else [found]

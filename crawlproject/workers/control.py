@@ -252,10 +252,15 @@ class Control:
         return (mark or b"").decode("ascii", "replace"), rows
 
     async def orders(self) -> tuple[str, dict[str, str]]:
-        """The mark of the operator's last action, and the orders after it or after a later one."""
-        keys = self._keys
-        mark, fields = await self.commands([("HGET", keys.meta, "actions"), ("HGETALL", keys.orders)])
-        return (mark or b"").decode("ascii", "replace"), texts(fields) if mark else {}
+        """The mark of the operator's last action, and the orders after it.
+
+        Orders after a later action would be undone for a moment when its row is applied.
+        """
+        read = ("HGET", self._keys.meta, "actions")
+        while True:
+            before, fields, mark = await self.commands([read, ("HGETALL", self._keys.orders), read])
+            if mark == before:
+                return (mark or b"").decode("ascii", "replace"), texts(fields) if mark else {}
 
     async def learned(self) -> bytes | None:
         """What a worker learned from all servers. A user who may only read may ask this."""

@@ -91,12 +91,14 @@ class SharedOrders:
         self._restore: Restore | None = None
         self._apply: Apply | None = None
         self._is_known = False
+        self._is_behind = False  # the last beat has told of an action that is not applied yet
+        self._wake: Callable[[], None] = _nothing
         self._applying = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
-    def open(self, control: Control, crawl: str) -> None:
-        """The worker has joined ``crawl``."""
-        self._control, self._crawl = control, crawl
+    def open(self, control: Control, crawl: str, wake: Callable[[], None] | None = None) -> None:
+        """The worker has joined ``crawl``; ``wake`` is called when it may go on."""
+        self._control, self._crawl, self._wake = control, crawl, wake or _nothing
 
     async def close(self) -> None:
         """Apply nothing more."""
@@ -107,8 +109,11 @@ class SharedOrders:
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether the orders in force are not known yet: nothing may be fetched. O(1)."""
-        return self._apply is not None and not self._is_known
+        """Whether orders are in force that are not obeyed yet: nothing may be fetched. O(1).
+
+        So an order holds everywhere when the leases are over that began before it was given.
+        """
+        return self._apply is not None and (self._is_behind or not self._is_known)
 
     async def begin(self, restore: Restore, apply: Apply) -> None:
         """Apply the orders in force, now or when Redis answers; from then on each one that is given."""
@@ -134,6 +139,7 @@ class SharedOrders:
         self._told = mark
         if self._apply is None or (self._is_known and _parsed(mark) == (self.number, self._id)):
             return
+        self._is_behind = True
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._follow())
 
@@ -147,14 +153,23 @@ class SharedOrders:
                     await self._catch_up()
                 else:
                     await self._begin()
+                if self._is_behind and self._is_known:
+                    self._is_behind = False
+                    self._wake()
 
     async def _begin(self) -> None:
         control, restore = self._control, self._restore
         if control is None or restore is None:
             return
         mark, orders = ("", {}) if self._told == "" else await control.orders()
-        await restore(orders)
-        self._orders = orders
+        try:
+            await restore(orders)
+            self._orders = orders
+        except Exception:
+            self.bad += 1
+            logger.exception("The orders of the console cannot be restored at once: each is applied by itself")
+            for order, value in orders.items():
+                await self._change(order, value, "")
         self.number, self._id = _parsed(mark)
         self._is_known = True
 
@@ -245,6 +260,10 @@ class SharedOrders:
         except Exception:
             self.bad += 1
             logger.exception("An order of the console cannot be applied: %.200r", order)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _parsed(mark: str) -> tuple[int, str]:

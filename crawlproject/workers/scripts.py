@@ -94,14 +94,22 @@ local m = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'seq')
 if m[1] ~= ARGV[1] or m[2] ~= ARGV[2] then return {'lost'} end
 """
 
+#: Former owners of a partition in Redis.  Each of them had a lease of its own before the next one could take it, so who
+#: is forgotten has been dead for so many leases.
+MAX_FORMERS = 64
+
 #: KEYS: m.  ARGV: id, expected owner, expected epoch.  Returns the fields of the partition, or nil.  ``former``: those
-#: that owned it and did not release it, since the last owner that had loaded it all.
-TAKE = """
+#: that owned it and did not release it, since the last owner that had loaded it all; the last ``MAX_FORMERS``.
+TAKE = f"""
 local m = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'former')
 if (m[1] or '') ~= ARGV[2] or (m[2] or '0') ~= ARGV[3] then return nil end
 if ARGV[2] ~= '' then
-    local former = m[3] and m[3] ~= '' and m[3] .. ' ' or ''
-    redis.call('HSET', KEYS[1], 'former', former .. ARGV[2])
+    local names = {{}}
+    for name in string.gmatch(m[3] or '', '%S+') do
+        if name ~= ARGV[2] then names[#names + 1] = name end
+    end
+    names[#names + 1] = ARGV[2]
+    redis.call('HSET', KEYS[1], 'former', table.concat(names, ' ', math.max(1, #names - {MAX_FORMERS - 1})))
 end
 redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'epoch', ARGV[3] + 1)
 return redis.call('HGETALL', KEYS[1])

@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 #: Partitions with data taken in one tick, at most.
 MAX_TAKEN = 64
+#: Workers named in a line of the log.
+MAX_NAMED = 5
 #: Partitions loaded at the same time: one step of each, some milliseconds, runs before anything else does.
 LOADED_AT_ONCE = 16
 
@@ -53,6 +55,7 @@ class Shares:
         self._loaded_since = 0.0
         self._loaded = 0
         self._is_leaving = False
+        self._waits_since = 0.0  # for a settled crawl; 0.0: it does not, -1.0: that was logged
         self._buried: dict[str, float] = {}  # worker -> end of its lease, on Redis's clock
         self.taken = self.released = self.snapshots = 0
         #: Whether partitions go from one live worker to another: then look again soon.
@@ -81,6 +84,8 @@ class Shares:
         self.is_moving = self._is_overdue(beat) or any(part.state is PartState.LEAVING for part in self._parts.values())
         if missing:
             await self._take(missing)
+        else:
+            self._waits_since = 0.0
         await self._write_snapshot()
 
     async def stop(self) -> None:
@@ -118,6 +123,7 @@ class Shares:
         records = dict(zip(missing, await self._control.records(missing), strict=True))
         beat = await self._beat()  # after the records: an owner that lives is in this answer
         free = {number: record for number, record in records.items() if self._is_free(record, beat)}
+        self._tell_waiting(beat)
         self.is_moving |= any(record.owner in beat.members for record in records.values() if record.owner != worker)
         full = [number for number, record in free.items() if record.seq or record.gen]
         later = set(full[MAX_TAKEN:])
@@ -157,10 +163,34 @@ class Shares:
 
         A worker that lives has noticed the loss, and what it owns was taken again; or its lease is over.
         """
-        return all(
-            member.get("run") == beat.run_id and _changed(member) + self._lease + GRACE < beat.now
-            for member in beat.members.values()
-        )
+        return not self._unsettled(beat)
+
+    def _unsettled(self, beat: Beat) -> list[str]:
+        """The workers that have not noticed a loss, or not long ago."""
+        return [
+            worker
+            for worker, member in beat.members.items()
+            if member.get("run") != beat.run_id or _changed(member) + self._lease + GRACE >= beat.now
+        ]
+
+    def _tell_waiting(self, beat: Beat) -> None:
+        """Log once what partitions wait for, if it takes longer than it should after a loss."""
+        waiting = self._unsettled(beat)
+        if not waiting:
+            self._waits_since = 0.0
+        elif not self._waits_since:
+            self._waits_since = boot_time()
+        elif self._waits_since > 0 and boot_time() > self._waits_since + 2 * (self._lease + GRACE):
+            seconds = boot_time() - self._waits_since
+            self._waits_since = -1.0
+            names = ", ".join(sorted(waiting)[:MAX_NAMED])
+            logger.warning(
+                "Partitions without a worker wait for %.0f s: Redis was started again or replaced, and of %d workers "
+                "not all have noticed that for a lease: %s",
+                seconds,
+                len(beat.members),
+                names,
+            )
 
     async def _load(self, part: Part, record: Record, beat: Beat) -> None:
         try:

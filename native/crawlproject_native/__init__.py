@@ -2,10 +2,11 @@
 
 from crawlproject_native.links import PlainLinks
 from crawlproject_native.marks import TextMarks
+from crawlproject_native.nesting import Nesting
 from crawlproject_native.shingles import summary
 from crawlproject_native.tags import MostOpen
 
 #: Changes when any result changes. crawlproject only uses the number that it knows.
 INTERFACE = 1
 
-__all__ = ["INTERFACE", "MostOpen", "PlainLinks", "TextMarks", "summary"]
+__all__ = ["INTERFACE", "MostOpen", "Nesting", "PlainLinks", "TextMarks", "summary"]

@@ -11,7 +11,6 @@ from typing import Any
 import brotli
 import pytest
 from scrapy import Request
-from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.utils._compression import zstd  # type: ignore[attr-defined]
@@ -80,33 +79,3 @@ def test_small_body_with_much_content_is_decompressed_off_the_loop(
 
     assert asyncio.run(process()).body == bytes(size)
     assert (not calls) == is_on_loop
-
-
-@pytest.mark.parametrize("kind", ["text/html; charset=latin-1", "text/html", "application/json", "image/png", None])
-@pytest.mark.parametrize("name", ["gzip", "x-gzip"])
-@pytest.mark.parametrize("content", [b"", b"<html>\xe4</html>", b"\x00\x01" * 100], ids=["empty", "html", "binary"])
-def test_small_bodies_become_what_scrapy_makes_of_them(kind: str | None, name: str, content: bytes) -> None:
-    crawler = get_crawler()
-    headers: dict[str, Any] = {"Content-Encoding": name, "Set-Cookie": ["a=1", "b=2"]}
-    headers |= {} if kind is None else {"Content-Type": kind}
-    request = Request("http://a.example/b.c")
-    found = []
-    for middleware in (OffLoopCompressionMiddleware, HttpCompressionMiddleware):
-        answer = Response(request.url, 203, headers, gzip.compress(content), ["flag"], request, "c", None, "HTTP/1.1")
-
-        async def process(middleware: Any = middleware, answer: Response = answer) -> Any:
-            result = middleware.from_crawler(crawler).process_response(request, answer)
-            return await result if isinstance(result, Awaitable) else result
-
-        response = asyncio.run(process())
-        assert isinstance(response, Response)
-        found.append((type(response), {each: getattr(response, each) for each in response.attributes}, response.flags))
-    assert found[0] == found[1]
-
-
-@pytest.mark.parametrize("given", [{}, {"accept-encoding": "identity"}])
-def test_the_same_encodings_are_accepted_as_by_scrapy(given: dict[str, str]) -> None:
-    requests = [Request("http://a.example/", headers=given) for _ in range(2)]
-    for request, kind in zip(requests, (OffLoopCompressionMiddleware, HttpCompressionMiddleware), strict=True):
-        assert kind.from_crawler(get_crawler()).process_request(request) is None
-    assert requests[0].headers == requests[1].headers

@@ -293,6 +293,71 @@ def test_an_order_that_cannot_be_applied_stops_no_other(model: RedisModel, caplo
     assert "Traceback" not in caplog.text
 
 
+def test_nothing_starts_between_the_beat_that_tells_of_an_order_and_its_application(model: RedisModel) -> None:
+    """Also if Redis does not answer meanwhile; then the worker is woken."""
+
+    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
+        one, other = await join(), await join()
+        woken: list[bool] = []
+        other.copy.open(other.control, "c1", lambda: woken.append(other.copy.is_waited_for))
+        await one.copy.give({"block example.org": "1"})
+        mark = (await other.control.beat(1000.0, {}, {})).actions
+        other.client.error = RedisConnectionError("Connection refused")
+        other.copy.told(mark)
+        assert other.copy._task is not None
+        await other.copy._task
+        assert other.copy.is_waited_for
+        assert not woken
+        other.client.error = None
+        await other.beat()
+        assert woken == [False]
+        assert other.orders == {"block example.org": "1"}
+
+    run(model, test)
+
+
+def test_orders_are_read_as_they_were_at_one_moment(model: RedisModel) -> None:
+    """Else an order that was undone later would be in force for a moment."""
+
+    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
+        one = await join()
+        await one.copy.give({"paused": "1"})
+        read, marks = model.do_hgetall, []
+
+        def slow(key: str) -> dict[bytes, bytes]:
+            if key == KEYS.orders and not marks:  # another worker's order arrives between two commands
+                marks.append(model.hash_of(KEYS.meta)[b"actions"])
+                model.hset_one(KEYS.orders, b"sessions", b"3")
+                model.hset(KEYS.meta, actions=b"2 another")
+            return read(key)
+
+        with mock.patch.object(model, "do_hgetall", slow):
+            assert await one.control.orders() == ("2 another", {"paused": "1", "sessions": "3"})
+
+    run(model, test)
+
+
+def test_a_worker_whose_restore_fails_applies_each_order(model: RedisModel, caplog: pytest.LogCaptureFixture) -> None:
+    """It did not start anything, for ever, and nothing said why."""
+
+    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
+        one = await join()
+        await one.copy.give({"bad": "1"})
+        await one.copy.give({"paused": "1"})
+        late = Worker(Client(model))
+
+        async def restore(_: Mapping[str, str]) -> None:
+            raise RuntimeError("unforeseen")
+
+        await late.copy.begin(restore, late._apply)
+        assert not late.copy.is_waited_for
+        assert late.orders["paused"] == "1"
+        assert late.copy.bad == 2
+
+    run(model, test)
+    assert "cannot be restored at once" in caplog.text
+
+
 def test_damaged_rows(model: RedisModel, caplog: pytest.LogCaptureFixture) -> None:
     """The orders themselves count; the table of the last actions leaves them out. Each costs one line and one stat."""
 

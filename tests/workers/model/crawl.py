@@ -15,6 +15,7 @@ from crawlproject.workers.blobs import Tables
 from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.worker import Worker
+from tests.workers.model.operator import Obeyed, Operator
 from tests.workers.model.simulation import Process, Simulation
 from tests.workers.model.web import Observer, Page, Web
 
@@ -256,10 +257,15 @@ class ModelCrawl:
         self._processing: set[asyncio.Task[None]] = set()
         self._event = asyncio.Event()
         self._pages = 0
+        #: The operator, and what this worker obeys; None: there is none.
+        self.operator: Operator | None = None
+        self.obeyed: Obeyed | None = None
 
     async def run(self) -> None:
         """Crawl until the crawl has ended for all workers, or this one is asked to leave."""
         await self.worker.start()
+        if self.obeyed is not None:
+            await self.obeyed.shared.begin(self.obeyed.restore, self.obeyed.apply)
         self._route([Entry(url) for url in self._seeds])
         self._is_starting = False
         while not self._is_over():
@@ -268,6 +274,8 @@ class ModelCrawl:
             with suppress(TimeoutError):
                 async with asyncio.timeout(0.5):
                     await self._event.wait()
+        if self.obeyed is not None:
+            await self.obeyed.shared.close()
         await self.worker.stop()
 
     def close(self) -> None:
@@ -281,7 +289,7 @@ class ModelCrawl:
     def _open_sessions(self) -> None:
         now = asyncio.get_running_loop().time()
         for server in self._copy.servers.values():
-            if len(self._sessions) >= SESSIONS or self._is_closing or not self.worker.may_start():
+            if len(self._sessions) >= SESSIONS or self._is_closing or not self._may_start():
                 return
             if self._has_work(server) and not server.is_held and not server.is_connected and server.ready_at <= now:
                 server.is_connected = True
@@ -299,13 +307,17 @@ class ModelCrawl:
 
     async def _session(self, server: Server) -> None:
         for _ in range(BATCH):
-            if not server.queue or server.is_held or self._is_closing or not self.worker.may_start():
+            if not server.queue or server.is_held or self._is_closing or not self._may_start():
+                break
+            if self._is_blocked(server.key):
                 break
             key = next(iter(server.queue))
             entry = server.queue.pop(key)
             server.leased.add(key)
             self._in_progress[entry.url] = entry
             page = self._web.pages[entry.url]
+            if self.operator is not None and self.obeyed is not None:
+                self.operator.check(self._process.name, page, self.obeyed.orders)
             fetch = self._observer.started(page, self._process.name)
             self._copy.rest(server, asyncio.get_running_loop().time())
             try:
@@ -402,20 +414,35 @@ class ModelCrawl:
 
     def info(self) -> dict[str, Any]:
         is_busy = any(self._has_work(server) or server.leased for server in self._copy.servers.values())
-        return {"pages": self._pages, "busy": self._is_starting or is_busy}
+        actions = 0 if self.obeyed is None else self.obeyed.shared.number
+        return {"pages": self._pages, "busy": self._is_starting or is_busy, "actions": actions}
 
     def _has_work(self, server: Server) -> bool:
-        return bool(server.queue) and server.key not in self._web.blocked
+        return bool(server.queue) and not self._is_blocked(server.key)
+
+    def _is_blocked(self, key: str) -> bool:
+        return key in self._web.blocked or (self.obeyed is not None and self.obeyed.blocks(key))
+
+    def _may_start(self) -> bool:
+        return self.worker.may_start() and (self.obeyed is None or self.obeyed.may_start())
+
+    async def give(self, changes: Mapping[str, str | None]) -> None:
+        """An order at the console of this worker; if Redis does not answer it may be in force or not."""
+        assert self.obeyed is not None
+        with suppress(ConnectionError):
+            await self.obeyed.shared.give(changes)
 
     def are_all_blocked(self) -> bool:
         is_busy = self._is_starting or self._in_progress or any(map(self._has_work, self._copy.servers.values()))
-        return bool(self._web.blocked) and not is_busy
+        is_any = bool(self._web.blocked) or (self.obeyed is not None and self.obeyed.blocks_any())
+        return is_any and not is_busy
 
     def is_closing(self) -> bool:
         return self._is_closing
 
     def acted(self, mark: str) -> None:
-        pass
+        if self.obeyed is not None:
+            self.obeyed.shared.told(mark)
 
     def report(self, counts: Mapping[str, float]) -> None:
         pass

@@ -300,7 +300,8 @@ def _take(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     if [fields.get(b"owner", b""), fields.get(b"epoch", b"0")] != arguments[1:]:
         return None
     if arguments[1]:
-        redis.hset(keys[0], former=b" ".join(filter(None, (fields.get(b"former"), arguments[1]))))
+        names = [name for name in fields.get(b"former", b"").split() if name != arguments[1]]
+        redis.hset(keys[0], former=b" ".join([*names, arguments[1]][-scripts.MAX_FORMERS :]))
     redis.hset(keys[0], owner=arguments[0], epoch=int(arguments[2]) + 1)
     return _flat(redis.hash_of(keys[0]))
 

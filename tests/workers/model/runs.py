@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
@@ -33,6 +33,7 @@ from crawlproject.workers.scripts import JOIN
 from crawlproject.workers.worker import Worker
 from tests.workers.model.crawl import ModelCopy, ModelCrawl
 from tests.workers.model.network import Chances, Client, Server
+from tests.workers.model.operator import Obeyed, Operator
 from tests.workers.model.redis_model import RedisModel, commits_of
 from tests.workers.model.simulation import Process, Simulation
 from tests.workers.model.web import Observer, Web
@@ -74,6 +75,8 @@ class Faults:
     #: All workers leave at once, some after a short pause; others continue later.
     stop: float = 0.0
     calls: Chances = field(default_factory=Chances)
+    #: The operator gives an order at some console.
+    order: float = 0.0
 
 
 _CALLS = Chances(lose_request=0.02, lose_answer=0.03, split=0.3, slow=0.02)
@@ -96,6 +99,8 @@ FAULTS = {
     "fail-over": Faults(fail_over=8.0, leave=5.0, join=5.0, kill=15.0),
     "heirs": Faults(pause=5.0, kill=10.0, leave=4.0, join=3.0, calls=Chances(slow=0.3)),
     "all": Faults(25.0, 20.0, 25.0, 25.0, 25.0, 40.0, 40.0, 25.0, loses=True, calls=_CALLS),
+    "orders": Faults(25.0, 12.0, 20.0, 20.0, 15.0, 40.0, 25.0, 30.0, calls=_CALLS, order=2.0),
+    "orders and losses": Faults(25.0, 20.0, 20.0, 20.0, restart=10.0, loses=True, calls=Chances(split=0.5), order=2.0),
 }
 
 
@@ -126,6 +131,11 @@ class Run:
         self.observer.is_done = lambda page: b"%d" % page in self.redis.data.get("done", {})
         self.redis.observe = self._observe
         simulation.failed = self.observer.error
+        self.operator = (
+            Operator(simulation, self.redis, KEYS.orders, self._options.lease, self.observer)
+            if self.faults.order
+            else None
+        )
         self._crawls: list[tuple[Process, ModelCrawl, Client]] = []
         self._workers = 0
 
@@ -147,7 +157,7 @@ class Run:
                     process.kill()
         if not has_ended:
             self.observer.error("the crawl does not end")
-        if missing := self.observer.missing():
+        if missing := self._missing():
             self.observer.error(f"{len(missing)} pages were never fetched: {missing[:5]}")
         self.counts["refetched"] = sum(self.observer.fetched.values()) - len(self.observer.fetched)
         return self
@@ -187,6 +197,9 @@ class Run:
         copy, box = ModelCopy(self.web, OF, lambda: self.redis.time_ms() / 1000), Outbox(OF)
         crawl = ModelCrawl(process, self.web, self.observer, copy, box, seeds)
         made = Control(client, KEYS, self._timeout)
+        if self.operator is not None:
+            crawl.operator, crawl.obeyed = self.operator, Obeyed(self.simulation, crawl.close, crawl.wake)
+            crawl.obeyed.shared.open(made, CRAWL, crawl.wake)
         crawl.worker = Worker(Holdings(made, copy, box, crawl, self._options))
         self.simulation.current = None
         process.start(self._join_and_run(made, crawl))
@@ -221,6 +234,7 @@ class Run:
             "stall": self._stall,
             "restart": self._restart,
             "fail_over": self._fail_over,
+            "order": self._order,
         }
         for name, action in kinds.items():
             mean = getattr(self.faults, name)
@@ -229,6 +243,9 @@ class Run:
                 self.simulation.at(time, self._counted(name, action))
         self.simulation.at(FIRST, lambda: self._set_chances(self.faults.calls))
         self.simulation.at(LAST + 20.0, lambda: self._set_chances(Chances()))
+        if self.operator is not None:
+            for time in range(int(LAST), int(END), 2):
+                self.simulation.at(float(time), self._undo)
         for time in range(10, int(END), 10):
             self.simulation.at(float(time), self._keep_alive)
 
@@ -242,6 +259,25 @@ class Run:
 
     def _set_chances(self, chances: Chances) -> None:
         self.server.chances = chances
+
+    def _order(self) -> None:
+        assert self.operator is not None
+        self._give(self.operator.next_order())
+
+    def _undo(self) -> None:
+        assert self.operator is not None
+        if changes := self.operator.undo():
+            self._give(changes)
+
+    def _give(self, changes: Mapping[str, str | None]) -> None:
+        one = self._one()
+        if one is not None:
+            process, crawl, _ = one
+            self.simulation.note(f"at {process.name} the operator orders {changes}")
+            process.give(crawl.give(changes))
+
+    def _missing(self) -> list[str]:
+        return self.observer.missing(frozenset() if self.operator is None else self.operator.blocked())
 
     def _keep_alive(self) -> None:
         """Start a worker if there is none and the crawl has not ended."""
@@ -325,6 +361,8 @@ class Run:
 
         def again() -> None:
             server.start_again(lost + self.simulation.now - before if lost else 0.0)
+            if self.operator is not None:
+                self.operator.changed()
             self.simulation.note("Redis is up again")
 
         self.simulation.after(seconds, again)
@@ -354,9 +392,11 @@ class Run:
             for result, (_, commit) in zip(answer, commits_of(keys, arguments), strict=True):
                 if result == b"ok":
                     self._committed(commit[3])
+        elif name == "ORDER" and self.operator is not None:
+            self.operator.changed()
         elif name == "TAKE" and answer is not None:
             self._taken(keys[0], arguments)
-        elif name == "STATE" and arguments[1] == b"ended" and (missing := self.observer.missing()):
+        elif name == "STATE" and arguments[1] == b"ended" and (missing := self._missing()):
             self.observer.error(f"the end is declared, {len(missing)} pages are missing: {missing[:5]}")
 
     def _committed(self, blob: bytes) -> None:

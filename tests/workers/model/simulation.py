@@ -97,6 +97,7 @@ class Process:
         self._loop.set_exception_handler(self._failed)
         self._turn = 0
         self._main: asyncio.Task[None] | None = None
+        self._given: asyncio.Task[None] | None = None
 
     @property
     def is_alive(self) -> bool:
@@ -113,6 +114,11 @@ class Process:
         if self.is_alive:
             self._loop.call_soon(function, *arguments)
             self.run()
+
+    def give(self, task: Coroutine[Any, Any, None]) -> None:
+        """Run ``task`` in the process, which is alive."""
+        self._given = self._loop.create_task(task)
+        self.run()
 
     def pause(self) -> None:
         """Stop it, as SIGSTOP does."""

@@ -49,12 +49,13 @@ class Web:
             page.links.extend(random.choice(self.urls) for _ in range(2))
             random.shuffle(page.links)
 
-    def allowed(self) -> set[str]:
+    def allowed(self, blocked: frozenset[str] = frozenset()) -> set[str]:
         """URLs to which links lead over servers that are not blocked."""
+        blocked |= self.blocked
         found, waiting = set[str](), list(self.seeds)
         while waiting:
             page = self.pages[waiting.pop()]
-            if page.url not in found and page.server not in self.blocked:
+            if page.url not in found and page.server not in blocked:
                 found.add(page.url)
                 waiting += page.links
         return found
@@ -115,7 +116,7 @@ class Observer:
         self._simulation.note(f"processed {page.url}")
         self.fetched[page.url] = self.fetched.get(page.url, 0) + 1
 
-    def missing(self) -> list[str]:
+    def missing(self, blocked: frozenset[str] = frozenset()) -> list[str]:
         """Pages never fetched, without those that only blocked servers lead to."""
-        allowed = self._web.allowed()
+        allowed = self._web.allowed(blocked)
         return [url for url in self._web.urls if url in allowed and url not in self.fetched]
