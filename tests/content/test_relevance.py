@@ -129,7 +129,7 @@ def test_hostile_text_is_bounded(name: str) -> None:
     THREADS.relevance("", "warm up é 的")
     before = time.thread_time()
     THREADS.relevance(text, text)
-    assert time.thread_time() - before < 0.25
+    assert time.thread_time() - before < 1  # up to 0.1 s alone on a slow machine, seconds for the whole text
     assert sum(map(len, terms_of(text, "en"))) <= MAX_TEXT
     assert all(len(term) <= MAX_WORD for term in terms_of(text, "en"))
 
