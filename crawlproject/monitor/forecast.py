@@ -70,7 +70,7 @@ END_RANGE, QUALITY_RANGE = (0.7, 1.4), (0.8, 1.25)
 MORE_RANGE = (0.85, 1.15)
 
 #: A range of the quality's time whose ends are further apart than this factor tells too little to be shown.
-WIDEST = 3.0
+WIDEST = 4.0
 
 
 class Look(NamedTuple):
@@ -249,7 +249,8 @@ class _Left(NamedTuple):
         """Seconds until all is done: least, likely, most. Servers that fail must be given up, too."""
         longest, failing = (0.0, 0.0) if self.survey is None else (self.survey.longest_time, self.survey.failing_time)
         low, likely, high = (max(hypot(urls / self.pace, longest), failing) for urls in self.urls)
-        return low, max(likely, self.time(self.urls[1])), max(high, likely)
+        likely = max(likely, self.time(self.urls[1]))
+        return low, likely, max(high, likely)
 
 
 def _most(looks: Sequence[Look], left: _Left) -> Range | None:

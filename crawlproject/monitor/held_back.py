@@ -68,6 +68,9 @@ def _few_servers(moment: Moment, sessions: int, limit: int) -> str:
     if servers.with_urls == 1 and survey is not None and survey.longest is not None:
         return f"one server left: {_with_time(survey.longest, moment)}"
     resting = servers.resting + servers.waiting
+    if resting and survey is not None and 2 * survey.failing > servers.with_urls:
+        failing = f"{min(survey.failing, servers.with_urls)} of {counted(servers.with_urls, 'server')}"
+        return f"failures: {failing} fail, and are tried again for up to {duration(survey.failing_time)}"
     if resting:
         words = f"politeness: {resting} of {counted(servers.with_urls, 'server')} {'rests' if resting == 1 else 'rest'}"
         return words + _next(moment) if not sessions else words

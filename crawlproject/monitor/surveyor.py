@@ -82,6 +82,7 @@ class Surveyor:
         if self._frontier.max_failures and (
             server.failures >= FAILING or (server.last_error is not None and not server.fetched)
         ):
+            found.failing += 1
             found.failing_urls += urls
             found.failing_time = max(found.failing_time, self._time_to_fail(server, politeness, now))
             return

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -89,9 +90,9 @@ class IdleEngine:
 
     def __init__(self, spider: Spider, crawl: CrawlFrontier) -> None:
         self.spider = spider
-        self.scheduler = FrontierOnly()
-        self.scheduler.crawl = crawl
-        self._slot = None
+        scheduler = FrontierOnly()
+        scheduler.crawl = crawl
+        self._slot = SimpleNamespace(scheduler=scheduler, inprogress=set(), closing=None)
         self._start = None
 
 

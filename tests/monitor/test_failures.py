@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 import ssl
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -19,10 +20,15 @@ from scrapy.utils.test import get_crawler
 from twisted.python.failure import Failure
 
 from crawlproject.addon import FrontierAddon
+from crawlproject.crawl_frontier import CrawlFrontier
 from crawlproject.download.lookup import NameLookupError
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
 from crawlproject.frontier.server import MAX_ERROR
 from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware, CountingLogFormatter, failure_counts
+from crawlproject.monitor.figures import ServerCounts
+from crawlproject.monitor.held_back import Moment, held_back
+from crawlproject.monitor.survey import Survey
+from crawlproject.monitor.surveyor import Surveyor
 from crawlproject.monitor.waiting import waiting_words
 from crawlproject.requests.failures import MAX_WORDS, in_words
 from crawlproject.spiders.web import WebSpider
@@ -189,6 +195,28 @@ def test_crawl_says_for_whom_it_waits(rest: Callable[[Frontier], object], words:
     dispatcher = dispatcher_of(f"{A}/1", f"{A}/2", *((f"{B}/1",) if "servers" in words else ()), factor=5)
     rest(dispatcher.frontier)
     assert waiting_words(dispatcher, 1.0).endswith(words)
+
+
+def test_servers_that_fail_are_not_said_to_rest_for_politeness() -> None:
+    """If most do, the crawl waits for these; for how long, until they are given up."""
+    dispatcher = dispatcher_of(f"{A}/1", f"{B}/1", factor=5)
+    for each in (A, A, B, B):
+        fail(dispatcher.frontier, each)
+    surveyor = Surveyor(dispatcher.frontier)
+    surveyor.step(1.0)
+    moment = Moment(
+        crawl=CrawlFrontier(dispatcher, lambda: None, by_ip=False),
+        now=1.0,
+        servers=ServerCounts(known=2, resting=2),
+        survey=surveyor.survey,
+        max_sessions=8,
+        cpu=0.0,
+        lag=0.0,
+        dns_lookups=0,
+        is_closing=False,
+    )
+    assert held_back(moment).startswith("failures: 2 of 2 servers fail, and are tried again for up to ")
+    assert held_back(replace(moment, survey=Survey())).startswith("politeness: 2 of 2 servers rest")
 
 
 def test_crawl_waits_for_a_held_session_too() -> None:

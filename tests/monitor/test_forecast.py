@@ -101,6 +101,20 @@ def test_a_slow_server_decides_the_end() -> None:
     assert forecast.end.likely == pytest.approx(612, rel=0.1)
 
 
+def test_a_range_holds_what_is_likely() -> None:
+    """Also where the waits of the servers with the most URLs decide, and more of these are to be discovered."""
+    survey = Survey()
+    survey.drains.add(100, 600.0)
+    survey.longest_time = 600.0
+    found = [
+        Look(now=float(i), done=10.0 * i, pages=10 * i, queued=100 + 8 * i, gathered=10.0 * i, waiting=100.0)
+        for i in range(50)
+    ]
+    end = forecaster_of(found).forecast(survey).end
+    assert end is not None
+    assert end.low <= end.likely <= end.high
+
+
 def test_a_blocked_server_decides_nothing() -> None:
     """Its URLs do not count as queued, and the crawl ends without them."""
     frontier = Frontier(BestPrefix(), Politeness())
@@ -124,7 +138,7 @@ def test_servers_that_fail_are_expected_to_be_given_up() -> None:
     surveyor = Surveyor(frontier)
     surveyor.step(0.0)
     assert surveyor.survey is not None
-    assert surveyor.survey.failing_urls == 500
+    assert (surveyor.survey.failing, surveyor.survey.failing_urls) == (1, 500)
     assert 40.0 <= surveyor.survey.failing_time <= 100.0  # rests 20 s now and 40 s later; an attempt takes 15 s
 
 

@@ -59,8 +59,9 @@ def test_the_panel_tells_what_a_person_asks() -> None:
     """Traced by hand."""
     assert text(FIGURES, 120) == (
         "Pages 12,345, 161.5/s now, 20.6/s mean, 1.3 MB/s, for 10 min\n"
-        "Connections 37 of 64, servers: 12 ready, 40 resting, 37 leased, 3 given up, of 1,204\n"
-        "URLs 45,000 queued, 812,004 seen, quality: 63% of what is known, 80% of all in about 2 min (60 s to 4 min)\n"
+        "Connections 37 of 64, 1,204 servers: 12 ready, 40 resting, 37 leased, 3 given up\n"
+        "URLs 45,000 queued, 812,004 seen\n"
+        "Quality 63% of what is known, 80% of all in about 2 min (60 s to 4 min)\n"
         "Failures status 404: 12, timeout: 3\n"
         "Held back by politeness: 40 of 89 servers rest\n"
         "End in about 25 min (10 min to 40 min)"
@@ -68,16 +69,34 @@ def test_the_panel_tells_what_a_person_asks() -> None:
     assert one_line(FIGURES).startswith("pages 12,345, 161.5/s now")
     unknown = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, None))
     assert text(unknown).endswith("End not known: too few pages yet")
-    assert "quality" not in text(unknown)
+    assert "Quality" not in text(unknown)
     later = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, 0.78, 40.0))
-    assert "quality: 78% of what is known, 80% of all within 40 s" in text(later, 120)
+    assert "Quality 78% of what is known, 80% of all within 40 s" in text(later, 120)
     assert end_words(Forecast(Range(5.0, 5.0, 5.0), "", None, None)) == "in about 5 s"
     assert [size(count) for count in (0, 999, 1500, 2.5e6, 2.5e17)] == ["0 B", "999 B", "1.5 kB", "2.5 MB", "250 PB"]
 
 
+def test_a_narrow_terminal_gets_whole_words() -> None:
+    """Nothing of what a person asks is cut at 40 columns."""
+    assert text(FIGURES, 39) == (
+        "Pages 12,345, 161.5/s now, 20.6/s mean\n"
+        "   1.3 MB/s, for 10 min\n"
+        "Connections 37 of 64, 1,204 servers: 12\n"
+        "   ready, 40 resting, 37 leased, 3\n"
+        "   given up\n"
+        "URLs 45,000 queued, 812,004 seen\n"
+        "Quality 63% of what is known, 80% of\n"
+        "   all in about 2 min (60 s to 4 min)\n"
+        "Failures status 404: 12, timeout: 3\n"
+        "Held back by politeness: 40 of 89\n"
+        "   servers rest\n"
+        "End in about 25 min (10 min to 40 min)"
+    )
+
+
 @pytest.mark.parametrize("width", [200, 80, 40, 20, 5])
 def test_no_line_is_longer_than_the_terminal(width: int) -> None:
-    """More lines instead; only a single part that is too long is cut."""
+    """More lines instead; only a single word that is too long is cut."""
     hostile = replace(FIGURES, held_back="politeness: http://\x1b[2J\u202ex" + "long." * 10_000)
     for figures in (FIGURES, hostile):
         found = lines(figures, width)

@@ -46,7 +46,7 @@ def test_a_finished_crawl() -> None:
     assert "found 4,000 URLs on 100,000 servers" in told
     assert "It gathered 91% of the quality of all URLs known; 80% of it after 41 min." in told
     assert "most often (100% of the time) the limit was: politeness" in told
-    assert "Failed or refused: 100 requests, most often: status 404, timeout." in told
+    assert "Failed, refused or dropped, most often: status 404 (90,000), timeout (10,000)." in told
     assert "It ended with the reason “finished”; still queued: 600 URLs." in told
 
 
@@ -68,6 +68,7 @@ def test_runs_are_joined() -> None:
         ("CPU", 30, "or several processes"),
         ("DNS", 30, "a caching resolver"),
         ("few", 3, "give more seeds"),
+        ("failures", 3, "For 100% of the time the crawl only tried servers again that fail"),
     ],
 )
 def test_what_to_change(held: str, sessions: int, wanted: str) -> None:

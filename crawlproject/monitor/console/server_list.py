@@ -125,6 +125,7 @@ async def find(frontier: Frontier, query: Query) -> dict[str, Any]:
             break
         await asyncio.sleep(0)
     now = CLOCK()
+    servers.sort(key=SORTS[query.sort], reverse=query.descending)  # again: values have changed between the steps
     return {
         "total": total,
         "known": len(frontier.servers),

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 #: Kinds of failures named in the panel.
 MAX_KINDS = 6
 
+#: Lines of a topic at most, and columns by which those after the first are indented.
+MAX_LINES, INDENT = 5, 2
+
 
 class Topic(NamedTuple):
     """Some lines of the panel: a label, and texts that may stand in one line or below each other."""
@@ -40,13 +43,14 @@ def topics(figures: Figures) -> list[Topic]:
             "Connections",
             (
                 f"{figures.sessions} of {figures.session_limit}",
-                f"servers: {servers.ready:,} ready, {servers.resting + servers.waiting:,} resting, "
+                f"{servers.known:,} servers: {servers.ready:,} ready, {servers.resting + servers.waiting:,} resting, "
                 f"{servers.leased:,} leased, {servers.given_up:,} given up",
-                f"of {servers.known:,}",
             ),
         ),
-        Topic("URLs", (f"{figures.queued:,} queued", f"{figures.seen:,} seen", *quality_words(figures.forecast))),
+        Topic("URLs", (f"{figures.queued:,} queued", f"{figures.seen:,} seen")),
     ]
+    if figures.forecast.share is not None:
+        found.append(Topic("Quality", tuple(quality_words(figures.forecast))))
     if figures.failures:
         kinds = list(figures.failures.items())[:MAX_KINDS]
         found.append(Topic("Failures", tuple(f"{kind}: {count:,}" for kind, count in kinds)))
@@ -67,7 +71,7 @@ def quality_words(forecast: Forecast) -> Iterable[str]:
     """The share of the quality gathered, and when most of it will be."""
     if forecast.share is None:
         return
-    yield f"quality: {forecast.share:.0%} of what is known"
+    yield f"{forecast.share:.0%} of what is known"
     most = forecast.most_quality
     if most is not None:
         yield f"80% of all {range_words(most)}" if most.likely else "80% of all is probably gathered"
@@ -87,22 +91,33 @@ def printable(text: str, most: int = 200) -> str:
 
 
 def lines(figures: Figures, width: int) -> list[tuple[str, str]]:
-    """(Label, text) of each line, at most ``width`` columns with a blank between: as many parts in a line as fit."""
+    """(Label, text) of each line, at most ``width`` columns with a blank between: as many parts in a line as fit.
+
+    A part that is longer than a line is broken between words; a topic takes at most ``MAX_LINES``.
+    """
     from rich.cells import cell_len, set_cell_size  # a character may be two columns wide, or none
+
+    def cut(text: str, room: int) -> str:
+        return text if cell_len(text) <= room else f"{set_cell_size(text, room - 1).rstrip()}…"
 
     found = []
     for label, parts in topics(figures):
-        line = ""
-        start = label
-        room = max(1, width - len(label) - 1)
+        indent = " " * min(INDENT, len(label))
+        first, later = (max(1, width - len(start) - 1) for start in (label, indent))
+        rows = [""]
         for part in parts:
-            joined = f"{line}, {part}" if line else part
-            if line and cell_len(joined) > room:
-                found.append((start, set_cell_size(line, min(room, cell_len(line)))))
-                start, line = " " * len(label), part
-            else:
-                line = joined
-        found.append((start, line if cell_len(line) <= room else f"{set_cell_size(line, room - 1).rstrip()}…"))
+            words = [part] if cell_len(part) <= (later if rows[-1] else first) else part.split(" ")
+            for separator, word in zip((", ", *" " * (len(words) - 1)), words, strict=True):
+                room = later if len(rows) > 1 else first
+                joined = f"{rows[-1]}{separator}{word}" if rows[-1] else word
+                if rows[-1] and cell_len(joined) > room:
+                    rows.append(word)
+                else:
+                    rows[-1] = joined
+        if len(rows) > MAX_LINES:
+            rows[MAX_LINES - 1 :] = [f"{rows[MAX_LINES - 1]} …"]
+        for number, row in enumerate(rows):
+            found.append((indent, cut(row, later)) if number else (label, cut(row, first)))
     return found
 
 

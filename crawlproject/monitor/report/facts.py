@@ -24,6 +24,7 @@ REASONS = {
     "politeness": "politeness: servers rest",
     "CPU": "the process: its CPU is busy",
     "DNS": "DNS look-ups",
+    "failures": "servers that fail are tried again",
     "few": "few servers have URLs",
     "one": "one server left",
     "nothing": "nothing queued",
@@ -167,11 +168,9 @@ def summary(facts: Facts) -> list[str]:
             f"On average {facts.in_use():.0%} of the allowed connections were in use; most often ({held[1]:.0%} of "
             f"the time) the limit was: {held[0]}."
         )
-    failed = end["failures"]
-    if failed:
-        kinds = ", ".join(list(facts.failures)[:2])
-        most_often = f", most often: {kinds}" if kinds else ""
-        found.append(f"Failed or refused: {counted(round(failed), 'request')}{most_often}.")
+    if facts.failures:  # no sum: one request may count as several kinds, and what is dropped is no request
+        kinds = [f"{kind} ({count:,})" for kind, count in list(facts.failures.items())[:3]]
+        found.append(f"Failed, refused or dropped, most often: {', '.join(kinds)}.")
     reason = stats.get("finish_reason")
     last = _written(facts.last)
     if reason:
@@ -244,6 +243,11 @@ def advice(facts: Facts) -> list[str]:
         )
     if held.get(REASONS["DNS"], 0.0) >= MOST_OF_TIME / 2:
         found.append("DNS look-ups held the crawl back: run a caching resolver on this machine.")
+    if held.get(REASONS["failures"], 0.0) >= MOST_OF_TIME:
+        found.append(
+            f"For {held[REASONS['failures']]:.0%} of the time the crawl only tried servers again that fail: with a "
+            "smaller FRONTIER_MAX_FAILURES and ROBOTSTXT_MAX_FAILURES they are given up sooner."
+        )
     if held.get(REASONS["few"], 0.0) + held.get(REASONS["nothing"], 0.0) >= MOST_OF_TIME:
         found.append("Few servers had URLs: give more seeds, or loosen the filters for links.")
     requests = max(1.0, facts.end["requests"])

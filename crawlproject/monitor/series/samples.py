@@ -62,7 +62,7 @@ COLUMNS = (
 )
 
 #: First word of what holds a crawl back -> its number in the last column.
-HELD_BACK = ("", "connections", "politeness", "CPU", "DNS", "few", "one", "nothing", "the")
+HELD_BACK = ("", "connections", "politeness", "CPU", "DNS", "few", "one", "nothing", "the", "failures")
 
 Sample = dict[str, float]
 

@@ -19,6 +19,7 @@ from tests.crawl.crawling import crawling
 from tests.crawl.scripted_site import Answer, scripted_site
 from tests.crawl.test_console import SPIDER, Everywhere, is_open, open_console, settings_of, wait_for
 from tests.crawl.workers import redis_settings, workers
+from tests.monitor.browser import faults
 from tests.monitor.console.client import Client
 
 if TYPE_CHECKING:
@@ -218,6 +219,9 @@ def test_an_action_on_one_page_is_seen_on_that_of_another_worker(
                 each.wait_for_selector("#applied:has-text('(the crawl is paused) is applied by 2 of 2 workers')")
                 assert each.locator("#actions-list tbody tr").count() == 1
                 assert each.evaluate("document.documentElement.scrollWidth") <= each.viewport_size["width"]
+            assert page.locator("#workers tbody tr:has-text('(this page)')").count() == 1
+            assert faults(page) == []
+            assert faults(other) == []
             other.click("#resume")
             page.wait_for_selector("#state[data-state=running]")
             page.wait_for_selector("#applied:has-text('Action 2 (the crawl goes on) is applied by 2 of 2 workers')")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 from statistics import median
@@ -9,7 +10,7 @@ from statistics import median
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness, Server
-from crawlproject.monitor.console.server_list import SORTS, Query, select
+from crawlproject.monitor.console.server_list import SORTS, STEP, Query, find, select
 
 
 def new_frontier(servers: int) -> Frontier:
@@ -99,3 +100,21 @@ def test_a_hundred_thousand_servers() -> None:
         times = [page(frontier, **given)[2:] for _ in range(5)]
         assert median(total for total, _ in times) < 0.1, given
         assert median(longest for _, longest in times) < 0.01, given
+
+
+def test_rows_are_in_the_order_of_the_values_that_they_show() -> None:
+    """Also if a server gets URLs while the table is made."""
+    frontier = new_frontier(3 * STEP)
+    growing = sorted(frontier.servers, key=SORTS["urls"])[2 * STEP]  # the first with three URLs
+
+    async def grow() -> None:
+        frontier.push([Entry(f"{growing.key}/more/{path}", 1.0) for path in range(50)])
+
+    async def found() -> list[int]:
+        query = Query.parse({"sort": "urls", "order": "asc", "offset": f"{2 * STEP}", "limit": "10"})
+        table, _ = await asyncio.gather(find(frontier, query), grow())
+        return [row["urls"] for row in table["rows"]]
+
+    counts = asyncio.run(found())
+    assert counts == sorted(counts)
+    assert counts[-1] == 53

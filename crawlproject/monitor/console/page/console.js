@@ -1,6 +1,6 @@
 // The control room's page. All data comes from the JSON API below /api/; see docs/console.md.
 import { Charts } from "./charts.js";
-import { alien, bytes, clean, clock, count, el, number, percent, seconds } from "./format.js";
+import { ago, alien, bytes, clean, clock, count, el, number, percent, seconds } from "./format.js";
 
 const $ = (id) => document.getElementById(id);
 const PAGE = 50;
@@ -12,7 +12,14 @@ const COLUMNS = [
   ["quality", "best quality", "quality"], ["pages", "pages", "pages"], ["response_time", "response", "response_time"],
   ["failures", "failures", "failures"], ["next", "next in", "next"], ["why", "why", null],
 ];
-const WORKERS = ["worker", "host", "pid", "pages", "urls", "servers", "partitions", "sessions", "sent", "received", "lag", "lease", "actions"];
+/** Name in the API, heading, and how a value is shown; names are strangers' text. */
+const WORKERS = [
+  ["worker", "worker", null], ["pages", "pages", count], ["urls", "URLs queued", count], ["servers", "servers", count], ["sessions", "sessions", count],
+  ["sent", "links sent", count], ["received", "links received", count], ["partitions", "partitions", count],
+  ["lag", "saved", ago], ["lease", "lease ends in", seconds], ["actions", "last action", count],
+];
+/** Columns of other tables that are words. */
+const TEXTS = ["what", "worker"];
 let token = "";
 let total = 0;
 let ended = false;
@@ -347,9 +354,10 @@ function serverParts(server) {
 
 function table(names, rows, shows, none) {
   if (!rows.length) return el("p", {}, none);
-  const cell = (name, value) => el("td", { class: name === "url" || name === "error" ? "url" : null }, alien(shows[name] ? shows[name](value) : value ?? "–"));
+  const kind = (name) => (name === "url" || name === "error" ? "url" : TEXTS.includes(name) ? "text" : null);
+  const cell = (name, value) => el("td", { class: kind(name) }, alien(shows[name] ? shows[name](value) : value ?? "–"));
   return el("div", { class: "scroll", tabindex: "0" }, el("table", {},
-    el("thead", {}, el("tr", {}, ...names.map((name) => el("th", { scope: "col", class: name === "url" || name === "error" ? "text" : null }, name)))),
+    el("thead", {}, el("tr", {}, ...names.map((name) => el("th", { scope: "col", class: kind(name) ? "text" : null }, name)))),
     el("tbody", {}, ...rows.map((values) => el("tr", {}, ...names.map((name) => cell(name, values[name])))))));
 }
 
@@ -360,8 +368,10 @@ async function showWorkers() {
   $("workers-section").hidden = found.workers === null;
   if (found.workers === null) return false;
   $("workers").caption.textContent = found.error ? clean(`Redis does not answer: ${found.error}`) : `${count(found.workers.length)} workers, ${count(found.pages)} pages in all; the crawl is ${clean(found.state)}`;
-  $("workers").tHead.rows[0].replaceChildren(...WORKERS.map((name) => el("th", { scope: "col" }, name)));
-  $("workers").tBodies[0].replaceChildren(...found.workers.map((worker) => el("tr", {}, ...WORKERS.map((name) => el("td", {}, alien(worker[name] ?? "–"))))));
+  const kind = (show) => (show ? null : "text");
+  const cell = (worker, name, show) => (show ? alien(show(worker[name])) : [alien(worker[name] ?? "–"), worker[name] === found.own ? " (this page)" : ""]);
+  $("workers").tHead.rows[0].replaceChildren(...WORKERS.map(([, title, show]) => el("th", { scope: "col", class: kind(show) }, title)));
+  $("workers").tBodies[0].replaceChildren(...found.workers.map((worker) => el("tr", {}, ...WORKERS.map(([name, , show]) => el("td", { class: kind(show) }, ...[cell(worker, name, show)].flat())))));
   if (!found.error) showActions(found.actions, found.workers.length);
   return true;
 }

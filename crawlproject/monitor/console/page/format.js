@@ -53,6 +53,8 @@ export function seconds(value) {
   return value < 172800 ? `${(value / 3600).toFixed(1)} h` : `${(value / 86400).toFixed(1)} d`;
 }
 
+export const ago = (value) => (value === null || value === undefined ? "–" : `${seconds(value).replace("now", "0 s")} ago`);
+
 export const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(0)}%`);
 
 /** Hours and minutes, of a stretch of more than two days the date. */

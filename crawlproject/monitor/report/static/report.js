@@ -2,6 +2,9 @@
 (() => {
   const charts = JSON.parse(document.getElementById("charts").textContent);
   const drawn = new Map();
+  // Distances of ticks: whole seconds, minutes, hours, days.
+  const TIMES = [[1, [1, 2, 5, 10, 15, 30]], [60, [1, 2, 5, 10, 15, 30]], [3600, [1, 2, 6, 12]], [86400, [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]]]
+    .flatMap(([unit, counts]) => counts.map((count) => count * unit));
 
   function words(seconds) {
     const units = [[86400, "d"], [3600, "h"], [60, "min"]];
@@ -39,7 +42,7 @@
       series: [{ label: chart.names[0], value: label }, ...series],
       axes: [
         { ...axis, values: (_, ticks) => (ticks || []).map((tick) => (bars ? (Number.isInteger(tick) ? chart.labels[tick] ?? "" : "") : words(tick))),
-          space: bars ? 80 : 70 },
+          space: bars ? 80 : 70, incrs: bars || chart.columns[0].at(-1) < 4 ? undefined : TIMES },
         { ...axis, values: (_, ticks) => ticks.map((tick) => short(tick, chart.unit)), size: 60 },
       ],
     };
