@@ -70,7 +70,7 @@ END_RANGE, QUALITY_RANGE = (0.7, 1.4), (0.8, 1.25)
 MORE_RANGE = (0.85, 1.15)
 
 #: A range of the quality's time whose ends are further apart than this factor tells too little to be shown.
-WIDEST = 4.0
+WIDEST = 3.0
 
 
 class Look(NamedTuple):
