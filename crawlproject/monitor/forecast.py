@@ -68,7 +68,7 @@ END_RANGE, QUALITY_RANGE = (0.7, 1.4), (0.8, 1.25)
 MORE_RANGE = (0.85, 1.15)
 
 #: Maximum ratio of the ends of a range of the quality's time; a wider one is not shown.
-WIDEST = 4.0
+WIDEST = 3.0
 
 
 class Look(NamedTuple):
