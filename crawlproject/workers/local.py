@@ -1,6 +1,6 @@
 """The worker's own copy of its partitions: a frontier over a scratch store.
 
-Redis holds the truth.  The copy is made when a partition is taken, written first with every change, and thrown away
+Redis holds the authoritative state.  The copy is made when a partition is taken, written first with every change, and thrown away
 with the partition, or with the process.
 """
 
