@@ -1,4 +1,4 @@
-"""Settings of the log that count before Scrapy loads the add-on."""
+"""Applies settings of the log before Scrapy loads the add-on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs ``scrapy workers``: Redis, the processes, what the user sees of them.
+"""Runs ``scrapy workers``: Redis, the worker processes, and the output.
 
 Imports of ``redis`` are local: Scrapy imports all modules of the commands for every command of this project.
 """

@@ -1,4 +1,4 @@
-"""Processes of ``scrapy workers``: started, started again after they were killed, stopped, never left behind."""
+"""The processes of ``scrapy workers``: starts, restarts and stops them, and leaves none behind."""
 
 from __future__ import annotations
 

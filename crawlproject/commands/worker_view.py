@@ -1,4 +1,4 @@
-"""What ``scrapy workers`` shows: one line of progress, and the sums at the end."""
+"""The output of ``scrapy workers``: one line of progress, and the sums at the end."""
 
 from __future__ import annotations
 

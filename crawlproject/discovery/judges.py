@@ -1,4 +1,4 @@
-"""Protocols: what the intake of links asks of those that judge links."""
+"""Protocols of the components that accept or refuse links: trap guard and page limits."""
 
 from __future__ import annotations
 

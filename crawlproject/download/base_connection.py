@@ -1,4 +1,4 @@
-"""What connections of a session have in common, by aiohttp or without."""
+"""The base of a session's connections, with and without aiohttp."""
 
 from __future__ import annotations
 

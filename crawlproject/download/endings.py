@@ -1,4 +1,4 @@
-"""How a direct connection ends before the answer does."""
+"""Errors of a direct connection that ends before its answer is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log lines whose number strangers decide: a few per minute, the others are only counted."""
+"""Limits log lines that servers can cause in any number: a few per minute, the others are only counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an idle connection's socket holds that the event loop has not read yet."""
+"""Looks for data in an idle connection's socket that the event loop has not read yet."""
 
 from __future__ import annotations
 

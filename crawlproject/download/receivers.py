@@ -1,4 +1,4 @@
-"""The receivers of a signal, called directly; lines of the log as the crawl formats them."""
+"""Calls the receivers of a signal directly, and writes lines of the log as the crawl formats them."""
 
 from __future__ import annotations
 

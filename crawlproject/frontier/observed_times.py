@@ -1,4 +1,4 @@
-"""Distributions of measured times, and whether polite waits were kept: for people; nothing is decided by them."""
+"""Distributions of measured times, and counts of waits that were too short: for display, not for decisions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Orders of the operator for servers: blocked ones, and minimum delays; by server key, host or domain.
+"""Orders of the operator: blocked servers and minimum delays, by server key, host or domain.
 
-And what holds the orders of all workers of a crawl."""
+Also the protocol of a store that shares the orders among all workers of a crawl.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of quality, gathered and queued: for people; nothing is decided by them."""
+"""Sums of quality, gathered and queued: for display, not for decisions."""
 
 from __future__ import annotations
 

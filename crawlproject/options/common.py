@@ -1,4 +1,4 @@
-"""What all workers of a crawl must agree on."""
+"""The settings that must be equal in all workers of a crawl."""
 
 from __future__ import annotations
 

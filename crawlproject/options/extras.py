@@ -1,4 +1,4 @@
-"""Heavy dependencies are optional: names the extra of this package that has what is missing."""
+"""Optional dependencies: names the extra of this package that installs a missing one."""
 
 from __future__ import annotations
 

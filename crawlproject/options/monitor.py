@@ -1,4 +1,4 @@
-"""The settings ``MONITOR_*`` and ``METRICS_*``, and what the log says of failed pages (docs/monitoring.md)."""
+"""The settings ``MONITOR_*``, ``METRICS_*`` and ``FRONTIER_LOG_FAILURES`` (docs/monitoring.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``scrapy workers`` needs to know of the settings before it starts its processes, which read all of them."""
+"""The few settings that ``scrapy workers`` reads before it starts its processes, which read all of them."""
 
 from __future__ import annotations
 

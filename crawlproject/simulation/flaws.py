@@ -1,4 +1,4 @@
-"""What real webs have besides pages, as shares and times."""
+"""The flaws of a simulated web: shares and times of errors, redirects, copies and robots.txt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the places of a crawl's connections are used for: every second of each, by phase."""
+"""Records how each connection slot of a crawl is used: every second, by phase."""
 
 from __future__ import annotations
 

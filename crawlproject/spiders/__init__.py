@@ -1,1 +1,1 @@
-"""Spiders: ``web`` crawls everything reachable from its seeds; more special spiders go into one file per domain."""
+"""Spiders: ``web`` crawls everything reachable from its seeds; the others are special crawls, one module each."""

@@ -1,1 +1,1 @@
-"""The frontier's only I/O: state that must outlive the process."""
+"""Stores on disk, for state that must outlive the process; the core itself does no I/O."""

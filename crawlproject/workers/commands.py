@@ -1,4 +1,4 @@
-"""The commands of Redis that workers use: a user of an access list needs these, another server must have them."""
+"""The Redis commands that workers use: an access list must allow them, a compatible server must provide them."""
 
 from __future__ import annotations
 

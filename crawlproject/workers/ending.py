@@ -1,4 +1,4 @@
-"""When a crawl by many workers is over: derived from the state of all partitions, never from counters.
+"""Detects the end of a crawl by many workers from the state of all partitions, never from counters.
 
 One look is not enough: a URL may have moved from a partition not yet looked at to one already seen.  Every move changes
 the ``seq`` of a partition or the length of an inbox, so two equal looks that both find nothing left mean that there was

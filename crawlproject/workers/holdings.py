@@ -1,4 +1,4 @@
-"""What the modules of a worker share."""
+"""State and options that the modules of a worker share."""
 
 from __future__ import annotations
 

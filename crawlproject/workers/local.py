@@ -1,7 +1,7 @@
 """The worker's own copy of its partitions: a frontier over a scratch store.
 
-Redis holds the truth.  The copy is made when a partition is taken, written first with every change, and thrown away
-with the partition, or with the process.
+Redis holds the authoritative state.  The copy is made when a partition is taken, gets every change first, and is
+deleted with the partition or the process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Repeats the steps of a worker until it ends, whether Redis answers or not."""
+"""Repeats the steps of a worker until it ends, even while Redis does not answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the modules of a worker ask of the process that it runs in, of the local copy, and of each other."""
+"""Protocols: what a worker's modules require of the process, of the local copy, and of each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a crawl for people, without being a worker of it: nothing is written to Redis, not even a sign of life."""
+"""Reads a crawl in Redis for display, without joining it: nothing is written, not even a sign of life."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Applies the messages of other workers to the partitions of this one."""
+"""Applies messages from other workers to the partitions of this one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workers of a crawl as they describe themselves, read without being one of them."""
+"""Reads how the workers of a crawl describe themselves, without joining the crawl."""
 
 from __future__ import annotations
 

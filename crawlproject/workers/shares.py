@@ -1,6 +1,6 @@
 """Takes this worker's share of the partitions, and gives back what others should own.
 
-Who should own a partition follows from the names of the live workers alone (``assignment``); nobody assigns.
+The names of the live workers determine who should own a partition (``assignment``); there is no coordinator.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes a partition's snapshot, so that its journal can be dropped."""
+"""Writes the snapshot of a partition, so that its journal can be dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a focused crawl knows: its topic, the links that it has rated, and what they brought."""
+"""The state of a focused crawl: its topic, the links it has rated, and the relevance of their pages."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Pages that scripts build: loads them in Chromium and returns the DOM (docs/rendering.md).
+"""Renders pages that need JavaScript: loads them in Chromium and returns the DOM (docs/rendering.md).
 
-``Renderer`` is the door.  The page itself was fetched as ever; the browser gets it from ``proxy``, its only road out,
-and everything else that it asks for there is fetched as a request of the crawl (``resources``): the same guard,
-resolver, connections, politeness and limits.  ``browser`` drives Chromium by scrapy-playwright.
+``Renderer`` is the entry point.  The page itself was fetched as any other; the browser gets it from ``proxy``, its only
+way to the network.  Everything else that the browser requests there is fetched as a request of the crawl
+(``resources``): with the same guard, resolver, connections, politeness and limits.  ``browser`` drives Chromium by
+scrapy-playwright.
 
-Whether a page needs this is decided from its HTML in ``need``.
+``need`` decides from the HTML whether a page is rendered.
 """

@@ -1,4 +1,4 @@
-"""Drives Chromium by scrapy-playwright: starts it, opens pages in recycled contexts, ends what hangs."""
+"""Drives Chromium by scrapy-playwright: starts it, opens pages in recycled contexts, ends pages that hang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done with a loaded page: take steps, read the DOM."""
+"""Takes the steps on a loaded page, and reads its DOM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One page in the browser: what it asks for, and what has gone wrong with it."""
+"""One page in the browser: its requests, and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a page needs its scripts: decided from its HTML alone."""
+"""Decides from the HTML alone whether a page needs its scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processes of the browser: their memory, and how they are ended. Linux's /proc; elsewhere nothing is measured."""
+"""Measures the memory of the browser's processes, and ends them. Linux's /proc; elsewhere nothing is measured."""
 
 from __future__ import annotations
 

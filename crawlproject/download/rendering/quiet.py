@@ -1,4 +1,4 @@
-"""When a page is complete: as soon as nothing in progress can change it."""
+"""Waits until a page is complete: when nothing in progress can change it."""
 
 from __future__ import annotations
 

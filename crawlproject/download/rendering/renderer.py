@@ -1,4 +1,4 @@
-"""Renders pages: at most so many at a time, each within its limits, again after a crash."""
+"""Renders pages: a limited number at a time, each within its limits, with a second try after a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetches what pages ask for in the browser, each as a request of the crawl."""
+"""Fetches what pages in the browser request, each as a request of the crawl."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A place in the browser, and what watches the tab there."""
+"""A slot of the browser, and the supervision of its tab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``meta["render"]`` asks for: whether to render, and which steps to take on the page."""
+"""Parses ``meta["render"]``: whether to render, and which steps to take on the page."""
 
 from __future__ import annotations
 

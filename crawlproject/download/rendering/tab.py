@@ -1,4 +1,4 @@
-"""A tab of the browser, for one page after another: where it goes, what it is asked, and its clock."""
+"""A tab of the browser, used for one page after another: navigation, scripts evaluated in it, and its clock."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which components the fast lane knows: it calls them as Scrapy does, or they do not notice it.
+"""The components that the fast lane supports: it calls them as Scrapy does, or they are not affected by it.
 
-A component is known by the path of its class; a subclass may do anything.  Each ``why_not_...`` returns why the lane
-may not be used, in words, or None.
+A component is recognised by the path of its class; a subclass might do anything.  Each ``why_not_...`` returns the
+reason why the lane may not be used, or None.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a report says, as numbers and plain sentences; nothing here knows HTML."""
+"""The content of a report as numbers and sentences, without HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joins what the workers of one crawl keep into one series, one snapshot and a table of the workers."""
+"""Joins the files of a crawl's workers into one series, one snapshot and a table of the workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the report of a crawl from the files that it keeps, and writes it."""
+"""Makes the report of a crawl from its series and snapshot, and writes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a crawl over time: samples of its figures, and a snapshot of its servers, stats and settings.
+"""Files from which the report is made: samples of the figures over time, and a snapshot of servers, stats and settings.
 
-The report is made of these two files alone, so it can be made of a running crawl, and after ``kill -9``.
+Nothing else is needed, so a report can be made while the crawl runs, and after ``kill -9``.
 """

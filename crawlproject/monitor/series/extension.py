@@ -1,4 +1,4 @@
-"""The extension that keeps series and snapshot in ``REPORT_DIR``, or ``JOBDIR``, and makes the report at the end."""
+"""The extension that writes series and snapshot to ``REPORT_DIR``, or ``JOBDIR``, and the report at the end."""
 
 from __future__ import annotations
 

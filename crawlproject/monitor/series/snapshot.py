@@ -1,4 +1,4 @@
-"""A crawl's servers, stats, settings and times now, for the report."""
+"""The present servers, stats, settings and times of a crawl, for the report."""
 
 from __future__ import annotations
 
