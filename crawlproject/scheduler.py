@@ -17,7 +17,7 @@ from crawlproject.discovery.discovery import Discovery
 from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.download.receivers import Receivers
 from crawlproject.dupefilter import SeenDupeFilter
-from crawlproject.engine import EngineAlarm, ended_downloads, quicken_stats, stats_of
+from crawlproject.engine import EngineAlarm, ended_downloads, quicken_stats, stats_of, unfinished_requests
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.options.frontier import FrontierOptions
@@ -45,6 +45,10 @@ logger = logging.getLogger(__name__)
 #: Queued URLs dropped in one step of the event loop: about 5 ms for links, 20 ms for requests.
 MAX_DROPPED = 500
 
+#: Requests that fail unsent and are in progress at once: Scrapy needs 1 ms of CPU and more for each, and finishes all of
+#: them before a crawl ends.
+MAX_FAILING = 16
+
 #: Key of ``Request.meta``: Scrapy marks start requests.
 START = "is_start_request"
 
@@ -69,6 +73,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._alarm = EngineAlarm(crawler)
         self._session_closed = Receivers(crawler, session_closed)
         self._next_drop: CallLaterResult | None = None
+        self._failing: set[Request] = set()  # handed out to fail unsent, some of them finished
         self._has_failed = False  # a request that could not be sent to another worker
         frontier.admits_newcomers()
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
@@ -255,8 +260,10 @@ class FrontierScheduler(CrawlFrontierScheduler):
             self._find_ended()
             self._close_connections()
             return None
-        if self.crawl.unsent:
-            return self._hand_out(*self.crawl.unsent.popleft())
+        if self.crawl.unsent and self._may_fail_one():
+            request, entry = self.crawl.unsent.popleft()
+            self._failing.add(request)
+            return self._hand_out(request, entry)
         self._find_ended()
         self.crawl.admit()
         dropped = 0
@@ -291,6 +298,12 @@ class FrontierScheduler(CrawlFrontierScheduler):
         if at is not None:
             self._alarm.set(at)
         return None
+
+    def _may_fail_one(self) -> bool:
+        """Whether fewer than ``MAX_FAILING`` requests that fail unsent are in progress. O(1)."""
+        if len(self._failing) >= MAX_FAILING:
+            self._failing &= unfinished_requests(self._crawler)
+        return len(self._failing) < MAX_FAILING
 
     def _hand_out(self, request: Request, entry: Entry) -> Request:
         self._count("dequeued", 1, entry)

@@ -273,9 +273,9 @@ class Workers:
             )
         return codes
 
-    def stats(self, name: str, *, default: float = 0) -> float:
+    def stats(self, name: str) -> float:
         """The sum of a stat over the workers that ended properly."""
-        return sum(worker.stats().get(name, default) for worker in self.all)
+        return sum(worker.stats().get(name, 0) for worker in self.all)
 
     def items(self) -> list[dict[str, Any]]:
         """The items of all workers."""

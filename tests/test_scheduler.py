@@ -12,7 +12,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 
 from crawlproject.links import Links
 from crawlproject.requests.meta import GIVEN_UP, ORIGIN, UNSENT, UNSERIALIZABLE
-from crawlproject.scheduler import MAX_DROPPED, START, FrontierScheduler
+from crawlproject.scheduler import MAX_DROPPED, MAX_FAILING, START, FrontierScheduler
 from tests.backends.worker import DUPEFILTER, OtherWorker, Worker, WorkerBackend, WorkerSpider, crawler_of
 
 OWN, FOREIGN = "http://a.example/", "http://b.example/"
@@ -172,6 +172,38 @@ def test_a_server_is_dropped_in_steps() -> None:
     assert counts[0] == MAX_DROPPED
     assert one.stats("frontier/dropped/server_given_up") == [2 * MAX_DROPPED]
     assert not one.scheduler.has_pending_requests()
+
+
+def test_requests_that_fail_unsent_do_so_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine would take all of them at once, and finish them all before a crawl that is told to end has ended."""
+    one = Worker()
+    one.enqueue(*(Request(f"{OWN}{number}", callback=lambda _: None) for number in range(3 * MAX_FAILING)))
+    one.enqueue(Request("http://c.a.example/"))
+    in_progress: set[Request] = set()
+    monkeypatch.setattr("crawlproject.scheduler.unfinished_requests", lambda _: in_progress)
+
+    def take() -> list[Request]:
+        taken = []
+        while (request := one.scheduler.next_request()) is not None:
+            taken.append(request)
+            in_progress.add(request)
+        return taken
+
+    async def run() -> None:
+        one.scheduler.crawl.name_missing(OWN.rstrip("/"), "no such name")
+        *failing, good = take()
+        assert good.url == "http://c.a.example/"  # others do not wait for them
+        assert len(failing) == MAX_FAILING
+        in_progress.difference_update(failing[:3])
+        assert [request.url for request in take()] == [f"{OWN}{MAX_FAILING + number}" for number in range(3)]
+        in_progress.clear()
+        assert len(take()) == MAX_FAILING
+        in_progress.clear()
+        assert one.scheduler.has_pending_requests()
+        assert len(take()) == MAX_FAILING - 3
+        assert not one.scheduler.has_pending_requests()
+
+    asyncio.run(run())
 
 
 class SlowBackend(WorkerBackend):

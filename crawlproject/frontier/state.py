@@ -47,11 +47,11 @@ class StateReader:
             raise self._error(key, value, f"a finite number >= {minimum:g}")
         return float(value)
 
-    def count(self, key: str, default: int, *, minimum: int = 0) -> int:
-        """A whole number of at least ``minimum``."""
+    def count(self, key: str, default: int) -> int:
+        """A whole number >= 0."""
         value = self._values.get(key, default)
-        if type(value) is not int or value < minimum:
-            raise self._error(key, value, f"a whole number >= {minimum}")
+        if type(value) is not int or value < 0:
+            raise self._error(key, value, "a whole number >= 0")
         return value
 
     def flag(self, key: str, *, default: bool) -> bool:

@@ -1,19 +1,17 @@
-"""Forecasts when a crawl ends, and when most of its quality is gathered, from regular looks at it. Pure: no clock.
+"""Forecasts when a crawl ends, and when most of its quality is gathered, from regular samples. Pure: no clock.
 
-What is left is what is queued and what is still to be discovered.  The number u of new URLs per page falls with what is
-left, as left**``FALL``; so u now tells how much is still to be discovered.  As long as u is too high for that, nobody
-can know the end, and there is no forecast.
+Number of URLs left = queued + not yet discovered.  The number u of new URLs per page is proportional to
+left**``FALL``, so the present u gives the number not yet discovered.  While u is too high, there is no forecast.
 
-What is left of the quality is that of queued URLs, and more the more quality becomes known for each unit that is
-gathered.  This ratio falls with what is left as well, and can be measured without knowing how many URLs are left.
-It comes from recent pages, which are those of quick servers; on the servers that still have URLs queued more is hidden,
-the smaller the part of their known URLs that is fetched.
+Quality left = that of the queued URLs, times a factor that grows with the quality discovered per unit gathered.  This
+ratio, too, falls as less is left, and it is measured without the number of URLs left.  It comes from recent pages,
+mostly of fast servers; a server of which a smaller part is fetched hides more, so the factor grows with that as well.
 
-The time that is left follows from the recent pace, from the time that politeness demands of each server and, where
-connections limit the crawl, from the time that queued URLs take of a connection.
+Time left: from the recent pace, the time that politeness demands of each server and, if connections are the limit, the
+connection time of the queued URLs.
 
-A forecast of the quality is told only if its range is narrow (``WIDEST``): shortly before the moment, the error in what
-is yet to be discovered is more than what is missing.
+A forecast of the quality is shown only if its range is narrow (``WIDEST``): shortly before the moment, the error in
+the quality not yet discovered exceeds what is missing.
 """
 
 from __future__ import annotations
@@ -28,53 +26,53 @@ if TYPE_CHECKING:
 
     from crawlproject.monitor.survey import Survey
 
-#: Looks kept; every second one is dropped when there are more.
+#: Samples kept; if there are more, every second one is dropped.
 MAX_LOOKS = 400
 
-#: Looks and requests before there is a forecast.
+#: Samples and requests before the first forecast.
 MIN_LOOKS, MIN_DONE = 8, 100
 
-#: Share of what was done so far that counts as recent, and the least number of requests.
+#: The recent requests: this share of all so far, and at least this number.
 RECENT, MIN_RECENT = 0.15, 50
 
-#: Exponent with which new URLs per page fall, and between which values it may be.
-#: Found with webs of other seeds than those in docs/progress.md.
+#: Exponent of the fall of new URLs per page, and its bounds.
+#: Found with webs of other seeds than those in docs/research/forecasts.md.
 FALL, LEAST_FALL, MOST_FALL = 1.5, 0.7, 3.0
 
-#: Share of what was done that the change of the quality is measured over, and the least number of requests.
-#: The same for the pace, which also needs so many seconds.
+#: The recent requests over which the change of the quality is measured: share of all, and minimum number.
+#: The same for the pace, with a minimum number of seconds.
 QUALITY_RECENT, QUALITY_MIN_RECENT = 0.2, 100
 PACE_RECENT, PACE_MIN_SECONDS = 0.1, 4.0
 
 #: The quality left is ``1 + MORE * ratio**MORE_FALL * hidden**UNFETCHED_FALL`` times that of queued URLs.  ``ratio`` is
-#: the quality that becomes known for each unit gathered, ``hidden`` is ``Drains.unfetched_share``.  From a ratio of
-#: ``MAX_RATIO`` on there is no forecast.  Found with webs of other seeds than those in docs/progress.md.
+#: the quality discovered per unit gathered, ``hidden`` is ``Drains.unfetched_share``.  At a ratio of ``MAX_RATIO`` or
+#: more there is no forecast.  Found with webs of other seeds than those in docs/research/forecasts.md.
 MORE, MORE_FALL, UNFETCHED_FALL, MAX_RATIO = 1.43, 1.3, 0.35, 1.6
 
-#: Quality of the next pages: the weight of that of recent pages; the rest is that of all that is left.
+#: Expected quality of the next pages: weight of the recent pages; the remaining weight is that of all pages left.
 RECENT_WEIGHT = 0.2
 
-#: New URLs per page from which there is no forecast.
+#: At this number of new URLs per page or more there is no forecast.
 TOO_MANY = 2.2
 
-#: The most URLs that are expected for each one queued.
+#: Maximum number of URLs expected for each one queued.
 MAX_GROWTH = 4.5
 
 #: The share of the quality whose time is forecast.
 MOST = 0.8
 
-#: Factors on a forecast for its range, besides that of what is to be discovered.
+#: Factors on a forecast that give its range, besides ``MORE_RANGE``.
 END_RANGE, QUALITY_RANGE = (0.7, 1.4), (0.8, 1.25)
 
-#: Factors on the quality that is yet to be discovered, for the range of the time.
+#: Factors on the quality not yet discovered, for the range of the time.
 MORE_RANGE = (0.85, 1.15)
 
-#: A range of the quality's time whose ends are further apart than this factor tells too little to be shown.
-WIDEST = 4.0
+#: Maximum ratio of the ends of a range of the quality's time; a wider one is not shown.
+WIDEST = 3.0
 
 
 class Look(NamedTuple):
-    """A crawl at one moment."""
+    """A sample: the crawl at one moment."""
 
     #: Seconds on a monotonic clock.
     now: float
@@ -82,12 +80,12 @@ class Look(NamedTuple):
     done: float
     pages: int
     queued: int
-    #: Quality gathered, and that of queued URLs; None if it is not known.
+    #: Quality gathered, and that of queued URLs (None if unknown).
     gathered: float
     waiting: float | None
-    #: URLs per second that politeness allows (``Drains.pace``); 0 if it is not known.
+    #: URLs per second that politeness allows (``Drains.pace``); 0 if unknown.
     polite_pace: float = 0.0
-    #: Connections in use, and how many may be; 0 if it is not known.
+    #: Connections in use, and the limit on them; 0 if unknown.
     sessions: int = 0
     session_limit: int = 0
 
@@ -101,20 +99,20 @@ class Range(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """None: it cannot be known yet; ``why_not`` tells why."""
+    """``end`` is None if it is not known yet; ``why_not`` says why."""
 
     end: Range | None
     why_not: str
-    #: Until ``MOST`` of the quality is gathered; zeros if it is.
+    #: Time until ``MOST`` of the quality is gathered; zeros if it has been.
     most_quality: Range | None
     #: Quality gathered as a share of what is known; None if unknown.
     share: float | None
-    #: Seconds within which ``MOST`` will be gathered, where the range was too wide (``WIDEST``); else None.
+    #: Seconds within which ``MOST`` will be gathered, if the range was too wide (``WIDEST``); else None.
     most_within: float | None = None
 
 
 class Forecaster:
-    """Keeps at most ``MAX_LOOKS`` looks. ``max_time``, ``max_pages``: at which limits end the crawl."""
+    """Keeps at most ``MAX_LOOKS`` samples. ``max_time``, ``max_pages``: limits that end the crawl."""
 
     def __init__(self, max_time: float = inf, max_pages: float = inf) -> None:
         self._max_time = max_time
@@ -122,13 +120,13 @@ class Forecaster:
         self._looks: list[Look] = []
 
     def add(self, look: Look) -> None:
-        """Add the next look, in order of time. Amortised O(1)."""
+        """Add the next sample, in order of time. Amortised O(1)."""
         self._looks.append(look)
         if len(self._looks) > MAX_LOOKS:
             del self._looks[1:-1:2]
 
     def forecast(self, survey: Survey | None) -> Forecast:
-        """From the looks so far, and the last round over all servers. O(MAX_LOOKS)."""
+        """From the samples so far, and the last survey of all servers. O(MAX_LOOKS)."""
         if not self._looks:
             return Forecast(None, "the crawl has not begun", None, None)
         look = self._looks[-1]
@@ -138,7 +136,7 @@ class Forecaster:
             end = self._limited(look, None)
             return Forecast(end, "" if end else "too few pages yet", None, share)
         left = _Left.of(look, recent, survey)
-        most, within = _told(_most(self._looks, left))
+        most, within = _shown(_most(self._looks, left))
         if recent.new >= TOO_MANY:
             end = self._limited(look, None, recent.pages_per_second)
             return Forecast(end, "" if end else "new URLs are found faster than pages are fetched", most, share, within)
@@ -159,7 +157,7 @@ class Forecaster:
 
 
 class _Recent(NamedTuple):
-    """The last share of a crawl."""
+    """Rates over the last part of a crawl."""
 
     #: Requests per second.
     pace: float
@@ -169,14 +167,14 @@ class _Recent(NamedTuple):
     #: Connections in use, on average, and their share of those allowed; 0 if it is not known.
     sessions: float
     fullness: float
-    #: New URLs, quality gathered, and quality that became known, for each request.
+    #: New URLs, quality gathered, and quality discovered, per request.
     new: float
     gathered: float
     known: float
 
     @classmethod
     def of(cls, looks: Sequence[Look], share: float, requests: float, seconds: float = 0.0) -> _Recent | None:
-        """The last ``share`` of all requests, at least so many and so long; None if no request has ended lately."""
+        """Over the last ``share`` of all requests, at least so many and so long; None if none has ended recently."""
         last = looks[-1]
         fewest = max(requests, share * (last.done - looks[0].done))
         start = next(
@@ -205,11 +203,11 @@ class _Recent(NamedTuple):
 
 
 class _Left(NamedTuple):
-    """What is left to do."""
+    """The work left."""
 
     #: Queued URLs that can be expected to be fetched.
     queued: float
-    #: And with those to be discovered: fewest, likely, most.
+    #: The same with those not yet discovered: fewest, likely, most.
     urls: tuple[float, float, float]
     pace: float
     survey: Survey | None
@@ -226,15 +224,15 @@ class _Left(NamedTuple):
         return cls(queued, (left(MOST_FALL), likely, min(left(LEAST_FALL), 3 * likely)), recent.pace, survey)
 
     def time(self, urls: float) -> float:
-        """Seconds for so many more URLs, if the likely number is left: both the pace and politeness take time."""
+        """Seconds for so many more URLs, if the likely number is left: by the pace and by politeness."""
         polite = 0.0 if self.survey is None else self.survey.drains.polite_time(urls, self.urls[1] / self.queued)
         return hypot(urls / self.pace, polite)
 
     def drain_time(self, urls: float, all_urls: float, recent: _Recent) -> float:
         """Seconds for the next ``urls`` of ``all_urls``, at a pace that falls as fewer and slower servers are left.
 
-        Quick servers come first: where connections are what limits the crawl, a page of those left takes longer than a
-        recent one, and the pages to come begin like the recent ones and end like those left.
+        Fast servers come first: if connections limit the crawl, pages get slower from the recent mean to that of the
+        servers left.
         """
         if self.survey is None or not recent.polite_pace:
             return urls / recent.pace
@@ -246,7 +244,7 @@ class _Left(NamedTuple):
         return drains.time(urls, all_urls / self.queued, own, factor)
 
     def ends(self) -> tuple[float, float, float]:
-        """Seconds until all is done: least, likely, most. Servers that fail must be given up, too."""
+        """Seconds until all URLs are fetched: least, likely, most. Servers that fail must be given up first."""
         longest, failing = (0.0, 0.0) if self.survey is None else (self.survey.longest_time, self.survey.failing_time)
         low, likely, high = (max(hypot(urls / self.pace, longest), failing) for urls in self.urls)
         likely = max(likely, self.time(self.urls[1]))
@@ -254,7 +252,7 @@ class _Left(NamedTuple):
 
 
 def _most(looks: Sequence[Look], left: _Left) -> Range | None:
-    """When ``MOST`` of the quality is gathered; None if it cannot be known."""
+    """When ``MOST`` of the quality is gathered; None if unknown."""
     look = looks[-1]
     recent = _Recent.of(looks, QUALITY_RECENT, QUALITY_MIN_RECENT)
     pace = _Recent.of(looks, PACE_RECENT, MIN_RECENT, PACE_MIN_SECONDS)
@@ -282,8 +280,8 @@ def _most(looks: Sequence[Look], left: _Left) -> Range | None:
     )
 
 
-def _told(found: Range | None) -> tuple[Range | None, float | None]:
-    """The range if it is narrow enough; else only its end."""
+def _shown(found: Range | None) -> tuple[Range | None, float | None]:
+    """The range if it is narrow enough; else its upper end alone."""
     if found is None or found.high <= WIDEST * found.low:
         return found, None
     return None, found.high

@@ -41,8 +41,8 @@ def _counter(name: str, text: str, stat: str, label: str = "", values: str = "")
     return Metric(f"crawlproject_{name}", "counter", unit, text, stat, label, frozenset(values.split()))
 
 
-def _gauge(name: str, text: str, stat: str = "", unit: str = "", label: str = "") -> Metric:
-    return Metric(f"crawlproject_{name}", "gauge", unit, text, stat or f"monitor/{name}", label)
+def _gauge(name: str, text: str, stat: str = "", unit: str = "") -> Metric:
+    return Metric(f"crawlproject_{name}", "gauge", unit, text, stat or f"monitor/{name}")
 
 
 METRICS: tuple[Metric, ...] = (

@@ -80,9 +80,9 @@ def _default_domains() -> RegisteredDomain:
     return RegisteredDomain()
 
 
-def _shortened(url: str, length: int = 80) -> str:
-    """*url* cut to *length* characters, for messages."""
-    return url if len(url) <= length else f"{url[: length - 3]}..."
+def _shortened(url: str) -> str:
+    """*url* cut to 80 characters, for messages."""
+    return url if len(url) <= 80 else f"{url[:77]}..."
 
 
 class RegisteredDomain:
@@ -92,11 +92,11 @@ class RegisteredDomain:
     'example.co.uk'
     """
 
-    def __init__(self, cached_hosts: int = 65_536) -> None:
+    def __init__(self) -> None:
         import tldextract  # few crawls need domains: 2 MB
 
         self._extract = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
-        self._look_up = lru_cache(maxsize=cached_hosts)(self._registered_domain)
+        self._look_up = lru_cache(maxsize=65_536)(self._registered_domain)
 
     def __call__(self, host: str) -> str:
         """The registered domain of *host*; the host itself for an IP address, localhost, or a public suffix.

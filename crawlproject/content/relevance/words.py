@@ -60,13 +60,13 @@ def _find_words() -> Callable[[str], list[str]]:
     return re.compile(rf"[^\W_]++(?:[{_marks()}]++[^\W_]*+)*+").findall
 
 
-def folded(text: str, limit: int = MAX_TEXT) -> str:
-    """``text``, at most ``limit`` characters before and after, in NFKC without differences of case. O(limit)."""
-    text = text[:limit]
+def folded(text: str) -> str:
+    """``text``, at most ``MAX_TEXT`` characters before and after, in NFKC without differences of case. O(MAX_TEXT)."""
+    text = text[:MAX_TEXT]
     if text.isascii():
         return text.lower()
-    text = unicodedata.normalize("NFKC", few_marks(text))[:limit]
-    return unicodedata.normalize("NFKC", text.casefold())[:limit]
+    text = unicodedata.normalize("NFKC", few_marks(text))[:MAX_TEXT]
+    return unicodedata.normalize("NFKC", text.casefold())[:MAX_TEXT]
 
 
 def few_marks(text: str) -> str:

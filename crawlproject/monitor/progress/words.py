@@ -85,9 +85,9 @@ def range_words(found: Range) -> str:
     return f"in about {likely}" if low == high else f"in about {likely} ({low} to {high})"
 
 
-def printable(text: str, most: int = 200) -> str:
-    """Without control characters, which would move the cursor; at most ``most`` characters."""
-    return "".join(each if each.isprintable() else "�" for each in text[:most])
+def printable(text: str) -> str:
+    """Without control characters, which would move the cursor; at most 200 characters."""
+    return "".join(each if each.isprintable() else "�" for each in text[:200])
 
 
 def lines(figures: Figures, width: int) -> list[tuple[str, str]]:
