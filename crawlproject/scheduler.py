@@ -13,6 +13,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from crawlproject.backends.choice import open_backend
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import CrawlFrontier, CrawlFrontierScheduler
+from crawlproject.discovery.checked_quality import checked
 from crawlproject.discovery.discovery import Discovery
 from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.download.receivers import Receivers
@@ -45,8 +46,8 @@ logger = logging.getLogger(__name__)
 #: Queued URLs dropped in one step of the event loop: about 5 ms for links, 20 ms for requests.
 MAX_DROPPED = 500
 
-#: Requests that fail unsent and are in progress at once: Scrapy needs 1 ms of CPU and more for each, and finishes all of
-#: them before a crawl ends.
+#: Requests that fail unsent and are in progress at once: Scrapy needs 1 ms of CPU and more for each, and finishes all
+#: of them before a crawl ends.
 MAX_FAILING = 16
 
 #: Key of ``Request.meta``: Scrapy marks start requests.
@@ -81,9 +82,10 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._backend = open_backend(crawler, options, frontier, self._seen)
         self.crawl.is_allowed = self._backend.may_start
         self.crawl.may_send = self._backend.may_send
-        self._entries = RequestEntries(self._backend, options.quality, self._stats)
+        quality = checked(options.quality, self._stats)
+        self._entries = RequestEntries(self._backend, quality, self._stats)
         # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
-        self._discovery = Discovery(crawler, options.quality, frontier, self._seen, self._backend)
+        self._discovery = Discovery(crawler, quality, frontier, self._seen, self._backend)
         self._guard = TrapGuard.from_crawler(crawler, frontier, self._seen, self._backend)
         self._discovery.guard_by(self._guard)
         self._discovery.queued = self._queued
@@ -261,9 +263,9 @@ class FrontierScheduler(CrawlFrontierScheduler):
             self._close_connections()
             return None
         if self.crawl.unsent and self._may_fail_one():
-            request, entry = self.crawl.unsent.popleft()
-            self._failing.add(request)
-            return self._hand_out(request, entry)
+            failing, entry = self.crawl.unsent.popleft()
+            self._failing.add(failing)
+            return self._hand_out(failing, entry)
         self._find_ended()
         self.crawl.admit()
         dropped = 0

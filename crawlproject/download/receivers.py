@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("scrapy.utils.signal")
 
+#: Arguments of every signal.
+_OF_ALL = ("spider", "signal", "sender")
+
 #: Formatters whose lines about pages and items are for DEBUG.
 _AT_DEBUG = frozenset(("scrapy.logformatter.LogFormatter", "crawlproject.monitor.failure_log.CountingLogFormatter"))
 
@@ -39,11 +42,11 @@ class Receivers:
         self._calls: list[tuple[Callable[..., Any], tuple[str, ...]]] = []
 
     def read(self, names: Sequence[str], instead: Callable[[Any], Any] = lambda receiver: receiver) -> None:
-        """Find the receivers; ``names``: the arguments of the signal, besides ``spider``.
+        """Find the receivers; ``names``: the arguments of the signal, besides those of all (``_OF_ALL``).
 
         ``instead``: receiver -> what to call, with the same arguments.
         """
-        self._calls = [(instead(receiver), _accepted(receiver, (*names, "spider"))) for receiver in self]
+        self._calls = [(instead(receiver), _accepted(receiver, (*names, *_OF_ALL))) for receiver in self]
 
     def look(self, names: Sequence[str]) -> None:
         """``read`` if the receivers have changed since. O(receivers)."""
@@ -59,7 +62,7 @@ class Receivers:
         """Call each receiver; errors are logged, as by Scrapy. Returns the first that raised ``stop``, if any."""
         if not self._calls:
             return None
-        values["spider"] = self._crawler.spider
+        values |= {"spider": self._crawler.spider, "signal": self._signal, "sender": self._crawler.signals.sender}
         stopped = None
         for receiver, names in self._calls:
             try:

@@ -83,13 +83,15 @@ class BodySignals:
         return stop
 
 
-@dataclass(frozen=True)
+@dataclass
 class Limits:
     """What the settings say of bodies; 0: no limit."""
 
     max_size: int
     warn_size: int
     fails_on_loss: bool
+    #: Whether the loss of a body was logged: once, as the message promises.
+    loss_is_logged: bool = False
 
 
 @lru_cache(maxsize=256)
@@ -288,7 +290,9 @@ class Transfer:
             self._flags = ["dataloss"]
             self.end()
             return
-        logger.warning(get_dataloss_msg(self._request.url))
+        if not self._limits.loss_is_logged:
+            self._limits.loss_is_logged = True
+            logger.warning(get_dataloss_msg(self._request.url))
         failure = ResponseDataLossError(str(error))
         failure.__cause__ = error
         self.fail(failure)

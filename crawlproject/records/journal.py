@@ -7,6 +7,7 @@ is emptied.  After a crash, some rows are written again, which changes nothing (
 from __future__ import annotations
 
 import fcntl
+import glob
 import json
 import os
 from contextlib import suppress
@@ -28,17 +29,18 @@ _MAX_FILES = 1_000
 
 
 class Journal:
-    """Locked for this process: if ``path`` is another's, ``path.2`` and so on is used. Raises OSError."""
+    """Locked for this process: if ``path`` is another's, ``path.2`` and so on is used. Raises OSError.
+
+    Takes over the rows of such files that no process has any more.
+    """
 
     def __init__(self, path: Path) -> None:
         for number in range(1, _MAX_FILES):
             self.path = path if number == 1 else path.with_name(f"{path.name}.{number}")
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file = _locked(self.path)
+            if file is not None:
+                self._file = file
                 break
-            except OSError:
-                os.close(self._file)
         else:
             raise OSError(f"{path} and {_MAX_FILES} others are in use")
         self._lock = Lock()
@@ -46,6 +48,7 @@ class Journal:
         self._end = os.fstat(self._file).st_size
         self._done = 0
         self._seal()
+        self._adopt(path)
 
     @property
     def is_empty(self) -> bool:
@@ -119,11 +122,41 @@ class Journal:
             self.path.unlink()
         os.close(self._file)
 
+    def _adopt(self, path: Path) -> None:
+        """Append the rows of files beside ``path`` whose process is gone, and remove these. Raises OSError."""
+        for other in path.parent.glob(f"{glob.escape(path.name)}.*"):
+            if other == self.path or not other.suffix[1:].isdecimal() or (file := _locked(other)) is None:
+                continue
+            try:
+                place = 0
+                while piece := os.pread(file, _PIECE, place):
+                    self._append(piece)
+                    place += len(piece)
+                other.unlink()
+            finally:
+                self._seal()
+                os.close(file)
+
     def _seal(self) -> None:
         """End the last line of a file that was cut."""
         if self._end and os.pread(self._file, 1, self._end - 1) != b"\n":
             os.write(self._file, b"\n")
             self._end += 1
+
+
+def _locked(path: Path) -> int | None:
+    """The file at ``path``, made if it is missing and locked for this process; None if another has it."""
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(file)
+            return None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(path.stat(), os.fstat(file)):
+                return file
+        os.close(file)  # its process has removed it meanwhile
 
 
 def _line(row: Row) -> bytes:

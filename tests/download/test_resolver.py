@@ -42,6 +42,10 @@ class CountingLookup(NameLookup):
         """From now on no look-up times out."""
         self._timeout = PATIENCE
 
+    def never_ask_again(self) -> None:
+        """A name server that is slow because the machine is busy gets no second query for the same name."""
+        self._resolver.timeout = PATIENCE
+
 
 @dataclass
 class Scene:
@@ -92,6 +96,8 @@ def play(
                 silent.setblocking(False)
                 servers = [("127.0.0.1", silent.getsockname()[1])] * dead_servers + [("127.0.0.1", server.port)]
                 lookup = CountingLookup(servers, timeout, hosts_file=hosts_file, has_ipv6=has_ipv6)
+                if not dead_servers and not any(name.lost for name in zone.values()):
+                    lookup.never_ask_again()
                 stats = get_crawler().stats
                 scene = Scene(server, lookup, None, stats, silent)  # type: ignore[arg-type]
                 scene.resolver = CachingResolver(options, stats, lookup, clock=lambda: scene.now[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 from collections.abc import Callable
 from datetime import date, datetime
@@ -97,6 +98,42 @@ def test_each_process_has_its_own(tmp_path: Path) -> None:
     assert [one.path.name, other.path.name] == ["j", "j.2"]
     one.close()
     other.close()
+
+
+def test_rows_of_a_process_that_is_gone_are_taken_over(tmp_path: Path) -> None:
+    """Of two processes that shared a database and were killed, one starts again; a third one lives."""
+    one, other, third = (Journal(tmp_path / "j") for _ in range(3))
+    for number, journal in enumerate((one, other, third)):
+        journal.append(rows(number))
+    os.write(other._file, b'["torn')
+    os.close(one._file)
+    os.close(other._file)  # crashes
+    (tmp_path / "j.aside").touch()
+    (tmp_path / "j.4.bak").touch()
+    again = Journal(tmp_path / "j")
+    found, _, bad = again.read(10)
+    assert (found, bad) == (rows(0, 1), 1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["j", "j.3", "j.4.bak", "j.aside"]
+    again.append(rows(5))
+    assert again.read(10)[0] == rows(0, 1, 5)
+    assert third.read(10)[0] == rows(2)
+
+
+def test_a_file_that_its_process_removes_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It closes between the opening and the lock: what is written there would be lost."""
+    last = Journal(tmp_path / "j")
+    lock = fcntl.flock
+
+    def close_first(file: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        last.close()
+        lock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", close_first)
+    journal = Journal(tmp_path / "j")
+    journal.append(rows(1))
+    os.close(journal._file)  # a crash
+    assert Journal(tmp_path / "j").read(10)[0] == rows(1)
 
 
 def aside_of(journal: Journal) -> Journal:

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
 
-#: Signals that have receivers in the lane, with their arguments.
+#: Signals that have receivers in the lane, with their arguments: those of components that the lane knows, and others
+#: that were connected while a request was under way.
 _SENT = {
     signals.response_downloaded: ("response", "request"),
+    signals.request_left_downloader: ("request",),
     signals.response_received: ("response", "request"),
 }
 _SIGNALS = tuple(REQUEST_SIGNALS)
@@ -43,6 +45,7 @@ class Downloading:
         self._handlers = downloader.handlers
         self._receivers = {signal: Receivers(crawler, signal) for signal in _SIGNALS}
         self._downloaded = self._receivers[signals.response_downloaded]
+        self._left = self._receivers[signals.request_left_downloader]
         self._received = self._receivers[signals.response_received]
         self._why_not = why_not_download(engine, downloader)
         methods = downloader.middleware.methods if self._why_not is None else {}
@@ -56,10 +59,7 @@ class Downloading:
     def why_not(self) -> str | None:
         """Why requests cannot take this way now, in words; None: they can. O(1)."""
         if self._why_not is None:
-            found = connected(self._crawler, _SIGNALS)
-            if found != self._connected:
-                self._connected = copied(found)
-                self._why_not_heard = self._look_who_listens()
+            self._look_who_listens()
         return self._why_not or self._why_not_heard
 
     def takes(self, request: Request) -> bool:
@@ -99,6 +99,7 @@ class Downloading:
             response = result
         if response.request is None:
             response.request = request
+        self._look_who_listens()
         self._received.send(response=response, request=response.request)
         return response
 
@@ -116,8 +117,13 @@ class Downloading:
         handler = self._handler(request.url)
         assert handler is not None
         request.meta.setdefault(Downloader.DOWNLOAD_SLOT, host_of(server_key(request.url)))
-        response = await handler.download_request(request)
-        self._downloaded.send(response=response, request=request)
+        try:
+            response = await handler.download_request(request)
+            self._look_who_listens()
+            self._downloaded.send(response=response, request=request)
+        finally:
+            self._look_who_listens()
+            self._left.send(request=request)
         return response
 
     def _handler(self, url: str) -> DownloadHandlerProtocol | None:
@@ -130,13 +136,17 @@ class Downloading:
             self._by_scheme[scheme] = handler if is_known_handler(handler) else None
         return self._by_scheme[scheme]
 
-    def _look_who_listens(self) -> str | None:
+    def _look_who_listens(self) -> None:
+        found = connected(self._crawler, _SIGNALS)
+        if found == self._connected:
+            return
+        self._connected = copied(found)
+        reasons = []
         for signal, known in REQUEST_SIGNALS.items():
             receivers = self._receivers[signal]
-            if (reason := unknown_receiver(receivers, known, signal)) is not None:
-                return reason
             receivers.read(_SENT.get(signal, ()))
-        return None
+            reasons.append(unknown_receiver(receivers, known, signal))
+        self._why_not_heard = next((reason for reason in reasons if reason is not None), None)
 
 
 def _own_slots(request: Request) -> set[str]:

@@ -121,7 +121,7 @@ class Scraping:
                 elif isinstance(output, Request):
                     self._follow(output, response)
                 elif output is not None:
-                    self._process_item(output, response)
+                    await self._process_item(output, response)
         except Exception:  # noqa: BLE001 - any callback
             self._scraper.handle_spider_error(Failure(), request, response)  # type: ignore[no-untyped-call]
 
@@ -160,7 +160,10 @@ class Scraping:
             request = followed
         self._following.crawl(request)
 
-    def _process_item(self, item: Any, response: Response) -> None:
+    async def _process_item(self, item: Any, response: Response) -> None:
         """Send ``item`` to those that receive items; there is no pipeline."""
+        if self.why_not() is not None:  # a receiver came while the callback ran: Scrapy awaits it
+            await self._scraper.start_itemproc_async(item, response=response)
+            return
         log_line(self._crawler, logger, "scraped", item, response)
         self._scraped.send(item=item, response=response)

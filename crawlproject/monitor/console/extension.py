@@ -12,9 +12,12 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.options.console import ConsoleOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from typing import Self
 
     from scrapy.crawler import Crawler
+
+    from crawlproject.crawl_frontier import CrawlFrontier
 
 logger = logging.getLogger(__name__)
 
@@ -46,14 +49,17 @@ class Console:
         """Reads the settings ``CONSOLE_*``; raises ValueError if one is invalid."""
         return cls(crawler, ConsoleOptions.of(crawler))
 
-    async def _opened(self) -> None:
+    def _opened(self) -> Awaitable[None] | None:
         crawl = frontier_of(self._crawler)
         if crawl is None:
             if self._options.port:
                 logger.error("No console: CONSOLE_PORT needs crawlproject.scheduler.FrontierScheduler")
-            return
+            return None
         if not self._options.port and crawl.directory is None and crawl.shared_orders is None:
-            return
+            return None
+        return self._start(crawl)
+
+    async def _start(self, crawl: CrawlFrontier) -> None:
         from crawlproject.monitor.console.control import Control
         from crawlproject.monitor.console.order_book import FILE_NAME, OrderBook
 
@@ -65,6 +71,5 @@ class Console:
             self._service = service if await service.start() else None
         await control.restore(with_console=self._service is not None)
 
-    async def _closed(self) -> None:
-        if self._service is not None:
-            await self._service.stop()
+    def _closed(self) -> Awaitable[None] | None:
+        return None if self._service is None else self._service.stop()

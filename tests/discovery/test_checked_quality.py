@@ -1,0 +1,66 @@
+"""What a project's own quality returns."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from scrapy.utils.test import get_crawler
+
+from crawlproject.discovery.checked_quality import checked
+from crawlproject.frontier.quality import InLinks, LinkQuality, link_gains
+
+URL = "http://a.example/"
+
+
+class Answers:
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def quality(self, url: str, depth: int) -> float:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer  # type: ignore[no-any-return]
+
+
+class Gains(Answers):
+    def gain(self, page_quality: float, links: int, *, internal: bool) -> float:
+        return self.quality("", 0)
+
+
+@pytest.mark.parametrize("answer", [0, 0.5, 7, True, 3e38])
+def test_a_number_is_what_it_is(answer: float) -> None:
+    stats = get_crawler().stats
+    assert checked(Gains(answer), stats).quality(URL, 1) == answer
+    assert link_gains(checked(Gains(answer), stats), 1.0, 3) == (answer, answer)
+    assert stats.get_stats() == {}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [-1, -1e-9, float("nan"), float("inf"), -float("inf"), 1e39, 10**400, None, "much", [1], KeyError("/")],
+)
+def test_anything_else_counts_as_nothing(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """One stat for each, and one line for some."""
+    stats = get_crawler().stats
+    quality = checked(Gains(answer), stats)
+    with caplog.at_level(logging.INFO):
+        assert [quality.quality(URL, 1) for _ in range(100)] == [0.0] * 100
+        assert link_gains(quality, 1.0, 3) == (0.0, 0.0)
+    assert stats.get_value("frontier/quality/invalid") == 102
+    assert 0 < len(caplog.records) <= 10
+    assert "FRONTIER_QUALITY: Answers.quality('http://a.example/', 1): " in caplog.text
+    assert max(map(len, caplog.messages)) < 500
+
+
+def test_links_count_only_for_a_quality_that_counts_them() -> None:
+    stats = get_crawler().stats
+    assert not isinstance(checked(Answers(1), stats), LinkQuality)
+    assert isinstance(checked(Gains(1), stats), LinkQuality)
+
+
+def test_qualities_of_this_package_are_not_checked() -> None:
+    """They are called for each link."""
+    quality = InLinks()
+    assert checked(quality, get_crawler().stats) is quality
