@@ -34,7 +34,7 @@ from crawlproject.simulation.experiment import Knowledge, estimator
 from crawlproject.simulation.metrics import Curve, Outcome, Reference, collectable_quality
 from crawlproject.simulation.record import CrawlOptions
 from crawlproject.workers.assignment import PARTITIONS, owners_of_servers
-from testbed.bench import command_line
+from testbed.bench import command_line, table_line
 from testbed.redis_server import RunningRedis
 from testbed.twin import twin
 from testbed.web import WebSpec, missing, quality_over_time, repeats, running_web
@@ -165,11 +165,6 @@ def measure(seed: int, workers: int, arguments: Namespace, folder: Path) -> Row:
     )
 
 
-def line(row: Row) -> str:
-    """A line of the table."""
-    return " ".join(f"{getattr(row, name):{form}}".rjust(len(head)) for head, (name, form) in COLUMNS.items())
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     """Print a row per web and number of workers, then the mean areas."""
     parser = command_line(
@@ -193,7 +188,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 place = Path(folder) / f"{seed}-{workers}"
                 place.mkdir()
                 rows.append(measure(seed, workers, arguments, place))
-                print(line(rows[-1]), flush=True)
+                print(table_line(rows[-1], COLUMNS), flush=True)
     for workers in counts:
         mine = [row for row in rows if row.workers == workers]
         print(f"{workers} workers: {fmean(row.area for row in mine):.4f}, ", end="")

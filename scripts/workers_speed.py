@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from testbed.bench import command_line
+from testbed.bench import command_line, table_line
 from testbed.redis_server import RunningRedis
 from testbed.web import (
     WebSpec,
@@ -159,9 +159,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(" ".join(COLUMNS))
     with tempfile.TemporaryDirectory() as folder:
         for workers in map(int, arguments.workers.split(",")):
-            row = measure(workers, arguments, Path(folder))
-            cells = (f"{getattr(row, name):{form}}".rjust(len(head)) for head, (name, form) in COLUMNS.items())
-            print(" ".join(cells), flush=True)
+            print(table_line(measure(workers, arguments, Path(folder)), COLUMNS), flush=True)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from testbed.crawl import ROOT
 from testbed.web import WebSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 WEB_SPIDER = "crawlproject.spiders.web.WebSpider"
 QUIET: dict[str, Any] = {
@@ -51,6 +51,11 @@ def command_line(description: str | None, **defaults: Any) -> argparse.ArgumentP
         else:
             parser.add_argument(option, type=type(default), default=default, help=f"default: {default}")
     return parser
+
+
+def table_line(row: object, columns: Mapping[str, tuple[str, str]]) -> str:
+    """A line of a table: attributes of ``row``, below headings. ``columns``: heading -> attribute, format."""
+    return " ".join(f"{getattr(row, name):{form}}".rjust(len(head)) for head, (name, form) in columns.items())
 
 
 def fast_web(pages: int, page_bytes: int = 19_000, links: int = 40) -> WebSpec:

@@ -17,7 +17,7 @@ from crawlproject.frontier.frontier import ORDER_STEP, REWRITE_STEP
 from crawlproject.frontier.guard.judge import REASONS, Guard, GuardedPage, demoted, is_dropped
 from crawlproject.frontier.guard.watched_patterns import is_doubted
 from crawlproject.frontier.orders import ServerNames, covers
-from crawlproject.options.traps import TrapOptions, warn_of_removed
+from crawlproject.options.traps import TrapOptions
 from crawlproject.requests.meta import DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF
 from crawlproject.urls import server_key
 from crawlproject.urls.drop_params import DropRules
@@ -96,7 +96,6 @@ class TrapGuard:
     @classmethod
     def from_crawler(cls, crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter, backend: Backend) -> Self | None:
         """None without ``GUARD_ENABLED``. Raises ValueError for an invalid setting."""
-        warn_of_removed(crawler.settings)
         options = TrapOptions.of(crawler)
         return cls(frontier, seen, backend, stats_of(crawler), options) if options.is_guarded else None
 

@@ -24,7 +24,7 @@ from crawlproject.options.report import ReportOptions
 from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.options.seen import SeenOptions
-from crawlproject.options.traps import REMOVED, TrapOptions
+from crawlproject.options.traps import TrapOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,6 +57,14 @@ FAMILIES: tuple[type[Options], ...] = (
 #: Settings of scrapy-redis that only its own components read.
 OF_SCRAPY_REDIS = ("REDIS_DECODE_RESPONSES", "REDIS_ITEMS_KEY", "REDIS_ITEMS_SERIALIZER")
 
+#: Settings of earlier versions -> why they were removed.
+REMOVED = {
+    "GUARD_MAX_RUN": "what pages show decides now; see GUARD_MAX_SAME",
+    "GUARD_SERVER_SLOWER": "it was removed, as it had no benefit",
+    "SEEN_CACHE_POLICY": "the cache is CLOCK; no other policy had more hits",
+    "SEEN_CACHE_URLS": "the cache is CLOCK; no other policy had more hits",
+}
+
 #: Set by the add-on itself; settings of scrapy-redis, of scrapy-playwright, and of earlier versions.
 OTHERS = frozenset(("FRONTIER_REQUEST_DELAY", "PLAYWRIGHT_LAUNCH_OPTIONS", *OF_SCRAPY_REDIS, *REMOVED))
 
@@ -78,11 +86,13 @@ _SIMILAR_END = 0.7
 
 
 def check_names(settings: BaseSettings) -> None:
-    """Raise ValueError for a misspelling of one of our settings, log a warning for others that nothing reads.
+    """Raise ValueError for a misspelling of one of our settings; log a warning for removed ones and unknown ones.
 
     A name with one of our beginnings that resembles none may be the project's own; so may one with another beginning.
     """
     for name in sorted(map(str, settings)):
+        if name in REMOVED:
+            logger.warning("%s=%r has no effect: %s", name, settings[name], REMOVED[name])
         if name in DEFAULTS or name in OTHERS or name in vars(default_settings):
             continue
         is_ours = name.upper().startswith(PREFIXES)

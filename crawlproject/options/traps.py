@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from crawlproject.frontier.guard.watched_patterns import GuardLimits
 from crawlproject.options.values import Options, Reader
 from crawlproject.urls import host_of
 from crawlproject.urls.traps import MAX_PARAMETERS, MAX_SEGMENTS, TrapRules
-
-if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
-
-
-#: Settings of earlier versions -> why they were removed.
-REMOVED = {
-    "GUARD_MAX_RUN": "what pages show decides now; see GUARD_MAX_SAME",
-    "GUARD_SERVER_SLOWER": "it was removed, as it had no benefit",
-}
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -65,10 +52,3 @@ class TrapOptions(Options):
     def is_released(self, key: str) -> bool:
         """Whether the server ``key`` is not judged."""
         return bool(self.released) and (key in self.released or host_of(key) in self.released)
-
-
-def warn_of_removed(settings: BaseSettings) -> None:
-    """Log a line for each setting of an earlier version that is still set."""
-    for name, reason in REMOVED.items():
-        if settings.get(name) is not None:
-            logger.warning("%s=%r has no effect: %s", name, settings[name], reason)

@@ -8,7 +8,7 @@ import pytest
 from scrapy.settings import Settings
 
 from crawlproject.frontier.guard.watched_patterns import GuardLimits
-from crawlproject.options.traps import TrapOptions, warn_of_removed
+from crawlproject.options.traps import TrapOptions
 from crawlproject.urls.traps import TrapRules
 
 
@@ -53,15 +53,6 @@ def test_wrong_value_is_refused(name: str, value: object) -> None:
     """With setting and value."""
     with pytest.raises(ValueError, match=rf"^{name}="):
         TrapOptions.from_settings(Settings({name: value}))
-
-
-@pytest.mark.parametrize("name", ["GUARD_MAX_RUN", "GUARD_SERVER_SLOWER"])
-def test_settings_of_earlier_versions_are_named(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    """They have no effect, and one line says so."""
-    settings = Settings({name: 3})
-    assert TrapOptions.from_settings(settings) == TrapOptions.from_settings(Settings())
-    warn_of_removed(settings)
-    assert [record.getMessage().partition(":")[0] for record in caplog.records] == [f"{name}=3 has no effect"]
 
 
 def test_servers_are_released_by_host_or_key() -> None:
