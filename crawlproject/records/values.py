@@ -161,10 +161,10 @@ def _date(text: str, options: ValueOptions, kind: str) -> date:
 
 
 @lru_cache(maxsize=4096)
-def _moment(text: str, date_format: str | None, locale: str | None, minute: int) -> datetime:
+def _moment(text: str, date_format: str | None, locale: str | None, _minute: int) -> datetime:
     """Date and time by ``date_format``; without one by ISO 8601, RFC 5322, then dateparser. Raises ValueError.
 
-    ``minute``: the present one. "2 hours ago" means something else later.
+    ``_minute``: the present one, part of the cache's key. "2 hours ago" means something else later.
     """
     if date_format is not None:
         return datetime.strptime(text, date_format)
