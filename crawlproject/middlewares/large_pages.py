@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from scrapy.http import TextResponse
-from w3lib.encoding import http_content_type_encoding, read_bom
+from w3lib.encoding import http_content_type_encoding, read_bom, resolve_encoding
 
 from crawlproject.discovery.page_reading import is_html, read_page, wants_text
 from crawlproject.download.body_budget import crawl_budget
@@ -151,4 +151,4 @@ def _guess(response: TextResponse) -> str:
             decoder.decode(body[start : start + _PIECE], start + _PIECE >= len(body))
     except UnicodeError:
         return response._auto_detect_fun(body[:_SAMPLE]) or response._DEFAULT_ENCODING
-    return response._DEFAULT_ENCODING if body.isascii() else "utf-8"
+    return str(resolve_encoding(response._DEFAULT_ENCODING)) if body.isascii() else "utf-8"  # links are encoded in it

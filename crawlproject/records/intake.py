@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from scrapy.http import TextResponse
+from selectolax.lexbor import LexborNode
 
 from crawlproject.discovery.page_reading import is_html
 from crawlproject.discovery.page_reading import read_page as read_links
@@ -90,8 +91,7 @@ class RecordIntake:
         except Exception as error:  # noqa: BLE001 - lxml, jmespath and re2 raise of their own
             self._note(site.name, "pagination", "selector", f"{selector.text}: {error}")
             return []
-        hrefs = (one if isinstance(one, str) else one.get("href") for one in found if hasattr(one, "get") or one)
-        return [href for href in hrefs if isinstance(href, str)]
+        return [href for href in map(_href, found) if isinstance(href, str) and href]
 
     def _records(self, site: SiteRules, url: str, reading: Reading) -> list[Record]:
         rule = reading.rule
@@ -123,7 +123,14 @@ class RecordIntake:
 def _select(source: Source, selector: Selector) -> list[Any]:
     if selector.is_costly and source.cost() > OFF_LOOP:
         raise ValueError("too slow for a page of this shape, not used")
-    return selector.select(source.root())
+    return selector.select(source.root_for_links(selector))
+
+
+def _href(found: Any) -> Any:
+    """The reference of what a selector found: a text, or an element of lxml or of lexbor."""
+    if isinstance(found, LexborNode):
+        return found.attributes.get("href")
+    return found.get("href") if hasattr(found, "get") else found
 
 
 _intakes: WeakKeyDictionary[Crawler, RecordIntake] = WeakKeyDictionary()

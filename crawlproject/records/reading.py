@@ -118,13 +118,26 @@ class Source:
 
     def root_for(self, rule: RecordRule) -> Any:
         """The tree that a rule is applied to: lexbor's if that gives the same as ``root``."""
+        is_quick = rule.is_quick and self._is_same(rule.is_moved_by_tables, rule.is_moved_by_paragraphs)
+        return self.html5() if is_quick else self.root()
+
+    def root_for_links(self, selector: Selector) -> Any:
+        """The tree in which ``selector`` finds links: lexbor's if that gives the same as ``root``."""
+        quick = selector.quick
         is_quick = (
-            rule.is_quick
-            and self.html5() is not None
-            and not (rule.is_moved_by_tables and Same.BUT_PARTS in self._same)
-            and not (rule.is_moved_by_paragraphs and Same.BUT_PARAGRAPHS in self._same)
+            quick is not None
+            and self._is_same(quick.is_moved_by_tables, quick.is_moved_by_paragraphs)
+            and not (self.lacks_breaks and (quick.reads_breaks or selector.is_refined))
         )
         return self.html5() if is_quick else self.root()
+
+    def _is_same(self, is_moved_by_tables: bool, is_moved_by_paragraphs: bool) -> bool:
+        """Whether selectors that tables or paragraphs may move find the same in ``html5`` as in ``root``."""
+        return (
+            self.html5() is not None
+            and not (is_moved_by_tables and Same.BUT_PARTS in self._same)
+            and not (is_moved_by_paragraphs and Same.BUT_PARAGRAPHS in self._same)
+        )
 
     def html5(self) -> LexborNode | None:
         """The root of lexbor's tree; None for a page that it may read differently, and for a large one."""

@@ -152,7 +152,7 @@ def assert_same(lane: Seen, slow: Seen, stock: Seen) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"REDIRECT_MAX_TIMES": 4},
+        {"REDIRECT_MAX_TIMES": 4, "DEPTH_STATS_VERBOSE": True},
         {"RETRY_ENABLED": False, "REFERRER_POLICY": "strict-origin-when-cross-origin", "HTTPERROR_ALLOW_ALL": True},
         {
             "RETRY_HTTP_CODES": [404, 418],

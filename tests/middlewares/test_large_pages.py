@@ -140,3 +140,16 @@ def test_encoding_is_as_scrapy_finds_it(content_type: str, body: bytes) -> None:
     passed = LargePageMiddleware.from_crawler(get_crawler()).process_response(Request(page.url), page)
     assert passed is page
     assert (page.encoding, page.text) == (expected.encoding, expected.text)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<meta charset=us-ascii>", b"<meta charset=koi8-r>", "caf\xe9".encode(), b"caf\xe9", b"\xff\xfe\x81"]
+)
+@pytest.mark.parametrize("content_type", ["text/html", "text/html; charset=us-ascii", "text/html; charset=klingon"])
+def test_encoding_of_a_large_page_is_as_scrapy_finds_it(content_type: str, body: bytes) -> None:
+    """Links of the page are encoded in it: in one that lacks their characters they raise an error."""
+    body += b"x" * (LARGE + 1)
+    expected, page = (HtmlResponse("http://a.example/", 200, {"Content-Type": content_type}, body) for _ in range(2))
+    middleware = LargePageMiddleware.from_crawler(get_crawler())
+    answer = asyncio.run(middleware.process_response(Request(page.url), page))
+    assert (answer.encoding, answer.text) == (expected.encoding, expected.text)

@@ -110,9 +110,10 @@ class Scraping:
             except HttpError as error:
                 self._refuse(response, error)
                 return
-            if self._init_depth is not None:
+            outputs = self._callback(response)(response, **response.request.cb_kwargs)
+            if self._init_depth is not None:  # not if the callback does not take its arguments
                 self._init_depth(response)
-            for number, output in enumerate(self._callback(response)(response, **response.request.cb_kwargs), 1):
+            for number, output in enumerate(outputs, 1):
                 if number % STEP == 0:
                     await asyncio.sleep(0)
                 if isinstance(output, Links):
