@@ -1,6 +1,7 @@
 """The docs name every setting and every stat, and nothing that is not there."""
 
 import ast
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -152,3 +153,10 @@ def test_commands_of_the_pre_commit_hooks_exist() -> None:
         tool = re.match(r"\.venv/bin/(\w+)( |$)", keys["entry"])
         assert tool, name
         assert re.search(rf"^{tool[1]}\W", requirements, re.MULTILINE), name
+
+
+def test_scripts_are_executable() -> None:
+    """The docs start them by their path: each file in scripts/ with a ``#!`` line."""
+    scripts = [path for path in (ROOT / "scripts").rglob("*") if path.is_file() and path.read_bytes()[:2] == b"#!"]
+    assert len(scripts) > 30
+    assert [path.name for path in scripts if not os.access(path, os.X_OK)] == []
