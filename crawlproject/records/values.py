@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -155,13 +156,16 @@ def _decimal_sign(digits: str, locale: str | None) -> str:
 
 
 def _date(text: str, options: ValueOptions, kind: str) -> date:
-    moment = _moment(text, options.date_format, options.locale)
+    moment = _moment(text, options.date_format, options.locale, int(time.time() // 60))
     return moment.date() if kind == "date" else moment
 
 
 @lru_cache(maxsize=4096)
-def _moment(text: str, date_format: str | None, locale: str | None) -> datetime:
-    """Date and time by ``date_format``; without one by ISO 8601, RFC 5322, then dateparser. Raises ValueError."""
+def _moment(text: str, date_format: str | None, locale: str | None, _minute: int) -> datetime:
+    """Date and time by ``date_format``; without one by ISO 8601, RFC 5322, then dateparser. Raises ValueError.
+
+    ``_minute``: the present one, part of the cache's key. "2 hours ago" means something else later.
+    """
     if date_format is not None:
         return datetime.strptime(text, date_format)
     for read in (datetime.fromisoformat, parsedate_to_datetime):

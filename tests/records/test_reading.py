@@ -67,6 +67,16 @@ def test_field(rule: str, value: Any) -> None:
     assert result.rows[0]["x"] == value
 
 
+def test_a_date_relative_to_now_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other dates are: their text means the same later."""
+    page = "<h1>2 hours ago</h1>"
+    rule = "x = { css = 'h1', type = 'datetime' }"
+    first = read(rule, page).rows[0]["x"]
+    an_hour_later = time.time() + 3600
+    monkeypatch.setattr(time, "time", lambda: an_hour_later)
+    assert read(rule, page).rows[0]["x"] > first
+
+
 @pytest.mark.parametrize(
     ("text", "locale", "value"),
     [
