@@ -28,7 +28,7 @@ def rows(section: str) -> dict[str, list[str]]:
 
 def figure(name: str) -> float:
     """A figure to plan with, in seconds or bytes."""
-    number, unit = rows("Figures to calculate with")[name][0].split()[:2]
+    number, unit = rows("Costs per page, URL and worker")[name][0].split()[:2]
     return float(number) * UNITS[unit]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from pathlib import Path
 
-#: Action -> what follows it, and what it does.
+#: Action -> its arguments, and its effect.
 ACTIONS = {
     "status": ("", "figures and orders in force"),
     "servers": ("", "a page of the table of servers; see its options below"),

@@ -42,10 +42,10 @@ class JsonFormatter(logging.Formatter):
 
 
 def use_json(settings: BaseSettings, options: MonitorOptions) -> None:
-    """Log JSON to the place of Scrapy's log, and nothing else there.
+    """Write the log as JSON where Scrapy would write it as text.
 
     Scrapy replaces its own handler several times at the start: ``LOG_ENABLED`` and ``LOG_FILE`` make these write
-    nothing.  Does nothing if Scrapy does not log (``LOG_INSTALL_ROOT_HANDLER``) or is told not to.
+    nothing.  Does nothing if Scrapy does not log (``LOG_INSTALL_ROOT_HANDLER``) or is configured not to.
     """
     if any(isinstance(handler.formatter, JsonFormatter) for handler in logging.root.handlers):
         _silence(settings)

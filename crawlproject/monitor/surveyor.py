@@ -94,7 +94,7 @@ class Surveyor:
     def _time_to_fail(self, server: Server, politeness: Politeness, now: float) -> float:
         """Seconds until a failing server is given up. O(failures allowed).
 
-        Failures of its robots.txt are not counted in ``failures``, but its rest tells how many there were.
+        Failures of its robots.txt are not counted in ``failures``, but the length of its rest shows their number.
         """
         allowed, rest = self._frontier.max_failures, max(0.0, server.ready_at - now)
         if self._max_new_failures and not server.fetched:

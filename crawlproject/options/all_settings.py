@@ -76,19 +76,19 @@ DEFAULTS: dict[str, Any] = {"FRONTIER_PRESET": POLITE} | {
     if name not in OTHERS and not hasattr(default_settings, name)
 }
 
-#: Beginnings of the names of this project's settings; some of Scrapy's begin so, too.
+#: Prefixes of the names of this project's settings; some of Scrapy's share them.
 PREFIXES = tuple(sorted({name.partition("_")[0] + "_" for name in DEFAULTS}))
 
-#: Least similarity of a misspelt name to the right one: with one of our beginnings, and without.
+#: Minimum similarity of a misspelt name to the right one: with one of our prefixes, and without.
 _SIMILAR, _VERY_SIMILAR = 0.8, 0.9
-#: And of the rest of the name.
+#: Minimum similarity of the names after their prefixes.
 _SIMILAR_END = 0.7
 
 
 def check_names(settings: BaseSettings) -> None:
     """Raise ValueError for a misspelling of one of our settings; log a warning for removed ones and unknown ones.
 
-    A name with one of our beginnings that resembles none may be the project's own; so may one with another beginning.
+    A name with one of our prefixes that resembles none of our names may be the project's own, as may one without.
     """
     for name in sorted(map(str, settings)):
         if name in REMOVED:

@@ -29,7 +29,7 @@ class RecordOptions(Options):
     journal: Path | None
     #: Records of a transaction, at most.
     batch: int
-    #: Seconds for which a crawl waits at its end for a database that is away.
+    #: Maximum time that the end of a crawl waits for an unavailable database, seconds.
     patience: float
     #: Kind of record (class of an item) -> fields that identify one.
     keys: Mapping[str, tuple[str, ...]]

@@ -1,4 +1,4 @@
-"""The file in which records wait for the database: nothing is lost while that is away, or if the crawl is killed.
+"""The file in which records wait for the database: none is lost if the database is unavailable or the crawl killed.
 
 One JSON list per line.  Lines are appended by the crawl and read by the writer's thread; when all are written, the file
 is emptied.  After a crash, some rows are written again, which changes nothing (``Database.write``).

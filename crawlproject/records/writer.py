@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 #: Seconds to wait for further rows of a batch.
 LINGER = 0.5
 
-#: Seconds between two attempts while the database is away: the first one, and at most.
+#: Seconds between two attempts to reach an unavailable database: at first, and at most.
 MIN_RETRY, MAX_RETRY = 0.5, 30.0
 
 #: Rows named in the log because the database refuses them; the rest is counted.
@@ -76,7 +76,7 @@ class Writer:
         self._work.set()
 
     def write_now(self, row: Row) -> Future[bool]:
-        """Write a row that the journal could not take; the result is False if the database is away as well."""
+        """Write a row that the journal could not take; the result is False if the database is unavailable as well."""
         done: Future[bool] = Future()
         with self._lock:
             self._direct.append((row, done))
@@ -84,7 +84,7 @@ class Writer:
         return done
 
     def close(self) -> bool:
-        """Write what is left; blocks for ``patience`` seconds if the database is away. Whether all is written."""
+        """Write the remaining rows; waits up to ``patience`` seconds for the database. True if all are written."""
         self._deadline = time.monotonic() + self._patience
         self._stop.set()
         self._work.set()
@@ -210,7 +210,9 @@ class Writer:
         if not self._is_away:
             self._is_away = True
             self._count("records/db/away", 1)
-            logger.error("The database of records is away (%s); records are kept in %s", reason, self._journal.path)
+            logger.error(
+                "The database of records is unavailable (%s); records are kept in %s", reason, self._journal.path
+            )
 
 
 def _resolve(done: Future[bool], *, is_written: bool) -> None:

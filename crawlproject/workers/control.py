@@ -182,8 +182,8 @@ class Control:
     async def beat(self, lease: float, info: Mapping[str, Any], member: Mapping[str, Any], pages: int = 0) -> Beat:
         """Extend the lease of this worker by ``lease`` seconds from now.
 
-        ``info`` is for people, ``member`` for the other workers, who are told only when it changes; ``pages``: so many
-        were fetched under this id.
+        ``info`` is for display, ``member`` for the other workers, which receive it only when it changes; ``pages``:
+        number of pages fetched under this id.
         """
         known, members = self._members
         arguments = [self.id, round(lease * 1000), json.dumps(info), json.dumps(member), pages, known]

@@ -42,8 +42,8 @@ class Crawl(Protocol):
     def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float) -> None:
         """Note the servers ``keys`` of a taken partition.
 
-        ``contacted``: until when old owners may have started requests that their rows do not tell of.  ``closed_at``:
-        when their connections are gone, for those that they had in session.  On the frontier's clock.
+        ``contacted``: until when old owners may have started requests that their rows do not show.  ``closed_at``:
+        when the connections of their open sessions are gone.  On the frontier's clock.
         """
 
     def served(self) -> Sequence[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from crawlproject.workers.control import Control
     from crawlproject.workers.keys import Keys
 
-#: Figures that a worker tells of itself, and the type of each.
+#: Figures in a worker's description of itself, and the type of each.
 FIGURES = (
     ("host", str),
     ("pid", int),
@@ -30,7 +30,7 @@ FIGURES = (
     ("actions", int),
 )
 
-#: Actions of the operator that are told of, the last ones.
+#: Number of the operator's last actions that are shown.
 ACTIONS = 20
 
 

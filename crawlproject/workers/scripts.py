@@ -22,7 +22,7 @@ return redis.call('HGETALL', KEYS[1])
 """
 
 #: KEYS: meta, workers, dead, info, members, pages.  ARGV: id, lease, info, member, pages, version.  Extend the lease of
-#: the worker, and tell what it needs of the others.  Returns the status ("gone": no such crawl; "dead": buried; "ok"),
+#: the worker, and read what it needs of the others.  Returns the status ("gone": no such crawl; "dead": buried; "ok"),
 #: time, crawl, state, pages of all workers, ends of the leases that are over, version of the members; the members,
 #: unless that is the given one; the mark of the operator's last action.  A version is never used again, also if Redis
 #: loses writes.

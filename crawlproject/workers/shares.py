@@ -215,7 +215,7 @@ class Shares:
             self._is_loaded(part)
 
     async def _read(self, part: Part, record: Record, beat: Beat) -> _Left:
-        """Read ``part`` into the local copy, however long Redis is away; returns ``_left``.
+        """Read ``part`` into the local copy, however long Redis is unavailable; returns ``_left``.
 
         Raises ``_ChangedError`` if Redis has lost that it was taken, what ``read_partition`` raises for damaged data.
         """

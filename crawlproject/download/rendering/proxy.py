@@ -95,7 +95,7 @@ class GuardedProxy:
 
     @property
     def url(self) -> str:
-        """The proxy as the browser is told it."""
+        """The proxy's address, for the browser."""
         return f"http://127.0.0.1:{self.port}"
 
     @property

@@ -221,7 +221,7 @@ class Control:
         return self._done(f"{len(urls)} seeds: {words}", is_kept=await self._crawl.saved(), **counts)
 
     def _queue(self, urls: list[str]) -> dict[str, int]:
-        """Queue a few seeds at once; nothing else runs meanwhile, so the stats tell what became of them."""
+        """Queue a few seeds at once; nothing else runs meanwhile, so the growth of the stats is theirs."""
         stats = stats_of(self._crawler)
         before = {stat: stats.get_value(f"frontier/links/{stat}", 0) for stat in _SEED_STATS}
         for _ in self._crawl.intake.push_links(Links(None, urls)):
