@@ -159,7 +159,7 @@ class Database:
         except exc.SQLAlchemyError as error:
             if not _is_of_table(error):
                 raise AwayError(_reason(error)) from error
-            logger.error("The table %s takes nothing (%s): shares of fields are not kept", SHARES, _reason(error))
+            logger.error("The table %s accepts no rows (%s): shares of fields are not kept", SHARES, _reason(error))
 
     def close(self) -> None:
         """Close the connection."""
@@ -269,7 +269,7 @@ _shares = sa.Table(
 
 
 class _TableError(Exception):
-    """A table takes nothing; the others may."""
+    """A table accepts no rows; others may."""
 
 
 def _nowhere(_rows: list[Row], reason: str) -> None:

@@ -235,7 +235,7 @@ class Control:
 
     def _check_open(self) -> None:
         if is_closing(self._crawler):
-            raise ActionError("the crawl ends already")
+            raise ActionError("the crawl is already ending")
 
     def _done(self, words: str, *, is_kept: bool, **values: Any) -> dict[str, Any]:
         stats_of(self._crawler).inc_value("console/actions")
