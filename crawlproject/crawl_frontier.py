@@ -69,6 +69,8 @@ class CrawlFrontier:
     directory: Path | None = None
     #: The orders for all workers of a crawl by several; None: there is one. Set by the scheduler.
     shared_orders: SharedOrders | None = None
+    #: Waits until what is queued now would outlive this process; False if it would not. Set by the scheduler.
+    saved: Callable[[], Awaitable[bool]]
     #: What the workers of a crawl by several of them say of themselves; None: there is one. Set by the scheduler.
     workers: Callable[[], Awaitable[dict[str, Any] | None]]
     #: Makes the engine ask the scheduler for requests soon. Set by the scheduler.

@@ -99,6 +99,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self.crawl.wake = self._alarm.ring
         self.crawl.directory = self._backend.directory
         self.crawl.shared_orders = self._backend.orders
+        self.crawl.saved = self._backend.saved
         self.crawl.workers = self._backend.workers
 
     @classmethod

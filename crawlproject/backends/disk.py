@@ -118,6 +118,10 @@ class DiskBackend(StoringBackend):
         """See ``Backend``."""
         return type(entry.payload) is bytes and entry.payload.startswith(AGAIN)
 
+    async def saved(self) -> bool:
+        """See ``Backend``."""
+        return self._commit()
+
     def close(self) -> None:
         """Commit finished requests and release the directory."""
         if self._timer is not None:

@@ -131,6 +131,10 @@ class Backend(Protocol):
     def given_back(self, request: Request) -> None:
         """Record that ``request`` was returned unsent and its entry queued again."""
 
+    async def saved(self) -> bool:
+        """Wait until what is queued now would outlive this process if it were killed; False if that does not happen."""
+        return False
+
     async def workers(self) -> dict[str, Any] | None:
         """What all workers of the crawl say of themselves (``workers.roster``); None if this process crawls alone.
 

@@ -205,6 +205,10 @@ class RedisBackend(StoringBackend):
             self._stats.set_value("workers/pages", self._worker.summary()["pages"])
         return goes_on
 
+    async def saved(self) -> bool:
+        """See ``Backend``."""
+        return self._worker is not None and await self._worker.saved()
+
     async def workers(self) -> dict[str, Any] | None:
         """See ``Backend``."""
         if self._worker is None:

@@ -46,6 +46,8 @@ HASTE = 4
 FEW = 200
 #: Seconds without a confirmed beat, as a share of the lease, after which others may have missed beats as well.
 BREAK = 0.5
+#: Seconds to wait for Redis to have what is queued.
+SAVE_TIMEOUT = 10.0
 #: Seconds after the start in which a worker declares nobody dead: others may be about to reach Redis again.
 SETTLING = 3.0
 
@@ -114,6 +116,17 @@ class Worker:
         """Number of cuts that Redis has confirmed; None if another worker crawls ``partition``."""
         part = self.parts.get(partition)
         return None if part is None or part.state is not PartState.OWN else self._writer.cuts
+
+    async def saved(self) -> bool:
+        """Wait until Redis has what is queued now; False if it does not have it within ``SAVE_TIMEOUT``."""
+        cuts = self._writer.cuts + 2  # one under way may lack it
+        try:
+            async with asyncio.timeout(SAVE_TIMEOUT):
+                while self._writer.cuts < cuts:
+                    await self._writer.next_cut()
+        except TimeoutError:
+            return False
+        return True
 
     def summary(self) -> dict[str, float]:
         """Counts for the stats, by name."""

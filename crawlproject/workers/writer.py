@@ -74,6 +74,7 @@ class Writer:
         #: Cuts that Redis has confirmed, and the time of the last one (``boot_time``).
         self.cuts = 0
         self.confirmed_at = boot_time()
+        self._cut_ended = asyncio.Event()
         self.lost = 0
         #: Partitions of which the local copy still has rows: they cannot be taken again yet.
         self.dropped: dict[int, Part] = {}
@@ -104,6 +105,12 @@ class Writer:
         self._cut = None
         self.cuts += 1
         self.confirmed_at = boot_time()
+        self._cut_ended.set()
+        self._cut_ended = asyncio.Event()
+
+    async def next_cut(self) -> None:
+        """Return when Redis has confirmed the next cut."""
+        await self._cut_ended.wait()
 
     async def send_messages(self) -> None:
         """Send the outbox before the next cut is due. Raises what a call to Redis raises; then the cut sends it."""

@@ -203,6 +203,31 @@ def test_a_blocked_server_does_not_keep_a_crawl_alive(tmp_path: Path) -> None:
     assert sorted(site.places(1)) == ["1/", "1/a", "1/b"]
 
 
+@pytest.mark.parametrize("backend", ["memory", "disk", "redis"])
+def test_seeds_that_are_kept_survive_a_kill(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """From the moment of the answer on; in memory they are not, and the answer says so."""
+    job, port = tmp_path / "job", free_port()
+    settings = settings_of(job, port, ROBOTSTXT_OBEY=False, FRONTIER_MAX_SESSIONS=1, FRONTIER_BACKEND=backend)
+    if backend == "redis":
+        settings |= redis_settings(request.getfixturevalue("redis_server").url, FRONTIER_LEASE=2)
+    else:
+        settings["FRONTIER_COMMIT_INTERVAL"] = 600
+    with scripted_site(2) as site:
+        site.script = {"1/": Answer(page().body, delay=600), "2/seed": page()}
+        sites = ",".join(site.origins)
+        with crawling(SPIDER, tmp_path, settings=settings, sites=sites, start="1/") as process:
+            client = open_console(process, job, port)
+            site.wait_for(1)
+            added = client.post("seeds", urls=[f"{site.origins[1]}/seed"])
+            assert (added["new"], added["kept"]) == (1, backend != "memory")
+            process.kill()
+        if backend == "memory":
+            return
+        again = settings | {"CONSOLE_PORT": 0, "FRONTIER_MAX_SESSIONS": 2}
+        with crawling(SPIDER, tmp_path, settings=again, sites=sites, start="1/") as process:
+            wait_for(lambda: "2/seed" in site.places(2))
+
+
 def test_scrapy_console(tmp_path: Path) -> None:
     """By JOBDIR; by URL and token; with wrong arguments, and where nothing listens."""
     job, port = tmp_path / "job", free_port()

@@ -121,8 +121,10 @@ class Downloading:
             response = await handler.download_request(request)
             self._look_who_listens()
             self._downloaded.send(response=response, request=request)
-        finally:
+        except BaseException:
             self._look_who_listens()
+            raise
+        finally:
             self._left.send(request=request)
         return response
 

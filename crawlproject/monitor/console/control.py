@@ -218,7 +218,7 @@ class Control:
         counts["refused"] = len(urls) - sum(counts[name] for name in _SEED_STATS.values())
         words = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
         logger.info("By the operator: %d seeds: %s", len(urls), words)
-        return self._done(f"{len(urls)} seeds: {words}", is_kept=True, **counts)
+        return self._done(f"{len(urls)} seeds: {words}", is_kept=await self._crawl.saved(), **counts)
 
     def _queue(self, urls: list[str]) -> dict[str, int]:
         """Queue a few seeds at once; nothing else runs meanwhile, so the growth of the stats is theirs."""
