@@ -77,7 +77,7 @@ class CrawlFrontier:
     wake: Callable[[], None] = staticmethod(lambda: None)
     #: Whether a request that was handed out takes the fast lane, instead of going to the engine. Set by the lane.
     take: Callable[[Request], bool] = staticmethod(lambda _: False)
-    #: Whether the engine takes no more requests for now; it asks again when one has ended. Set by the lane.
+    #: Whether the engine accepts no request for now; it asks again when one has ended. Set by the lane.
     is_full: Callable[[], bool] = staticmethod(lambda: False)
     #: Fetches a request that nobody scrapes by the fast lane; None: the engine must. Set by the lane.
     fetch: Callable[[Request], Awaitable[Response] | None] = staticmethod(lambda _: None)

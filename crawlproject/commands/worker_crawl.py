@@ -73,7 +73,7 @@ class WorkerCrawl:
         return is_well
 
     def _crawl(self, count: int, directory: Path, stack: ExitStack) -> bool:
-        """Start Redis and the workers, wait for their end; ``stack`` stops what is left."""
+        """Start Redis and the workers, wait for their end; ``stack`` stops those that still run."""
         from crawlproject.workers.connection import RedisAddress, RedisConnector
 
         job = self._parsed.job

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Servers examined in one call, about 4 µs each.
 STEP = 1000
 
-#: Failures in a row from which a server that has answered before is expected to go on failing.
+#: Failures in a row from which a server that has answered before is expected to continue to fail.
 FAILING = 2
 
 #: Seconds that an attempt takes: a time-out; less if the last error has one of these words (``requests.failures``).

@@ -92,7 +92,7 @@ class FrontierOptions(Options):
             backend=backend,
             directory=directory if backend == "disk" else None,
             place=_place(reader),
-            # After a crash, pages of at most so many seconds are fetched again. Each commit costs one fsync.
+            # After a crash, the pages of at most this time are fetched again. Each commit costs one fsync.
             commit_interval=reader.number("FRONTIER_COMMIT_INTERVAL", 1.0),
             recrawl_age=reader.age("FRONTIER_RECRAWL_AGE"),
         )

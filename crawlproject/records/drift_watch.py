@@ -67,7 +67,7 @@ class DriftWatch:
             self._save()
 
     def close(self) -> None:
-        """Judge what is left, and save."""
+        """Judge the last window, and save."""
         self._tell(self.drift.end())
         self._save()
 

@@ -216,6 +216,6 @@ class Writer:
 
 
 def _resolve(done: Future[bool], *, is_written: bool) -> None:
-    """Tell who waits, unless nobody does any more: the crawl may have been stopped."""
+    """Complete ``done``, unless nobody waits for it: the crawl may have been stopped."""
     if done.set_running_or_notify_cancel():
         done.set_result(is_written)

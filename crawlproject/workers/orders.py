@@ -97,7 +97,7 @@ class SharedOrders:
         self._task: asyncio.Task[None] | None = None
 
     def open(self, control: Control, crawl: str, wake: Callable[[], None] | None = None) -> None:
-        """The worker has joined ``crawl``; ``wake`` is called when it may go on."""
+        """The worker has joined ``crawl``; ``wake`` is called when it may continue."""
         self._control, self._crawl, self._wake = control, crawl, wake or _nothing
 
     async def close(self) -> None:

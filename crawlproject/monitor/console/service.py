@@ -37,7 +37,7 @@ SHUTDOWN = 5.0
 
 
 class ConsoleService:
-    """From ``start`` to ``stop``; if the port is in use, the crawl goes on without a console."""
+    """From ``start`` to ``stop``; if the port is in use, the crawl continues without a console."""
 
     def __init__(self, crawler: Crawler, crawl: CrawlFrontier, book: OrderBook, actions: Actions) -> None:
         self._options = options = ConsoleOptions.of(crawler)
