@@ -132,7 +132,7 @@ class Series:
 
     @contextmanager
     def _failing_once(self) -> Iterator[None]:
-        """Log the first failure, such as a full disk; later ones are tried and not told."""
+        """Log the first failure, such as a full disk; later ones are not logged."""
         try:
             yield
         except (OSError, ValueError) as error:
