@@ -159,7 +159,7 @@ class Errors:
 
 
 def judge(watched: Watched, end: float, interval: float) -> tuple[Errors, Errors]:
-    """Compare the looks of a crawl that took ``end`` seconds with what came: its end, and ``FORECAST_SHARE`` of the quality."""
+    """Errors of the forecasts of a crawl that took ``end`` seconds: of its end, and of most of the quality."""
     most = watched.most_at()
     errors = Errors(), Errors()
     for now, forecast in watched.looks:
