@@ -1,4 +1,4 @@
-"""What workers send each other of the links that they find, and how many of those are new."""
+"""Decides which repeated links are sent to other workers, and estimates how many of the links sent are new."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ MOST_OF_TIME, FEW_IN_USE, MANY_FAILED, MANY_COPIES = 0.4, 0.5, 0.2, 0.3
 
 
 def advice(facts: Facts) -> list[str]:
-    """What to change."""
+    """Advice: settings to change."""
     found = []
     held, in_use, limit = facts.held_back(), facts.in_use(), facts.end["session_limit"]
     polite = held.get(REASONS["politeness"], 0.0) + held.get(REASONS["one"], 0.0)
