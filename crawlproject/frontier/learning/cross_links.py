@@ -55,7 +55,7 @@ class NewShare:
 
     @property
     def value(self) -> float:
-        """From 0 to 1."""
+        """Share of the links that are new, from 0 to 1."""
         return self._new / self._links
 
     def learn(self, links: int, new: int) -> None:

@@ -69,13 +69,13 @@ class Facts:
 
     @property
     def stats(self) -> Mapping[str, Any]:
-        """Of the last run."""
+        """The stats of the last run."""
         found = self.snapshot.get("stats")
         return found if isinstance(found, dict) else {}
 
     @property
     def failures(self) -> dict[str, int]:
-        """Of the last run, by kind."""
+        """Failures of the last run, by kind."""
         return failures_by_kind({name: count for name, count in self.stats.items() if isinstance(count, int)})
 
     def stat(self, name: str) -> float:
