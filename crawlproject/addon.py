@@ -73,8 +73,7 @@ REPLACED = {
     RobotsTxtMiddleware: "crawlproject.middlewares.robots.RobotsMiddleware",
 }
 
-#: The same for a middleware that is imported only with ``COOKIES_ENABLED``: its path, and its
-#: replacement.
+#: The same for a middleware that is imported only with ``COOKIES_ENABLED``: its path, and its replacement.
 COOKIES = "scrapy.downloadermiddlewares.cookies.CookiesMiddleware"
 COOKIES_REPLACEMENT = "crawlproject.middlewares.cookies.TolerantCookiesMiddleware"
 
@@ -187,11 +186,11 @@ class FrontierAddon:
 
 
 def _replace(settings: BaseSettings) -> None:
-    """Replace Scrapy's middlewares by those that bear what strangers' servers send."""
+    """Replace Scrapy's middlewares by hardened ones, which tolerate malformed answers."""
     replaced: dict[type, str] = dict(REPLACED)
     if settings.getbool("COOKIES_ENABLED"):
         replaced[load_object(COOKIES)] = COOKIES_REPLACEMENT
-    else:  # Scrapy would import it, and with it tldextract and requests (2 MB), to learn that it is off
+    else:  # Scrapy would import it, and with it tldextract and requests (2 MB), to find that it is off
         base = settings.getdict("DOWNLOADER_MIDDLEWARES_BASE")
         base.pop(COOKIES, None)
         priority = settings.getpriority("DOWNLOADER_MIDDLEWARES_BASE") or 0
@@ -238,7 +237,7 @@ def _check_reactor(settings: BaseSettings) -> None:
 
 
 def _leave_out_extensions(settings: BaseSettings) -> None:
-    """Leave Scrapy's extensions out that are switched off: it would import them to learn that they are."""
+    """Leave out extensions of Scrapy that are switched off: it would import them to find that out."""
     off = {path: None for switch, path in SWITCHED.items() if not settings.getbool(switch)}
     base = settings.getdict("EXTENSIONS_BASE")
     settings.set("EXTENSIONS_BASE", {**base, **off}, priority=settings.getpriority("EXTENSIONS_BASE") or 0)

@@ -47,7 +47,7 @@ class PageIntake(Protocol):
         """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
 
     def release(self, name: str) -> Iterator[None]:
-        """Judge the servers that ``name`` (``frontier.orders``) covers no longer, in steps of a few ms."""
+        """Stop judging the servers that ``name`` (``frontier.orders``) covers, in steps of a few ms."""
 
 
 class CrawlFrontier:
@@ -67,17 +67,17 @@ class CrawlFrontier:
     urls_seen: Callable[[], int] = staticmethod(lambda: 0)
     #: Where the operator's orders are kept with the frontier; None: it is not on disk. Set by the scheduler.
     directory: Path | None = None
-    #: The orders for all workers of a crawl by several; None: there is one. Set by the scheduler.
+    #: The orders that all workers of the crawl share; None: there is one process. Set by the scheduler.
     shared_orders: SharedOrders | None = None
-    #: Waits until what is queued now would outlive this process; False if it would not. Set by the scheduler.
+    #: Waits until all that is queued now would survive this process; False if it would not. Set by the scheduler.
     saved: Callable[[], Awaitable[bool]]
-    #: What the workers of a crawl by several of them say of themselves; None: there is one. Set by the scheduler.
+    #: The descriptions of the crawl's workers; None: there is one process. Set by the scheduler.
     workers: Callable[[], Awaitable[dict[str, Any] | None]]
     #: Makes the engine ask the scheduler for requests soon. Set by the scheduler.
     wake: Callable[[], None] = staticmethod(lambda: None)
     #: Whether a request that was handed out takes the fast lane, instead of going to the engine. Set by the lane.
     take: Callable[[Request], bool] = staticmethod(lambda _: False)
-    #: Whether the engine takes no more requests for now; it asks again when one has ended. Set by the lane.
+    #: Whether the engine accepts no request for now; it asks again when one has ended. Set by the lane.
     is_full: Callable[[], bool] = staticmethod(lambda: False)
     #: Fetches a request that nobody scrapes by the fast lane; None: the engine must. Set by the lane.
     fetch: Callable[[Request], Awaitable[Response] | None] = staticmethod(lambda _: None)

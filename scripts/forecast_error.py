@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 from crawlproject.frontier.policy import POLICIES
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.quality import QUALITIES
-from crawlproject.monitor.forecast import MOST, Forecast, Forecaster, Look
+from crawlproject.monitor.forecast import FORECAST_SHARE, Forecast, Forecaster, Look
 from crawlproject.monitor.surveyor import Surveyor
 from crawlproject.simulation.crawl import Watch, simulate
 from crawlproject.simulation.record import CrawlOptions
@@ -119,9 +119,9 @@ class Watched:
         self.gathered.append((now, quality.gathered))
 
     def most_at(self) -> float:
-        """When ``MOST`` of what was gathered in the end was gathered."""
+        """When ``FORECAST_SHARE`` of what was gathered in the end was gathered."""
         whole = self.gathered[-1][1]
-        return next(now for now, gathered in self.gathered if gathered >= MOST * whole)
+        return next(now for now, gathered in self.gathered if gathered >= FORECAST_SHARE * whole)
 
 
 @dataclass
@@ -159,7 +159,7 @@ class Errors:
 
 
 def judge(watched: Watched, end: float, interval: float) -> tuple[Errors, Errors]:
-    """Compare the looks of a crawl that took ``end`` seconds with what came: its end, and ``MOST`` of the quality."""
+    """Errors of the forecasts of a crawl that took ``end`` seconds: of its end, and of most of the quality."""
     most = watched.most_at()
     errors = Errors(), Errors()
     for now, forecast in watched.looks:

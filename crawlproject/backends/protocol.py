@@ -85,7 +85,7 @@ class Backend(Protocol):
         return True
 
     def goes_on(self) -> bool:
-        """Whether the crawl goes on in other processes: while True, an empty queue does not end it. O(1).
+        """Whether the crawl continues in other processes: while True, an empty queue does not end it. O(1).
 
         The backend calls ``wake`` when it becomes False.
         """

@@ -212,7 +212,7 @@ class StartUrls:
     def _requests(self, element: bytes) -> Iterator[Request | str]:
         """The requests of an element, or a URL to queue as a seed. Raises anything for a bad one."""
         if len(element) > MAX_BYTES:
-            raise ValueError(f"{len(element)} bytes, at most {MAX_BYTES} are taken")
+            raise ValueError(f"{len(element)} bytes: at most {MAX_BYTES} are accepted")
         made: Any = self._made(element)
         requests: list[Request | str] = [made] if isinstance(made, Request | str) else list(made or ())
         if not requests:
@@ -220,7 +220,7 @@ class StartUrls:
         for request in requests:
             url = request.url if isinstance(request, Request) else request
             if len(url) > MAX_URL:
-                raise ValueError(f"a URL of {len(url)} characters, at most {MAX_URL} are taken")
+                raise ValueError(f"a URL of {len(url)} characters: at most {MAX_URL} are accepted")
             server_key(url)
         yield from requests
 

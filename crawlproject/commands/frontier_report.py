@@ -60,7 +60,7 @@ def frontier_on_disk(path: Path, options: FrontierOptions) -> Iterator[StoredFro
 
 
 class FrontierReport:
-    """What can be told of a stored frontier."""
+    """The figures of a stored frontier."""
 
     def __init__(self, stored: StoredFrontier) -> None:
         self._frontier = stored.frontier

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Command(parse.Command):
-    """Shows and follows the requests that the frontier would make of links."""
+    """Shows and follows the requests into which the frontier would turn links."""
 
     def set_spidercls(self, url: str, opts: argparse.Namespace) -> None:
         """See ``parse.Command``; ``url`` is the seed of a spider with the argument ``seeds``."""

@@ -64,12 +64,12 @@ class PrivateRedis:
     """
 
     def __init__(
-        self, directory: Path | None, signals: Signals, tell: Callable[[str], None], locks: tuple[int, ...]
+        self, directory: Path | None, signals: Signals, show: Callable[[str], None], locks: tuple[int, ...]
     ) -> None:
         """``locks``: file descriptors that the server holds open to its end."""
         self._directory = directory
         self._signals = signals
-        self._tell = tell
+        self._show = show
         self._locks = locks
         self._program = find_server()
         self._folder = Path(_socket_folder())
@@ -104,7 +104,7 @@ class PrivateRedis:
             raise PrivateRedisError("redis-server ended, and without JOBDIR its data with it")
         if not self._restarts.allow(time.monotonic()):
             raise PrivateRedisError(f"redis-server ended too often; its log: {self._log}")
-        self._tell("redis-server ended; started again")
+        self._show("redis-server ended; started again")
         self._start()  # workers wait until it has loaded its data
 
     def _start(self) -> int:
@@ -146,7 +146,7 @@ class PrivateRedis:
         from redis.retry import Retry
 
         client = Redis(unix_socket_path=str(self._folder / "redis"), socket_timeout=1.0, retry=Retry(NoBackoff(), 0))
-        told = time.monotonic()
+        shown_at = time.monotonic()
         try:
             while True:
                 try:
@@ -154,9 +154,9 @@ class PrivateRedis:
                     return
                 except RedisError:
                     self._check_start(log_start)
-                    if time.monotonic() - told > 5.0:
-                        told = time.monotonic()
-                        self._tell("redis-server loads the crawl's data ...")
+                    if time.monotonic() - shown_at > 5.0:
+                        shown_at = time.monotonic()
+                        self._show("redis-server loads the crawl's data ...")
         finally:
             client.close()
 
@@ -174,8 +174,8 @@ class PrivateRedis:
 def _check_version(program: str, directory: Path) -> None:
     """Raise PrivateRedisError if the program is too old for the data: it would not see them, and begin a new crawl."""
     if (directory / _AOF_DIRECTORY).is_dir():
-        told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
-        version = re.search(r" v=(\d{1,9})", told)
+        answer = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+        version = re.search(r" v=(\d{1,9})", answer)
         if version is None or int(version[1]) < _NEW_AOF:
             raise PrivateRedisError(
                 f"{directory} was written by Redis {_NEW_AOF} or newer, and {program} is older: put a newer one on PATH"

@@ -73,7 +73,7 @@ class WorkerCrawl:
         return is_well
 
     def _crawl(self, count: int, directory: Path, stack: ExitStack) -> bool:
-        """Start Redis and the workers, wait for their end; ``stack`` stops what is left."""
+        """Start Redis and the workers, wait for their end; ``stack`` stops those that still run."""
         from crawlproject.workers.connection import RedisAddress, RedisConnector
 
         job = self._parsed.job
@@ -82,7 +82,7 @@ class WorkerCrawl:
         view = WorkerView(self._keys.info, count)
         private = None
         if not self._parsed.has_redis:
-            private = stack.enter_context(PrivateRedis(job and job / "redis", signals, view.tell, locks))
+            private = stack.enter_context(PrivateRedis(job and job / "redis", signals, view.show, locks))
         connection = {"url": private.url} if private else self._parsed.redis.connection
         connector = RedisConnector(RedisAddress(params=connection, timeout=_TIMEOUT))
         connector.check()
@@ -98,29 +98,29 @@ class WorkerCrawl:
         )
         workers = [options.worker(number) for number in range(1, count + 1)]
         place = "a private redis-server" if private else connector.name
-        view.tell(f"{counted(count, 'worker')} of spider {self._spider} over {place}; logs: {workers[0].log}, ...")
+        view.show(f"{counted(count, 'worker')} of spider {self._spider} over {place}; logs: {workers[0].log}, ...")
 
         def watch(pids: list[int]) -> bool:
             try:
                 if private is not None:
                     private.check()
             except PrivateRedisError as error:
-                view.tell(str(error))
+                view.show(str(error))
                 return False
             view.watch(client, pids)
             return True
 
         start = time.monotonic()
-        is_well = Workers(workers, signals, view.tell, watch).run()
+        is_well = Workers(workers, signals, view.show, watch).run()
         sums = summed(stats for worker in workers if (stats := worker.stats()) is not None)
-        view.tell(summary(sums, count, time.monotonic() - start))
+        view.show(summary(sums, count, time.monotonic() - start))
         deaths = sum(worker.deaths for worker in workers)
         if deaths:
-            view.tell(f"{counted(deaths, 'death')} of workers: what these had counted is missing in the sums")
+            view.show(f"{counted(deaths, 'death')} of workers: what these had counted is missing in the sums")
         if (reports := self._parsed.report or job) is not None:
             _report(reports, view)
         if not is_well and job is None:
-            view.tell(f"logs are kept in {workers[0].log.parent}")
+            view.show(f"logs are kept in {workers[0].log.parent}")
         return is_well
 
 
@@ -134,11 +134,11 @@ def _report(directory: Path, view: WorkerView) -> None:
     try:
         made = write_joint_report(directory)
     except (OSError, ValueError) as error:
-        view.tell(f"no report: {error}")
+        view.show(f"no report: {error}")
         return
     for problem in made.problems:
-        view.tell(problem)
-    view.tell(f"report: {made.path}")
+        view.show(problem)
+    view.show(f"report: {made.path}")
 
 
 def _check_settings(settings: BaseSettings, parsed: WorkerSettings) -> None:

@@ -41,7 +41,7 @@ _STOP = frozenset((signal.SIGINT, signal.SIGTERM))
 class Signals:
     """Signals of this process, as events: while it is open, they are queued until ``wait`` takes them.
 
-    SIGINT, SIGTERM and SIGHUP ask for a stop; SIGCHLD tells that a child has ended.
+    SIGINT, SIGTERM and SIGHUP ask for a stop; SIGCHLD means that a child has ended.
     """
 
     def __enter__(self) -> Self:
@@ -57,10 +57,10 @@ class Signals:
 
     def wait(self, seconds: float) -> Literal["stop", "child"] | None:
         """The next signal; None if there is none for ``seconds``."""
-        told = signal.sigtimedwait(self._waited, seconds)
-        if told is None:
+        received = signal.sigtimedwait(self._waited, seconds)
+        if received is None:
             return None
-        return "child" if told.si_signo == signal.SIGCHLD else "stop"
+        return "child" if received.si_signo == signal.SIGCHLD else "stop"
 
     def start(  # noqa: PLR0913
         self,
@@ -185,19 +185,19 @@ def _last_error(lines: list[str]) -> str:
 class Workers:
     """All workers of a command, until the last one has ended. Not thread-safe: the kernel ties children to a thread.
 
-    ``tell`` writes a line for the user; ``watch`` is called at least once a second with the processes alive.
+    ``show`` writes a line for the user; ``watch`` is called at least once a second with the processes alive.
     """
 
     def __init__(
         self,
         workers: list[Worker],
         signals: Signals,
-        tell: Callable[[str], None],
+        show: Callable[[str], None],
         watch: Callable[[list[int]], bool],
     ) -> None:
         self._workers = workers
         self._signals = signals
-        self._tell = tell
+        self._show = show
         self._watch = watch
         self._stops = 0
         self._kill_at: float | None = None
@@ -240,10 +240,10 @@ class Workers:
         """Planned the first time, then forced, then ``kill -9``."""
         self._stops += 1
         if self._stops == 1:
-            self._tell("stopping: each worker finishes its requests and hands over; Ctrl-C again forces it")
+            self._show("stopping: each worker finishes its requests and hands over; Ctrl-C again forces it")
             self._send(signal.SIGINT)
         elif self._stops == 2:
-            self._tell("stopping now")
+            self._show("stopping now")
             self._force()
         else:
             self._send(signal.SIGKILL)
@@ -266,28 +266,28 @@ class Workers:
         if reason is not None:
             if code and not self._stops:
                 worker.failure = f"exit code {code}, {reason}"
-                self._tell(f"worker {worker.number} ended: {reason} ({worker.reason()})")
+                self._show(f"worker {worker.number} ended: {reason} ({worker.reason()})")
         elif self._stops:
             if opened:  # killed before it had handed over
                 worker.failure = _how(code)
-                self._tell(f"worker {worker.number} {_how(code)} before it had stopped")
+                self._show(f"worker {worker.number} {_how(code)} before it had stopped")
         elif code > 0 and not opened:
             worker.failure = _how(code)
-            self._tell(f"worker {worker.number} did not start: {worker.reason()}")
+            self._show(f"worker {worker.number} did not start: {worker.reason()}")
         elif code != 0:
             self._replace(worker, code)
 
     def _replace(self, worker: Worker, code: int) -> None:
         worker.deaths += 1
         if worker.restarts.allow(time.monotonic()):
-            self._tell(
+            self._show(
                 f"worker {worker.number} {_how(code)}; started again "
                 f"({len(worker.restarts)} of {MAX_RESTARTS} in {RESTART_PERIOD / 60:.0f} minutes)"
             )
             worker.start(self._signals)
         else:
             worker.failure = f"died {worker.deaths} times"
-            self._tell(f"worker {worker.number} {_how(code)}, too often: not started again; its log: {worker.log}")
+            self._show(f"worker {worker.number} {_how(code)}, too often: not started again; its log: {worker.log}")
 
 
 def _how(code: int) -> str:

@@ -37,7 +37,7 @@ class WorkerView:
         self._progress = Progress()
         self._has_line = False
 
-    def tell(self, line: str) -> None:
+    def show(self, line: str) -> None:
         """A line that stays, with its time."""
         self._write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} [workers] {line}\n")
         self._has_line = False
@@ -52,7 +52,7 @@ class WorkerView:
             self._write(line[: max(20, shutil.get_terminal_size().columns - 1)])
             self._has_line = True
         else:
-            self.tell(line)
+            self.show(line)
         self._next = time.monotonic() + self._interval
 
     def _line(self, source: InfoSource, alive: int, now: float) -> str:

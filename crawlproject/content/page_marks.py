@@ -62,7 +62,7 @@ DATE_WORDS = frozenset(word.encode() for word in _DATE_WORDS.split())
 # ASCII punctuation and control characters separate words; SEPARATOR is kept.
 _PARTS = bytes(32 if byte < 128 and byte != ord(SEPARATOR) and not chr(byte).isalnum() else byte for byte in range(256))
 _DIGITS = b"0123456789"
-#: Pieces with digits up to so many bytes are cached, because a site's pages share most of them: some 4 MB.
+#: Pieces with digits up to this many bytes are cached, because a site's pages share most of them: some 4 MB.
 _SHORT_PIECE = 64
 _KNOWN_PIECES = 4096
 # Possessive, and starts only at the start of a word: linear.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.options.links import LinkOptions
 
-#: If so many servers answered an extension with files, and none with a page, one response is enough on other servers.
+#: If this many servers answered an extension with files, and none with a page, one response is enough on other servers.
 AGREEING_SERVERS = 3
 
 #: Pairs (server, kind of URL) whose probes are counted: about 20 MB. Bounded, as a server may generate any number of

@@ -239,7 +239,7 @@ class Transfer:
             self.done.set_exception(error)
 
     def cancel(self) -> None:
-        """Nobody waits for it any more: its timers would keep it, and its body, until the time-out."""
+        """Nobody waits for it any longer: its timers would keep it, and its body, until the time-out."""
         self._let_go()
         self._take_body()
 
@@ -308,7 +308,7 @@ class Transfer:
         self._warn_size = 0  # once
 
     async def _wait(self) -> None:
-        """Read no more until the share may grow. The wait counts neither for the time-out nor as the server's cost."""
+        """Stop reading until the share may grow. The wait counts neither for the time-out nor as the server's time."""
         assert self._socket is not None
         assert self._budget is not None
         transport = self._socket.transport

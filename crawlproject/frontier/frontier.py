@@ -35,7 +35,7 @@ REWRITE_STEP = 2_000
 #: Servers compared with the name of an order in one step: a few ms.
 ORDER_STEP = 2_000
 
-#: A server that has never answered is given up after so many failed look-ups of its name, if ``max_failures`` is not
+#: A server that has never answered is given up after this many failed look-ups of its name, unless ``max_failures`` is
 #: lower: with the usual ``FRONTIER_DNS_FAILURE_TTL``, after 90 s.
 MAX_NAME_FAILURES = 4
 
@@ -53,7 +53,7 @@ class Frontier:
 
     ``servers``: all known servers, and what was learned about each.  ``quality``: how much was gathered and is queued.
 
-    ``max_batch``: maximum requests per session.  ``max_failures``: the frontier gives up a server after so many
+    ``max_batch``: maximum requests per session.  ``max_failures``: the frontier gives up a server after this many
     consecutive failures and hands its URLs to ``take_dropped``.  ``group_of``: server key -> politeness group;
     None if there are no groups.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Servers reranked per page, about 10 µs each: causes no pause, however many servers wait.
 RANKED_PER_PAGE = 4
-#: Newcomers whose sessions decide whether newcomers may take all sessions: about the last so many.
+#: Number of recent newcomers whose sessions decide whether newcomers may take all sessions.
 RECENT_NEWCOMERS = 32
 #: While at least this share of them answered, newcomers may take all sessions.
 MANY_ANSWER = 0.5

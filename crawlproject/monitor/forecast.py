@@ -37,7 +37,7 @@ RECENT, MIN_RECENT = 0.15, 50
 
 #: Exponent of the fall of new URLs per page, and its bounds.
 #: Found with webs of other seeds than those in docs/research/forecasts.md.
-FALL, LEAST_FALL, MOST_FALL = 1.5, 0.7, 3.0
+FALL, MIN_FALL, MAX_FALL = 1.5, 0.7, 3.0
 
 #: The recent requests over which the change of the quality is measured: share of all, and minimum number.
 #: The same for the pace, with a minimum number of seconds.
@@ -58,8 +58,8 @@ TOO_MANY = 2.2
 #: Maximum number of URLs expected for each one queued.
 MAX_GROWTH = 4.5
 
-#: The share of the quality whose time is forecast.
-MOST = 0.8
+#: The forecast of the quality is for the time when this share of it is gathered.
+FORECAST_SHARE = 0.8
 
 #: Factors on a forecast that give its range, besides ``MORE_RANGE``.
 END_RANGE, QUALITY_RANGE = (0.7, 1.4), (0.8, 1.25)
@@ -103,11 +103,11 @@ class Forecast(NamedTuple):
 
     end: Range | None
     why_not: str
-    #: Time until ``MOST`` of the quality is gathered; zeros if it has been.
+    #: Time until ``FORECAST_SHARE`` of the quality is gathered; zeros if it has been.
     most_quality: Range | None
     #: Quality gathered as a share of what is known; None if unknown.
     share: float | None
-    #: Seconds within which ``MOST`` will be gathered, if the range was too wide (``WIDEST``); else None.
+    #: Seconds within which ``FORECAST_SHARE`` will be gathered, if the range was too wide (``WIDEST``); else None.
     most_within: float | None = None
 
 
@@ -221,7 +221,7 @@ class _Left(NamedTuple):
             return queued * (1 + fall) / (1 + fall - recent.new) if recent.new < 1 + fall else inf
 
         likely = left(FALL)
-        return cls(queued, (left(MOST_FALL), likely, min(left(LEAST_FALL), 3 * likely)), recent.pace, survey)
+        return cls(queued, (left(MAX_FALL), likely, min(left(MIN_FALL), 3 * likely)), recent.pace, survey)
 
     def time(self, urls: float) -> float:
         """Seconds for so many more URLs, if the likely number is left: by the pace and by politeness."""
@@ -252,7 +252,7 @@ class _Left(NamedTuple):
 
 
 def _most(looks: Sequence[Look], left: _Left) -> Range | None:
-    """When ``MOST`` of the quality is gathered; None if unknown."""
+    """When ``FORECAST_SHARE`` of the quality is gathered; None if unknown."""
     look = looks[-1]
     recent = _Recent.of(looks, QUALITY_RECENT, QUALITY_MIN_RECENT)
     pace = _Recent.of(looks, PACE_RECENT, MIN_RECENT, PACE_MIN_SECONDS)
@@ -269,7 +269,7 @@ def _most(looks: Sequence[Look], left: _Left) -> Range | None:
 
     def time(more: float) -> float:
         to_gather = alive * waiting * (1 + more)
-        needed = MOST * (look.gathered + to_gather) - look.gathered
+        needed = FORECAST_SHARE * (look.gathered + to_gather) - look.gathered
         if needed <= 0:
             return 0.0
         quality = RECENT_WEIGHT * recent.gathered + (1 - RECENT_WEIGHT) * to_gather / urls

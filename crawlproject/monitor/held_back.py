@@ -27,7 +27,7 @@ MANY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What the words are made of."""
+    """The figures from which the reason is found."""
 
     crawl: CrawlFrontier
     now: float

@@ -136,7 +136,7 @@ class LoadMonitor:
             message = "The process cannot keep up (loop lag %.1f s, memory %d MB): fewer sessions, %d for now"
             logger.warning(message, load["lag"], load["memory_mb"], limit)
         elif limit == throttle.full:
-            logger.info("The process keeps up: all %d sessions again", limit)
+            logger.info("The process keeps up again: all %d sessions are allowed", limit)
 
     def _measure(self) -> None:
         """Update the stats."""

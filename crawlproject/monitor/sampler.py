@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.monitor.survey import Survey
 
-#: Rates "now" are means over about so many seconds.
+#: Present rates are means over about this many seconds.
 RATE_TIME = 10.0
 
 #: Servers examined for each second since the last figures, and at most in one call (about 4 µs each).

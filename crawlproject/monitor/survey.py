@@ -138,7 +138,7 @@ class Survey:
     #: The server that takes longest, and how long; at the time it was examined.
     longest: Server | None = None
     longest_time: float = 0.0
-    #: Servers that fail, their queued URLs, and the longest time until one is given up if it goes on failing.
+    #: Servers that fail, their queued URLs, and the longest time until one is given up if it continues to fail.
     failing: int = 0
     failing_urls: int = 0
     failing_time: float = 0.0

@@ -1,6 +1,6 @@
 """Looks at all servers of a frontier, a few at a time: how long each will take, how fast they are, which matter most.
 
-Nothing that the frontier keeps up to date tells this, and a look at all of 100,000 servers at once would block the
+The frontier has no running counts of this, and a look at all of 100,000 servers at once would block the
 event loop.  So each call examines some of them, and a round over all of them gives a new result.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Servers examined in one call, about 4 µs each.
 STEP = 1000
 
-#: Failures in a row from which a server that has answered before is expected to go on failing.
+#: Failures in a row from which a server that has answered before is expected to continue to fail.
 FAILING = 2
 
 #: Seconds that an attempt takes: a time-out; less if the last error has one of these words (``requests.failures``).

@@ -43,12 +43,12 @@ class FrontierOptions(Options):
     copies_penalty: bool
     #: One of ``BACKENDS``.
     backend: str
-    #: Where the disk backend keeps its store; None only with other backends.
+    #: Directory of the disk backend's store; None with other backends.
     directory: Path | None
     #: The setting that names it, with its value; for errors.
     place: str
     commit_interval: float
-    #: Pages fetched at least so long ago are fetched again; None: never.
+    #: Age from which pages are fetched again; None: never.
     recrawl_age: float | None
 
     def new_frontier(self) -> Frontier:
@@ -92,7 +92,7 @@ class FrontierOptions(Options):
             backend=backend,
             directory=directory if backend == "disk" else None,
             place=_place(reader),
-            # After a crash, pages of at most so many seconds are fetched again. Each commit costs one fsync.
+            # After a crash, the pages of at most this time are fetched again. Each commit costs one fsync.
             commit_interval=reader.number("FRONTIER_COMMIT_INTERVAL", 1.0),
             recrawl_age=reader.age("FRONTIER_RECRAWL_AGE"),
         )

@@ -43,7 +43,7 @@ class NetworkOptions(Options):
             # By default those of the system: they are near, and its owner chose them.
             dns_servers=tuple(map(_server, reader.strings("FRONTIER_DNS_SERVERS"))),
             dns_timeout=_timeout(reader),
-            # Content networks give 20-60 s to move load within a minute; their addresses go on answering.
+            # Content networks give 20-60 s to move load within a minute; their old addresses still answer.
             min_ttl=reader.number("FRONTIER_DNS_MIN_TTL", 300.0),
             # A server that moved is found within a day, whatever its old answer said.
             max_ttl=reader.number("FRONTIER_DNS_MAX_TTL", 86_400.0),

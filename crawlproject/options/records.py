@@ -52,7 +52,7 @@ class RecordOptions(Options):
             journal=None if database is None else journal or _journal(database, job),
             # 500 rows take 20 ms: few commits, and little to repeat when one row fails.
             batch=reader.count("RECORDS_DB_BATCH", 500, least=1),
-            # A restart of PostgreSQL takes some seconds; what is left is in the journal.
+            # A restart of PostgreSQL takes some seconds; the remaining rows are in the journal.
             patience=reader.number("RECORDS_DB_PATIENCE", 10.0),
             keys=_keys(reader),
             pages=pages,

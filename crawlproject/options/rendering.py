@@ -16,7 +16,7 @@ NEVER, AUTO, ALWAYS = MODES = ("never", "auto", "always")
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 FOLDERS = (Path("/usr/bin"), Path("/usr/lib/chromium"), Path("/snap/bin"))
 
-#: What the browser can be told not to load: Playwright's resource types.
+#: What can be blocked in the browser: Playwright's resource types.
 BLOCKABLE = ("image", "font", "media", "stylesheet", "texttrack", "manifest", "eventsource", "other")
 
 #: Switches of Chromium that open other ways to the network than the crawl's proxy.

@@ -61,7 +61,7 @@ _TABLE_STATES = ("0A", "22", "23", "42", "44", "55000", "P0")
 #: The same of SQLite, whose SQLITE_ERROR is for names, types and views.
 _TABLE_ERRORS = ("SQLITE_ERROR", "SQLITE_CONSTRAINT", "SQLITE_MISMATCH", "SQLITE_AUTH", "SQLITE_RANGE", "SQLITE_TOOBIG")
 
-#: Rows of a batch that are all refused by constraints: from so many on it is the table.
+#: If all rows of a batch are refused by constraints, and there are at least this many, the table is the cause.
 _ALL_REFUSED = 10
 
 
@@ -159,7 +159,7 @@ class Database:
         except exc.SQLAlchemyError as error:
             if not _is_of_table(error):
                 raise AwayError(_reason(error)) from error
-            logger.error("The table %s takes nothing (%s): shares of fields are not kept", SHARES, _reason(error))
+            logger.error("The table %s accepts no rows (%s): shares of fields are not kept", SHARES, _reason(error))
 
     def close(self) -> None:
         """Close the connection."""
@@ -269,7 +269,7 @@ _shares = sa.Table(
 
 
 class _TableError(Exception):
-    """A table takes nothing; the others may."""
+    """A table accepts no rows; others may."""
 
 
 def _nowhere(_rows: list[Row], reason: str) -> None:

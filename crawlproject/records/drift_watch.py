@@ -61,17 +61,17 @@ class DriftWatch:
 
     def page(self, site: str, rule: RecordRule, found: set[str]) -> None:
         """Count a page that may have records of a kind."""
-        self._tell(self.drift.page(site, rule.name, [field.name for field in rule.fields], found))
+        self._report(self.drift.page(site, rule.name, [field.name for field in rule.fields], found))
         self._pages += 1
         if self._pages % SAVE_AFTER == 0:
             self._save()
 
     def close(self) -> None:
-        """Judge what is left, and save."""
-        self._tell(self.drift.end())
+        """Judge the last window, and save."""
+        self._report(self.drift.end())
         self._save()
 
-    def _tell(self, falls: Iterable[Fall]) -> None:
+    def _report(self, falls: Iterable[Fall]) -> None:
         for fall in falls:
             self._stats.inc_value("records/drift")
             logger.error(

@@ -96,7 +96,7 @@ class RecordIntake:
     def _records(self, site: SiteRules, url: str, reading: Reading) -> list[Record]:
         rule = reading.rule
         for problem in reading.problems:
-            self._tell(site.name, problem)
+            self._count_problem(site.name, problem)
         if reading.incomplete:
             self._stats.inc_value("records/incomplete", reading.incomplete)
         if reading.is_cut:
@@ -108,7 +108,7 @@ class RecordIntake:
             for place, row in enumerate(reading.rows)
         ]
 
-    def _tell(self, site: str, problem: Problem) -> None:
+    def _count_problem(self, site: str, problem: Problem) -> None:
         self._stats.inc_value(STATS[problem.kind])
         self._note(site, problem.name, problem.kind, problem.reason)
 

@@ -31,7 +31,7 @@ _MAX_FILES = 1_000
 class Journal:
     """Locked for this process: if ``path`` is another's, ``path.2`` and so on is used. Raises OSError.
 
-    Takes over the rows of such files that no process has any more.
+    Takes over the rows of files whose process has ended.
     """
 
     def __init__(self, path: Path) -> None:

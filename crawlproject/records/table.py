@@ -21,7 +21,7 @@ class RuleError(ValueError):
 
 
 class Table:
-    """Keys are taken one by one; ``end`` refuses what is left."""
+    """Keys are read one by one; ``end`` refuses those that were not read."""
 
     def __init__(self, data: Any, path: Path = ()) -> None:
         if not isinstance(data, dict):

@@ -130,7 +130,7 @@ def number(text: str, locale: str | None = None) -> int | float:
     text = "".join(str(unicodedata.decimal(char, char)) for char in unicodedata.normalize("NFKC", text[:MAX_SHORT]))
     match = _digits.search(text)
     if match is None:
-        raise ValueError(f"no number: {text:.80}")
+        raise ValueError(f"not a number: {text:.80}")
     digits, _, exponent = match[0].lower().partition("e")
     digits = _separators.sub("", digits).replace("٫", ",")
     decimal = _decimal_sign(digits, locale)
@@ -181,7 +181,7 @@ def _moment(text: str, date_format: str | None, locale: str | None, _minute: int
             text, languages=[locale.replace("_", "-").partition("-")[0].lower()] if locale else None
         )
     except Exception as error:
-        raise ValueError(f"no date: {text:.80}") from error
+        raise ValueError(f"not a date: {text:.80}") from error
     if not isinstance(found, datetime):
-        raise ValueError(f"no date: {text:.80}")
+        raise ValueError(f"not a date: {text:.80}")
     return found

@@ -34,7 +34,7 @@ Shares = list[tuple[str, str, str, float, float]]
 class Writer:
     """``count(stat, number)`` is called in the thread.
 
-    Rows that the database refuses, and those of a table that takes nothing, go to the journal ``aside``; the next crawl
+    Rows that the database refuses, and those of a table that accepts none, go to the journal ``aside``; the next crawl
     tries them again.
     Stats: ``records/db/written``, ``…/failed`` (rows that the database refuses), ``…/unreadable`` (lines of the
     journal), ``…/away`` (times that it was found to be away), ``…/tables_aside``, ``…/aside`` (rows of these);
@@ -157,7 +157,7 @@ class Writer:
             _resolve(done, is_written=False)
 
     def _set_aside(self, rows: list[Row], reason: str) -> None:
-        """Called by the database for rows of a table that takes nothing."""
+        """Called by the database for rows of a table that accepts none."""
         self._of_tables.append((rows, reason))
 
     def _write(self, rows: list[Row]) -> None:
@@ -197,7 +197,7 @@ class Writer:
             self._tables_aside.add(table)
             self._count("records/db/tables_aside", 1)
             path = self._aside.path
-            logger.error("The table %s takes nothing (%s): its records are kept in %s", table, reason, path)
+            logger.error("The table %s accepts no rows (%s): its records are kept in %s", table, reason, path)
 
     def _tell_refused(self, row: Row, reason: str, *, is_lost: bool) -> None:
         self._count("records/db/failed", 1)
@@ -216,6 +216,6 @@ class Writer:
 
 
 def _resolve(done: Future[bool], *, is_written: bool) -> None:
-    """Tell who waits, unless nobody does any more: the crawl may have been stopped."""
+    """Complete ``done``, unless nobody waits for it: the crawl may have been stopped."""
     if done.set_running_or_notify_cancel():
         done.set_result(is_written)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 LINK_ARRAYS = ("links", "indices", "targets")
 SERVER_ARRAYS = ("host", "server")
-CANDIDATES = 16  # pages tried as the start: so many by PageRank, and so many by number of links
+CANDIDATES = 16  # pages tried as the start: those with the highest PageRank, and as many with the most links
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ class TopicSpider(WebSpider):
         self._state: TopicStateFile | None = None
         self._recent: list[bool] = []
         self.fetched = self.relevant = 0
-        self._told_at = self._saved_at = CLOCK()
+        self._logged_at = self._saved_at = CLOCK()
 
     @classmethod
     @starting()
@@ -207,9 +207,9 @@ class TopicSpider(WebSpider):
         if self.fetched >= FIRST_RATE and self.fetched % FIRST_RATE == 0 and _is_power_of_2(self.fetched // FIRST_RATE):
             stats_of(self.crawler).set_value(f"topic/harvest_rate/{self.fetched}", self._rate())
         now = CLOCK()
-        if now - self._told_at >= INTERVAL:
-            self._told_at = now
-            self._tell()
+        if now - self._logged_at >= INTERVAL:
+            self._logged_at = now
+            self._log_harvest()
         if now - self._saved_at >= INTERVAL:
             self._saved_at = now
             self._save()
@@ -217,7 +217,7 @@ class TopicSpider(WebSpider):
     def _rate(self) -> float:
         return round(self.relevant / max(1, self.fetched), 4)
 
-    def _tell(self) -> None:
+    def _log_harvest(self) -> None:
         recent = sum(self._recent) / max(1, len(self._recent))
         stats_of(self.crawler).set_value("topic/harvest_rate", self._rate())
         self.logger.info(
@@ -231,7 +231,7 @@ class TopicSpider(WebSpider):
 
     def _closed(self) -> None:
         """On ``spider_closed``."""
-        self._tell()
+        self._log_harvest()
         self._save()
         stats_of(self.crawler).set_value("topic/learned", self._learned.model.learned)
         found = self._focus.found if self._focus is not None and self.fetched else self._file.terms

@@ -65,7 +65,7 @@ class DiskSeenStore:
     def load(self, keys: Iterable[int]) -> None:
         """Add ``keys`` that another process stored, as committed: no ``Changes`` contain them. A few µs each.
 
-        A seen-set in front of this store must be told: ``SeenUrls.loaded``.  Raises StoreError.
+        Call ``SeenUrls.loaded`` of a seen-set in front of this store.  Raises StoreError.
         """
         codes = list(dict.fromkeys(map(key_bytes, keys)))
         new = [code for code, is_stored in zip(codes, self._are_stored(codes), strict=True) if not is_stored]
@@ -76,7 +76,7 @@ class DiskSeenStore:
     def drop(self, first: int, end: int) -> Iterator[None]:
         """Remove the keys ``first`` to ``end`` - 1, uncommitted ones, too. A generator of steps of some 10 ms.
 
-        Add no key of the range before its end.  A seen-set in front of this store must be told: ``SeenUrls.dropped``.
+        Add no key of the range before its end.  Call ``SeenUrls.dropped`` of a seen-set in front of this store.
         O(keys in the range), to count them: about 1 µs each.  Raises StoreError.
         """
         start, stop = _bound(first), _bound(end)

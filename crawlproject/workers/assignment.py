@@ -36,7 +36,7 @@ def assign(partitions: int, workers: Collection[str]) -> list[str]:
 
 
 def owners_of_servers(keys: Sequence[str], workers: int, partitions: int = PARTITIONS) -> list[int]:
-    """Which of so many workers owns each server, for simulated crawls. O(keys + partitions * workers).
+    """Which of ``workers`` workers owns each server, for simulated crawls. O(keys + partitions * workers).
 
     Raises ValueError for more workers than partitions, or an invalid number of partitions.
     """

@@ -61,7 +61,7 @@ class EndDetector:
         self._last: Scan | None = None
 
     def look(self, scan: Scan) -> bool:
-        """Whether the crawl is over: ``scan`` and the one before are empty and equal. O(partitions)."""
+        """Whether the crawl has ended: ``scan`` and the one before are empty and equal. O(partitions)."""
         last, self._last = self._last, scan
         return (
             last is not None

@@ -97,7 +97,7 @@ class SharedOrders:
         self._task: asyncio.Task[None] | None = None
 
     def open(self, control: Control, crawl: str, wake: Callable[[], None] | None = None) -> None:
-        """The worker has joined ``crawl``; ``wake`` is called when it may go on."""
+        """The worker has joined ``crawl``; ``wake`` is called when it may continue."""
         self._control, self._crawl, self._wake = control, crawl, wake or _nothing
 
     async def close(self) -> None:
@@ -230,7 +230,7 @@ class SharedOrders:
                 later = {order for other in found if other.at > action.at > 0 for order in other.changes}
                 changes = {order: value for order, value in action.changes.items() if order not in later}
                 if changes:
-                    logger.warning("Redis has lost an order of the console: it is given again")
+                    logger.warning("Redis has lost an order of the console: it is sent again")
                     await self._send(action._replace(changes=changes))
                 with suppress(ValueError):  # there were ``MAX_OWN``
                     self._own.remove(action)

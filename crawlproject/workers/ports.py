@@ -31,7 +31,7 @@ class Crawl(Protocol):
         """Queue URLs that other workers found, in steps of at most 0.1 s."""
 
     def release(self, keys: Sequence[str]) -> bool:
-        """Let the servers ``keys`` get no further request; returns whether none has a connection any more."""
+        """Let the servers ``keys`` get no further request; returns whether all their connections are closed."""
 
     def abandon(self, keys: Sequence[str]) -> None:
         """Close the connections to the servers ``keys`` at once; they get no further session."""
@@ -77,7 +77,7 @@ class Crawl(Protocol):
         """Requests may have become possible, or impossible."""
 
     def fail(self, reason: str) -> None:
-        """End the crawl of this process: it cannot go on."""
+        """End the crawl of this process, which cannot continue."""
 
 
 class Copy(Protocol):

@@ -46,7 +46,7 @@ class WorkerState:
 
 
 def worker_facts(worker: WorkerState) -> dict[str, Any]:
-    """What a worker says of itself (``FIGURES``); None for what is no number or text."""
+    """A worker's description of itself (``FIGURES``); None for a value of another type."""
     told = {key: _checked(worker.info.get(key), kind) for key, kind in FIGURES}
     started = _checked(worker.info.get("started"), float)
     since = None if started is None else datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds")

@@ -112,7 +112,7 @@ class Shares:
         return buried
 
     def _is_overdue(self, beat: Beat) -> bool:
-        """Whether the lease of another worker is over: it will be removed soon."""
+        """Whether the lease of another worker has ended: it will be removed soon."""
         now = beat.now + boot_time() - beat.at
         return any(until < now for worker, until in beat.over.items() if worker != self._control.id)
 
@@ -344,4 +344,4 @@ class _Left(NamedTuple):
 
 
 class _ChangedError(Exception):
-    """The partition was taken, and is not this worker's any more."""
+    """Another worker has taken the partition since."""

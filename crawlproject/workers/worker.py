@@ -174,7 +174,7 @@ class Worker:
                 logger.warning("What other workers learned cannot be read: %s", error)
 
     async def stop(self) -> None:
-        """Send what is left and release all partitions; gives up when the lease is over."""
+        """Send all remaining changes and release all partitions; gives up when the lease ends."""
         self._loops.are_over.set()
         for task in self._tasks:
             task.cancel()
@@ -192,7 +192,7 @@ class Worker:
             await self.control.close()
 
     async def _leave(self) -> bool:
-        """Send what is left; when nothing is, release all partitions and return True."""
+        """Send the remaining changes; if there are none, release all partitions and return True."""
         try:
             if not self._has_released and not await self._release_all():
                 return False
@@ -234,7 +234,7 @@ class Worker:
         return max(started, self._beat_sent) + BEAT_WAIT * min(1.0, self._options.interval)
 
     async def _watch(self) -> None:
-        """Close all connections whenever the lease is over: others may take the servers from then on."""
+        """Close all connections whenever the lease ends: from then on others may take the servers."""
         while True:
             left = self._lease.until - boot_time()
             if left > 0:

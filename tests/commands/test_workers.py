@@ -696,7 +696,7 @@ def test_a_terminal_has_one_line_that_changes(stream: type[io.StringIO], monkeyp
     view = WorkerView("{web}:info", 2)
     view.watch(Source(), [1, 2])
     view.watch(Source(ConnectionResetError("reset")), [1])
-    view.tell("a line")
+    view.show("a line")
     first, second = (
         "2 of 2 workers; 1 page; 0 URLs queued on 0 servers",
         "1 of 2 workers; Redis does not answer: reset",
@@ -721,7 +721,7 @@ def test_a_closed_standard_error_stops_nothing(monkeypatch: pytest.MonkeyPatch) 
             raise BrokenPipeError
 
     monkeypatch.setattr(sys, "stderr", Gone())
-    WorkerView("{web}:info", 1).tell("nobody reads this")
+    WorkerView("{web}:info", 1).show("nobody reads this")
 
 
 def test_summary_adds_the_stats() -> None:

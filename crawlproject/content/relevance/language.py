@@ -96,9 +96,9 @@ def declared_language(html: str) -> str:
 
 
 def language_of(words: Sequence[str], declared: str = "") -> str:
-    """The language of a text given by its ``folded`` words, as in ISO 639-1; "en" if nothing tells it. O(1).
+    """The language of a text given by its ``folded`` words, as in ISO 639-1; "en" if it is unknown. O(1).
 
-    Chinese is not told: ``words_of`` recognises it by its script, also within other languages.
+    Chinese is never returned: ``words_of`` recognises it by its script, also within other languages.
     """
     votes: dict[str, int] = {}
     for word in words[:_SAMPLE]:

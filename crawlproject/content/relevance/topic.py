@@ -27,7 +27,7 @@ _MIN_THRESHOLD = 0.01
 
 
 class Relevance(NamedTuple):
-    """The relevance of a page, between 0 and 1, and the language told."""
+    """The relevance of a page, between 0 and 1, and its language."""
 
     value: float
     language: str

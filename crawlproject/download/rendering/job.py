@@ -126,7 +126,7 @@ class PageJob:
         return self._failure
 
     def close(self) -> None:
-        """Nobody waits for the failure any more."""
+        """Nobody waits for the failure any longer."""
         if not self._failure.done():
             self._failure.cancel()
         elif not self._failure.cancelled():

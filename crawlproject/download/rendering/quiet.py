@@ -21,7 +21,7 @@ MAX_AHEAD = 5.0
 SHORTLY = 0.15
 
 #: Seconds in which an animation, if there is one, is seen.
-LEAST = 0.05
+MIN_WAIT = 0.05
 
 #: How often the DOM has changed, or null while the page is being parsed; the first call begins to watch.
 _CHANGES = """() => {
@@ -97,7 +97,7 @@ class Quiet:
             if await self._tab.moves(self._quiet):
                 self._needed = self._quiet
             scripts = await self._tab.script_time()
-            await asyncio.sleep(min(max(self._rest(), LEAST), SHORTLY))
+            await asyncio.sleep(min(max(self._rest(), MIN_WAIT), SHORTLY))
             if await self._has_changed():
                 return False
             if self._tab.has_others() or await self._tab.script_time() > scripts:

@@ -48,7 +48,7 @@ MAX_LAUNCHES = 3
 
 
 class Rendered(NamedTuple):
-    """What became of a page: its DOM, or the URL to which its scripts lead."""
+    """The result of rendering a page: its DOM, or the URL to which its scripts lead."""
 
     html: str
     redirect: str | None

@@ -152,7 +152,7 @@ class Resources:
         return await asyncio.shield(self._fetch_for_all(key, job, asked))
 
     def _fetch_for_all(self, key: Key, job: PageJob, asked: Asked) -> asyncio.Task[Answer]:
-        """Fetch something that others may wait for, too. The fetch goes on if its page ends meanwhile."""
+        """Fetch something that others may wait for, too. The fetch continues if its page ends meanwhile."""
 
         def done(task: asyncio.Task[Answer]) -> None:
             if self._fetching.get(key) is task:

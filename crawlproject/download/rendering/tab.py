@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import CDPSession, Page
 
-#: Tasks without a delay that a page may run before its clock goes on: messages to itself, for example.
+#: Tasks without a delay that a page may run before its clock advances: messages to itself, for example.
 MAX_TASKS = 1000
 
 #: Whether something moves that will end; once a frame is complete and those who wait for idle time have had theirs.
@@ -59,12 +59,12 @@ class Tab:
         return not self.page.is_closed() and browser is not None and browser.is_connected()
 
     async def go(self, url: str, timeout: float) -> None:
-        """Begin to load a page, within so many seconds."""
+        """Begin to load a page, within a number of seconds."""
         self._world = None
         await self.page.goto(url, wait_until="commit", timeout=timeout * 1000)
 
     async def empty(self, timeout: float) -> None:
-        """Leave the page, within so many seconds: the next one finds nothing of it.
+        """Leave the page, within a number of seconds: the next one finds no trace of it.
 
         Neither cookies and storage, of whatever server, nor its history and ``window.name``.
         """

@@ -181,7 +181,7 @@ class Pattern:
         return self.news >= limits.CLEARED_FROM and self.same < limits.DEMOTED_FROM
 
     def is_full(self, limits: GuardLimits) -> bool:
-        """Whether its pages link to so many of its URLs that no more are followed."""
+        """Whether its pages have linked to the maximum of its URLs, so that no further ones are followed."""
         return 0 < limits.max_own_urls <= self._own_net(limits)
 
     def is_demoted(self, limits: GuardLimits) -> bool:

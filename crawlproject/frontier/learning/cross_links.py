@@ -5,7 +5,7 @@ from __future__ import annotations
 #: Weight of the past in the share of new URLs, per link received.
 DECAY = 0.999
 
-#: A repeated link is sent when so many times as many links as before were found, for all of them.
+#: A repeated link is sent again, for all its repetitions, when their number has grown by this factor.
 GROWTH = 3
 #: Share of the links found that are sent, at most, as far as repeated ones decide it: each first link is sent.
 SENT_SHARE = 0.28

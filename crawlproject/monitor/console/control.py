@@ -136,7 +136,7 @@ class Control:
         return await self._order(PAUSED, None)
 
     async def stop(self) -> dict[str, Any]:
-        """End the crawl as Ctrl-C does; a pause is over with it."""
+        """End the crawl as Ctrl-C does; this ends a pause."""
         self._check_open()
         return await self._order(STOPPED, token_hex(6))
 
@@ -199,12 +199,12 @@ class Control:
         if kind == SESSIONS:
             self._limit(self._setting if orders.sessions is None else orders.sessions[0])
         logger.info("By the operator%s: %s", f", at worker {by}" if by else "", in_words(order, value))
-        crawl.wake()  # the crawl may go on, or be over
+        crawl.wake()  # the crawl may continue, or end
         if kind == STOPPED and not is_closing(self._crawler):
             end_crawl(self._crawler, STOP_REASON)
 
     async def add_seeds(self, urls: Any) -> dict[str, Any]:
-        """Queue ``urls`` as seeds; counts what became of them."""
+        """Queue ``urls`` as seeds; the answer says how many are new, known, sent or refused."""
         self._check_open()
         if not isinstance(urls, list) or not 0 < len(urls) <= MAX_SEEDS:
             raise ValueError(f"urls: must be a list of 1 to {MAX_SEEDS} URLs")
@@ -235,7 +235,7 @@ class Control:
 
     def _check_open(self) -> None:
         if is_closing(self._crawler):
-            raise ActionError("the crawl ends already")
+            raise ActionError("the crawl is already ending")
 
     def _done(self, words: str, *, is_kept: bool, **values: Any) -> dict[str, Any]:
         stats_of(self._crawler).inc_value("console/actions")

@@ -96,7 +96,7 @@ class Orders:
                 elif kind != STOPPED:  # which has ended the workers of that time
                     found.change(order, value, setting)
             except ValueError as error:
-                logger.error("An order of the console is not obeyed: %.200r: %.200s", order, error)
+                logger.error("An order of the console is ignored: %.200r: %.200s", order, error)
         return found
 
     def check(self, order: str) -> None:

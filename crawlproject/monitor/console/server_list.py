@@ -1,6 +1,6 @@
 """The table of servers, a page at a time: sorted and searched without a copy of the whole table.
 
-Nothing sorts all servers: a sample tells between which values the page lies, and only these are sorted.  A query of
+Not all servers are sorted: a sample shows between which values the page lies, and only these servers are.  A query of
 100,000 servers takes some 50 ms of CPU, in steps of a few ms between which the crawl goes on.
 """
 

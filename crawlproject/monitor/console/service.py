@@ -37,7 +37,7 @@ SHUTDOWN = 5.0
 
 
 class ConsoleService:
-    """From ``start`` to ``stop``; if the port is in use, the crawl goes on without a console."""
+    """From ``start`` to ``stop``; if the port is in use, the crawl continues without a console."""
 
     def __init__(self, crawler: Crawler, crawl: CrawlFrontier, book: OrderBook, actions: Actions) -> None:
         self._options = options = ConsoleOptions.of(crawler)
@@ -91,8 +91,8 @@ class ConsoleService:
             logger.info("Address and token are in %s, for: scrapy console %s status", self._ticket.path, url)
         if not options.is_local:
             logger.warning(
-                "CONSOLE_HOST=%r: everybody who reaches it and has CONSOLE_TOKEN can steer this crawl, and who listens "
-                "on the way can read the token: use an SSH tunnel, or HTTPS by a proxy",
+                "CONSOLE_HOST=%r: whoever reaches it with the CONSOLE_TOKEN can control this crawl, and the token is "
+                "sent unencrypted: use an SSH tunnel, or a proxy with HTTPS",
                 options.host,
             )
 

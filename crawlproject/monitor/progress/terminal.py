@@ -25,7 +25,7 @@ _CONTROLS = re.compile(
     "\x1b\\[[0-9;:]{0,30}m|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 
-#: Columns assumed where the terminal does not tell.
+#: Columns assumed if the terminal's width is unknown.
 DEFAULT_SIZE = os.terminal_size((80, 24))
 
 

@@ -27,7 +27,7 @@ class Topic(NamedTuple):
 
 
 def topics(figures: Figures) -> list[Topic]:
-    """What the panel tells, the most important first in each topic."""
+    """The parts of each line of the panel, the most important first."""
     servers = figures.servers
     found = [
         Topic(

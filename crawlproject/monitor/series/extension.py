@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two looks at the figures: forecasts are made of regular ones.
+#: Seconds between two samples of the figures: forecasts need regular ones.
 LOOK = 1.0
 
 #: Seconds between two snapshots, 15 ms each.
@@ -44,7 +44,7 @@ SNAPSHOT_INTERVAL = 60.0
 
 
 class Series:
-    """Writes the two files while the crawl runs; a failure is one line in the log, and the crawl goes on."""
+    """Writes the two files while the crawl runs; a failure is one line in the log, and the crawl continues."""
 
     def __init__(self, crawler: Crawler, directory: Path) -> None:
         self._crawler = crawler
@@ -132,7 +132,7 @@ class Series:
 
     @contextmanager
     def _failing_once(self) -> Iterator[None]:
-        """Log the first failure, such as a full disk; later ones are tried and not told."""
+        """Log the first failure, such as a full disk; later ones are not logged."""
         try:
             yield
         except (OSError, ValueError) as error:
