@@ -234,6 +234,11 @@ class CrawlFrontier:
         self.frontier.name_missing(key, error)
         self._take_dropped()
 
+    def last_error(self, key: str) -> str | None:
+        """Why the server failed, in words, since its last answer."""
+        server = self.frontier.server(key)
+        return None if server is None else server.last_error
+
     def is_given_up(self, key: str) -> bool:
         """Whether the server was given up."""
         server = self.frontier.server(key)

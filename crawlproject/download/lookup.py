@@ -48,6 +48,7 @@ _WORDS = {
     "timeout": "its name servers do not answer",
     "malformed": "not a host name",
 }
+_IN_WORDS = frozenset(_WORDS.values())
 
 
 class Answer(NamedTuple):
@@ -82,6 +83,11 @@ class NameLookupError(OSError):
     def is_final(self) -> bool:
         """Whether the name does not exist; otherwise another look-up may succeed."""
         return self.kind in FINAL
+
+
+def is_of_name(words: str) -> bool:
+    """Whether ``words`` are the ``in_words`` of an error."""
+    return words.partition(": ")[0] in _IN_WORDS
 
 
 class NameLookup:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from cachetools import LRUCache
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import CannotResolveHostError, IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressRefused, crawl_guard
 from crawlproject.download.few_lines import FewLines
-from crawlproject.download.lookup import NameLookupError
+from crawlproject.download.lookup import NameLookupError, is_of_name
 from crawlproject.download.resolver import crawl_resolver
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.limits import LimitOptions
@@ -36,6 +36,9 @@ _UNSENT = {
     PAGE_LIMIT: "its server is full (FRONTIER_MAX_PAGES_PER_SERVER, FRONTIER_MAX_PAGES_PER_DOMAIN)",
     UNSERIALIZABLE: "another worker crawls its server, and it cannot be serialized",
 }
+
+#: ``meta["dont_retry"]`` of a request that fails here, for RetryMiddleware: another try would not be sent either.
+_UNSENT_AGAIN = object()
 
 #: Schemes that ``FRONTIER_DENY_FILE`` applies to.
 _ANY_SCHEME = frozenset(("http", "https", "ftp"))
@@ -67,7 +70,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
         """None: continue. The request itself: return it to the frontier."""
         reason = request.meta.pop(GIVEN_UP, None)
         if reason is not None:
-            raise IgnoreRequest(_UNSENT.get(reason, reason))
+            self._fail(request, reason)
         self._check_denied(request)
         try:
             key = server_key(request.url)
@@ -88,6 +91,16 @@ class AdmissionMiddleware(CrawlerMiddleware):
             return None
         request.meta[UNSENT] = True
         return request
+
+    def _fail(self, request: Request, reason: str) -> NoReturn:
+        """Raise what the errback of a request that is not sent gets."""
+        if reason == SERVER_GIVEN_UP and (frontier := frontier_of(self._crawler)) is not None:
+            error = frontier.last_error(server_key(request.url))
+            if error is not None and is_of_name(error):  # spiders know this from Scrapy
+                if not request.meta.get("dont_retry"):
+                    request.meta["dont_retry"] = _UNSENT_AGAIN
+                raise CannotResolveHostError(f"its server was given up: {error}")
+        raise IgnoreRequest(_UNSENT.get(reason, reason))
 
     def _wait_or_fail(self, request: Request, frontier: CrawlFrontier) -> Request:
         """Return a request of a blocked server to the frontier; raises IgnoreRequest if it does not come from there."""
@@ -124,6 +137,8 @@ class AdmissionMiddleware(CrawlerMiddleware):
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Count refusals, made here or in the download handler; log one line per server, an error for a seed."""
+        if request.meta.get("dont_retry") is _UNSENT_AGAIN:
+            del request.meta["dont_retry"]
         if not isinstance(exception, AddressRefused):
             return
         self._stats.inc_value(f"guard/refused/{exception.kind}")

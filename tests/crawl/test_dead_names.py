@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any, Self
 
@@ -70,6 +71,19 @@ def test_a_proxy_resolves_names_itself() -> None:
         result = crawl(spider, settings=settings, sites=site.origins[0], hosts=hosts)
     assert result.stat("downloader/response_count") >= 20
     assert result.stat("frontier/dropped/server_given_up") == 0
+
+
+def test_errbacks_are_told_that_the_name_is_missing() -> None:
+    """As by Scrapy, but after one look-up, and without retries that would not be sent."""
+    settings = {**IMPOLITE, "RETRY_TIMES": 2}
+    with running_name_server() as names:
+        settings["FRONTIER_DNS_SERVERS"] = names.address
+        urls = json.dumps([f"http://{name}/{number}" for name in DEAD[:3] for number in range(2)])
+        result = crawl("tests.crawl.hostile_spiders.ToldSpider", settings=settings, urls=urls)
+        assert {names.questions(name) for name in DEAD[:3]} == {1}
+    assert [item["failed"] for item in result.items] == ["CannotResolveHostError"] * 6
+    assert "no such name: n0.dead.test" in {item["told"]: item["why"] for item in result.items}["http://n0.dead.test/0"]
+    assert result.stat("frontier/dropped/server_given_up") == 6
 
 
 class LookUpsEnd:
