@@ -37,6 +37,7 @@ CHUNK = 65_536
 STATS = {
     "urls": "seen/urls",
     "cache_hits": "seen/cache_hits",
+    "bloom_new": "seen/bloom_new",
     "store_lookups": "seen/store_lookups",
     "lost": "seen/lost",
     "loss_rate": "seen/loss_rate",
@@ -105,7 +106,7 @@ class SeenDupeFilter(BaseDupeFilter):
             return
         self._server_part = server_part
         if self._options.kind == "exact":
-            self.seen = self._by_urls = self._options.over(store)
+            self.seen = self._by_urls = self._options.over(store, self._canonical)
             return
         keys = iter(store)
         while chunk := list(islice(keys, CHUNK)):
@@ -205,3 +206,7 @@ class SeenDupeFilter(BaseDupeFilter):
         if part is None:
             return list(map(url_fingerprint, urls))
         return [part(url) | url_fingerprint(url) for url in urls]
+
+    def _canonical(self, url: str) -> str:
+        """The canonical form of ``url``, or ``url`` if it has none."""
+        return self.canonicalizer.canonical(url) or url

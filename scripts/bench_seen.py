@@ -74,12 +74,17 @@ def measure_time(new_urls: int) -> None:
     crawler = get_crawler()
     crawler.request_fingerprinter = RequestFingerprinter(crawler)
 
+    def bloom() -> UrlBloom:
+        return UrlBloom(new_urls, 0.001)
+
     python_set: set[int] = set()
     ours = SeenDupeFilter.from_crawler(crawler)
     rows: list[tuple[str, Callable[[list], object], list[list]]] = [
         ("keys: exact in memory", SeenSet(MemorySeenSet()).add_new, keys),
         ("keys: cache, exact", SeenSet(MemorySeenSet(), cache=ClockCache(2**16)).add_new, keys),
-        ("keys: bloom alone", UrlBloom(new_urls, 0.001).add_new, keys),
+        ("keys: bloom, exact", SeenSet(MemorySeenSet(), bloom=bloom()).add_new, keys),
+        ("keys: cache, bloom, exact", SeenSet(MemorySeenSet(), cache=ClockCache(2**16), bloom=bloom()).add_new, keys),
+        ("keys: bloom alone", bloom().add_new, keys),
         ("keys: a Python set", lambda page: [_add(python_set, key) for key in page], keys),
         ("URLs: SeenDupeFilter.urls_are_new", ours.urls_are_new, pages),
         ("requests made: SeenDupeFilter", _request_by_request(SeenDupeFilter.from_crawler(crawler)), requests),

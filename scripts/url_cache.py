@@ -18,9 +18,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-import random
 import sys
-from collections import OrderedDict
 from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import heappop, heappush
@@ -32,7 +30,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from crawlproject.seen import ClockCache
+from crawlproject.seen import ClockCache, LruCache, RandomCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -184,47 +182,6 @@ def min_hits(trace: list[int], size: int, uses: list[int]) -> int:
         held[url] = use
         heappush(latest, (-use, url))
     return hits
-
-
-class LruCache:
-    """Evicts the least recently used URL (§3.3)."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._urls: OrderedDict[int, None] = OrderedDict()  # the least recently used first
-
-    def add(self, url: int) -> bool:
-        """Whether ``url`` was cached; it is now the most recently used. O(1)."""
-        if url in self._urls:
-            self._urls.move_to_end(url)
-            return True
-        if len(self._urls) == self._size:
-            self._urls.popitem(last=False)
-        self._urls[url] = None
-        return False
-
-
-class RandomCache:
-    """Evicts a random URL (§3.5), the same in each run."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._held: set[int] = set()
-        self._places: list[int] = []  # the same URLs, to draw from
-        self._random = random.Random(1)
-
-    def add(self, url: int) -> bool:
-        """Whether ``url`` was cached. O(1)."""
-        if url in self._held:
-            return True
-        self._held.add(url)
-        if len(self._places) < self._size:
-            self._places.append(url)
-        else:
-            place = self._random.randrange(self._size)
-            self._held.remove(self._places[place])
-            self._places[place] = url
-        return False
 
 
 def measure(name: str, traces: list[Trace], sizes: list[int]) -> Iterator[Result]:

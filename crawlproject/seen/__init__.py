@@ -1,13 +1,13 @@
 """The seen-set: the known URLs, so that none is fetched twice, in any spelling.
 
-    URL -> cache -> fingerprint -> exact store
+    URL -> fingerprint -> cache -> bloom -> exact store
 
-The cache answers for most seen URLs, the store for all others, exactly.  A store in memory is as fast as the cache,
-which is for stores on disk.  A Bloom filter can take the place of the store, and loses a few URLs.
+The cache answers for most seen URLs, the Bloom filter for most new ones, the store for the rest, exactly.
+A store in memory is as fast as cache and Bloom filter; these are for stores on disk.
 """
 
 from crawlproject.seen.bloom import UrlBloom
-from crawlproject.seen.cache import ClockCache
+from crawlproject.seen.cache import ClockCache, LruCache, RandomCache, StaticCache, UrlCache
 from crawlproject.seen.exact import MemorySeenSet
 from crawlproject.seen.fingerprint import bytes_fingerprint, key_bytes, server_part, url_fingerprint, url_key
 from crawlproject.seen.seen_set import BloomSeenSet, ExactStore, SeenSet, SeenUrls
@@ -16,10 +16,14 @@ __all__ = [
     "BloomSeenSet",
     "ClockCache",
     "ExactStore",
+    "LruCache",
     "MemorySeenSet",
+    "RandomCache",
     "SeenSet",
     "SeenUrls",
+    "StaticCache",
     "UrlBloom",
+    "UrlCache",
     "bytes_fingerprint",
     "key_bytes",
     "server_part",

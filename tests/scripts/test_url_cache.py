@@ -12,11 +12,9 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.seen import ClockCache
+from crawlproject.seen import ClockCache, LruCache
 from scripts.url_cache import (
     LinkGraph,
-    LruCache,
-    RandomCache,
     breadth_first,
     cross_traces,
     full_trace,
@@ -56,32 +54,6 @@ def best_hits(trace: list[int], size: int) -> int:
         return max(best(time + 1, choice) for choice in choices)
 
     return best(0, frozenset())
-
-
-@settings(deadline=None)
-@given(st.lists(st.integers(0, 15), max_size=120), st.integers(1, 9))
-def test_lru_behaves_like_a_list(requests: list[int], size: int) -> None:
-    """It evicts the least recently used URL."""
-    lru = LruCache(size)
-    recent: list[int] = []
-    for url in requests:
-        assert lru.add(url) == (url in recent)
-        recent = [url, *(other for other in recent if other != url)][:size]
-
-
-def test_random_evicts_any_place() -> None:
-    """Each of 4 places is evicted about as often: 4,000 draws of 4 are within 4 sigma (27) of 1,000."""
-    cache_ = RandomCache(4)
-    for url in range(4):
-        assert not cache_.add(url)
-    evicted = [0] * 4
-    for url in range(4, 4004):
-        before = list(cache_._places)
-        assert not cache_.add(url)
-        assert cache_.add(url)
-        (place,) = (place for place, held in enumerate(before) if held not in cache_._held)
-        evicted[place] += 1
-    assert all(abs(count - 1000) < 110 for count in evicted)
 
 
 @settings(deadline=None)
