@@ -61,8 +61,6 @@ OF_SCRAPY_REDIS = ("REDIS_DECODE_RESPONSES", "REDIS_ITEMS_KEY", "REDIS_ITEMS_SER
 REMOVED = {
     "GUARD_MAX_RUN": "what pages show decides now; see GUARD_MAX_SAME",
     "GUARD_SERVER_SLOWER": "it was removed, as it had no benefit",
-    "SEEN_CACHE_POLICY": "the cache is CLOCK; no other policy had more hits",
-    "SEEN_CACHE_URLS": "the cache is CLOCK; no other policy had more hits",
 }
 
 #: Set by the add-on itself; settings of scrapy-redis, of scrapy-playwright, and of earlier versions.
