@@ -193,7 +193,7 @@ class EngineAlarm:
 
 
 class RequestsUnderWay:
-    """What engine, downloader and scraper keep of the requests that they process; for those that skip them.
+    """The records that engine, downloader and scraper keep of their requests; for requests that skip them.
 
     So these requests count wherever Scrapy asks what is in progress: when it ends a crawl, or finds it idle.  Created
     when the spider is open.  All methods are O(1).

@@ -297,6 +297,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         if dropped:
             self._alarm.ring()
             return None
+        self.crawl.admit()  # newcomers whose rest has ended since
         at = self._dispatcher.wake_at()
         if at is not None:
             self._alarm.set(at)

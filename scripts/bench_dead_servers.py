@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What links to many dead servers cost: pages of good servers over time, and CPU.
+"""The cost of links to many dead servers: pages of good servers over time, and CPU.
 
     scripts/bench_dead_servers.py [--kinds none,nxdomain,silent,servfail,wildcard,refused,blackhole] [--dead 30000]
                                   [--good 10] [--pages 29] [--seconds 30]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many connections wait for DNS, with and without prefetching: crawls of the emulated web by names.
+"""Counts connections that wait for DNS, with and without prefetching: crawls of the emulated web by names.
 
     scripts/bench_dns.py [--servers 400] [--pages 2000] [--sessions 32] [--delay 0.2] [--seconds 40]
                          [--time-scale 1] [--rounds 1]

@@ -146,7 +146,7 @@ async def sizes(urls: int, servers: int, parts: int, folder: Path) -> None:
 
 
 async def load(crawl: BenchCrawl, records: Mapping[int, Record], rows: int, servers: int) -> dict[str, object]:
-    """What reading partitions costs, and putting their servers into the frontier."""
+    """CPU of reading partitions, and of putting their servers into the frontier."""
     start = time.process_time()
     async with LongestStep() as reading:
         for number, record in records.items():

@@ -89,7 +89,7 @@ class Step(NamedTuple):
 
 
 class Crew(Protocol):
-    """What is used of `Workers`."""
+    """The part of `Workers` that is used here."""
 
     faults: list[Fault]
 
@@ -103,14 +103,14 @@ class Crew(Protocol):
 
 
 class Server(Protocol):
-    """What is used of `RunningRedis`."""
+    """The part of `RunningRedis` that is used here."""
 
     def kill(self) -> None: ...
     def restart(self) -> None: ...
 
 
 class Line(Protocol):
-    """What is used of `CutOff`."""
+    """The part of `CutOff` that is used here."""
 
     def cut(self) -> None: ...
     def freeze(self) -> None: ...
@@ -241,7 +241,7 @@ class Chaos:
 
 @dataclass
 class Outcome:
-    """What came of a crawl."""
+    """The result of a crawl."""
 
     web: Web
     records: Sequence[Record]

@@ -122,7 +122,7 @@ def committed_pages(directory: Path) -> set[tuple[str, str]]:
 
 
 class Process(Protocol):
-    """What is used of ``subprocess.Popen``."""
+    """The part of ``subprocess.Popen`` that is used here."""
 
     def poll(self) -> int | None: ...
     def kill(self) -> None: ...

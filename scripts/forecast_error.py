@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How good the forecasts of a crawl's end and of its quality are: crawls of synthetic webs in virtual time.
+"""Errors of the forecasts of a crawl's end and of its quality: crawls of synthetic webs in virtual time.
 
 Every look from the middle on is compared with what came: for the end from half of the crawl's time on, for 80% of the
 quality from half of the time that it took.  The columns:

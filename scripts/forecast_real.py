@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How good the forecasts are in real crawls: ten emulated webs on loopback, crawled one after the other in real time.
+"""Errors of the forecasts in real crawls: ten emulated webs on loopback, crawled one after the other in real time.
 
     scripts/forecast_real.py [--seed 1000] [--slow] [--only 3] [--looks FOLDER]
 

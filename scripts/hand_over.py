@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long servers wait for their next worker: after Ctrl-C of the one that crawls them, and after kill -9.
+"""Measures how long servers wait for their next worker: after Ctrl-C of their worker, and after kill -9.
 
     scripts/hand_over.py [--rows 100000] [--servers 1000] [--lease 15]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What every second of a crawl's connections is used for, in a real crawl of the emulated web and in its simulation.
+"""The use of every second of a crawl's connections, in a real crawl of the emulated web and in its simulation.
 
     scripts/where_time_goes.py [--web plain|real|slow] [--servers 200] [--pages 3000] [--sessions 16] [--time-scale 3]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What dividing a crawl costs in quality: one worker against several with the same number of sessions in all.
+"""Quality lost by dividing a crawl: one worker compared with several that have as many sessions in all.
 
     scripts/workers_quality.py [--workers 1,4] [--sessions 16] [--webs 3] [--servers 200] [--pages 3000]
                                [--time-scale 3] [--estimate in-links|known]

@@ -1,4 +1,4 @@
-"""What rules give by lexbor's tree and by libxml2's: both must be equal on any page."""
+"""The results of rules by lexbor's tree and by libxml2's, which must be equal on any page."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class RunningRedis:
         return client
 
     def info(self, section: str = "default") -> dict[str, Any]:
-        """What INFO says."""
+        """The answer to INFO."""
         with redis.Redis.from_url(self.url) as client:
             answer: dict[str, Any] = client.info(section)
         return answer

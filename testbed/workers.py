@@ -40,7 +40,7 @@ SETTINGS: dict[str, Any] = {"ALLOWED_NETWORKS": "127.0.0.0/8", "LOG_LEVEL": "INF
 
 
 class Process(Protocol):
-    """What is used of ``subprocess.Popen``."""
+    """The part of ``subprocess.Popen`` that is used here."""
 
     pid: int
 

@@ -206,6 +206,28 @@ def test_requests_that_fail_unsent_do_so_a_few_at_a_time(monkeypatch: pytest.Mon
     asyncio.run(run())
 
 
+def test_a_newcomer_whose_rest_ends_while_the_scheduler_looks_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the admission of newcomers and the search for a free server: nothing else would wake the engine."""
+    one = Worker()
+    one.enqueue(Request(f"{OWN}1"))
+    alarms: list[float] = []
+    monkeypatch.setattr(one.scheduler._alarm, "set", alarms.append)
+    monkeypatch.setattr("crawlproject.crawl_frontier.CLOCK", lambda: times[0])
+    monkeypatch.setattr("crawlproject.scheduler.CLOCK", lambda: times.pop(0) + 0.002)  # later than for the admission
+    server = one.scheduler.crawl.frontier.server(OWN.rstrip("/"))
+    times = [0.0]
+    one.scheduler.crawl.name_failed(OWN.rstrip("/"), "no answer", 10.0, is_final=False)
+    assert server is not None
+    times = [server.ready_at - 0.001, server.ready_at + 0.002]
+    assert one.scheduler.next_request() is None
+    assert alarms
+    assert alarms[-1] <= server.ready_at + 0.002
+    times[0] += 0.001
+    request = one.scheduler.next_request()
+    assert request is not None
+    assert request.url == f"{OWN}1"
+
+
 class SlowBackend(WorkerBackend):
     """Notes in which order things happen."""
 

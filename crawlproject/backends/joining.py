@@ -122,7 +122,7 @@ class Joining:
 
 
 def difference(name: str, ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:
-    """Why a worker with the fields ``ours`` cannot join the crawl ``name`` with the fields ``theirs``; "" if it can."""
+    """The reason why a worker with the fields ``ours`` cannot join the crawl ``name`` with ``theirs``; "" if it can."""
     their = {key: theirs.get(key, "") for key in ours}
     if not their["crawl"] or not their["format"]:
         return f"the key {{{name}}}:meta is not of a crawl: name another in FRONTIER_REDIS_KEY"

@@ -123,7 +123,7 @@ class Backend(Protocol):
         """Record that the stored ``entry`` left the queue and stays stored for a later run."""
 
     def name_of(self, payload: Any) -> str:
-        """Where an entry with this payload is kept: the label in ``scheduler/enqueued/…``."""
+        """Place of an entry with this payload: the label in ``scheduler/enqueued/…``."""
 
     def handed_out(self, request: Request, entry: Entry) -> None:
         """Record that the engine received ``request``; its entry is acknowledged when the engine has finished it."""
@@ -136,7 +136,7 @@ class Backend(Protocol):
         return False
 
     async def workers(self) -> dict[str, Any] | None:
-        """What all workers of the crawl say of themselves (``workers.roster``); None if this process crawls alone.
+        """Descriptions of all workers of the crawl (``workers.roster``); None if this process crawls alone.
 
         Instead of it ``{"workers": [], "error": ...}`` if that cannot be read.
         """

@@ -126,7 +126,7 @@ class RedisBackend(StoringBackend):
         self._orders = self.orders = SharedOrders()
 
     def _fields(self) -> dict[str, str]:
-        """What all workers of a crawl must have in common."""
+        """The properties that must be equal in all workers of a crawl."""
         return {
             "format": FORMAT,
             "crawl": uuid4().hex,

@@ -1,4 +1,4 @@
-"""What all backends share that store requests: packing, requests that cannot be stored, acknowledgement."""
+"""The base of backends that store requests: packing, requests that cannot be stored, acknowledgement."""
 
 from __future__ import annotations
 
@@ -239,5 +239,5 @@ class StoringBackend(Backend):
 
 
 def order_of(frontier: Frontier) -> str:
-    """How the policy of ``frontier`` wants URLs sorted within a server: ``StoreLabel.order``."""
+    """The order of a server's URLs for the policy of ``frontier``: ``StoreLabel.order``."""
     return "quality" if frontier.policy.by_quality else "arrival"

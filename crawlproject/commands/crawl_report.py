@@ -1,4 +1,4 @@
-"""What ``scrapy frontier redis://...`` shows of a crawl by many workers, besides its frontier."""
+"""The output of ``scrapy frontier redis://...`` about a crawl by many workers, besides its frontier."""
 
 from __future__ import annotations
 

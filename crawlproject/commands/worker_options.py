@@ -42,7 +42,7 @@ def _split(name: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """What the workers of one command have in common; ``settings`` are the project's, the spider's and those of -s."""
+    """Options that the workers of one command share; ``settings`` are the project's, the spider's and those of -s."""
 
     spider: str
     arguments: Mapping[str, str]
@@ -129,5 +129,5 @@ _COMMAND_LINE = 40  # scrapy.settings.SETTINGS_PRIORITIES["cmdline"]
 
 
 def _name(value: Any) -> str:
-    """What Scrapy loads by its path, as a path; anything else as a string."""
+    """The path of a class or function; anything else as a string."""
     return f"{value.__module__}.{value.__qualname__}" if isinstance(value, type) else str(value)

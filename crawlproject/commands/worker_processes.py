@@ -291,7 +291,7 @@ class Workers:
 
 
 def _how(code: int) -> str:
-    """What an exit code says of the end of a process."""
+    """Describes the end of a process by its exit code."""
     if code >= 0:
         return f"ended with exit code {code}"
     try:

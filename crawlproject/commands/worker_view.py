@@ -100,7 +100,7 @@ class Progress:
         return round(sum(self._pages.values()))
 
     def add(self, info: Info, now: float) -> None:
-        """What the workers say at ``now``, in seconds. O(workers)."""
+        """Add the workers' descriptions at ``now``, in seconds. O(workers)."""
         before = sum(self._pages.values())
         for name, figures in info.items():
             self._pages[name] = max(self._pages.get(name, 0.0), _number(figures.get("pages")))

@@ -100,7 +100,7 @@ def _word_hash(word: bytes) -> int:
 
 @cache
 def _inverse_powers() -> list[int]:
-    """Of the base mod 2^32; 3 MB, made for the first word: with numpy none needs them."""
+    """Powers of the inverse base mod 2^32; 3 MB, made for the first word: with numpy none needs them."""
     return list(accumulate(repeat(INVERSE_BASE, PIECE), lambda power, base: power * base & _MASK_32, initial=1))
 
 

@@ -41,7 +41,7 @@ STEP_CHARACTERS = 250_000
 
 
 class Found(NamedTuple):
-    """What the frontier receives from a page's links."""
+    """The result of a page's links for the frontier."""
 
     #: New URLs.
     entries: list[Entry]

@@ -28,7 +28,7 @@ def is_html(response: Response) -> bool:
 
 
 def read_page(response: TextResponse, *, with_text: bool = False, with_tree: bool = False) -> PageLinks:
-    """What ``extract`` finds in a page, cached. Parsed again only if its text was not extracted before. O(length)."""
+    """The result of ``extract`` for a page, cached; parsed again only if its text was not extracted yet. O(length)."""
     page = _read.get(response)
     if page is None or (with_text and page.text is None):
         page = _read[response] = extract(response.text, response.url, with_text=with_text, with_tree=with_tree)

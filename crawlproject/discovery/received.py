@@ -101,7 +101,7 @@ class ReceivedEntries:
             self._stats.inc_value(f"frontier/received{name}", count)
 
     def _gain(self, entry: Entry) -> float:
-        """What the page with the link adds to the quality of its target; a seed (depth 0) is found on no page.
+        """The quality that the page with the link adds to its target; a seed (depth 0) is found on no page.
 
         A quality that the spider gave with the link looks like such a gain.
         """

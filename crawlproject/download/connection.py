@@ -133,7 +133,7 @@ class DirectConnection(Connection):
 
 @dataclass(frozen=True)
 class Opening:
-    """How connections are opened."""
+    """Parameters of new connections."""
 
     ssl: ssl_module.SSLContext
     resolver: Resolver

@@ -184,7 +184,7 @@ class DirectProtocol(asyncio.Protocol):
 
 
 class Link:
-    """Where a direct connection leads, and how it is opened."""
+    """Destination of a direct connection, and how it is opened."""
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None, resolver: Resolver, timeout: float) -> None:
         self.host = host

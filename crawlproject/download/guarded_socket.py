@@ -31,7 +31,7 @@ class GuardedSockets:
 
     @property
     def refusal(self) -> Refusal | None:
-        """Why the connection of this request was not opened; None if an address was tried."""
+        """The reason why the connection of this request was not opened; None if an address was tried."""
         return self._refusal if not self._tried else None
 
     def __call__(self, address_info: Any) -> socket.socket:

@@ -165,7 +165,7 @@ class NameLookup:
 
 
 def _negative_ttl(error: Exception) -> float | None:
-    """How long a name does not exist (RFC 2308): by the SOA record in the answer; None without one."""
+    """Seconds for which a missing name is cached (RFC 2308), by the SOA record in the answer; None without one."""
     if not isinstance(error, dns.resolver.NXDOMAIN):
         return None
     ttls = [_soa_ttl(response) for response in error.responses().values()]  # type: ignore[no-untyped-call]

@@ -30,7 +30,7 @@ class Destination(NamedTuple):
 
 
 def destination(request: Request) -> Destination | None:
-    """Where ``request`` goes; None if it is unusual in any way: aiohttp knows what to do. O(length of the URL)."""
+    """The destination of ``request``; None if it is unusual, so that aiohttp must send it. O(length of the URL)."""
     return None if request.method not in _METHODS or request.body else _destination(request.url)
 
 

@@ -20,7 +20,7 @@ KERNEL_TICK = 0.008
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What went over the wire apart from the bodies; the transfer coding is removed."""
+    """The heads as sent and received; the transfer coding is removed."""
 
     #: The target in the request line.
     target: str

@@ -85,7 +85,7 @@ class BodySignals:
 
 @dataclass
 class Limits:
-    """What the settings say of bodies; 0: no limit."""
+    """Limits on bodies, by the settings; 0 = no limit."""
 
     max_size: int
     warn_size: int
@@ -102,7 +102,7 @@ def _class_of(content_type: bytes) -> type[Response] | None:
 
 
 def _as_headers(lines: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """What ``Headers(lines)`` is, in a third of its time."""
+    """The same as ``Headers(lines)``, in a third of its time."""
     headers = Headers()
     values: dict[bytes, list[bytes]] = {}
     for name, value in lines:
@@ -168,7 +168,7 @@ class Transfer:
         return self._request.method == "HEAD"
 
     def request_head(self) -> bytes:
-        """What to send. Raises ValueError if a header has a line break."""
+        """The head to send. Raises ValueError if a header has a line break."""
         return head_of(self._request, self._to, last=self._last)
 
     def head(self, head: Head) -> bool:

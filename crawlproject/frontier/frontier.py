@@ -618,7 +618,7 @@ class Frontier:
         self.servers.move(server)
 
     def _next_dropped(self) -> Iterator[Entry]:
-        """What is left of drained queues; nothing of servers that were removed."""
+        """The remaining entries of drained queues, without those of removed servers."""
         while self._dropping:
             server, entries = self._dropping[0]
             while self._is_known(server) and (entry := next(entries, None)) is not None:

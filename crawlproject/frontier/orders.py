@@ -93,7 +93,7 @@ def covers(name: str, key: str) -> bool:
 
 
 class FrontierOrders:
-    """What a frontier obeys: ``blocked`` servers get no request; ``delays``: minimum seconds between two requests."""
+    """A frontier's orders: ``blocked`` servers get no request; ``delays``: minimum seconds between two requests."""
 
     def __init__(self) -> None:
         self.blocked: ServerNames[bool] = ServerNames()

@@ -88,7 +88,7 @@ class Politeness:
         return min(max(own, retry_after or 0.0), self.max_backoff)
 
     def idle_time(self, keep_alive_time: float) -> float:
-        """How long to keep an idle connection open for the server's next session: ends before the server closes it."""
+        """Seconds to keep an idle connection open for the server's next session: less than the server keeps it."""
         return max(0.0, min(self.parking_time, keep_alive_time - KEEP_ALIVE_MARGIN))
 
     def _bounded(self, time: float) -> float:

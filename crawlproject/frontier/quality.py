@@ -32,7 +32,7 @@ class LinkQuality(Quality, Protocol):
     """
 
     def gain(self, page_quality: float, links: int, *, internal: bool) -> float:
-        """What a page of ``page_quality`` adds to each target of its ``links`` distinct links. O(1).
+        """The quality that a page of ``page_quality`` adds to each target of its ``links`` distinct links. O(1).
 
         ``internal``: the target is on the page's server.  Called when the page is fetched.
         """
@@ -159,7 +159,7 @@ QUALITIES: dict[str, type[Quality]] = {
 
 
 def link_gains(quality: Quality, page_quality: float, links: int) -> tuple[float, float]:
-    """What a page adds to the target of each link: (on its own server, on other servers). O(1)."""
+    """The quality that a page adds to the target of each link: (on its own server, on other servers). O(1)."""
     gain = getattr(quality, "gain", None) if links else None  # isinstance of a protocol: 20 us
     if gain is None:
         return 0.0, 0.0

@@ -249,7 +249,7 @@ class Server:
         return max(wait, politeness.session_rest(self.expected_time, self.crawl_delay)) if in_session else wait
 
     def idle_time(self, politeness: Politeness) -> float:
-        """How long a connection may stay open without a session; 0 if it may not.
+        """Seconds that a connection may stay open without a session; 0 if it may not.
 
         0 in a group: no connection to this server should be open while another server of the group is requested.
         """

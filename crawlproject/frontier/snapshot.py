@@ -27,7 +27,7 @@ VERSION = 2
 
 
 def frontier_state(frontier: Frontier) -> dict[str, Any]:
-    """What was learned from all servers, and the current arrival numbers. O(1)."""
+    """The state learned from all servers, and the current arrival numbers. O(1)."""
     return {
         "version": VERSION,
         "arrivals": frontier._arrivals,

@@ -252,7 +252,7 @@ class _Left(NamedTuple):
 
 
 def _most(looks: Sequence[Look], left: _Left) -> Range | None:
-    """When ``FORECAST_SHARE`` of the quality is gathered; None if unknown."""
+    """Time until ``FORECAST_SHARE`` of the quality is gathered; None if unknown."""
     look = looks[-1]
     recent = _Recent.of(looks, QUALITY_RECENT, QUALITY_MIN_RECENT)
     pace = _Recent.of(looks, PACE_RECENT, MIN_RECENT, PACE_MIN_SECONDS)

@@ -1,4 +1,4 @@
-"""What holds a crawl back, in words."""
+"""Finds the bottleneck of a crawl, in words."""
 
 from __future__ import annotations
 

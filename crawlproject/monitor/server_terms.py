@@ -1,4 +1,4 @@
-"""What is known of one server, for people: its rank and each term of it, its state and the reason."""
+"""Describes one server: its rank with each term, its state and the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a look at all servers of a frontier has found (``surveyor``)."""
+"""The result of examining all servers of a frontier (``surveyor``)."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ _DRAIN_BOUNDS = [DRAIN_CLASS**power for power in range(DRAIN_CLASSES - 1)]
 
 @dataclass(slots=True)
 class Survey:
-    """What a round over all servers has found; times in seconds."""
+    """The result of a round over all servers; times in seconds."""
 
     #: Servers with queued URLs.
     with_urls: int = 0

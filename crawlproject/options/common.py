@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def common_settings(crawler: Crawler) -> dict[str, str]:
-    """What all workers of a crawl must agree on: who owns a URL, and which URLs are equal. Setting -> its value."""
+    """The settings that decide who owns a URL and which URLs are equal: the same in all workers. Name -> value."""
     options = RedisOptions.of(crawler)
     dropped = Reader(crawler.settings).strings("URL_DROP_PARAMETERS", unset=DEFAULT_DROP_PARAMS)
     values = {

@@ -19,7 +19,7 @@ MIN_TOKEN = 16
 
 @dataclass(frozen=True)
 class ConsoleOptions(Options):
-    """Where the control room listens, and who may use it."""
+    """Address of the console, and access to it."""
 
     #: Port 0: there is none.
     port: int

@@ -35,5 +35,5 @@ def command_needs_extra(command: str, extra: str) -> Iterator[None]:
 
 
 def install_command(extra: str) -> str:
-    """What to type for an extra."""
+    """The command that installs an extra."""
     return f"pip install 'crawlproject[{extra}]'"

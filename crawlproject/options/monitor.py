@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MonitorOptions(Options):
-    """How the load is measured and reported."""
+    """Measurement and reports of the load."""
 
     enabled: bool
     #: Seconds between two measurements.

@@ -16,7 +16,7 @@ CACHE_SIZE = 100_000
 
 @dataclass(frozen=True)
 class NetworkOptions(Options):
-    """How names become addresses, and which may be contacted. Times in seconds."""
+    """DNS look-ups, and the addresses that may be contacted. Times in seconds."""
 
     #: (address, port) of each name server; empty: the system's.
     dns_servers: tuple[tuple[str, int], ...]

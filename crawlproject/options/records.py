@@ -21,7 +21,7 @@ _password = re.compile(r"(?<=:)[^:@/]*(?=@)")
 
 @dataclass(frozen=True)
 class RecordOptions(Options):
-    """Where records are kept, and which page objects make them."""
+    """The database of records, and the page objects that make them."""
 
     #: SQLAlchemy's URL with its driver; None: no database.
     database: str | None

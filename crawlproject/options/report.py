@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReportOptions(Options):
-    """What people see of a crawl."""
+    """Progress in the terminal, and the report."""
 
     #: Whether the terminal shows the progress: ``auto``, ``on`` or ``off``.
     progress: str

@@ -20,7 +20,7 @@ _is_prefix = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*").fullmatch
 
 @dataclass(frozen=True)
 class RepositorySettings(Options):
-    """Where and how pages are kept as they came."""
+    """Directory and format in which pages are kept as received."""
 
     #: None: no page is kept.
     directory: Path | None

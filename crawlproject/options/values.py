@@ -1,4 +1,4 @@
-"""How settings are read: one ``Reader`` with a method for each kind of value, one base class for parsed settings.
+"""Reads settings: one ``Reader`` with a method for each kind of value, one base class for parsed settings.
 
 A family of settings is a frozen dataclass derived from ``Options``.  Its ``read`` has one line for each setting: field,
 name, default and check.  Everything else follows from it: the table of defaults, the check at the start, the values.

@@ -22,7 +22,7 @@ _SERVER_PARAMS = frozenset(
 
 @dataclass(frozen=True)
 class WorkerSettings(Options):
-    """What several processes must not share, and whether the settings name a Redis server."""
+    """Files and ports that processes must not share, and whether the settings name a Redis server."""
 
     #: ``FRONTIER_BACKEND`` of the command line; None if it is not there.
     backend: Any

@@ -120,7 +120,7 @@ class Drift:
             share.crawl, share.window = _Count(), _Count()
 
     def add_past(self, rows: Iterable[tuple[str, str, str, float, float]]) -> None:
-        """What earlier crawls counted: site, record, field, pages, pages with the field; skips nonsense."""
+        """Counts of earlier crawls: site, record, field, pages, pages with the field; invalid rows are skipped."""
         for site, record, name, pages, found in rows:
             share = self._shares.setdefault((site, record, name), _Share())
             if 0 <= found <= pages < MAX_COUNT:

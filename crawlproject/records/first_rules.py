@@ -219,7 +219,7 @@ def _inline(rule: dict[str, Any]) -> str:
 
 
 def _one_line(comment: str) -> str:
-    """What the page says cannot end the comment."""
+    """Text of the page, changed so that it cannot end the comment."""
     return "".join(char if char.isprintable() else " " for char in comment[:100])
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Kind(StrEnum):
-    """Of a column."""
+    """The kind of a column."""
 
     BOOLEAN = "boolean"
     INTEGER = "integer"

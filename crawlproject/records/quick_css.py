@@ -133,7 +133,7 @@ def _first(node: LexborNode, step: str) -> list[LexborNode]:
 
 
 def _below(nodes: list[LexborNode], step: str, following: str) -> list[LexborNode]:
-    """What ``following`` finds below ``nodes``, which ``step`` has found. No element is examined twice."""
+    """The matches of ``following`` below ``nodes``, the matches of ``step``. No element is examined twice."""
     found: list[LexborNode] = []
     inner: set[int] = set()
     for node in nodes:

@@ -202,7 +202,7 @@ def _has_long_stretch(text: str) -> bool:
 
 
 def read_page(source: Source, rules: list[RecordRule], seconds: float = OFF_LOOP) -> list[Reading]:
-    """What a page gives by each of ``rules``. Raises OutOfTimeError only with ``seconds=ON_LOOP``."""
+    """Apply each of ``rules`` to a page. Raises OutOfTimeError only with ``seconds=ON_LOOP``."""
     readings = []
     clock = _Clock(seconds)
     for rule in rules:

@@ -18,7 +18,7 @@ NO_PATTERNS = UrlPatterns(())
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """Where a field is, and what it becomes."""
+    """Position and type of a field."""
 
     name: str
     #: None: the whole row.
@@ -155,7 +155,7 @@ def domain_of(url: str) -> str:
 
 
 class Problem(NamedTuple):
-    """What went wrong with a field on a page."""
+    """An error in a field of a page."""
 
     #: Dotted name: record, field and nested fields.
     name: str
@@ -166,7 +166,7 @@ class Problem(NamedTuple):
 
 @dataclass(slots=True)
 class Reading:
-    """What one page gives by the rules of one kind of record."""
+    """The result of applying the rules of one kind of record to a page."""
 
     rule: RecordRule
     rows: list[dict[str, Any]] = field(default_factory=list)

@@ -111,7 +111,7 @@ class Selector:
         return self.path is not None or self.regex is not None
 
     def elements(self, node: Any) -> list[Any]:
-        """What CSS or XPath finds; without them ``node``."""
+        """The matches of CSS or XPath; without them ``node``."""
         if self.markup is None:
             return [node]
         if isinstance(node, LexborNode):

@@ -13,7 +13,7 @@ _NAMES = {str: "a text", bool: "true or false", dict: "a table", list: "a list",
 
 
 class RuleError(ValueError):
-    """What is wrong at ``path``."""
+    """An error at ``path``."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{dotted(path)}: {reason}" if path else reason)

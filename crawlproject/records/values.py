@@ -47,7 +47,7 @@ _FALSE = frozenset(("", "0", "false", "n", "no", "off"))
 
 @dataclass(frozen=True, slots=True)
 class ValueOptions:
-    """What a field says besides its type."""
+    """Options of a field besides its type."""
 
     #: Language, optionally with a region: ``de``, ``de-CH``.
     locale: str | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the crawl knows about a page apart from its bytes; times in seconds, None if unknown."""
+    """Properties of a page besides its bytes; times in seconds, None if unknown."""
 
     #: scheme://host[:port]
     server: str

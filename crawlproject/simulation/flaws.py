@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Flaws:
-    """How much of each; shares are of all URLs, those of servers of all servers."""
+    """Amount of each flaw: shares of all URLs, or of all servers."""
 
     missing: float = 0.05
     moved: float = 0.05

@@ -1,4 +1,4 @@
-"""What a focused crawl has learned, kept in ``JOBDIR/topic.json``."""
+"""The learned state of a focused crawl, kept in ``JOBDIR/topic.json``."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TopicStateFile:
         self._has_failed = False
 
     def load(self) -> Learned | None:
-        """What was learned; None if there is no file, or none that can be used: then one line is logged."""
+        """The learned state; None if there is no file, or none that can be used, which costs a line in the log."""
         from crawlproject.content.relevance.model import LinkModel
 
         try:

@@ -227,7 +227,7 @@ def check_server(client: Any, name: str) -> list[str]:
 
 
 def _refusal(info: Mapping[str, Any], *, is_cluster: bool) -> str:
-    """Why no crawl can be kept in a server with this reply to INFO; empty if one can."""
+    """The reason why a server with this reply to INFO cannot hold a crawl; empty if it can."""
     version = str(info.get("redis_version", ""))
     policy = str(info.get("maxmemory_policy", ""))
     if (numbers := _numbers(version)) and numbers < MIN_VERSION:
@@ -251,7 +251,7 @@ def _numbers(version: object) -> tuple[int, int] | None:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why Redis cannot be used, in one line, from an error of the client."""
+    """The reason why Redis cannot be used, in one line, from an error of the client."""
     text = one_line(error)
     if failure := _cause(error, ssl.SSLError):
         return f"TLS failed: {one_line(failure)}"

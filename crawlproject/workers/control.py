@@ -67,7 +67,7 @@ Script = tuple[str, list[str], Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What Redis answers to a beat."""
+    """The answer of Redis to a beat."""
 
     #: ``ok``; ``dead``: this id was buried; ``gone``: Redis knows no such crawl.
     status: str
@@ -263,7 +263,7 @@ class Control:
                 return (mark or b"").decode("ascii", "replace"), texts(fields) if mark else {}
 
     async def learned(self) -> bytes | None:
-        """What a worker learned from all servers. A user who may only read may ask this."""
+        """The state that a worker learned from all servers. Permission to read is enough."""
         found: bytes | None = (await self.commands([("GET", f"{self._keys.meta}:learned")]))[0]
         return found
 
@@ -297,7 +297,7 @@ class Control:
         return (await self.scan_all(partitions))[1]
 
     async def scan_all(self, partitions: Sequence[int]) -> tuple[dict[str, dict[str, Any]], list[tuple[Record, int]]]:
-        """What each worker says of itself; and then ``scan``."""
+        """Each worker's description of itself; and then ``scan``."""
         keys = self._keys
         commands = [("HGETALL", key) for key in (keys.info, *map(keys.m, partitions))]
         commands += [("XLEN", keys.i(partition)) for partition in partitions]
@@ -552,7 +552,7 @@ def may_run(worker: str, own_id: str) -> bool:
 
 
 def _started(pid: int) -> str:
-    """When a process of this machine was started, in ticks since boot; "" if there is none."""
+    """Start time of a process of this machine, in ticks since boot; "" if there is none."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
@@ -587,7 +587,7 @@ def texts(answer: Any) -> dict[str, str]:
 
 
 def worker_info(text: str) -> dict[str, Any]:
-    """What a worker says of itself; {} if that cannot be read."""
+    """A worker's description of itself; {} if it cannot be read."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

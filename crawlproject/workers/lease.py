@@ -1,4 +1,4 @@
-"""How long a worker may crawl its partitions, and when the others may take them.
+"""The lease: how long a worker may crawl its partitions before others may take them.
 
 A worker renews its lease by a *beat*, a command to Redis.  By its own clock it counts from before the last confirmed
 beat was sent: Redis has received the beat later, so the worker always stops before the others may take over.  Its clock

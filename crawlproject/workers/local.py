@@ -103,7 +103,7 @@ class LocalCopy:
         return {"arrivals": first, "returns": last}
 
     def state(self) -> bytes:
-        """What was learned from all servers."""
+        """The state learned from all servers."""
         return json.dumps(frontier_state(self.frontier), separators=(",", ":")).encode("ascii")
 
     def learn(self, state: bytes) -> None:

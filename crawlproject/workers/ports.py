@@ -114,7 +114,7 @@ class Copy(Protocol):
         """Highest and lowest arrival number so far, for the next owner of a partition."""
 
     def state(self) -> bytes:
-        """What was learned from all servers."""
+        """The state learned from all servers."""
 
     def learn(self, state: bytes) -> None:
         """Begin with what other workers learned. Raises ValueError for anything but the result of ``state``."""

@@ -235,7 +235,7 @@ class Shares:
             raise ValueError(f"its journal has {commits} commits instead of {record.first} to {record.seq}")
 
     async def _left(self, record: Record, beat: Beat) -> _Left:
-        """What the former owners may have left behind."""
+        """Contacts and connections that former owners may have left behind."""
         contacted = changed_at(beat) + self._lease + GRACE  # by an owner that Redis has forgotten
         closed_at = 0.0
         for former in record.formers:

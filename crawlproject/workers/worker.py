@@ -303,12 +303,12 @@ class Worker:
         return self._beat.since if sent_at - self._beat.at < BREAK * lease else sent_at
 
     def _info(self, info: Mapping[str, Any], counts: Mapping[str, float]) -> dict[str, Any]:
-        """What this worker says of itself."""
+        """This worker's description of itself."""
         told = {name: counts[name] for name in ("partitions", "lag", "sent", "received")}
         return {**info, **told, "busy": self._is_busy(info)}
 
     def _member(self) -> dict[str, Any]:
-        """What the other workers act on."""
+        """The properties of this worker on which others act."""
         return {"run": self._run_id, "changed": self._changed, "leaving": self._crawl.is_closing()}
 
     def _is_busy(self, info: Mapping[str, Any]) -> bool:

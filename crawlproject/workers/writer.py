@@ -41,7 +41,7 @@ UNLOADING = 0.5
 
 @dataclass(slots=True)
 class Cut:
-    """What is sent in one tick."""
+    """The changes sent in one tick."""
 
     messages: list[tuple[int, bytes]] = field(default_factory=list)
     commits: dict[int, Commit] = field(default_factory=dict)

@@ -42,7 +42,7 @@ class Url(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What nginx sends for a URL: the file of a page, or the target of a redirect."""
+    """The answer of nginx for a URL: the file of a page, or the target of a redirect."""
 
     kind: Kind
     file: Path | None = None

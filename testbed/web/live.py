@@ -22,7 +22,7 @@ def _compressed(body: bytes) -> bytes:
 
 
 class Refusal(NamedTuple):
-    """Why a request came too early."""
+    """The reason why a request came too early."""
 
     retry_after: str
     """Value of the Retry-After header."""

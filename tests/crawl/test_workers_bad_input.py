@@ -262,7 +262,10 @@ def finished(process: Forked, folder: Path, site: Site) -> Crawl:
 
 @pytest.mark.parametrize(
     "trouble",
-    ["memory", *(pytest.param(trouble, marks=pytest.mark.long) for trouble in ("replica", "scripts", "access"))],
+    [
+        "memory",
+        *(pytest.param(trouble, marks=pytest.mark.long) for trouble in ("replica", "scripts", "access", "disk")),
+    ],
 )
 def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: RunningRedis, tmp_path: Path) -> None:
     """The crawl waits, says so once, and goes on; no page is fetched twice."""
@@ -277,6 +280,9 @@ def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: Runni
         elif trouble == "access":
             client.execute_command("ACL", "SETUSER", "default", "-evalsha")
             reason = "the user may not do this"
+        elif trouble == "disk":
+            _fail_to_save(client, redis_server)
+            reason = "MISCONF"
         else:
             client.script_flush()
             reason = ""
@@ -286,6 +292,7 @@ def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: Runni
             while count != (count := len(site.places())):  # the lease is over: nothing is handed out
                 time.sleep(1)
             assert count < 151
+            client.config_set("stop-writes-on-bgsave-error", "no")
             client.config_set("maxmemory", 0)
             client.replicaof("NO", "ONE")
             client.execute_command("ACL", "SETUSER", "default", "+evalsha")
@@ -295,6 +302,16 @@ def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: Runni
     assert done.log.count("Redis answers again") == (1 if reason else 0)
     assert len(site.places()) == 151
     assert done.stat("workers/lost") == 0
+
+
+def _fail_to_save(client: Any, server: RunningRedis) -> None:
+    """Redis refuses writes when it could not write its snapshot, as on a full disk."""
+    (server.folder / "dump.rdb").unlink(missing_ok=True)
+    (server.folder / "dump.rdb").mkdir()
+    client.config_set("save", "3600 1")
+    client.bgsave()
+    while client.info("persistence")["rdb_last_bgsave_status"] == "ok":
+        time.sleep(0.02)
 
 
 class Other(Spider):

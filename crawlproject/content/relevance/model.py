@@ -30,7 +30,7 @@ _START = 1.0
 
 
 class Features(NamedTuple):
-    """What is known of a link before it is followed."""
+    """Features of a link, known before it is followed."""
 
     #: One for each of ``PRIOR``.
     numbers: tuple[float, ...]

@@ -32,7 +32,7 @@ MAX_EXAMPLES = 100
 
 @dataclass(frozen=True)
 class TopicFile:
-    """What the file says; it has terms or examples."""
+    """The content of a topic file, which has terms or examples."""
 
     path: Path
     name: str

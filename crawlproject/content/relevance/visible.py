@@ -102,7 +102,7 @@ def _fold(text: str) -> str:
 
 
 def find_keyword(lines: list[str], keyword: str) -> list[Found]:
-    """Where a ``folded_keyword`` is in ``lines``: the first ``MAX_FOUND``, one for each line. O(length).
+    """Positions of a ``folded_keyword`` in ``lines``: the first ``MAX_FOUND``, one for each line. O(length).
 
     White space in the keyword also matches the border of two lines; then both are shown.
     """

@@ -133,13 +133,13 @@ def stemmer_of(language: str) -> Stemmer:
 
 
 def terms_of(text: str, language: str) -> dict[str, int]:
-    """How often each term occurs in a text of that language: in its first ``MAX_TEXT`` characters, and of these in the
+    """Frequency of each term in a text of that language: in its first ``MAX_TEXT`` characters, and of these in the
     first ``MAX_WORDS`` distinct words. O(length)."""
     return stemmed(words_of(folded(text)), language)
 
 
 def stemmed(words: Sequence[str], language: str) -> dict[str, int]:
-    """How often each term occurs among ``words``. O(words)."""
+    """Frequency of each term among ``words``. O(words)."""
     stem = stemmer_of(language)
     counts: Mapping[str, int] = Counter(words)
     if len(counts) > MAX_WORDS:

@@ -246,7 +246,7 @@ def _temporary_files_in(folder: str) -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """What went wrong, without Playwright's log of the call."""
+    """The message of an error, without Playwright's log of the call."""
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 

@@ -31,7 +31,7 @@ EMPTY_ROOT, NOSCRIPT, LITTLE = ("empty_root", "noscript", "little_text")
 
 
 def reason_to_render(body: bytes) -> str | None:
-    """Why the page needs its scripts; None if it does not. O(``MAX_EXAMINED``), 0.1 ms for 10 kB.
+    """The reason why the page needs its scripts; None if it does not. O(``MAX_EXAMINED``), 0.1 ms for 10 kB.
 
     ``empty_root``: a framework's root element is empty, and there is little else.  ``noscript``: the page asks to
     enable JavaScript and says little else.  ``little_text``: at least two scripts, hardly any text or link.  A page

@@ -69,7 +69,7 @@ class Asked(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the browser gets."""
+    """An answer for the browser."""
 
     status: int
     headers: Headers = ()

@@ -24,7 +24,7 @@ class Step(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """How a request wants its page: None leaves the mode to the setting."""
+    """The rendering that a request asks for; without a mode, the setting applies."""
 
     mode: str | None = None
     steps: tuple[Step, ...] = ()

@@ -81,7 +81,7 @@ class Tab:
                 await self._session.send("Network.setCookie", {"name": name, "value": value, "url": url, **given})
 
     async def ask(self, function: str, argument: str) -> Any:
-        """What a JavaScript function returns, as JSON; ``argument`` is JavaScript, too. Raises RenderError."""
+        """The result of a JavaScript function, as JSON; ``argument`` is JavaScript, too. Raises RenderError."""
         for _ in range(MAX_DOCUMENTS):
             try:
                 return await self._ask(f"({function})({argument})")

@@ -40,7 +40,7 @@ DOUBT = "!"
 
 @dataclass(frozen=True)
 class GuardLimits:
-    """When a pattern is dropped, and when its URLs, or a server, rank last; 0 switches a rule off."""
+    """Limits from which a pattern is dropped, or its URLs or a server rank last; 0 switches a rule off."""
 
     #: Consecutive pages that show the same until a pattern of dates, or of doubted URLs, is dropped.
     max_dates: int = 5

@@ -1,4 +1,4 @@
-"""What workers send each other of the links that they find, and how many of those are new."""
+"""Decides which repeated links are sent to other workers, and estimates how many of the links sent are new."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class NewShare:
 
     @property
     def value(self) -> float:
-        """From 0 to 1."""
+        """Share of the links that are new, from 0 to 1."""
         return self._new / self._links
 
     def learn(self, links: int, new: int) -> None:

@@ -40,7 +40,7 @@ class Extras:
         return slot
 
     def get(self, slot: int, *, remove: bool) -> tuple[int, Any]:
-        """What is in ``slot``, which is free afterwards if ``remove``. O(1)."""
+        """The content of ``slot``, which is free afterwards if ``remove``. O(1)."""
         held = self._held[slot]
         assert held is not None
         if remove:

@@ -57,7 +57,7 @@ class Downloading:
         self._by_scheme: dict[str, DownloadHandlerProtocol | None] = {}
 
     def why_not(self) -> str | None:
-        """Why requests cannot take this way now, in words; None: they can. O(1)."""
+        """The reason why requests cannot take this way now; None if they can. O(1)."""
         if self._why_not is None:
             self._look_who_listens()
         return self._why_not or self._why_not_heard
@@ -104,7 +104,7 @@ class Downloading:
         return response
 
     async def _recover(self, request: Request, error: Exception) -> Any:
-        """What a middleware makes of ``error``; raises it if none makes anything."""
+        """The result of the first middleware that handles ``error``; raises it if none does."""
         for method in self._process_exception:
             result = method(request=request, exception=error)
             if result is not None and not isinstance(result, _RESULTS):

@@ -101,7 +101,7 @@ NAMES = {
 
 
 def why_not_download(engine: ExecutionEngine, downloader: Downloader) -> str | None:
-    """Why requests may not skip the engine and the downloader."""
+    """The reason why requests may not skip the engine and the downloader; None if they may."""
     replaced = _replaced(
         (engine, "scrapy.core.engine.ExecutionEngine"),
         (downloader, "crawlproject.download.downloader.FrontierDownloader"),
@@ -117,7 +117,7 @@ def why_not_download(engine: ExecutionEngine, downloader: Downloader) -> str | N
 
 
 def why_not_scrape(scraper: Scraper) -> str | None:
-    """Why responses may not skip the scraper."""
+    """The reason why responses may not skip the scraper; None if they may."""
     replaced = _replaced(
         (scraper, "scrapy.core.scraper.Scraper"),
         (scraper.spidermw, "scrapy.core.spidermw.SpiderMiddlewareManager"),
@@ -131,12 +131,12 @@ def why_not_scrape(scraper: Scraper) -> str | None:
 
 
 def push_of_links(middlewares: Iterable[object]) -> Callable[[Links], Awaitable[None]] | None:
-    """What takes the ``Links`` of callbacks; None if nothing does."""
+    """The function that takes the ``Links`` of callbacks; None if there is none."""
     return next((each.push for each in middlewares if _class(each) == _LINKS), None)  # type: ignore[attr-defined]
 
 
 def process_of_requests(middleware: object) -> Callable[[Request, Response], Request | None] | None:
-    """What a known spider middleware does with each request of a callback; None: nothing."""
+    """The function that a known spider middleware applies to each request of a callback; None if it does nothing."""
     if (quicker := quick_process(middleware)) is not None:
         return quicker
     if isinstance(middleware, BaseSpiderMiddleware):

@@ -40,7 +40,7 @@ _status_size = lru_cache(maxsize=64)(get_status_size)
 
 
 def quick(method: Any) -> Callable[..., Any] | None:
-    """What does the same as ``method`` of a middleware, which is exactly of one of these classes; None: nothing."""
+    """A faster equivalent of ``method`` of a middleware of exactly one of these classes; None if there is none."""
     middleware = method.__self__
     made = _QUICK.get((type(middleware), method.__name__))
     return None if made is None else made(middleware)
@@ -56,7 +56,7 @@ def size_of_request(request: Request) -> int:
 
 
 def size_of_response(response: Response) -> int:
-    """What Scrapy counts for ``response``. O(headers)."""
+    """Size of ``response`` as Scrapy counts it. O(headers)."""
     headers = response.headers
     size = sum(len(name) + len(value) + 2 for name, values in dict.items(headers) for value in values)
     return len(response.body) + size + 2 * (len(headers) - 1) + _status_size(response.status) + 4
@@ -139,7 +139,7 @@ def _retries(middleware: RetryMiddleware) -> Callable[..., Request | Response]:
 
 
 def quick_process(middleware: Any) -> Callable[[Request, Response], Request | None] | None:
-    """What does the same as ``get_processed_request`` of a known spider middleware; None: nothing."""
+    """A faster equivalent of ``get_processed_request`` of a known spider middleware; None if there is none."""
     return _refers(middleware) if type(middleware) is RefererMiddleware else None
 
 

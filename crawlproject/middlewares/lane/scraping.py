@@ -67,7 +67,7 @@ class Scraping:
         ]
 
     def why_not(self) -> str | None:
-        """Why responses cannot take this way now, in words; None: they can. O(1)."""
+        """The reason why responses cannot take this way now; None if they can. O(1)."""
         if self._why_not is None:
             found = connected(self._crawler, _SIGNALS)
             if found != self._connected:

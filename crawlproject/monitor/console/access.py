@@ -1,4 +1,4 @@
-"""Who may use the console: host names, origins and the token are checked before anything else."""
+"""Access to the console: checks host names, origins and the token before anything else."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class Ticket:
 
 
 def ticket_path(port: int, job: Path | None = None) -> Path:
-    """Where a crawl with the JOBDIR ``job``, or without one, keeps the address and the token of its console."""
+    """The file with address and token of the console of a crawl, with the JOBDIR ``job`` or without one."""
     folder = Path(tempfile.gettempdir()) / f"crawlproject-{os.getuid()}" if job is None else job
     return folder / f"console-{port}.json"
 

@@ -40,14 +40,14 @@ FILES = {
 
 
 class Room(Protocol):
-    """What the console shows and steers: implemented in ``room``. All answers are JSON values."""
+    """The content and the actions of the console, implemented in ``room``. All answers are JSON values."""
 
     def state(self) -> dict[str, Any]:
         """Figures, orders, names for the page."""
         ...
 
     def event(self) -> dict[str, Any]:
-        """What every page gets once a second."""
+        """The message that every page gets once a second."""
         ...
 
     def history(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the operator may do to the crawl: each action checked, applied, logged and kept."""
+"""The operator's actions: checks, applies, logs and stores them."""
 
 from __future__ import annotations
 

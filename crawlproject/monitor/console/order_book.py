@@ -43,7 +43,7 @@ MAX_SESSIONS = 10_000
 
 @dataclass
 class Orders:
-    """What is in force; names as in ``frontier.orders``."""
+    """The orders in force; names as in ``frontier.orders``."""
 
     paused: bool = False
     #: The limit on sessions, and FRONTIER_MAX_SESSIONS at that time; None: the setting counts.
@@ -143,7 +143,7 @@ def split_order(order: str) -> tuple[str, str]:
 
 
 def in_words(order: str, value: str | None) -> str:
-    """What an order says. O(length)."""
+    """Parse an order. O(length)."""
     kind, _, name = order.partition(" ")
     if kind == DELAY:
         return f"{name}: at least {float(value or 0):g} s between two requests"

@@ -1,4 +1,4 @@
-"""What the console shows: figures, charts, servers, workers, log."""
+"""The content of the console: figures, charts, servers, workers, log."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ SORTS: dict[str, Callable[[Server], Any]] = {
 
 @dataclass(frozen=True)
 class Query:
-    """What is asked for; ``parse`` checks it."""
+    """A request for a page of the list; ``parse`` checks it."""
 
     search: str = ""
     state: str = ""

@@ -27,7 +27,7 @@ MAX_PATTERNS = 100
 
 
 def server_view(crawler: Crawler, frontier: Frontier, key: str, answers: AnswerLog) -> dict[str, Any] | None:
-    """What is known of the server ``key``; None if it is unknown. O(batch), and some reads of the store."""
+    """A description of the server ``key``; None if it is unknown. O(batch), and some reads of the store."""
     server = frontier.server(key)
     if server is None:
         return None

@@ -90,7 +90,7 @@ class BottomPanel:
                 self._gone()
 
     def _erased(self) -> str:
-        """What removes the panel; a line that became longer than the terminal is wide takes several of its lines."""
+        """The codes that remove the panel; a line wider than the terminal now takes several of its lines."""
         if not self._is_shown:
             return ""
         columns = self.size().columns

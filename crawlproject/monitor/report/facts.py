@@ -69,13 +69,13 @@ class Facts:
 
     @property
     def stats(self) -> Mapping[str, Any]:
-        """Of the last run."""
+        """The stats of the last run."""
         found = self.snapshot.get("stats")
         return found if isinstance(found, dict) else {}
 
     @property
     def failures(self) -> dict[str, int]:
-        """Of the last run, by kind."""
+        """Failures of the last run, by kind."""
         return failures_by_kind({name: count for name, count in self.stats.items() if isinstance(count, int)})
 
     def stat(self, name: str) -> float:
@@ -222,7 +222,7 @@ MOST_OF_TIME, FEW_IN_USE, MANY_FAILED, MANY_COPIES = 0.4, 0.5, 0.2, 0.3
 
 
 def advice(facts: Facts) -> list[str]:
-    """What to change."""
+    """Advice: settings to change."""
     found = []
     held, in_use, limit = facts.held_back(), facts.in_use(), facts.end["session_limit"]
     polite = held.get(REASONS["politeness"], 0.0) + held.get(REASONS["one"], 0.0)

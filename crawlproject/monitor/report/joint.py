@@ -41,7 +41,7 @@ class Worker:
 
 
 def worker_directories(directory: Path) -> list[Path]:
-    """Where the workers of a crawl keep their figures, below ``directory``: empty if it has none.
+    """The directories of the workers' figures, below ``directory``: empty if it has none.
 
     A worker that has been run with and without ``REPORT_DIR`` counts once, with the figures that changed last.
     """

@@ -62,7 +62,7 @@ def server_state(server: Server) -> str:
 
 
 def server_reason(server: Server) -> str:
-    """Why it is given up, rests, or ranks last; empty if none of these."""
+    """The reason why it is given up, rests, or ranks last; empty if none of these."""
     if server.given_up:
         return f"{server.failures} failures in a row{f': {server.last_error}' if server.last_error else ''}"
     if server.demoted_because:
