@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -177,14 +178,18 @@ def test_cases_are_the_same(settings: dict[str, Any]) -> None:
 
 def signalling(site: Site) -> Script:
     """The page that connects receivers, and two whose requests are then under way."""
-    waits = site.stopping
 
-    def after_first(asked: Asked) -> Answer:
-        with site.came:  # the callback of the first page has run when its links are requested
-            site.came.wait_for(lambda: "1/a" in site.places() or waits.is_set(), 60)
-        return page()
+    def after(*places: str) -> Callable[[Asked], Answer]:
+        def answer(asked: Asked) -> Answer:
+            with site.came:
+                site.came.wait_for(lambda: site.stopping.is_set() or {*places} <= {*site.places()}, 60)
+            return page()
 
-    return {"1/now": page(), "1/a": page(), "1/b": redirect("/a"), "2/soon": after_first, "3/slowly": after_first}
+        return answer
+
+    # the callback of the first page has run when its links are requested
+    under_way = dict.fromkeys(("2/soon", "3/slowly"), after("1/a"))
+    return {"1/now": after(*under_way), "1/a": page(), "1/b": redirect("/a"), **under_way}
 
 
 @pytest.mark.parametrize("spider", ["EarlySpider", "LateSpider"])
