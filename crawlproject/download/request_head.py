@@ -62,9 +62,14 @@ def headers_of(request: Request, authority: str, *, last: bool) -> Iterator[tupl
 
 
 def head_of(request: Request, to: Destination, *, last: bool) -> bytes:
-    """The head of ``request``. Raises ValueError if a header has a line break."""
+    """The head of ``request``. Raises ValueError if a header has a line break or a NUL.
+
+    Scrapy writes the headers of a request with the encoding UTF-16, that of its page, in UTF-16.
+    """
     lines = [name + b": " + value for name, value in headers_of(request, to.authority, last=last)]
     head = b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (request.method.encode(), to.target.encode(), b"\r\n".join(lines))
     if head.count(b"\n") != len(lines) + 2 or head.count(b"\r") != len(lines) + 2:
         raise ValueError(f"line break in a header of {request}")
+    if b"\0" in head:
+        raise ValueError(f"NUL in a header of {request}")
     return head

@@ -68,3 +68,12 @@ def test_line_breaks_are_refused(value: str) -> None:
     assert to is not None
     with pytest.raises(ValueError, match="line break"):
         head_of(request, to, last=False)
+
+
+def test_headers_in_utf_16_are_refused() -> None:
+    """Twisted does so as well; a server would find names with NULs."""
+    request = Request("http://a.example/", headers={"Accept": "text/html"}, encoding="utf-16")
+    to = destination(request)
+    assert to is not None
+    with pytest.raises(ValueError, match="NUL in a header"):
+        head_of(request, to, last=False)
