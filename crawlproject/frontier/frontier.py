@@ -95,6 +95,13 @@ class Frontier:
         self.servers.store = store
         self._queue.tick(now)
 
+    def share_sessions(self, share: float, domain_of: Callable[[str], str]) -> None:
+        """Limit each registered domain to this ``share`` of the sessions while others have ready servers; 1: no limit.
+
+        ``domain_of``: server key -> registered domain.  Call before the first URL.
+        """
+        self._queue.shares.limit(share, domain_of)
+
     def __len__(self) -> int:
         """Number of queued URLs, without those handed out by ``next_url``. O(1)."""
         return self._urls
@@ -225,12 +232,21 @@ class Frontier:
         return entry
 
     def is_worth_more(self, session: Session, now: float) -> bool:
-        """Whether the policy prefers another request of this session to the best waiting server. O(log n)."""
+        """Whether the policy prefers another request of this session to the best waiting server. O(log n).
+
+        A session beyond its domain's share ends for a domain that has less than its share, and never the other way.
+        """
         server = session.server
-        if not server.urls:
+        other = self._queue.best(now) if server.urls else None
+        if other is None or other.heap_item is None:
             return True
-        alternative = self._queue.best_rank(now)
-        return alternative is None or self.policy.goes_on(server, alternative)
+        shares = self._queue.shares
+        if shares.is_full(other):
+            if not shares.is_full(server):
+                return True
+        elif shares.has_more(server):
+            return False
+        return self.policy.goes_on(server, -other.heap_item[0])
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a finished request: estimates, politeness, back-off. O(log servers)."""
