@@ -15,7 +15,7 @@ from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.quality_tally import QualityTally
 from crawlproject.frontier.server_table import ServerQueue, ServerTable
 from crawlproject.frontier.states import SessionEvent, SessionState
-from crawlproject.urls.server_key import server_key
+from crawlproject.urls.server_key import domain_of_server, end_of_host, server_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -95,12 +95,12 @@ class Frontier:
         self.servers.store = store
         self._queue.tick(now)
 
-    def share_sessions(self, share: float, domain_of: Callable[[str], str]) -> None:
+    def share_sessions(self, share: float) -> None:
         """Limit each registered domain to this ``share`` of the sessions while others have ready servers; 1: no limit.
 
-        ``domain_of``: server key -> registered domain.  Call before the first URL.
+        Call before the first URL.
         """
-        self._queue.shares.limit(share, domain_of)
+        self._queue.shares.limit(share, domain_of_server, end_of_host)
 
     def __len__(self) -> int:
         """Number of queued URLs, without those handed out by ``next_url``. O(1)."""

@@ -63,7 +63,7 @@ class FrontierOptions(Options):
             group_of=domain_of_server if self.group == "domain" else None,
         )
         if self.group == "server":  # a group has one session anyway
-            frontier.share_sessions(self.domain_share, domain_of_server)
+            frontier.share_sessions(self.domain_share)
         frontier.servers.penalizes_copies = self.copies_penalty
         return frontier
 
@@ -84,8 +84,8 @@ class FrontierOptions(Options):
             ),
             # The number in the paper; a home connection and a small machine can handle it.
             max_sessions=reader.count("FRONTIER_MAX_SESSIONS", 64, least=1),
-            # One wildcard domain that was linked from 20 sites kept 480 of 1,980 good pages waiting; with an eighth of
-            # the sessions it keeps none (docs/research/...).
+            # A domain that shows new subdomains on every page kept three quarters of the good pages waiting for ever
+            # (scripts/bench_dead_servers.py --kinds farm); with an eighth of the sessions, none.
             domain_share=reader.positive_share("FRONTIER_DOMAIN_SHARE", 0.125),
             max_parked=max_parked,
             # What most servers allow on a connection (Cao 2003, figure 3).

@@ -7,6 +7,7 @@ al. 2008).
 
 from __future__ import annotations
 
+from collections import Counter
 from math import inf
 from sys import intern
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -55,36 +56,42 @@ class Crowd(Generic[T]):
 class DomainShares:
     """Counts the sessions of each domain: one is *full* while it has its share of them, or more.
 
-    Nothing is counted without ``limit``.  Everything is O(1) but for ``set_sessions``.  Memory: the domains with a
-    session.
+    Nothing is counted without ``limit``.  Everything is O(1) but for ``set_sessions``.  Memory: the servers with a
+    session, and their domains.
+
+    Registered domains are told by a long list, which most crawls never need: while the servers whose hosts end alike
+    (``example.org``, ``co.uk``) do not have a share of the sessions together, no registered domain has.
     """
 
     def __init__(self) -> None:
         self._share = 1.0
         self._domain_of: Callable[[str], str] = str
+        self._end_of: Callable[[str], str] = str
+        self._is_exact = False
         self._places: float = inf
+        self._served: set[InDomain] = set()
         self._sessions: dict[str, int] = {}
         self._full: set[str] = set()
         self.lines: list[ReadyLine[Any]] = []
 
-    def limit(self, share: float, domain_of: Callable[[str], str]) -> None:
+    def limit(self, share: float, domain_of: Callable[[str], str], end_of: Callable[[str], str]) -> None:
         """Give each domain this ``share`` of the sessions, rounded down, at least one; call before the first session.
 
-        ``domain_of``: server key -> registered domain.
+        ``domain_of``: server key -> registered domain; ``end_of``: -> the same or a shorter end of the host.
         """
-        self._share, self._domain_of = share, domain_of
+        self._share, self._domain_of, self._end_of = share, domain_of, end_of
 
     def set_sessions(self, sessions: float) -> None:
-        """Set the number of sessions that are shared. O(1), O(domains with a session) if it has changed."""
+        """Set the number of sessions that are shared. O(1), O(sessions) if it has changed."""
         places = max(1, int(sessions * self._share)) if self._share < 1 and sessions < inf else inf
         if places != self._places:
             self._places = places
-            before, self._full = self._full, {domain for domain, count in self._sessions.items() if count >= places}
-            for domain in before - self._full:
-                self._reopen(domain)
+            self._count()
 
     def domain(self, server: InDomain) -> str:
-        """The registered domain of ``server``."""
+        """The registered domain of ``server``; the end of its host while that is enough."""
+        if not self._is_exact:
+            return self._end_of(server.key)
         if server.domain is None:
             server.domain = intern(self._domain_of(server.key))
         return server.domain
@@ -100,14 +107,16 @@ class DomainShares:
     def leased(self, server: InDomain) -> None:
         """Count a session."""
         if self._share < 1:
+            self._served.add(server)
             domain = self.domain(server)
             count = self._sessions[domain] = self._sessions.get(domain, 0) + 1
-            if count >= self._places:
-                self._full.add(domain)
+            if count >= self._places and domain not in self._full:
+                self._count()
 
     def released(self, server: InDomain) -> None:
         """Count the end of a session."""
         if self._share < 1:
+            self._served.remove(server)
             domain = self.domain(server)
             count = self._sessions[domain] - 1
             if count:
@@ -115,8 +124,21 @@ class DomainShares:
             else:
                 del self._sessions[domain]
             if count < self._places and domain in self._full:
-                self._full.discard(domain)
+                self._full.remove(domain)
                 self._reopen(domain)
+
+    def _count(self) -> None:
+        """Find the full domains. O(domains with a session), once O(sessions)."""
+        before, self._full = self._full, self._with_share()
+        if self._full and not self._is_exact:
+            self._is_exact = True
+            self._sessions = dict(Counter(map(self.domain, self._served)))
+            self._full = self._with_share()
+        for domain in before - self._full:
+            self._reopen(domain)
+
+    def _with_share(self) -> set[str]:
+        return {domain for domain, count in self._sessions.items() if count >= self._places}
 
     def _reopen(self, domain: str) -> None:
         for line in self.lines:
