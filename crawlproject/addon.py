@@ -18,6 +18,7 @@ from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_instal
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from crawlproject.engine import download_delay_of
+from crawlproject.late_signals import ignore_late_signals
 from crawlproject.monitor.brief_log import shorten_lists
 from crawlproject.monitor.json_log import use_json
 from crawlproject.options.all_settings import FAMILIES, check_names
@@ -130,6 +131,7 @@ class FrontierAddon:
     @starting()
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl."""
+        ignore_late_signals()
         check_names(settings)
         apply_preset(settings)
         _check_job_dir(settings)
