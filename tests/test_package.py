@@ -213,13 +213,14 @@ def test_the_spiders_of_this_package_run_in_any_project(project: Path) -> None:
     assert names == ["keyword", "site", "topic", "web"]
     with running_web(SMALL) as web:
         seeds = ("-a", f"seeds={','.join(web.seeds)}")
-        run(*crawl, "web", *seeds, "-O", "web.jsonl", *NOW, *NO_COOKIES, cwd=project)
+        run(*crawl, "web", *seeds, "-O", "web.jsonl", "-O", "web.parquet", *NOW, *NO_COOKIES, cwd=project)
         start = ("-a", f"start={web.seeds[0]}", "-a", "keyword=page")
         run(*crawl, "keyword", *start, "-O", "found.jsonl", *NOW, *NO_COOKIES, cwd=project)
         told = run(*crawl, "web", *seeds, *NOW[2:], cwd=project, code=1).stderr
         assert "No seed could be fetched" in told
     pages = [json.loads(line)["url"] for line in (project / "web.jsonl").read_text(encoding="utf-8").splitlines()]
     assert sorted(pages) == sorted(web.web.expected_urls())
+    assert (project / "web.parquet").read_bytes()[:4] == b"PAR1"
     found = (project / "found.jsonl").read_text(encoding="utf-8")
     assert '"level": 1' in found
     told = run(*crawl, "web", *seeds, "-s", "ADDONS={}", cwd=project, code=1).stderr

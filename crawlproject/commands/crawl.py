@@ -21,10 +21,11 @@ class Command(crawl.Command):
 
     def process_options(self, args: list[str], opts: Namespace) -> None:
         """See ``ScrapyCommand``; with ``LOG_FORMAT_JSON`` the first line is JSON, too."""
-        from crawlproject.commands.early_log import log_as_set
+        from crawlproject.commands.early import add_parquet, log_as_set
 
-        super().process_options(args, opts)
         assert self.settings is not None
+        add_parquet(self.settings)
+        super().process_options(args, opts)
         log_as_set(self.settings)
 
     def run(self, args: list[str], opts: Namespace) -> None:
