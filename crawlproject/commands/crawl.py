@@ -1,4 +1,4 @@
-"""``scrapy crawl``: Scrapy's command, with exit code 1 if no seed could be fetched.
+"""``scrapy crawl``: Scrapy's command, with exit code 1 if no seed, or no example of a topic, could be fetched.
 
 Imports are local, because ``scrapy`` imports all commands for every command.
 """
@@ -36,9 +36,9 @@ class Command(crawl.Command):
         reason = stats.get_value("finish_reason") if stats is not None else None
         if reason in (None, "finished"):
             return
-        from crawlproject.spiders.web import NO_SEED_FETCHED
+        from crawlproject.spiders.web import FAILED
 
-        if reason == NO_SEED_FETCHED:
+        if reason in FAILED:
             self.exitcode = 1
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
