@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """The cost of links to many dead servers: pages of good servers over time, and CPU.
 
-    scripts/bench_dead_servers.py [--kinds none,nxdomain,silent,servfail,wildcard,refused,blackhole] [--dead 30000]
-                                  [--good 10] [--pages 29] [--seconds 30]
+    scripts/bench_dead_servers.py [--kinds none,nxdomain,silent,servfail,wildcard,farm,refused,blackhole]
+                                  [--dead 30000] [--good 10] [--pages 29] [--seconds 30]
+                                  [--delay 0] [--share 0.125]
 
 The good servers are seeds, and a page that links to ``--dead`` others, each a server of its own: names that do not
 exist (``nxdomain``), whose name servers do not answer (``silent``) or fail (``servfail``), subdomains of one domain at
-one address (``wildcard``, every page a 404), addresses that refuse connections (``refused``) or do not answer
-(``blackhole``).  Each crawl stops after ``--seconds``.
+one address (``wildcard``: every page a 404; ``farm``: each page links to 20 more, and to 10 pages of its own),
+addresses that refuse connections (``refused``) or do not answer (``blackhole``).  ``--delay``: seconds before each
+answer.  ``--share``: ``FRONTIER_DOMAIN_SHARE``.  Each crawl stops after ``--seconds``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import socket
 import sys
 import threading
@@ -25,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from testbed.bench import ADDON, QUIET, command_line, crawl
 
-KINDS = "none,nxdomain,silent,servfail,wildcard,refused,blackhole"
+KINDS = "none,nxdomain,silent,servfail,wildcard,farm,refused,blackhole"
 RCODES = {"nx": 3, "sf": 2}
 AFTER = (1, 2, 5, 10, 20, 30)
 SETTINGS = QUIET | ADDON | {"FRONTIER_MIN_BACKOFF": 1, "LOG_LEVEL": "INFO", "LOGSTATS_INTERVAL": 0}
@@ -35,8 +38,9 @@ class Web(asyncio.DatagramProtocol):
     """The good servers, on 127.5.0.x, and the name server, in one thread."""
 
     def __init__(self, good: int, pages: int) -> None:
-        self.good, self.pages = good, pages
+        self.good, self.pages, self.port, self.delay = good, pages, 0, 0.0
         self.hub = ""
+        self.subdomains = itertools.count()  # of the farm
         self.times: list[float] = []
         self.questions: Counter[str] = Counter()
         self.transport: asyncio.DatagramTransport | None = None
@@ -46,18 +50,18 @@ class Web(asyncio.DatagramProtocol):
         self.transport = transport  # type: ignore[assignment]
 
     def datagram_received(self, data: bytes, addr: object) -> None:
-        """Answer a query by the end of its name: ``.nx``, ``.sf``, ``.no`` (no answer), ``.wild``."""
+        """Answer a query by its name's end: ``.nx``, ``.sf``, ``.no`` (no answer), ``.wild.com``, ``.farm.com``."""
         end, at = data[12:].index(0) + 12, 12
         labels = []
         while at < end:
             labels.append(data[at + 1 : at + 1 + data[at]])
             at += 1 + data[at]
-        kind = labels[-1].decode()
+        kind = labels[-2 if labels[-1] == b"com" else -1].decode()
         self.questions[kind] += 1
         if kind == "no" or self.transport is None:
             return
         question, is_a = data[12 : end + 5], data[end + 2] == 1
-        has = kind == "wild" and is_a
+        has = kind in ("wild", "farm") and is_a
         flags = (0x8180 | RCODES.get(kind, 0)).to_bytes(2)
         record = b"\xc0\x0c\x00\x01\x00\x01\x00\x00\x0e\x10\x00\x04" + socket.inet_aton("127.5.9.9") if has else b""
         counts = b"\0\1" + (b"\0\1" if has else b"\0\0") + b"\0\0\0\0"
@@ -69,7 +73,9 @@ class Web(asyncio.DatagramProtocol):
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             while head := await reader.readuntil(b"\r\n\r\n"):
                 path = head.split(b" ", 2)[1].decode()
-                body = self.body(host, path)
+                await asyncio.sleep(self.delay)
+                is_farm = b".farm.com" in head and path != "/robots.txt"
+                body = self.farm() if is_farm else self.body(host, path)
                 status = b"404 Not Found" if body is None else b"200 OK"
                 text = (body or "").encode()
                 writer.write(
@@ -77,6 +83,13 @@ class Web(asyncio.DatagramProtocol):
                 )
                 writer.write(text)
         writer.close()
+
+    def farm(self) -> str:
+        """A page with links to new subdomains and new pages of its own, and words that no other has."""
+        numbers = [next(self.subdomains) for _ in range(20)]
+        links = "".join(f'<a href="http://m{number}.farm.com:{self.port}/">{number}</a>' for number in numbers)
+        links += "".join(f'<a href="/{number}">{number}</a>' for number in numbers[:10])
+        return f"<title>{numbers}</title>{links}<p>{' '.join(f'{hash(str(number)):x}' for number in numbers)}"
 
     def body(self, host: str, path: str) -> str | None:
         """A page: of a good server, or the one with the dead links."""
@@ -100,7 +113,8 @@ def dead_links(kind: str, count: int, closed: int, black: int) -> list[str]:
         "nxdomain": [f"http://n{number}.d{number}.nx/" for number in range(count)],
         "silent": [f"http://n{number}.d{number}.no/" for number in range(count)],
         "servfail": [f"http://n{number}.d{number}.sf/" for number in range(count)],
-        "wildcard": [f"http://n{number}.one.wild:PORT/" for number in range(count)],
+        "wildcard": [f"http://n{number}.wild.com:PORT/" for number in range(count)],
+        "farm": [f"http://first{number}.farm.com:PORT/" for number in range(count // 100)],
         "refused": [f"http://{each}:{closed}/" for each in address],
         "blackhole": [f"http://{each}:{black}/" for each in address],
     }[kind]
@@ -124,6 +138,7 @@ def measure(kind: str, args: object) -> None:
     thread.start()
     started.wait()
     name_port, port = place
+    web.port, web.delay = port, args.delay  # type: ignore[attr-defined]
     with socket.socket() as closed, socket.socket() as black, contextlib.ExitStack() as fillers:
         closed.bind(("127.5.8.8", 0))
         black.bind(("0.0.0.0", 0))
@@ -139,6 +154,7 @@ def measure(kind: str, args: object) -> None:
             "FRONTIER_DNS_SERVERS": f"127.0.0.1:{name_port}",
             "CLOSESPIDER_TIMEOUT": args.seconds,  # type: ignore[attr-defined]
             "LINKS_SKIP_AFTER": 3,
+            "FRONTIER_DOMAIN_SHARE": args.share,  # type: ignore[attr-defined]
         }
         stats = crawl(settings, seeds=",".join((f"http://127.5.0.200:{port}/", *good)))
         loop.call_soon_threadsafe(stop.set)
@@ -159,7 +175,9 @@ def measure(kind: str, args: object) -> None:
 
 def main() -> None:
     """Print a row for each kind."""
-    args = command_line(__doc__, kinds=KINDS, dead=30_000, good=10, pages=29, seconds=30).parse_args()
+    args = command_line(
+        __doc__, kinds=KINDS, dead=30_000, good=10, pages=29, seconds=30, delay=0.0, share=0.125
+    ).parse_args()
     print(f"good pages after {'/'.join(map(str, AFTER))} s")
     for kind in args.kinds.split(","):
         measure(kind, args)

@@ -64,7 +64,7 @@ REPLACED_COMMANDS = ("crawl", "list", "parse", "settings")
 MAX_MEGABYTES = 150
 SMALL = WebSpec(servers=4, pages=40, time_scale=0)
 NOW = ("-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "DOWNLOAD_DELAY=0")
-#: Cookies of unknown domains make tldextract fetch its list from the network.
+#: Without cookies, pages take the fast lane.
 NO_COOKIES = ("-s", "COOKIES_ENABLED=False")
 
 

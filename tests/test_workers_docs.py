@@ -29,7 +29,7 @@ WORKERS = (ROOT / "docs" / "workers.md").read_text(encoding="utf-8")
 MOVING = (ROOT / "docs" / "from-scrapy-redis.md").read_text(encoding="utf-8")
 URL = "redis://localhost:6379/0"
 WEB = WebSpec(servers=4, pages=40, time_scale=0)
-#: Cookies of unknown domains make tldextract fetch its list from the network.
+#: Without cookies, pages take the fast lane.
 ON_LOOPBACK = "-s ALLOWED_NETWORKS=127.0.0.0/8 -s FRONTIER_MIN_DELAY=0 -s COOKIES_ENABLED=False"
 HAS_BACKEND = importlib.util.find_spec("crawlproject.backends.redis") is not None
 needs_backend = pytest.mark.skipif(not HAS_BACKEND, reason="no backend over Redis")

@@ -15,7 +15,7 @@ from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.quality_tally import QualityTally
 from crawlproject.frontier.server_table import ServerQueue, ServerTable
 from crawlproject.frontier.states import SessionEvent, SessionState
-from crawlproject.urls.server_key import server_key
+from crawlproject.urls.server_key import domain_of_server, end_of_host, server_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -94,6 +94,13 @@ class Frontier:
         """Keep URLs and servers in ``store``; call before the first URL. Memory then grows only with servers."""
         self.servers.store = store
         self._queue.tick(now)
+
+    def share_sessions(self, share: float) -> None:
+        """Limit each registered domain to this ``share`` of the sessions while others have ready servers; 1: no limit.
+
+        Call before the first URL.
+        """
+        self._queue.shares.limit(share, domain_of_server, end_of_host)
 
     def __len__(self) -> int:
         """Number of queued URLs, without those handed out by ``next_url``. O(1)."""
@@ -225,12 +232,21 @@ class Frontier:
         return entry
 
     def is_worth_more(self, session: Session, now: float) -> bool:
-        """Whether the policy prefers another request of this session to the best waiting server. O(log n)."""
+        """Whether the policy prefers another request of this session to the best waiting server. O(log n).
+
+        A session beyond its domain's share ends for a domain that has less than its share, and never the other way.
+        """
         server = session.server
-        if not server.urls:
+        other = self._queue.best(now) if server.urls else None
+        if other is None or other.heap_item is None:
             return True
-        alternative = self._queue.best_rank(now)
-        return alternative is None or self.policy.goes_on(server, alternative)
+        shares = self._queue.shares
+        if shares.is_full(other):
+            if not shares.is_full(server):
+                return True
+        elif shares.has_more(server):
+            return False
+        return self.policy.goes_on(server, -other.heap_item[0])
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a finished request: estimates, politeness, back-off. O(log servers)."""

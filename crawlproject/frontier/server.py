@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.queues.heap import HeapItem
     from crawlproject.frontier.queues.protocols import ServerUrls
+    from crawlproject.frontier.queues.ready_line import Crowd
     from crawlproject.frontier.states import ServerEvent
 
 
@@ -124,8 +125,10 @@ class Server:
         "copies",
         "copy_run",
         "crawl_delay",
+        "crowd",
         "demoted_because",
         "demotion",
+        "domain",
         "estimates",
         "failures",
         "fetched",
@@ -193,6 +196,8 @@ class Server:
         self.session: Session | None = None
         self.parked: Session | None = None  # session with an open, idle connection
         self.group: Group | None = None
+        self.domain: str | None = None  # registered domain, once it was needed
+        self.crowd: Crowd[Server] | None = None  # in which it stands while it is ready
         self.heap_item: HeapItem | None = None
 
     def step(self, event: ServerEvent) -> None:

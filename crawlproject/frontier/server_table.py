@@ -9,6 +9,7 @@ from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.guard.copies import CopyRun, learn_shared
 from crawlproject.frontier.orders import FrontierOrders
 from crawlproject.frontier.queues.heap import LazyHeap
+from crawlproject.frontier.queues.ready_line import DomainShares, ReadyLine
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Group, Server
 from crawlproject.frontier.states import IllegalStepError, ServerEvent, ServerState
@@ -39,7 +40,7 @@ DUE, EMPTY, REST = ServerEvent.DUE, ServerEvent.EMPTY, ServerEvent.REST
 LEASE, RECALL, RELEASE, SET_ASIDE = ServerEvent.LEASE, ServerEvent.RECALL, ServerEvent.RELEASE, ServerEvent.SET_ASIDE
 HOLD = ServerEvent.HOLD
 
-# The heaps of ready servers (``Server.line``), by ``ServerQueue.lines``.
+# The lines of ready servers (``Server.line``), by ``ServerQueue.lines``.
 KNOWN, ADMITTED, NEW, ASKED = range(4)
 
 
@@ -52,6 +53,8 @@ class ServerQueue:
 
     Only one server of a politeness group is leased at a time.  A ready server whose group is busy or rests is set aside
     in the group's own heap; when the group is free again, its best server is recalled.
+
+    ``shares`` limits the sessions of each registered domain while servers of other domains are ready.
 
     With ``admits_newcomers``, a ready server that has never answered stands in a line of its own and gets no session
     until the caller has admitted it: ``ask_newcomer`` takes the best one, ``admit`` ends its look-up.  While most
@@ -68,7 +71,8 @@ class ServerQueue:
         self._rerank_above = rerank_above
         self._group_of = group_of
         self.admits_newcomers = False  # set before the first server
-        self.lines: tuple[LazyHeap[Server], ...] = (LazyHeap(), LazyHeap(), LazyHeap(), LazyHeap())  # best first
+        self.shares = DomainShares()
+        self.lines: tuple[ReadyLine[Server], ...] = tuple(ReadyLine(self.shares) for _ in range(ASKED + 1))
         self.ready, self.admitted, self.newcomers, self.asked = self.lines
         self._guests = 0  # leased newcomers
         self.limit: float = inf  # sessions that may be open
@@ -107,17 +111,14 @@ class ServerQueue:
     def lease(self, now: float, sessions: float = inf) -> Server | None:
         """Take the best server that may be requested now; None if there is none. O(log servers).
 
-        ``sessions``: all that may be open, of which newcomers may have a part.  Sets aside servers of busy groups on
-        the way: O(log servers) for each, once.
+        ``sessions``: all that may be open, of which newcomers and domains may have a part.  Sets aside servers of busy
+        groups on the way: O(log servers) for each, once.
         """
-        self.tick(now)
-        self._wake_due(now)
         self.limit = sessions
-        while (line := self.best_line()) is not None:
-            key, server = line.first_key(), line.pop()
-            assert key is not None
-            assert server is not None
-            self.last_rank = max(0.0, -key) / server.urgency
+        self.shares.set_sessions(sessions)
+        while (server := self.best(now)) is not None:
+            assert server.heap_item is not None
+            self.last_rank = max(0.0, -server.heap_item[0]) / server.urgency
             group = server.group
             if group is not None and not group.is_free(now):
                 self._step(server, SET_ASIDE)
@@ -126,17 +127,31 @@ class ServerQueue:
                 group.holder = server
             self._step(server, LEASE)
             self.leased += 1
+            self.shares.leased(server)
             self._guests += server.line == ADMITTED
             return server
         return None
 
-    def best_line(self) -> LazyHeap[Server] | None:
-        """The line whose first server gets the next session; None if there is no such server. O(1) amortised."""
-        ready = self.ready
-        if not len(self.admitted) or not self._may_invite():
-            return ready if len(ready) else None
-        known, new = ready.first_key(), self.admitted.first_key()
-        return self.admitted if known is None or (new is not None and new < known) else ready
+    def best(self, now: float) -> Server | None:
+        """The ready server that gets the next session; None if there is none.
+
+        One of a full domain only if no other is ready.  O(log servers) for each server that becomes due.
+        """
+        self.tick(now)
+        self._wake_due(now)
+        return self._best()
+
+    def _best(self) -> Server | None:
+        known = self.ready.peek()
+        new = self.admitted.peek() if len(self.admitted) and self._may_invite() else None
+        if known is None or new is None:
+            return known or new
+        return min(known, new, key=self._turn)
+
+    def _turn(self, server: Server) -> tuple[bool, float]:
+        """By which the best of several lines is found; the first is preferred among equals."""
+        assert server.heap_item is not None
+        return self.shares.is_full(server), server.heap_item[0]
 
     @property
     def newcomers_fail(self) -> bool:
@@ -150,22 +165,24 @@ class ServerQueue:
     def ask_newcomer(self, now: float, admitted: int) -> Server | None:
         """The best newcomer to be looked up; None if there is none. O(log servers).
 
-        None as well while ``admitted`` of them wait for a session, unless it ranks above all servers with one.
+        None as well while ``admitted`` of them wait for a session, unless it ranks above all servers with one.  Those
+        of full domains have ``admitted`` places with all others, and leave these as many of their own.
         """
         self.tick(now)
         self._wake_due(now)
-        key = self.newcomers.first_key()
-        if key is None:
-            return None
-        if len(self.admitted) + len(self.asked) >= admitted and not self._ranks_first(key):
-            return None
         server = self.newcomers.peek()
-        assert server is not None
+        if server is None:
+            return None
+        others = [first for line in (self.ready, self.admitted) if (first := line.peek()) is not None]
+        waiting = len(self.admitted) + len(self.asked)
+        if not self.shares.is_full(server):
+            waiting -= self.admitted.crowded
+            if all(self._turn(server) < self._turn(other) for other in others):
+                waiting = 0
+        if waiting >= admitted:
+            return None
         self._line_up(server, ASKED)
         return server
-
-    def _ranks_first(self, key: float) -> bool:
-        return all((first := line.first_key()) is None or key < first for line in (self.ready, self.admitted))
 
     def admit(self, server: Server) -> bool:
         """Let a newcomer that was asked for get a session; False if it is no longer ready. O(log servers)."""
@@ -180,14 +197,6 @@ class ServerQueue:
         server.line = line
         self.lines[line].push(server, self._key_by_rank(server))
 
-    def best_rank(self, now: float) -> float | None:
-        """Rank of the best ready server; None if there is none. O(log servers) for each server that becomes due."""
-        self.tick(now)
-        self._wake_due(now)
-        line = self.best_line()
-        key = None if line is None else line.first_key()
-        return None if key is None else -key
-
     def release(self, server: Server) -> None:
         """Return a leased server to the queue, or hold it; its group rests as long as the server. O(log servers)."""
         group = server.group
@@ -196,6 +205,7 @@ class ServerQueue:
             group.holder = None
         self._step(server, RELEASE)
         self.leased -= 1
+        self.shares.released(server)
         if server.line == ADMITTED:
             self._guests -= 1
             if server.answered or server.failures:
@@ -233,7 +243,7 @@ class ServerQueue:
 
     def first_due(self) -> float | None:
         """The earliest time at which ``lease`` can succeed; None if no server waits. O(1) amortised."""
-        return self.now if self.best_line() is not None else self.resting.first_key()
+        return self.now if self._best() is not None else self.resting.first_key()
 
     def upcoming(self, count: int, until: float) -> list[Server]:
         """The ``count`` servers that ``lease`` would take next if nothing changed. O(count log count).
@@ -317,7 +327,9 @@ class ServerQueue:
         server.rerank_above = self._rerank_above(server, rank)
         return -rank
 
-    def _heap(self, server: Server, state: ServerState) -> LazyHeap[Server] | LazyHeap[Server | Group]:
+    def _heap(
+        self, server: Server, state: ServerState
+    ) -> ReadyLine[Server] | LazyHeap[Server] | LazyHeap[Server | Group]:
         if state is READY:
             return self.lines[server.line]
         if state is WAITING:
@@ -515,15 +527,13 @@ class ServerTable:
         """
         if not self._expectations.are_learned:
             return
-        queue = self._queue
-        queue.best_rank(now)  # makes servers ready whose rest is over
+        best = self._queue.best(now)
         for _ in range(RANKED_PER_PAGE):
-            line = queue.best_line()
-            best = None if line is None else line.peek()
-            if line is None or best is None:
+            if best is None:
                 return
             self._rank(best)
-            if line is queue.best_line() and best is line.peek():
+            before, best = best, self._queue.best(now)
+            if best is before:
                 return
 
     def _rank(self, server: Server) -> None:

@@ -8,9 +8,11 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING
 
+from scrapy.downloadermiddlewares import cookies as scrapy_cookies
 from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
 from scrapy.http import Response
 from scrapy.http.cookies import CookieJar
+from tldextract import TLDExtract
 
 from crawlproject.engine import stats_of
 
@@ -62,6 +64,17 @@ class TolerantCookiesMiddleware(CookiesMiddleware):
     def __init__(self, debug: bool = False) -> None:
         super().__init__(debug)
         self.jars = defaultdict(partial(TolerantCookieJar, self._skipped))
+        _without_network()
 
     def _skipped(self) -> None:
         stats_of(self.crawler).inc_value("cookies/skipped")
+
+
+def _without_network() -> None:
+    """Let Scrapy find public suffixes in the list bundled with tldextract: it would fetch a new one, blocking.
+
+    At the first cookie with a domain, and past ``ALLOWED_NETWORKS``; with a name server that does not answer, the event
+    loop would stand still for its time-out.
+    """
+    bundled = TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
+    vars(scrapy_cookies)["_split_domain"] = bundled

@@ -36,9 +36,10 @@ class CappedRobotParser(RobotParser, NamesSitemaps):
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
         """Called by RobotsMiddleware."""
+        is_long = len(robotstxt_body) > MAX_ROBOTS_TXT
         if robotstxt_body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # Notepad's "Unicode"
-            robotstxt_body = robotstxt_body.decode("utf-16", "ignore").encode()
-        if len(robotstxt_body) > MAX_ROBOTS_TXT:
+            robotstxt_body = robotstxt_body[:MAX_ROBOTS_TXT].decode("utf-16", "ignore").encode()
+        if is_long or len(robotstxt_body) > MAX_ROBOTS_TXT:
             stats_of(crawler).inc_value("robotstxt/truncated")
             robotstxt_body = robotstxt_body[:MAX_ROBOTS_TXT].rpartition(b"\n")[0]
         return cls(robotstxt_body, stats_of(crawler))

@@ -35,6 +35,8 @@ class FrontierOptions(Options):
     politeness: Politeness
     group: PolitenessGroup
     max_sessions: int
+    #: Of the sessions, for the servers of one registered domain.
+    domain_share: float
     max_parked: int
     max_batch: int
     max_failures: int
@@ -60,6 +62,8 @@ class FrontierOptions(Options):
             max_failures=self.max_failures,
             group_of=domain_of_server if self.group == "domain" else None,
         )
+        if self.group == "server":  # a group has one session anyway
+            frontier.share_sessions(self.domain_share)
         frontier.servers.penalizes_copies = self.copies_penalty
         return frontier
 
@@ -80,6 +84,9 @@ class FrontierOptions(Options):
             ),
             # The number in the paper; a home connection and a small machine can handle it.
             max_sessions=reader.count("FRONTIER_MAX_SESSIONS", 64, least=1),
+            # A domain that shows new subdomains on every page kept three quarters of the good pages waiting for ever
+            # (scripts/bench_dead_servers.py --kinds farm); with an eighth of the sessions, none.
+            domain_share=reader.positive_share("FRONTIER_DOMAIN_SHARE", 0.125),
             max_parked=max_parked,
             # What most servers allow on a connection (Cao 2003, figure 3).
             max_batch=reader.count("FRONTIER_MAX_BATCH", 100, least=1),

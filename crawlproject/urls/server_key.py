@@ -54,6 +54,15 @@ def host_of(key: str) -> str:
     return netloc.partition(":")[0]
 
 
+def end_of_host(key: str) -> str:
+    """The last two labels of the server *key*'s host: an end of its registered domain. O(length).
+
+    >>> end_of_host("https://www.example.org:8080"), end_of_host("http://www.example.co.uk")
+    ('example.org', 'co.uk')
+    """
+    return ".".join(host_of(key).rsplit(".", 2)[-2:])
+
+
 def domain_of_server(key: str) -> str:
     """The registered domain of the server *key*. O(labels); see :class:`RegisteredDomain`."""
     return _default_domains()(host_of(key))

@@ -14,7 +14,7 @@ from scrapy.downloadermiddlewares import cookies
 from scrapy.utils.misc import load_object
 from tldextract import TLDExtract
 
-# Scrapy's cookies would fetch the public suffix list from the network; use the one included in tldextract.
+# Scrapy alone would fetch the list of public suffixes from the network; use the one included in tldextract.
 cookies._split_domain = TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
 
 

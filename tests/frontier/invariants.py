@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import isclose
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,12 @@ def check(frontier: Frontier) -> None:
     assert {server for line in queue.lines for server in line.values()} == set(by_state[ServerState.READY])
     assert sum(map(len, queue.lines)) == len(by_state[ServerState.READY])
     assert queue._guests == sum(server.line == ADMITTED for server in by_state[ServerState.LEASED])
+    shares = queue.shares
+    if shares._share < 1:
+        assert shares._served == set(by_state[ServerState.LEASED])
+        counts_of_domains = Counter(map(shares.domain, by_state[ServerState.LEASED]))
+        assert shares._sessions == counts_of_domains
+        assert shares._full == {domain for domain, count in counts_of_domains.items() if count >= shares._places}
     for server in by_state[ServerState.READY]:
         assert server.heap_item is not None
         assert server in queue.lines[server.line].values()

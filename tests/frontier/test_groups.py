@@ -74,7 +74,7 @@ def test_a_server_that_sinks_after_its_recall_gives_way() -> None:
     blocked = frontier.servers["http://s3.example"]
     frontier.push([Entry("http://s4.example/other", 1.0)])
     assert frontier.counts()["waiting"] == 2
-    frontier._queue.best_rank(10.0)  # the group is free: its best server is recalled
+    frontier._queue.best(10.0)  # the group is free: its best server is recalled
     assert blocked.group is not None
     assert blocked.group.recalled is blocked
     frontier.servers.rank_last(blocked, "test")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+import requests
 from scrapy import Request
+from scrapy.downloadermiddlewares import cookies
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
+from tldextract import TLDExtract
 
 from crawlproject.middlewares.cookies import MAX_COOKIE, MAX_COOKIES, TolerantCookiesMiddleware
 
@@ -48,3 +51,12 @@ def test_number_of_cookies_per_answer_is_bounded() -> None:
     cookies, skipped = sent(*(f"c{number}=x" for number in range(MAX_COOKIES + 9)))
     assert cookies is not None
     assert (cookies.count(b"="), skipped) == (MAX_COOKIES, 9)
+
+
+def test_list_of_public_suffixes_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scrapy fetches it at the first cookie with a domain, and blocks the event loop meanwhile."""
+    asked = []
+    monkeypatch.setattr(cookies, "_split_domain", TLDExtract(include_psl_private_domains=True, cache_dir=None))
+    monkeypatch.setattr(requests.Session, "get", lambda _self, url, **_: asked.append(url))
+    assert sent("a=1; Domain=a.test", "b=2; Domain=test") == (b"a=1", 0)
+    assert not asked

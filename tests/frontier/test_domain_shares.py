@@ -1,0 +1,299 @@
+"""The servers of one registered domain have a part of the sessions while servers of other domains are ready."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst, Session
+from crawlproject.frontier.queues import ready_line
+from crawlproject.frontier.queues.ready_line import DomainShares, ReadyLine
+from crawlproject.urls.server_key import domain_of_server, end_of_host
+from tests.frontier.invariants import check
+
+SESSIONS = 8
+SHARE = 0.25
+PLACES = 2
+NONE = Politeness(factor=0, min_delay=0, max_delay=0, min_backoff=1)
+
+
+def new_frontier(share: float = SHARE) -> Frontier:
+    frontier = Frontier(QualityFirst(), NONE)
+    frontier.share_sessions(share)
+    return frontier
+
+
+def push(frontier: Frontier, hosts: list[str], quality: float = 1.0, urls: int = 3) -> None:
+    frontier.push(Entry(f"http://{host}/{number}", quality) for host in hosts for number in range(urls))
+
+
+def farm(count: int, first: int = 0) -> list[str]:
+    return [f"s{number}.farm.com" for number in range(first, first + count)]
+
+
+def open_sessions(frontier: Frontier, count: int = SESSIONS) -> list[Session]:
+    opened = [frontier.open_session(0.0, SESSIONS) for _ in range(count)]
+    check(frontier)
+    return [session for session in opened if session is not None]
+
+
+def domains(sessions: list[Session]) -> Counter[str]:
+    return Counter(domain_of_server(session.server.key) for session in sessions)
+
+
+def test_a_domain_has_its_share_while_others_are_ready() -> None:
+    """However well its servers rank; servers of other domains are in the order of their ranks."""
+    frontier = new_frontier()
+    push(frontier, farm(20), quality=9.0)
+    push(frontier, [f"good{number}.org" for number in range(20)])
+    assert domains(open_sessions(frontier))["farm.com"] == PLACES
+
+
+def test_a_domain_gets_all_sessions_that_nobody_else_can_use() -> None:
+    """Its best servers first; also if it is the only one."""
+    frontier = new_frontier()
+    push(frontier, farm(20))
+    push(frontier, ["s19.farm.com"], quality=5.0, urls=4)
+    push(frontier, ["good.org", "good.net"])
+    sessions = open_sessions(frontier)
+    assert domains(sessions) == {"farm.com": 6, "good.org": 1, "good.net": 1}
+    assert sessions[0].server.key == "http://s19.farm.com"
+    assert len(open_sessions(frontier, 1)) == 1  # the limit is the caller's
+
+
+def test_a_share_of_one_limits_nothing() -> None:
+    """As without the setting."""
+    frontier = new_frontier(share=1.0)
+    push(frontier, farm(20), quality=9.0)
+    push(frontier, ["good.org"])
+    assert domains(open_sessions(frontier)) == {"farm.com": SESSIONS}
+
+
+def test_hosts_that_end_alike_are_not_one_domain() -> None:
+    """``co.uk`` is a public suffix."""
+    frontier = new_frontier()
+    push(frontier, [f"www.shop{number}.co.uk" for number in range(7)], quality=9.0)
+    push(frontier, ["good.org", "good.net"])
+    assert len(domains(open_sessions(frontier))) == SESSIONS
+    assert sum(domain.endswith(".co.uk") for domain in domains(list_of_open(frontier))) == 7
+
+
+def list_of_open(frontier: Frontier) -> list[Session]:
+    return [server.session for server in frontier.servers if server.session is not None]
+
+
+def test_when_a_session_ends_the_best_server_of_its_domain_is_next() -> None:
+    """Not only the one that was set aside first."""
+    frontier = new_frontier()
+    push(frontier, farm(20), quality=9.0)
+    push(frontier, [f"good{number}.org" for number in range(20)])
+    sessions = open_sessions(frontier)
+    push(frontier, ["s15.farm.com"], quality=99.0)
+    ended = next(session for session in sessions if "farm" in session.server.key)
+    frontier.close_session(ended, 0.0)
+    check(frontier)
+    assert [session.server.key for session in open_sessions(frontier, 1)] == ["http://s15.farm.com"]
+    assert "farm" not in open_sessions(frontier, 1)[0].server.key
+
+
+def test_a_session_beyond_the_share_ends_for_another_domain() -> None:
+    """One within it does not, nor one of another domain for a domain that has its share."""
+    frontier = new_frontier()
+    push(frontier, farm(20), quality=9.0)
+    sessions = open_sessions(frontier)
+    assert all(frontier.is_worth_more(session, 0.0) for session in sessions)  # nobody else is ready
+    push(frontier, ["good.org"])
+    assert not any(frontier.is_worth_more(session, 0.0) for session in sessions)
+    for session in sessions[PLACES:]:
+        frontier.close_session(session, 0.0)
+    kept = sessions[:PLACES]
+    assert all(frontier.is_worth_more(session, 0.0) for session in kept)
+    good = open_sessions(frontier, 1)[0]
+    assert good.server.key == "http://good.org"
+    assert frontier.next_url(good, 0.0)
+    assert frontier.is_worth_more(good, 0.0)
+
+
+def test_the_policy_decides_within_one_domain() -> None:
+    """A crawl of one domain is as without shares."""
+
+    class Restless(QualityFirst):
+        def goes_on(self, server: object, alternative: float) -> bool:
+            return alternative < 5.0
+
+    frontier = Frontier(Restless(), NONE)
+    frontier.share_sessions(SHARE)
+    push(frontier, farm(20))
+    sessions = open_sessions(frontier)
+    assert all(frontier.is_worth_more(session, 0.0) for session in sessions)
+    push(frontier, ["s19.farm.com"], quality=6.0)
+    assert not any(frontier.is_worth_more(session, 0.0) for session in sessions)
+
+
+def test_newcomers_of_a_farm_do_not_keep_others_from_being_looked_up() -> None:
+    """They have places with all others; one of another domain has places that none of them takes."""
+    frontier, admitted = new_frontier(), 4
+    frontier.admits_newcomers()
+    push(frontier, farm(300), quality=9.0)
+
+    def admit() -> list[str]:
+        keys = []
+        while (key := frontier.ask_newcomer(0.0, admitted)) is not None:
+            keys.append(key)
+            frontier.admit(key)
+        check(frontier)
+        return keys
+
+    assert len(admit()) == admitted
+    assert len(open_sessions(frontier, 2)) == PLACES
+    push(frontier, [f"good{number}.org" for number in range(9)])
+    asked = {domain_of_server(key) for key in admit()}
+    while not any("good" in domain for domain in asked) and frontier.open_session(0.0, SESSIONS):
+        asked |= {domain_of_server(key) for key in admit()}
+    assert sum("good" in domain for domain in asked) >= admitted - 1
+    assert domains(open_sessions(frontier, 4))["farm.com"] == 0
+
+
+def test_a_crawl_of_a_farm_finishes_the_others_first() -> None:
+    """Each page of the farm shows 20 new subdomains, and their ranks are higher: 64 sessions, a page takes 1 s."""
+    frontier = Frontier(QualityFirst(), NONE, max_batch=5)
+    frontier.share_sessions(0.125)
+    dispatcher = Dispatcher(frontier, max_sessions=64)
+    push(frontier, [f"good{number}.org" for number in range(20)], urls=50)
+    push(frontier, farm(1), quality=9.0)
+    known, good = 1, 0
+    for now in range(50):
+        starts = []
+        while (start := dispatcher.next(float(now))) is not None:
+            starts.append(start)
+        for start in starts:
+            key = start.session.server.key
+            frontier.record(Measurement(key, now + 1.0, status=200, response_time=1.0, fetch_time=1.0))
+            if "farm" in key:
+                push(frontier, farm(20, known), quality=9.0, urls=5)
+                known += 20
+            good += "good" in key
+            dispatcher.ended(start.session)
+    assert good == 20 * 50
+    check(frontier)
+
+
+class Ready:
+    """A ready server."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.domain: str | None = None
+        self.crowd = None
+        self.heap_item: tuple[float, int, int] | None = None
+        self.rank = 0.0
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_best_is_that_of_a_scan(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After any sequence of operations."""
+    monkeypatch.setattr(ready_line, "SET_ASIDE_PER_LOOK", 1000)
+    rng = random.Random(seed)
+    shares = DomainShares()
+    shares.limit(SHARE, domain_of_server, end_of_host)
+    lines = [ReadyLine[Ready](shares), ReadyLine[Ready](shares)]
+    ready: list[set[Ready]] = [set(), set()]
+    served: set[Ready] = set()
+    suffixes = ("a.com", "b.com", "c.co.uk", "d.co.uk", "e.org")
+    idle = {Ready(f"http://h{number}.{rng.choice(suffixes)}") for number in range(60)}
+    sessions = 8
+
+    def count(domain: str) -> int:
+        return sum(domain_of_server(server.key) == domain for server in served)
+
+    def is_full(server: Ready) -> bool:
+        return count(domain_of_server(server.key)) >= max(1, int(sessions * SHARE))
+
+    def some(servers: set[Ready]) -> Ready:
+        return rng.choice(sorted(servers, key=lambda server: server.key))
+
+    for _ in range(600):
+        at = rng.randrange(2)
+        line, here = lines[at], ready[at]
+        what = rng.random()
+        if what < 0.3 and idle:
+            server = some(idle)
+            server.rank = float(rng.randrange(1000))
+            idle.remove(server)
+            here.add(server)
+            line.push(server, server.rank)
+        elif what < 0.45 and here:
+            server = some(here)
+            server.rank = float(rng.randrange(1000))
+            line.rekey(server, server.rank)
+        elif what < 0.55 and here:
+            server = some(here)
+            line.remove(server)
+            here.remove(server)
+            idle.add(server)
+        elif what < 0.75 and here:
+            best = line.peek()
+            assert best is not None
+            line.remove(best)
+            here.remove(best)
+            served.add(best)
+            shares.leased(best)
+        elif what < 0.95 and served:
+            server = some(served)
+            served.remove(server)
+            idle.add(server)
+            shares.released(server)
+        else:
+            sessions = rng.choice((1, 4, 8, 16, 40))
+        shares.set_sessions(sessions)
+        for line, here in zip(lines, ready, strict=True):
+            best = line.peek()
+            key = line.first_key()
+            expected = min(((is_full(server), server.rank) for server in here), default=None)
+            assert (None if best is None else (is_full(best), best.rank)) == expected
+            assert key == (None if expected is None else expected[1])
+            assert len(line) == len(here)
+            assert set(line.values()) == here
+            assert line.crowded <= sum(map(is_full, here))
+            assert all(server in here for server in line.about_first(5) + line.first(5))
+            if here and not any(map(is_full, here)):
+                assert min(server.rank for server in line.first(1)) == expected[1]  # type: ignore[index]
+
+
+def test_a_domain_moves_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 10,000 servers: each is set aside once, a few at a time, not each time its domain has its share again."""
+    shares = DomainShares()
+    shares.limit(SHARE, domain_of_server, end_of_host)
+    line = ReadyLine[Ready](shares)
+    shares.set_sessions(SESSIONS)
+    served = [Ready(f"http://x{number}.farm.com") for number in range(PLACES)]
+    for number in range(10_000):
+        line.push(Ready(f"http://h{number}.farm.com"), -9.0)
+    good = Ready("http://good.org")
+    line.push(good, -1.0)
+    for server in served:
+        shares.leased(server)
+    moved = 0
+    put_aside = ReadyLine._put_aside
+
+    def counted(self: ReadyLine[Ready], one: Ready) -> None:
+        nonlocal moved
+        moved += 1
+        put_aside(self, one)
+
+    monkeypatch.setattr(ReadyLine, "_put_aside", counted)
+    looks = 0
+    while line.peek() is not good:
+        looks += 1
+        assert moved <= looks * ready_line.SET_ASIDE_PER_LOOK
+    assert moved == 10_000
+    for _ in range(1000):
+        shares.released(served[0])
+        best = line.peek()
+        assert best is not None
+        assert best is not good
+        shares.leased(served[0])
+        assert line.peek() is good
+    assert moved == 11_000
