@@ -59,7 +59,7 @@ RECORD_MODULES = ("database", "feeds", "first_rules", "page_objects", "values")
 #: Modules of commands that import redis when they run.
 REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
 #: Scrapy's, replaced.
-REPLACED_COMMANDS = ("list", "parse", "settings")
+REPLACED_COMMANDS = ("crawl", "list", "parse", "settings")
 #: Of a plain install without pip and setuptools.
 MAX_MEGABYTES = 150
 SMALL = WebSpec(servers=4, pages=40, time_scale=0)
@@ -154,7 +154,11 @@ def test_commands_and_template_are_there_in_any_project(project: Path) -> None:
     for folder in (project, project.parent, ROOT):  # in another project, in none, in this one
         shown = commands_shown(folder)
         assert [shown.count(name) for name in OWN_COMMANDS] == [1] * len(OWN_COMMANDS), shown
-    assert "no spider 'web'; known spiders: none" in run(*scrapy, "workers", "web", cwd=project.parent, code=2).stderr
+    for command in ("crawl", "workers"):
+        told = run(*scrapy, command, "web", cwd=project.parent, code=2).stderr
+        assert "no spider 'web' here; for crawlproject's: export SCRAPY_SETTINGS_MODULE=crawlproject.settings" in told
+        told = run(*scrapy, command, "mine", cwd=project.parent, code=2).stderr
+        assert "no spider 'mine'; known spiders: none" in told
     assert "no frontier" in run(*scrapy, "frontier", str(project), cwd=project, code=1).stderr
     assert "--sessions" in run(*scrapy, "simulate", "--help", cwd=project).stdout
     assert re.search(r"^  site$", run(*scrapy, "genspider", "--list", cwd=project).stdout, re.MULTILINE)
@@ -189,6 +193,38 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:
     assert {page["server"] for page in own} == {web.seeds[0].rstrip("/")}
     assert {page["url"] for page in pages} == set(web.web.expected_urls())
     assert min(page["response_time"] for page in pages) > 0
+
+
+def test_the_spiders_of_this_package_run_in_any_project(project: Path) -> None:
+    """By the line of docs/own-project.md; without it, or without the add-on, one line says what is missing."""
+    crawl = (sys.executable, "-m", "scrapy", "crawl")
+    for command in (crawl, (*crawl[:3], "workers")):
+        told = run(*command, "topic", cwd=project, code=2).stderr
+        assert "no spider 'topic' here; for crawlproject's: SPIDER_MODULES = ['mine.spiders'," in told
+        assert "Traceback" not in told
+    assert "no spider 'topik'; known spiders: none" in run(*crawl, "topik", cwd=project, code=2).stderr
+    page = (ROOT / "docs" / "own-project.md").read_text(encoding="utf-8")
+    line = re.search(r"^SPIDER_MODULES = .*$", page, re.MULTILINE)
+    assert line is not None
+    settings = project / "mine" / "settings.py"
+    before = settings.read_text(encoding="utf-8")
+    settings.write_text(f"{before}\n{line[0].replace('myproject', 'mine')}\n", encoding="utf-8")
+    names = run(sys.executable, "-m", "scrapy", "list", "--names", cwd=project).stdout.split()
+    assert names == ["keyword", "site", "topic", "web"]
+    with running_web(SMALL) as web:
+        seeds = ("-a", f"seeds={','.join(web.seeds)}")
+        run(*crawl, "web", *seeds, "-O", "web.jsonl", *NOW, *NO_COOKIES, cwd=project)
+        start = ("-a", f"start={web.seeds[0]}", "-a", "keyword=page")
+        run(*crawl, "keyword", *start, "-O", "found.jsonl", *NOW, *NO_COOKIES, cwd=project)
+        told = run(*crawl, "web", *seeds, *NOW[2:], cwd=project, code=1).stderr
+        assert "No seed could be fetched" in told
+    pages = [json.loads(line)["url"] for line in (project / "web.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert sorted(pages) == sorted(web.web.expected_urls())
+    found = (project / "found.jsonl").read_text(encoding="utf-8")
+    assert '"level": 1' in found
+    told = run(*crawl, "web", *seeds, "-s", "ADDONS={}", cwd=project, code=1).stderr
+    assert "Cannot start: the spider web needs ADDONS = {'crawlproject.addon.FrontierAddon': 300}" in told
+    assert "Traceback" not in told
 
 
 def blocked(*arguments: str) -> tuple[str, ...]:

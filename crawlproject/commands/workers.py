@@ -92,7 +92,7 @@ def _load_spider(name: str, settings: BaseSettings) -> type[Spider]:
     try:
         return loader.load(name)
     except KeyError:
-        raise unknown_spider(name, loader.list()) from None
+        raise unknown_spider(name, loader.list(), settings.getlist("SPIDER_MODULES")) from None
 
 
 def _count(value: str) -> int:

@@ -21,6 +21,7 @@ from crawlproject.monitor.failure_log import COUNTED, failure_counts
 from crawlproject.options.all_settings import closest
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.robots import RobotsOptions
+from crawlproject.options.scrapy_values import ADDON, has_addon
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
 from crawlproject.requests.answers import has_header, header, media_type
@@ -107,7 +108,9 @@ class WebSpider(Spider):
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Set the limits. Raises ValueError for an invalid argument or an unusable file of seeds."""
+        """Set the limits. Raises ValueError for a bad argument, an unusable file of seeds, or without the add-on."""
+        if not has_addon(crawler.settings):  # nothing would queue the seeds
+            raise ValueError(f"the spider {cls.name} needs ADDONS = {{{ADDON!r}: 300}}")
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.settings.setdict(spider.limits, priority="spider")
         spider.max_pages = LimitOptions.of(crawler).max_pages
