@@ -347,7 +347,7 @@ class RedisBackend(StoringBackend):
             "urls": counts["urls"],
             "servers": counts["servers"],
             "sessions": 0 if crawl is None else crawl.dispatcher.open_sessions,
-            "actions": self._orders.number,
+            "actions": self._orders.applied,
             "held": self._orphans,
             "busy": self._is_busy(),
         }

@@ -108,6 +108,11 @@ class SharedOrders:
         self._apply = None
 
     @property
+    def applied(self) -> int | None:
+        """Number of the last action that was applied here; None if nothing here applies any. O(1)."""
+        return None if self._restore is None else self.number
+
+    @property
     def is_waited_for(self) -> bool:
         """Whether orders are in force that are not obeyed yet: nothing may be fetched. O(1).
 

@@ -427,8 +427,8 @@ class Worker:
         )
         infos[self.control.id] = {**self._crawl.info(), "busy": not self._is_idle()}
         busy = {worker: bool(info.get("busy", True)) for worker, info in infos.items()}
-        number = number_of(mark)
-        obeying = {worker for worker, info in infos.items() if info.get("actions") == number}
+        obeyed = (number_of(mark), None)  # None: nothing in that process applies orders
+        obeying = {worker for worker, info in infos.items() if info.get("actions") in obeyed}
         return Scan(tuple(states), frozenset(beat.members), busy, start_urls=False, mark=mark, obeying=obeying)
 
     def _ended(self) -> None:
