@@ -213,13 +213,17 @@ def test_the_spiders_of_this_package_run_in_any_project(project: Path) -> None:
     assert names == ["keyword", "site", "topic", "web"]
     with running_web(SMALL) as web:
         seeds = ("-a", f"seeds={','.join(web.seeds)}")
-        run(*crawl, "web", *seeds, "-O", "web.jsonl", *NOW, *NO_COOKIES, cwd=project)
+        run(*crawl, "web", *seeds, "-O", "web.jsonl", "-O", "web.parquet", *NOW, *NO_COOKIES, cwd=project)
         start = ("-a", f"start={web.seeds[0]}", "-a", "keyword=page")
         run(*crawl, "keyword", *start, "-O", "found.jsonl", *NOW, *NO_COOKIES, cwd=project)
         told = run(*crawl, "web", *seeds, *NOW[2:], cwd=project, code=1).stderr
         assert "No seed could be fetched" in told
+        (project / "t.toml").write_text('examples = ["http://127.0.0.1:9/"]', encoding="utf-8")
+        told = run(*crawl, "topic", "-a", "topic=t.toml", *seeds, *NOW, cwd=project, code=1).stderr
+        assert "No example of the topic could be read" in told
     pages = [json.loads(line)["url"] for line in (project / "web.jsonl").read_text(encoding="utf-8").splitlines()]
     assert sorted(pages) == sorted(web.web.expected_urls())
+    assert (project / "web.parquet").read_bytes()[:4] == b"PAR1"
     found = (project / "found.jsonl").read_text(encoding="utf-8")
     assert '"level": 1' in found
     told = run(*crawl, "web", *seeds, "-s", "ADDONS={}", cwd=project, code=1).stderr
@@ -270,6 +274,19 @@ def test_a_setting_says_which_extra_it_needs(tmp_path: Path) -> None:
     crawl = ("crawl", "web", "-a", "seeds=http://127.0.0.1:9/", "-s", f"REPOSITORY_DIR={tmp_path}")
     told = run(*blocked(*crawl), code=1).stderr
     assert f"REPOSITORY_DIR='{tmp_path}' needs: pip install 'crawlproject[repository]'" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("given", [("-O", "pages.parquet"), ("-s", 'FEEDS={"pages": {"format": "parquet"}}')])
+def test_a_parquet_feed_says_at_the_start_which_extra_it_needs(given: tuple[str, str], tmp_path: Path) -> None:
+    """In one line, before a page is fetched: no item could be written."""
+    program = "import sys\nsys.modules['pyarrow'] = None\nfrom scrapy.cmdline import execute\n"
+    program += "execute(['scrapy', *sys.argv[1:]])"
+    settings = {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawlproject.settings"}
+    crawl = ("crawl", "web", "-a", "seeds=http://127.0.0.1:9/", *given)
+    told = run(sys.executable, "-c", program, *crawl, code=1, cwd=tmp_path, **settings).stderr
+    assert "Cannot start: a feed of format 'parquet' needs: pip install 'crawlproject[parquet]'" in told
+    assert "Traceback" not in told
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""``scrapy crawl``: Scrapy's command, with exit code 1 if no seed could be fetched.
+"""``scrapy crawl``: Scrapy's command, with exit code 1 if no seed, or no example of a topic, could be fetched.
 
 Imports are local, because ``scrapy`` imports all commands for every command.
 """
@@ -21,10 +21,11 @@ class Command(crawl.Command):
 
     def process_options(self, args: list[str], opts: Namespace) -> None:
         """See ``ScrapyCommand``; with ``LOG_FORMAT_JSON`` the first line is JSON, too."""
-        from crawlproject.commands.early_log import log_as_set
+        from crawlproject.commands.early import add_parquet, log_as_set
 
-        super().process_options(args, opts)
         assert self.settings is not None
+        add_parquet(self.settings)
+        super().process_options(args, opts)
         log_as_set(self.settings)
 
     def run(self, args: list[str], opts: Namespace) -> None:
@@ -35,9 +36,9 @@ class Command(crawl.Command):
         reason = stats.get_value("finish_reason") if stats is not None else None
         if reason in (None, "finished"):
             return
-        from crawlproject.spiders.web import NO_SEED_FETCHED
+        from crawlproject.spiders.web import FAILED
 
-        if reason == NO_SEED_FETCHED:
+        if reason in FAILED:
             self.exitcode = 1
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
