@@ -90,6 +90,7 @@ class DirectProtocol(asyncio.Protocol):
         self._early = bytearray()
         self._unread = b""
         self._turn: asyncio.TimerHandle | None = None
+        self._lost: list[Exception | None] = []  # how the connection ended, if there is still data to read
         self.transport: asyncio.Transport | None = None
         self.closed: asyncio.Future[None] = loop.create_future()
 
@@ -172,7 +173,11 @@ class DirectProtocol(asyncio.Protocol):
         if self._answer is None or self.transport is None:
             return
         self.data_received(unread)
-        if self._turn is None and (self._answer is None or not self._answer.is_paused):
+        if self._turn is not None:
+            return
+        if self._lost:
+            self._finish(self._lost[0])
+        elif self._answer is None or not self._answer.is_paused:
             self.transport.resume_reading()
 
     def _end_turn(self) -> bytes:
@@ -206,7 +211,13 @@ class DirectProtocol(asyncio.Protocol):
         """Called by the event loop."""
         if not self.closed.done():
             self.closed.set_result(None)
-        self._end_turn()
+        if self._turn is None:
+            self._finish(exc)
+        else:  # TLS delivers the end although reading is paused
+            self._lost = [exc]
+
+    def _finish(self, exc: Exception | None) -> None:
+        """No more data comes."""
         answer, reader, self._answer = self._answer, self._reader, None
         if answer is None or reader is None:
             return
@@ -221,6 +232,7 @@ class DirectProtocol(asyncio.Protocol):
 
     def abort(self) -> None:
         """Close the socket, without waiting for the server."""
+        self._end_turn()
         if self.transport is not None:
             self.transport.abort()
 
