@@ -96,8 +96,8 @@ def site(archives: Path) -> Path:
     """A folder for PYTHONPATH that holds what the wheel installs, and nothing else."""
     folder = archives / "site"
     wheel = next(archives.glob("*.whl"))
-    options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--target", str(folder))
-    run(sys.executable, "-m", "pip", "install", *options, str(wheel))
+    options = ("--quiet", "--no-compile", "--disable-pip-version-check", "--no-deps", "--no-index", "--target")
+    run(sys.executable, "-m", "pip", "install", *options, str(folder), str(wheel))
     return folder
 
 
