@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +20,11 @@ from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_instal
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from crawlproject.engine import download_delay_of
+from crawlproject.late_signals import ignore_late_signals
 from crawlproject.monitor.brief_log import shorten_lists
 from crawlproject.monitor.json_log import use_json
 from crawlproject.options.all_settings import FAMILIES, check_names
+from crawlproject.options.extras import MissingExtraError, install_command
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.presets import apply_preset
 from crawlproject.options.records import RecordOptions
@@ -130,6 +134,7 @@ class FrontierAddon:
     @starting()
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl."""
+        ignore_late_signals()
         check_names(settings)
         apply_preset(settings)
         _check_job_dir(settings)
@@ -159,6 +164,7 @@ class FrontierAddon:
                 settings.setdefault_in_component_priority_dict(name, load_object(path), order)
         for name, exporter in FEED_EXPORTERS.items():
             _set_in(settings, "FEED_EXPORTERS", name, exporter)
+        _check_feeds(settings)
         _leave_out_extensions(settings)
         _replace(settings)
         if options[MonitorOptions].counts_failures:
@@ -221,6 +227,14 @@ def _check_job_dir(settings: BaseSettings) -> None:
         raise ValueError(f"JOBDIR={settings['JOBDIR']!r}: {getattr(error, 'strerror', error)}") from error
     if path and not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
         raise ValueError(f"JOBDIR={path!r}: must be a writable directory")
+
+
+def _check_feeds(settings: BaseSettings) -> None:
+    """Raise MissingExtraError for a Parquet feed without its extra: each item would fail, and none be written."""
+    formats = {feed.get("format") for feed in settings.getdict("FEEDS").values() if isinstance(feed, Mapping)}
+    is_ours = settings.getdict("FEED_EXPORTERS")["parquet"] == FEED_EXPORTERS["parquet"]
+    if "parquet" in formats and is_ours and find_spec("pyarrow") is None:
+        raise MissingExtraError(f"a feed of format 'parquet' needs: {install_command('parquet')}")
 
 
 def _check_reactor(settings: BaseSettings) -> None:

@@ -21,7 +21,7 @@ LEVELS = (
     ("content",),
     ("frontier",),
     ("repository", "simulation", "storage"),
-    ("engine", "options"),
+    ("engine", "late_signals", "options"),
     ("crawl_frontier",),  # what may be asked of the scheduler
     ("download",),
     ("requests", "workers"),

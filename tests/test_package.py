@@ -59,7 +59,7 @@ RECORD_MODULES = ("database", "feeds", "first_rules", "page_objects", "values")
 #: Modules of commands that import redis when they run.
 REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
 #: Scrapy's, replaced.
-REPLACED_COMMANDS = ("list", "parse", "settings")
+REPLACED_COMMANDS = ("crawl", "list", "parse", "settings")
 #: Of a plain install without pip and setuptools.
 MAX_MEGABYTES = 150
 SMALL = WebSpec(servers=4, pages=40, time_scale=0)
@@ -199,12 +199,12 @@ def test_commands_and_template_are_there_in_any_project(project: Path, tmp_path:
     own.mkdir(parents=True)
     (own / "site.tmpl").write_text("# the project's own\n", encoding="utf-8")
     chosen = ("-s", f"TEMPLATES_DIR={own.parent}")
-    *shown, no_spider, no_frontier, simulate, listed, _, chosen_one, chosen_listed = scrapy_in_turn(
+    told = scrapy_in_turn(
         tmp_path / "told",
         (project, 0, ()),
         (project.parent, 0, ()),  # in no project
         (ROOT, 0, ()),  # in this one
-        (project.parent, 2, ("workers", "web")),
+        *((project.parent, 2, (command, spider)) for command in ("crawl", "workers") for spider in ("web", "mine")),
         (project, 1, ("frontier", str(project))),
         (project, 0, ("simulate", "--help")),
         (project, 0, ("genspider", "--list")),
@@ -212,10 +212,14 @@ def test_commands_and_template_are_there_in_any_project(project: Path, tmp_path:
         (project, 0, ("genspider", *chosen, "-d", "site")),
         (project, 0, ("genspider", *chosen, "--list")),
     )
+    shown, spiders, others = told[:3], told[3:7], told[7:]
+    no_frontier, simulate, listed, _, chosen_one, chosen_listed = others
     for out, _ in shown:
         names = commands_shown(out)
         assert [names.count(name) for name in OWN_COMMANDS] == [1] * len(OWN_COMMANDS), names
-    assert "no spider 'web'; known spiders: none" in no_spider[1]
+    for (_, web), (_, mine) in (spiders[:2], spiders[2:]):
+        assert "no spider 'web' here; for crawlproject's: export SCRAPY_SETTINGS_MODULE=crawlproject.settings" in web
+        assert "no spider 'mine'; known spiders: none" in mine
     assert "no frontier" in no_frontier[1]
     assert "--sessions" in simulate[0]
     assert re.search(r"^  site$", listed[0], re.MULTILINE)
@@ -245,6 +249,42 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:
     assert {page["server"] for page in own} == {web.seeds[0].rstrip("/")}
     assert {page["url"] for page in pages} == set(web.web.expected_urls())
     assert min(page["response_time"] for page in pages) > 0
+
+
+def test_the_spiders_of_this_package_run_in_any_project(project: Path) -> None:
+    """By the line of docs/own-project.md; without it, or without the add-on, one line says what is missing."""
+    crawl = (sys.executable, "-m", "scrapy", "crawl")
+    for command in (crawl, (*crawl[:3], "workers")):
+        told = run(*command, "topic", cwd=project, code=2).stderr
+        assert "no spider 'topic' here; for crawlproject's: SPIDER_MODULES = ['mine.spiders'," in told
+        assert "Traceback" not in told
+    assert "no spider 'topik'; known spiders: none" in run(*crawl, "topik", cwd=project, code=2).stderr
+    page = (ROOT / "docs" / "own-project.md").read_text(encoding="utf-8")
+    line = re.search(r"^SPIDER_MODULES = .*$", page, re.MULTILINE)
+    assert line is not None
+    settings = project / "mine" / "settings.py"
+    before = settings.read_text(encoding="utf-8")
+    settings.write_text(f"{before}\n{line[0].replace('myproject', 'mine')}\n", encoding="utf-8")
+    names = run(sys.executable, "-m", "scrapy", "list", "--names", cwd=project).stdout.split()
+    assert names == ["keyword", "site", "topic", "web"]
+    with running_web(SMALL) as web:
+        seeds = ("-a", f"seeds={','.join(web.seeds)}")
+        run(*crawl, "web", *seeds, "-O", "web.jsonl", "-O", "web.parquet", *NOW, *NO_COOKIES, cwd=project)
+        start = ("-a", f"start={web.seeds[0]}", "-a", "keyword=page")
+        run(*crawl, "keyword", *start, "-O", "found.jsonl", *NOW, *NO_COOKIES, cwd=project)
+        told = run(*crawl, "web", *seeds, *NOW[2:], cwd=project, code=1).stderr
+        assert "No seed could be fetched" in told
+        (project / "t.toml").write_text('examples = ["http://127.0.0.1:9/"]', encoding="utf-8")
+        told = run(*crawl, "topic", "-a", "topic=t.toml", *seeds, *NOW, cwd=project, code=1).stderr
+        assert "No example of the topic could be read" in told
+    pages = [json.loads(line)["url"] for line in (project / "web.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert sorted(pages) == sorted(web.web.expected_urls())
+    assert (project / "web.parquet").read_bytes()[:4] == b"PAR1"
+    found = (project / "found.jsonl").read_text(encoding="utf-8")
+    assert '"level": 1' in found
+    told = run(*crawl, "web", *seeds, "-s", "ADDONS={}", cwd=project, code=1).stderr
+    assert "Cannot start: the spider web needs ADDONS = {'crawlproject.addon.FrontierAddon': 300}" in told
+    assert "Traceback" not in told
 
 
 def blocked(*arguments: str) -> tuple[str, ...]:
@@ -290,6 +330,19 @@ def test_a_setting_says_which_extra_it_needs(tmp_path: Path) -> None:
     crawl = ("crawl", "web", "-a", "seeds=http://127.0.0.1:9/", "-s", f"REPOSITORY_DIR={tmp_path}")
     told = run(*blocked(*crawl), code=1).stderr
     assert f"REPOSITORY_DIR='{tmp_path}' needs: pip install 'crawlproject[repository]'" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("given", [("-O", "pages.parquet"), ("-s", 'FEEDS={"pages": {"format": "parquet"}}')])
+def test_a_parquet_feed_says_at_the_start_which_extra_it_needs(given: tuple[str, str], tmp_path: Path) -> None:
+    """In one line, before a page is fetched: no item could be written."""
+    program = "import sys\nsys.modules['pyarrow'] = None\nfrom scrapy.cmdline import execute\n"
+    program += "execute(['scrapy', *sys.argv[1:]])"
+    settings = {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawlproject.settings"}
+    crawl = ("crawl", "web", "-a", "seeds=http://127.0.0.1:9/", *given)
+    told = run(sys.executable, "-c", program, *crawl, code=1, cwd=tmp_path, **settings).stderr
+    assert "Cannot start: a feed of format 'parquet' needs: pip install 'crawlproject[parquet]'" in told
+    assert "Traceback" not in told
     assert list(tmp_path.iterdir()) == []
 
 

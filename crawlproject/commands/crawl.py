@@ -1,13 +1,13 @@
-"""``scrapy crawl``: Scrapy's command, with exit code 1 if no seed could be fetched."""
+"""``scrapy crawl``: Scrapy's command, with exit code 1 if no seed, or no example of a topic, could be fetched.
+
+Imports are local, because ``scrapy`` imports all commands for every command.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from scrapy.commands import crawl
-
-from crawlproject.commands.early_log import log_as_set
-from crawlproject.commands.spider_names import unknown_spider
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -17,28 +17,37 @@ if TYPE_CHECKING:
 
 
 class Command(crawl.Command):
-    """For an unknown spider, also suggests a similar name."""
+    """For an unknown spider, also says which was meant, or how to get it."""
 
     def process_options(self, args: list[str], opts: Namespace) -> None:
         """See ``ScrapyCommand``; with ``LOG_FORMAT_JSON`` the first line is JSON, too."""
-        super().process_options(args, opts)
+        from crawlproject.commands.early import add_parquet, log_as_set
+
         assert self.settings is not None
+        add_parquet(self.settings)
+        super().process_options(args, opts)
         log_as_set(self.settings)
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the spider; raises UsageError if there is none of this name."""
-        from crawlproject.spiders.web import NO_SEED_FETCHED
-
         self._made: Crawler | None = None
         super().run(args, opts)
         stats = self._made.stats if self._made is not None and not self.exitcode else None
-        if stats is not None and stats.get_value("finish_reason") == NO_SEED_FETCHED:
+        reason = stats.get_value("finish_reason") if stats is not None else None
+        if reason in (None, "finished"):
+            return
+        from crawlproject.spiders.web import FAILED
+
+        if reason in FAILED:
             self.exitcode = 1
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
+        from crawlproject.commands.spider_names import unknown_spider
+
         assert self.crawler_process is not None
         names = self.crawler_process.spider_loader.list()
         if isinstance(spidercls, str) and spidercls not in names:
-            raise unknown_spider(spidercls, names)
+            assert self.settings is not None
+            raise unknown_spider(spidercls, names, self.settings.getlist("SPIDER_MODULES"))
         self._made = super()._create_crawler(spidercls)
         return self._made

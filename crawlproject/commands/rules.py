@@ -16,29 +16,59 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from scrapy.http import Response
+    from twisted.python.failure import Failure
 
     from crawlproject.records.rules import FieldRule, Reading, RuleSet, SiteRules
 
 #: Characters of a value that are shown.
 SHOWN = 70
 
+#: Of the fetch of one page: somebody waits for it, and no crawl or output of the project is touched.
+SETTINGS = {
+    "FRONTIER_MAX_FAILURES": 1,
+    "ROBOTSTXT_MAX_FAILURES": 1,
+    "RETRY_TIMES": 0,
+    "FRONTIER_BACKEND": "memory",
+    "FRONTIER_DIR": None,
+    "JOBDIR": None,
+    "REPOSITORY_DIR": None,
+    "RECORDS_DB": None,
+    "FEEDS": {},
+}
+
 
 class OnePage(Spider):
-    """Fetches one page, with the project's settings, and keeps the response."""
+    """Fetches one page, with the project's settings, and keeps the response, or why there is none."""
 
     name = "rules"
 
-    def __init__(self, url: str, kept: list[Response], **kwargs: Any) -> None:
+    def __init__(self, url: str, kept: list[Response | str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._url, self._kept = url, kept
 
     async def start(self) -> AsyncIterator[Request]:
         """The page."""
-        yield Request(self._url, dont_filter=True)
+        yield Request(self._url, dont_filter=True, errback=self.failed)
 
     def parse(self, response: Response, **kwargs: Any) -> None:
         """Keep it."""
         self._kept.append(response)
+
+    def failed(self, failure: Failure) -> None:
+        """Keep the reason."""
+        from scrapy.spidermiddlewares.httperror import HttpError
+
+        from crawlproject.crawl_frontier import frontier_of
+        from crawlproject.requests.failures import in_words
+
+        error = failure.value
+        assert error is not None
+        crawl = frontier_of(self.crawler)
+        failures = [server.last_error for server in crawl.frontier.servers] if crawl is not None else []
+        if isinstance(error, HttpError):
+            self._kept.append(f"status {error.response.status}")
+        else:  # if the server was given up, its failure says more than that
+            self._kept.append(next(filter(None, failures), None) or in_words(error))
 
 
 class Command(ScrapyCommand):
@@ -114,21 +144,29 @@ class Command(ScrapyCommand):
             self.exitcode = 1
 
     def _page(self, page: str, url: str) -> tuple[str, str, str]:
-        """Text, URL and kind of a page: fetched, or a file with the given ``url``. Raises OSError, ValueError."""
+        """Text, URL and kind of a page: fetched, or a file with the given ``url``. Raises ValueError."""
         if not page.startswith(("http://", "https://")):
-            text = Path(page).read_text(encoding="utf-8", errors="replace")
+            try:
+                text = Path(page).read_text(encoding="utf-8", errors="replace")
+            except OSError as error:
+                hint = "; a URL begins with http:// or https://" if isinstance(error, FileNotFoundError) else ""
+                raise ValueError(f"{page}: {error.strerror}{hint}") from error
             kind = {".json": "json", ".xml": "xml"}.get(Path(page).suffix.lower(), "html")
             return text, url, kind
+        from scrapy.http import TextResponse
+
         from crawlproject.requests.answers import media_type
 
-        kept: list[Response] = []
+        kept: list[Response | str] = []
         assert self.crawler_process is not None
-        self.crawler_process.settings.set("RECORDS_DB", None, priority="cmdline")
+        self.crawler_process.settings.setdict(SETTINGS, priority="cmdline")
         self.crawler_process.crawl(OnePage, url=page, kept=kept)
         self.crawler_process.start()
-        response = kept[0] if kept else None
-        if response is None or not hasattr(response, "text"):
-            raise ValueError(f"{page}: not fetched, or no text")
+        response = kept[0] if kept else "the crawl did not start"
+        if isinstance(response, str):
+            raise ValueError(f"{page}: not fetched: {response}")
+        if not isinstance(response, TextResponse):
+            raise ValueError(f"{page}: no text")
         declared = media_type(response.headers)
         kind = "json" if declared.endswith("json") else "html"
         kind = "xml" if declared.endswith("xml") and not declared.endswith("xhtml+xml") else kind

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
-from scrapy.utils.misc import load_object
 
 from crawlproject.commands.private_redis import PrivateRedis, PrivateRedisError
 from crawlproject.commands.worker_options import WorkerOptions
 from crawlproject.commands.worker_processes import Signals, Workers
 from crawlproject.commands.worker_view import WorkerView, counted, summary, summed
+from crawlproject.options.scrapy_values import ADDON, has_addon
 from crawlproject.options.workers import WorkerSettings
 from crawlproject.workers.keys import Keys
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
     from scrapy.settings import BaseSettings
-
-_ADDON = "crawlproject.addon.FrontierAddon"
 
 #: Seconds that a look at Redis may take.
 _TIMEOUT = 1.0
@@ -143,9 +141,8 @@ def _report(directory: Path, view: WorkerView) -> None:
 
 def _check_settings(settings: BaseSettings, parsed: WorkerSettings) -> None:
     """Raise UsageError if workers with these settings would not share one crawl."""
-    bases = {base for addon in settings.getdict("ADDONS") for base in load_object(addon).__mro__}
-    if _ADDON not in {f"{base.__module__}.{base.__qualname__}" for base in bases}:
-        raise UsageError(f"ADDONS: workers share nothing without {_ADDON}", print_help=False)
+    if not has_addon(settings):
+        raise UsageError(f"ADDONS: workers share nothing without {ADDON}", print_help=False)
     if parsed.backend not in (None, "redis"):
         raise UsageError(
             f"FRONTIER_BACKEND={parsed.backend!r}: workers share a crawl only with 'redis'", print_help=False

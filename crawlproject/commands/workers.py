@@ -59,6 +59,14 @@ class Command(BaseRunSpiderCommand):
             help=f"number of workers (default: one for each CPU core that may be used, here {_cores()})",
         )
 
+    def process_options(self, args: list[str], opts: Namespace) -> None:
+        """See ``ScrapyCommand``."""
+        from crawlproject.commands.early import add_parquet
+
+        assert self.settings is not None
+        add_parquet(self.settings)
+        super().process_options(args, opts)
+
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the crawl to its end; exit code 1 unless all workers ended well. Raises UsageError."""
         from crawlproject.options.extras import command_needs_extra
@@ -92,7 +100,7 @@ def _load_spider(name: str, settings: BaseSettings) -> type[Spider]:
     try:
         return loader.load(name)
     except KeyError:
-        raise unknown_spider(name, loader.list()) from None
+        raise unknown_spider(name, loader.list(), settings.getlist("SPIDER_MODULES")) from None
 
 
 def _count(value: str) -> int:

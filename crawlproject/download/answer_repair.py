@@ -19,6 +19,9 @@ MAX_HEADERS = 4096
 #: Maximum bytes of the line before a chunk: its size and extensions (unused in practice).
 MAX_CHUNK_LINE = 4096
 
+#: Lines of a chunked body read at a time, two for each chunk: some 2 ms. A read of 256 kB may hold 44,000 chunks.
+MAX_CHUNK_LINES = 1000
+
 #: Maximum number of interim responses (1xx) before a response.
 MAX_INTERIM = 1000
 
@@ -100,12 +103,17 @@ class AnswerReader:
         return self._body is not None and self._body.complete
 
     @property
+    def unread(self) -> bytes:
+        """The rest of the data fed last, if it has too many chunks to be read at once; to be fed next."""
+        return self._body.unread if isinstance(self._body, _Chunked) else b""
+
+    @property
     def ends_with_connection(self) -> bool:
         """Whether the response is complete if the connection ends now."""
         return isinstance(self._body, _UntilClose)
 
     def feed(self, data: bytes) -> bytes:
-        """Returns the part of the body in ``data``. O(len(data)).
+        """Returns the part of the body in ``data``, without that in ``unread``. O(len(data)).
 
         Raises BrokenAnswerError, or BrokenBodyError with the valid part.
         """
@@ -176,11 +184,14 @@ class AnswerRepair(AnswerReader):
 
         Raises BrokenAnswerError, or BrokenBodyError with the valid part.
         """
+        pieces = []
         try:
-            body = super().feed(data)
+            pieces.append(super().feed(data))
+            while self.unread:
+                pieces.append(super().feed(self.unread))
         except BrokenBodyError as error:
-            raise BrokenBodyError(self._written(error.before)) from None
-        return self._written(body)
+            raise BrokenBodyError(self._written(b"".join((*pieces, error.before)))) from None
+        return self._written(b"".join(pieces))
 
     def _written(self, body: bytes) -> bytes:
         heads, self._heads = self._heads, []
@@ -225,17 +236,23 @@ class _Chunked:
         self._read_line = self._size
         self._trailers = 0  # bytes of trailers
         self.complete = False
+        self.unread = b""
 
     def feed(self, data: bytes) -> tuple[bytes, bool]:
-        """The part of ``data`` that belongs to the body, and whether there is more."""
+        """The part of ``data`` that belongs to the body, without ``unread``, and whether there is more after it."""
         pieces: list[bytes] = []
-        position = 0
+        position = lines = 0
+        self.unread = b""
         while position < len(data) and not self.complete:
+            if lines >= MAX_CHUNK_LINES:
+                self.unread = data[position:]
+                return b"".join(pieces), False
             if self._left:
                 pieces.append(data[position : position + self._left])
                 position += len(pieces[-1])
                 self._left -= len(pieces[-1])
                 continue
+            lines += 1
             end = data.find(b"\n", position)
             stop = end if end >= 0 else len(data)
             self._line += data[position:stop]

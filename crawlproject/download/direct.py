@@ -12,7 +12,8 @@ import socket
 import ssl
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from weakref import WeakSet
 
 import aiohappyeyeballs
 from scrapy.exceptions import (
@@ -40,6 +41,9 @@ NEXT_ADDRESS = 0.25
 #: Maximum bytes that a server may send before the first request.
 MAX_EARLY = 1 << 18
 
+#: Seconds between two steps of all answers that have more chunks than are read at a time, one step of some 2 ms each.
+TURN = 0.01
+
 
 class Resolver(Protocol):
     """Resolves names, also for aiohttp."""
@@ -63,18 +67,29 @@ class Answer(Protocol):
     def broken(self, error: Exception) -> None:
         """The connection ended, or became unreadable, before the answer did."""
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether it has stopped reading, and will continue by itself."""
+
 
 class DirectProtocol(asyncio.Protocol):
     """The client's side of HTTP/1.1 on one socket; ``on_unsolicited`` is called when unsolicited data arrives.
 
     Data before the first request counts as its answer: some servers answer as soon as the connection is open.
+
+    An answer of very many chunks is read step by step, and all such answers of the process take turns: sixty of them
+    held the event loop for ten seconds at a time.
     """
+
+    _waiting: ClassVar[WeakSet[DirectProtocol]] = WeakSet()  # for their turn
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_unsolicited: Callable[[], None]) -> None:
         self._on_unsolicited = on_unsolicited
         self._answer: Answer | None = None
         self._reader: AnswerReader | None = None
         self._early = bytearray()
+        self._unread = b""
+        self._turn: asyncio.TimerHandle | None = None
         self.transport: asyncio.Transport | None = None
         self.closed: asyncio.Future[None] = loop.create_future()
 
@@ -101,15 +116,14 @@ class DirectProtocol(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Called by the event loop."""
+        if self._turn is not None:  # the answer has read on by itself
+            self._unread += data
+            assert self.transport is not None
+            self.transport.pause_reading()
+            return
         answer, reader = self._answer, self._reader
         if answer is None or reader is None:
-            if reader is not None:
-                self._on_unsolicited()
-                self.abort()
-            elif len(self._early) + len(data) <= MAX_EARLY:
-                self._early += data
-            else:
-                self.abort()
+            self._take_unasked(data)
             return
         had_head = reader.head is not None
         try:
@@ -133,6 +147,42 @@ class DirectProtocol(asyncio.Protocol):
             self._leave()
         elif reader.complete:
             self._end(answer, reader)
+        elif reader.unread:
+            self._wait(reader.unread)
+
+    def _take_unasked(self, data: bytes) -> None:
+        if self._reader is not None:
+            self._on_unsolicited()
+            self.abort()
+        elif len(self._early) + len(data) <= MAX_EARLY:
+            self._early += data
+        else:
+            self.abort()
+
+    def _wait(self, unread: bytes) -> None:
+        """Read ``unread`` when it is this connection's turn."""
+        assert self.transport is not None
+        self.transport.pause_reading()
+        self._unread = unread
+        self._waiting.add(self)
+        self._turn = asyncio.get_running_loop().call_later(TURN * len(self._waiting), self._read_on)
+
+    def _read_on(self) -> None:
+        unread = self._end_turn()
+        if self._answer is None or self.transport is None:
+            return
+        self.data_received(unread)
+        if self._turn is None and (self._answer is None or not self._answer.is_paused):
+            self.transport.resume_reading()
+
+    def _end_turn(self) -> bytes:
+        """Returns what is unread."""
+        if self._turn is not None:
+            self._turn.cancel()
+            self._turn = None
+            self._waiting.discard(self)
+        unread, self._unread = self._unread, b""
+        return unread
 
     def _end(self, answer: Answer, reader: AnswerReader) -> None:
         """The answer is complete."""
@@ -156,6 +206,7 @@ class DirectProtocol(asyncio.Protocol):
         """Called by the event loop."""
         if not self.closed.done():
             self.closed.set_result(None)
+        self._end_turn()
         answer, reader, self._answer = self._answer, self._reader, None
         if answer is None or reader is None:
             return

@@ -163,6 +163,11 @@ class Transfer:
         self._set_timer(ends_at)
 
     @property
+    def is_paused(self) -> bool:
+        """See ``Answer``."""
+        return self._pause is not None
+
+    @property
     def has_no_body(self) -> bool:
         """Whether the answer has a head only."""
         return self._request.method == "HEAD"

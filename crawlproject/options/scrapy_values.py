@@ -1,4 +1,4 @@
-"""Checks the values of Scrapy's own settings: Scrapy's errors do not name the setting."""
+"""Checks the values of Scrapy's own settings: Scrapy's errors do not name the setting. Finds the add-on in them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from scrapy.settings import default_settings
+from scrapy.utils.misc import load_object
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
+
+#: The add-on of this package, in ``ADDONS``.
+ADDON = "crawlproject.addon.FrontierAddon"
 
 #: Setting -> its default, of those that are numbers, and of those that are True or False.
 _DEFAULTS = {name: value for name, value in vars(default_settings).items() if name.isupper()}
@@ -29,6 +33,13 @@ def check_scrapy_values(settings: BaseSettings) -> None:
     for name in NUMBERS:
         if settings[name] is not None and not _is_number(settings[name]):
             raise ValueError(f"{name}={settings[name]!r}: must be a number")
+
+
+def has_addon(settings: BaseSettings) -> bool:
+    """Whether ``ADDONS`` has the add-on, or a subclass of it."""
+    chosen = [addon for addon, order in settings.getdict("ADDONS").items() if order is not None]
+    bases = {base for addon in chosen for base in load_object(addon).__mro__}
+    return ADDON in {f"{base.__module__}.{base.__qualname__}" for base in bases}
 
 
 def _is_number(value: object) -> bool:

@@ -44,13 +44,13 @@ Fields = dict[str, dict[str, Any]]
 
 
 def first_rules(text: str, url: str, file: Path) -> str:
-    """The text of a rule file for the page ``text``. Every field in it is found on the page, except by chance none is.
+    """The text of a rule file for the page ``text``. Its fields are found on the page; if none is, a comment says so.
 
     Raises MissingExtraError without extruct.
     """
     source = Source(text, url)
     kinds = [kind for kind in (*_json_ld(text, url), *_microdata(source, text, url), *_open_graph(text)) if kind[2]]
-    kinds = kinds or [("page", "the page has no JSON-LD, microdata or OpenGraph", _plain(), None)]
+    kinds = kinds or [("page", "the page itself: it has no JSON-LD, microdata or OpenGraph", _plain(), None)]
     names: set[str] = set()
     parts = [_head(url)]
     for name, comment, fields, rows in kinds:
@@ -58,7 +58,8 @@ def first_rules(text: str, url: str, file: Path) -> str:
         names.add(unique)
         found = _found(source, _record(unique, fields, rows, url), fields, file, url)
         if found or len(kinds) == 1:
-            parts.append(f"# From {_one_line(comment)}.\n{_record(unique, found or fields, rows, url)}")
+            missing = "" if found else "# Not one of these fields was found on the page.\n"
+            parts.append(f"# From {_one_line(comment)}.\n{missing}{_record(unique, found or fields, rows, url)}")
     return "\n".join(parts)
 
 

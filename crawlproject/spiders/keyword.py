@@ -22,7 +22,7 @@ from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import SKIP_LINKS
 from crawlproject.spiders.keyword_links import LevelLinks
 from crawlproject.spiders.keyword_pages import SavedPages, output_folder
-from crawlproject.spiders.web import WebSpider
+from crawlproject.spiders.web import ARGUMENTS, WebSpider
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
@@ -64,10 +64,12 @@ class KeywordSpider(WebSpider):
     """
 
     name = "keyword"
+    known_arguments = ("start", "keyword", "output", "levels", *(name for name in ARGUMENTS if name != "seeds"))
 
     def __init__(
         self, start: str = "", keyword: str = "", output: str = "", levels: str = str(MAX_LEVELS), **kwargs: Any
     ) -> None:
+        self._check_arguments(kwargs)
         if not start.startswith(("http://", "https://")):
             raise ValueError(f"start={start!r:.200}: must be a URL that begins with http:// or https://")
         try:

@@ -12,7 +12,7 @@ from crawlproject.links import Links
 from crawlproject.records.intake import intake_of, source_of
 from crawlproject.records.rule_file import read_rules
 from crawlproject.requests.meta import BY_TYPE, KEEP
-from crawlproject.spiders.web import WebSpider
+from crawlproject.spiders.web import ARGUMENTS, WebSpider
 from crawlproject.urls import Canonicalizer, server_key
 from crawlproject.urls.known_urls import remembering
 
@@ -34,8 +34,10 @@ class SiteSpider(WebSpider):
     """
 
     name = "site"
+    known_arguments = ("rules", *ARGUMENTS)
 
     def __init__(self, rules: str = "", seeds: str = "", allowed: str = "", **kwargs: Any) -> None:
+        self._check_arguments(kwargs)
         if not rules:
             raise ValueError("rules='': must be a TOML file, or a folder of such files (docs/site-rules.md)")
         self.rules = read_rules(rules)

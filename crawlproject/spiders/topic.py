@@ -26,7 +26,7 @@ from crawlproject.options.extras import needs_extra
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import KEEP
 from crawlproject.spiders.topic_state import Learned, TopicStateFile
-from crawlproject.spiders.web import WebSpider
+from crawlproject.spiders.web import ARGUMENTS, WebSpider
 from crawlproject.urls.extract import extract
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class TopicSpider(WebSpider):
     """
 
     name = "topic"
+    known_arguments = ("topic", "tunnel", *ARGUMENTS)
 
     def __init__(self, topic: str = "", tunnel: str = "1", **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from scrapy import Spider, signals
 from scrapy.exceptions import CloseSpider
@@ -21,6 +21,7 @@ from crawlproject.monitor.failure_log import COUNTED, failure_counts
 from crawlproject.options.all_settings import closest
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.robots import RobotsOptions
+from crawlproject.options.scrapy_values import ADDON, has_addon
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
 from crawlproject.requests.answers import has_header, header, media_type
@@ -29,7 +30,7 @@ from crawlproject.spiders.seed_list import seed_lines
 from crawlproject.urls import BadSeed, read_seeds, server_key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -68,6 +69,8 @@ _OTHERS = ("name", "recrawl")
 
 #: Closing reason if no page could be fetched.
 NO_SEED_FETCHED = "no_seed_fetched"
+#: Closing reasons with which `scrapy crawl` fails; the second is that of ``topic``.
+FAILED = (NO_SEED_FETCHED, "no_topic")
 
 #: Maximum number of servers whose failure is logged at the end.
 MAX_REASONS = 5
@@ -79,17 +82,20 @@ class WebSpider(Spider):
     ``-a allowed=DOMAIN[,DOMAIN...]`` stays within these domains, ``-a max_pages=N`` stops after N pages,
     ``-a body=1`` puts the text of each page into its item; ``-a recrawl=AGE``, as for any spider, fetches pages again
     that were fetched at least ``AGE`` ago (``FRONTIER_RECRAWL_AGE``).  The arguments in ``LIMITS`` set limits.  Any
-    other argument is an error; in a subclass, only if it looks like a misspelling.  Yields a ``Page`` for each page
-    fetched.  Closing reason if no page could be fetched: ``no_seed_fetched``.
+    other argument is an error; in a subclass without ``known_arguments``, only if it looks like a misspelling.  Yields
+    a ``Page`` for each page fetched.  Closing reason if no page could be fetched: ``no_seed_fetched``.
     Stats: ``web/pages``, ``web/nofollow_pages``, ``web/truncated_pages`` (with more links than the limit),
     ``web/skipped/content_type``, ``web/bad_seeds``.
     """
 
     name = "web"
 
+    #: A class with its own list accepts no others.
+    known_arguments: ClassVar[tuple[str, ...]] = ARGUMENTS
+
     def __init__(self, seeds: str = "", allowed: str = "", body: str = "", **kwargs: Any) -> None:
-        limits = {name: kwargs.pop(name) for name in LIMITS if name in kwargs}
         self._check_arguments(kwargs)
+        limits = {name: kwargs.pop(name) for name in LIMITS if name in kwargs}
         super().__init__(**kwargs)
         self.limits = {LIMITS[name][0]: LIMITS[name][1](name, value) for name, value in limits.items()}
         self.max_pages = 0  # no limit
@@ -107,7 +113,9 @@ class WebSpider(Spider):
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Set the limits. Raises ValueError for an invalid argument or an unusable file of seeds."""
+        """Set the limits. Raises ValueError for a bad argument, an unusable file of seeds, or without the add-on."""
+        if not has_addon(crawler.settings):  # nothing would queue the seeds
+            raise ValueError(f"the spider {cls.name} needs ADDONS = {{{ADDON!r}: 300}}")
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.settings.setdict(spider.limits, priority="spider")
         spider.max_pages = LimitOptions.of(crawler).max_pages
@@ -122,15 +130,17 @@ class WebSpider(Spider):
         super().update_settings(settings)
         settings.set("FRONTIER_LOG_FAILURES", "counts", priority="addon")
 
-    def _check_arguments(self, arguments: dict[str, Any]) -> None:
+    def _check_arguments(self, arguments: Mapping[str, Any]) -> None:
         """Raise ValueError for an unknown argument. Names that begin with "_" are scrapyd's."""
+        known = (*self.known_arguments, *_OTHERS)
+        is_closed = "known_arguments" in vars(type(self))
         for name in arguments:
-            if name in _OTHERS or name.startswith("_") or hasattr(type(self), name):
+            if name in known or name.startswith("_") or hasattr(type(self), name):
                 continue
-            meant = closest(name, (*ARGUMENTS, *_OTHERS))
-            if meant is None and type(self) is not WebSpider:  # an attribute that the subclass reads
+            meant = closest(name, known)
+            if meant is None and not is_closed:  # an attribute that the subclass reads
                 continue
-            hint = f"did you mean {meant}?" if meant else f"known arguments: {', '.join(ARGUMENTS)}"
+            hint = f"did you mean {meant}?" if meant else f"known arguments: {', '.join(self.known_arguments)}"
             raise ValueError(f"{name}={arguments[name]!r:.200}: unknown argument of the spider {self.name}; {hint}")
 
     async def start(self) -> AsyncIterator[Any]:

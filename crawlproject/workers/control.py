@@ -234,9 +234,13 @@ class Control:
         answer = (await self._scripts([(SUM, [keys.workers, keys.stats], pairs)]))[0]
         return {name: float(number) for name, number in texts(answer).items()}
 
-    async def set_state(self, crawl: str, state: str) -> None:
-        """Say that the crawl is ``running`` or has ``ended``."""
-        await self._scripts([(STATE, [self._keys.meta], [crawl, state])])
+    async def set_running(self, crawl: str) -> None:
+        """Say that the crawl is running."""
+        await self._scripts([(STATE, [self._keys.meta], [crawl, "running"])])
+
+    async def set_ended(self, crawl: str, mark: str) -> bool:
+        """Say that the crawl has ended; False if the operator has acted since his action with this ``mark``."""
+        return bool((await self._scripts([(STATE, [self._keys.meta], [crawl, "ended", mark])]))[0])
 
     async def order(self, crawl: str, action: Sequence[Any], changes: Mapping[str, str | None]) -> int:
         """Change the operator's orders; ``action``: see ``ORDER``. Returns its number, 0 if it is another crawl."""
@@ -294,20 +298,24 @@ class Control:
 
     async def scan(self, partitions: Sequence[int]) -> list[tuple[Record, int]]:
         """The fields of ``partitions`` and the lengths of their inboxes."""
-        return (await self.scan_all(partitions))[1]
+        return (await self.scan_all(partitions))[2]
 
-    async def scan_all(self, partitions: Sequence[int]) -> tuple[dict[str, dict[str, Any]], list[tuple[Record, int]]]:
-        """Each worker's description of itself; and then ``scan``."""
+    async def scan_all(
+        self, partitions: Sequence[int]
+    ) -> tuple[str, dict[str, dict[str, Any]], list[tuple[Record, int]]]:
+        """The mark of the operator's last action; each worker's description of itself; and then ``scan``."""
         keys = self._keys
-        commands = [("HGETALL", key) for key in (keys.info, *map(keys.m, partitions))]
+        commands: list[tuple[Any, ...]] = [("HGET", keys.meta, "actions")]
+        commands += [("HGETALL", key) for key in (keys.info, *map(keys.m, partitions))]
         commands += [("XLEN", keys.i(partition)) for partition in partitions]
-        infos, *answers = await self.commands(commands)
+        mark, infos, *answers = await self.commands(commands)
         half = len(partitions)
         rows = [
             (self._record(partition, fields), length)
             for partition, fields, length in zip(partitions, answers[:half], answers[half:], strict=True)
         ]
-        return {name: worker_info(value) for name, value in texts(infos).items()}, rows
+        told = {name: worker_info(value) for name, value in texts(infos).items()}
+        return (mark or b"").decode("ascii", "replace"), told, rows
 
     async def take(self, expected: Mapping[int, Record]) -> dict[int, Record]:
         """Take each partition that still has the owner and epoch of its record; returns those taken."""

@@ -2,7 +2,8 @@
 
 One look is not enough: a URL may have moved from a partition not yet looked at to one already seen.  Every move changes
 the ``seq`` of a partition or the length of an inbox, so two equal looks that both find nothing left mean that there was
-nothing left between them.
+nothing left between them.  Orders of the operator may leave something again: all workers must obey the last one, and
+there must be no later one when the end is written.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Set
 
 
 class PartitionState(NamedTuple):
@@ -40,6 +41,10 @@ class Scan:
     busy: Mapping[str, bool]
     #: Whether start URLs wait in Redis.
     start_urls: bool
+    #: Of the operator's last action; empty if there is none.
+    mark: str
+    #: Workers that obey it.
+    obeying: Set[str]
 
     @property
     def is_empty(self) -> bool:
@@ -51,6 +56,7 @@ class Scan:
             and not any(state.stored or state.inbox for state in self.partitions)
             and owners <= self.live
             and all(self.busy.get(worker) is False for worker in self.live)
+            and self.live <= self.obeying
         )
 
 
@@ -67,5 +73,5 @@ class EndDetector:
             last is not None
             and last.is_empty
             and scan.is_empty
-            and (last.partitions, last.live) == (scan.partitions, scan.live)
+            and (last.partitions, last.live, last.mark) == (scan.partitions, scan.live, scan.mark)
         )

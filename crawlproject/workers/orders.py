@@ -266,6 +266,11 @@ def _nothing() -> None:
     pass
 
 
+def number_of(mark: str) -> int:
+    """The number of the action with this mark; 0 if there is none."""
+    return _parsed(mark)[0]
+
+
 def _parsed(mark: str) -> tuple[int, str]:
     """Number and id of an action; (0, "") if there is none."""
     number, _, name = mark.partition(" ")

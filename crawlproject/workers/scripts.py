@@ -82,9 +82,11 @@ if #redis.call('HGETALL', KEYS[1]) > 0 then return {} end
 return redis.call('HGETALL', KEYS[2])
 """
 
-#: KEYS: meta.  ARGV: crawl, state.  Set the state of the crawl; returns 0 if it is another crawl.
+#: KEYS: meta.  ARGV: crawl, state, optionally the mark of the operator's last action.  Set the state of the crawl;
+#: returns 0 if it is another crawl, or if the operator has acted since.
 STATE = """
-if redis.call('HGET', KEYS[1], 'crawl') ~= ARGV[1] then return 0 end
+local m = redis.call('HMGET', KEYS[1], 'crawl', 'actions')
+if m[1] ~= ARGV[1] or (ARGV[3] and (m[2] or '') ~= ARGV[3]) then return 0 end
 redis.call('HSET', KEYS[1], 'state', ARGV[2])
 return 1
 """

@@ -19,6 +19,7 @@ from crawlproject.workers.control import AWAY, Beat, new_id
 from crawlproject.workers.ending import EndDetector, PartitionState, Scan
 from crawlproject.workers.lease import MAX_LAG, Lease
 from crawlproject.workers.loops import BuriedError, GoneError, Loops
+from crawlproject.workers.orders import number_of
 from crawlproject.workers.part import PartState
 from crawlproject.workers.receiver import Receiver
 from crawlproject.workers.shares import Shares, staying
@@ -293,7 +294,7 @@ class Worker:
             if self._is_idle():
                 self._ended()
             else:  # this worker joined meanwhile, with new URLs
-                await self.control.set_state(self._options.crawl, "running")
+                await self.control.set_running(self._options.crawl)
         return self._beat
 
     def _reached_since(self, sent_at: float) -> float:
@@ -365,7 +366,7 @@ class Worker:
         has_start_urls = await self._move_start_urls()
         if has_start_urls and self._has_ended:
             self._has_ended = False
-            await self.control.set_state(self._options.crawl, "running")
+            await self.control.set_running(self._options.crawl)
         await self._keep_learned()
         if not has_start_urls:
             await self._look_for_end()
@@ -413,20 +414,22 @@ class Worker:
         if boot_time() < self._looked_at + self._options.interval:  # others may be about to join
             return
         self._looked_at = boot_time()
-        if self._end.look(await self._scan()):
-            await self.control.set_state(self._options.crawl, "ended")
+        scan = await self._scan()
+        if self._end.look(scan) and await self.control.set_ended(self._options.crawl, scan.mark):
             self._ended()
 
     async def _scan(self) -> Scan:
         beat = self._beat
-        infos, rows = await self.control.scan_all(range(self._options.partitions))
+        mark, infos, rows = await self.control.scan_all(range(self._options.partitions))
         states = (
             PartitionState(beat.run_id, record.owner, record.epoch, record.seq, record.stored, inbox)
             for record, inbox in rows
         )
+        infos[self.control.id] = {**self._crawl.info(), "busy": not self._is_idle()}
         busy = {worker: bool(info.get("busy", True)) for worker, info in infos.items()}
-        busy[self.control.id] = False  # looked at just now
-        return Scan(tuple(states), frozenset(beat.members), busy, start_urls=False)
+        number = number_of(mark)
+        obeying = {worker for worker, info in infos.items() if info.get("actions") == number}
+        return Scan(tuple(states), frozenset(beat.members), busy, start_urls=False, mark=mark, obeying=obeying)
 
     def _ended(self) -> None:
         self._has_ended = True

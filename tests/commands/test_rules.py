@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from socket import socket
 from types import ModuleType
 
 import pytest
@@ -77,6 +78,40 @@ def test_check_fails_where_there_is_no_record(tmp_path: Path) -> None:
     assert "expected check FILE" in rules("look", code=2).stderr
 
 
+def test_a_page_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+    """With the reason: a status, robots.txt, a server that does not answer, which is asked once; no file, no URL."""
+    (tmp_path / "r.toml").write_text(RULES, encoding="utf-8")
+    check = ("check", f"{tmp_path}/r.toml")
+    with scripted_site() as site:
+        site.script = {"/robots.txt": Answer("User-agent: *\nDisallow: /no$"), "/none": Answer("", status=404)}
+        origin = site.origins[0]
+        assert rules(*check, f"{origin}/none", code=1).stderr == f"{origin}/none: not fetched: status 404\n"
+        told = rules(*check, f"{origin}/no", code=1).stderr
+        assert told.startswith(f"{origin}/no: not fetched: ")
+        assert "robots.txt" in told
+    with socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        down = f"http://127.0.0.1:{unused.getsockname()[1]}/"
+        told = rules(*check, down, code=1).stderr
+    assert told.count("connection refused") == told.count("\n") == 2, told
+    assert f"{down}: not fetched: robots.txt: connection refused" in told
+    missing = rules(*check, "shop.example/1", code=1).stderr
+    assert missing == "shop.example/1: No such file or directory; a URL begins with http:// or https://\n"
+
+
+def test_a_page_is_fetched_beside_the_crawl_of_the_project(tmp_path: Path) -> None:
+    """``JOBDIR``, feeds and the backend of its settings stay as they are."""
+    (tmp_path / "r.toml").write_text(RULES, encoding="utf-8")
+    (tmp_path / "pages.jsonl").write_text("{}\n", encoding="utf-8")
+    feeds = {f"{tmp_path}/pages.jsonl": {"format": "jsonlines", "overwrite": True, "store_empty": True}}
+    own = ("-s", f"JOBDIR={tmp_path}/job", "-s", f"FEEDS={json.dumps(feeds)}", "-s", "FRONTIER_BACKEND=redis")
+    with scripted_site() as site:
+        site.script = {"/book": Answer("<h1>Red</h1>", headers={"Content-Type": "text/html"})}
+        assert "'Red'" in rules("check", f"{tmp_path}/r.toml", f"{site.origins[0]}/book", *own).stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pages.jsonl", "r.toml"]
+    assert (tmp_path / "pages.jsonl").read_text(encoding="utf-8") == "{}\n"
+
+
 def test_first_rules_find_what_the_page_tells() -> None:
     """JSON-LD in a graph, microdata, OpenGraph: the file is right, and each of its fields is found."""
     pytest.importorskip("extruct")
@@ -103,6 +138,15 @@ def test_first_rules_of_any_page_are_right(page: str) -> None:
     """Whatever it holds."""
     pytest.importorskip("extruct")
     assert read_site(first_rules(page, URL, Path("x.toml")), Path("x.toml")).records
+
+
+def test_first_rules_say_where_nothing_was_found() -> None:
+    """Fields that a reader would look for on a page of HTML; a page with a heading has that field only."""
+    pytest.importorskip("extruct")
+    assert "Not one of these fields was found" in first_rules("body { color: red }", URL, Path("x.toml"))
+    plain = first_rules("<h1>x", URL, Path("x.toml"))
+    assert "# From the page itself: it has no JSON-LD, microdata or OpenGraph.\n[records.page]" in plain
+    assert "page_title" not in plain
 
 
 def test_a_page_writes_no_rules_of_its_own() -> None:

@@ -100,8 +100,8 @@ DEAF = replace(_deaf, stats={**_deaf.stats, "frontier/dropped/server_given_up": 
 LINKS = Nasty(
     {},
     {
-        "frontier/links/skipped/malformed": len(MALFORMED),
-        "frontier/links/skipped/scheme": len(OTHER_SCHEMES),
+        "frontier/links/skipped/malformed": len(MALFORMED) + 1,  # and a refresh
+        "frontier/links/skipped/scheme": len(OTHER_SCHEMES) + 1,  # and a refresh
         "frontier/links/skipped/length": 1,
         "web/bad_seeds": 1,
     },

@@ -23,7 +23,7 @@ URL = "http://127.0.0.1/"
     ],
 )
 def test_text_is_extracted_in_the_first_parse_if_needed(settings: dict[str, bool], is_taken: bool) -> None:
-    crawler = Crawler(WebSpider, settings)
+    crawler = Crawler(WebSpider, {"ADDONS": {"crawlproject.addon.FrontierAddon": 300}, **settings})
     crawler.stats = MemoryStatsCollector(crawler)
     spider = WebSpider.from_crawler(crawler, seeds=URL)
     response = HtmlResponse(URL, body=b"<p>word <a href=x>x</a>", headers={"Content-Type": "text/html"})

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import gzip
 
 import pytest
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from crawlproject.discovery.sitemap_reader import MAX_URLS, read_sitemap, sitemap_links
+from crawlproject.discovery.sitemap_reader import MAX_TAG, MAX_TAGS, MAX_URLS, read_sitemap, sitemap_links
 from tests.data import vector
 
 SITEMAP = "http://a.example/sitemap.xml"
@@ -22,7 +23,7 @@ def urlset(*urls: str) -> bytes:
 
 
 def read(body: bytes) -> tuple[str, list[str]]:
-    return read_sitemap(Response(SITEMAP, body=body))
+    return read_sitemap(Response(SITEMAP, body=body))[:2]
 
 
 def published(name: str) -> tuple[str, list[str]]:
@@ -85,6 +86,70 @@ def test_decompression_bombs_and_endless_lists_are_cut() -> None:
     with pytest.raises(ValueError, match="more than 1000 bytes"):
         read_sitemap(Response(SITEMAP, body=b" " * 1001), 1000)
     assert len(read(urlset(*["http://a.example/"] * (MAX_URLS + 9)))[1]) == MAX_URLS
+
+
+COSTLY = {
+    "empty_elements": b"<a/>" * (MAX_TAGS + 9),
+    "attributes": b"<a " + b"".join(b"a%d='<>' " % number for number in range(10_000)) + b"/>",
+    "text_in_a_tag": b"<a " + b"a" * MAX_TAG + b"/>",
+}
+
+
+@pytest.mark.parametrize("costly", COSTLY.values(), ids=COSTLY)
+def test_costly_markup_is_cut(costly: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """URLs before it are read; 32 MB of empty elements took 18 s and 1 GB."""
+    crawler = get_crawler()
+    body = (
+        urlset("http://a.example/1").removesuffix(b"</urlset>") + costly + b"<url><loc>http://a.example/2</loc></url>"
+    )
+    links = asyncio.run(sitemap_links(Response(SITEMAP, body=body), crawler, print))
+    assert links.hrefs == ["http://a.example/1"]
+    assert crawler.stats is not None
+    assert crawler.stats.get_value("frontier/sitemaps/truncated") == 1
+    assert [record.levelname for record in caplog.records if "Sitemap cut" in record.message] == ["WARNING"]
+
+
+LONG = {
+    "comment": b"<!-- don't " + b"a" * MAX_TAG + b" -->",
+    "cdata": b"<![CDATA[" + b"<" * MAX_TAG + b"]]>",
+    "text": b"'" + b"a" * MAX_TAG,
+    "quotes": b"<a b='>' c=\"'\"/>" * 9_000,
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_long_text_is_not_cut(text: bytes) -> None:
+    """Only tags cost more than their length."""
+    body = urlset("http://a.example/1").removesuffix(b"</urlset>") + text + b"<url><loc>http://a.example/2</loc></url>"
+    assert read_sitemap(Response(SITEMAP, body=body)) == (
+        "sitemap",
+        ["http://a.example/1", "http://a.example/2"],
+        False,
+    )
+
+
+def test_utf_16_is_decoded_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One call for all of it held the interpreter lock, and with it the event loop, for 3.5 s."""
+    pieces = []
+
+    class Decoder:
+        """Notes the length of each piece."""
+
+        def __init__(self, errors: str) -> None:
+            self._decoder = utf_16(errors)
+
+        def decode(self, data: bytes, final: bool = False) -> str:
+            pieces.append(len(data))
+            return self._decoder.decode(data, final)
+
+    utf_16 = codecs.getincrementaldecoder("utf-16-le")
+    monkeypatch.setattr(codecs, "getincrementaldecoder", lambda _: Decoder)
+    body = (
+        codecs.BOM_UTF16_LE + urlset("http://a.example/caf\u00e9").decode().encode("utf-16-le") + b"\x00\xdc" * 90_000
+    )
+    assert read(body) == ("sitemap", ["http://a.example/caf\u00e9"])
+    assert max(pieces) <= 1 << 16
+    assert sum(pieces) == len(body)
 
 
 def test_entities_are_not_expanded() -> None:

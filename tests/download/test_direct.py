@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import ssl
+import time
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any
@@ -14,17 +15,17 @@ from aiohttp.resolver import ThreadedResolver
 
 from crawlproject.download.connection import DirectConnection, Opening
 from crawlproject.download.direct import MAX_EARLY, DirectProtocol
-from crawlproject.download.endings import ServerDisconnectedError
+from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import Transfer
 from tests.download.direct_fetch import fetch_directly
 from tests.download.test_connection import GUARD, Slow
 
 
-def in_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     @wraps(test)
-    def run() -> None:
-        asyncio.run(test())
+    def run(**kwargs: Any) -> None:
+        asyncio.run(test(**kwargs))
 
     return run
 
@@ -35,9 +36,20 @@ class Peer(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.is_aborted = False
+        self.reads = True
+        self.ready = asyncio.Event()  # to be read again, or aborted
 
     def abort(self) -> None:
         self.is_aborted = True
+        self.ready.set()
+
+    def pause_reading(self) -> None:
+        self.reads = False
+        self.ready.clear()
+
+    def resume_reading(self) -> None:
+        self.reads = True
+        self.ready.set()
 
     def write(self, data: object) -> None:
         """Nobody reads it."""
@@ -58,6 +70,27 @@ class Waiting:
 
     def broken(self, error: Exception) -> None:
         self.error = error
+
+
+class Collecting:
+    """An answer that counts its bytes."""
+
+    size = 0
+    is_paused = False
+    error: type[Exception] | None = None
+
+    def head(self, _: object) -> bool:
+        return True
+
+    def body(self, data: bytes) -> bool:
+        self.size += len(data)
+        return True
+
+    def end(self) -> None:
+        """Nobody waits for it."""
+
+    def broken(self, error: Exception) -> None:
+        self.error = type(error)
 
 
 @in_loop
@@ -127,3 +160,45 @@ def test_a_request_that_may_not_be_sent_any_more_is_not(answers: list[bool], *, 
             assert not slow.asked.is_set()
 
     asyncio.run(test())
+
+
+#: The head of an answer, and chunks of one byte: six bytes each.
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+TINY = b"1\r\nx\r\n"
+
+
+@in_loop
+async def test_tiny_chunks_do_not_hold_the_event_loop() -> None:
+    """Nor do those of many servers: they take turns. Each read took 0.1 s, and those of all servers followed."""
+    loop, answers = asyncio.get_running_loop(), [Collecting() for _ in range(12)]
+    for answer in answers:
+        protocol = DirectProtocol(loop, lambda: None)
+        protocol.connection_made(Peer())
+        protocol.ask(b"GET / HTTP/1.1\r\n\r\n", answer, no_body=False)
+        loop.call_soon(protocol.data_received, CHUNKED + TINY * 40_000)
+    longest = 0.0
+    while any(answer.size < 2_000 for answer in answers):
+        started = time.thread_time()
+        await asyncio.sleep(0)
+        longest = max(longest, time.thread_time() - started)
+    assert longest < 0.25
+
+
+@pytest.mark.parametrize("end", ["0\r\n\r\n", "0\r\n\r\nHTTP/1.1 200 OK\r\n", "", "Z\r\n"])
+@in_loop
+async def test_answer_of_tiny_chunks_is_read_to_its_end(end: str) -> None:
+    """Whatever ends it; what arrives meanwhile waits, and reading goes on for the next request."""
+    peer, answer, unsolicited = Peer(), Collecting(), []
+    protocol = DirectProtocol(asyncio.get_running_loop(), lambda: unsolicited.append(1))
+    protocol.connection_made(peer)
+    protocol.ask(b"GET / HTTP/1.1\r\n\r\n", answer, no_body=False)
+    protocol.data_received(CHUNKED + TINY * 3_000)
+    assert not peer.reads
+    protocol.data_received(TINY * 2_000 + end.encode())
+    await peer.ready.wait()
+    if not end:
+        protocol.connection_lost(None)
+    assert answer.size == 5_000
+    assert answer.error is (None if end.startswith("0") else BrokenOffError)
+    assert len(unsolicited) == end.endswith("OK\r\n")
+    assert peer.reads or peer.is_aborted

@@ -53,6 +53,23 @@ def test_number_of_cookies_per_answer_is_bounded() -> None:
     assert (cookies.count(b"="), skipped) == (MAX_COOKIES, 9)
 
 
+def test_number_of_cookies_per_domain_is_bounded() -> None:
+    """The oldest are forgotten: a server that sends other names in each answer gets no endless header."""
+    crawler = get_crawler()
+    middleware = TolerantCookiesMiddleware.from_crawler(crawler)
+    request = Request("http://a.test/")
+    for answer in range(3):
+        lines = [f"c{answer}-{number}=x; Path=/{'p' * (number % 2)}" for number in range(100)]
+        middleware.process_response(request, Response(request.url, headers={"Set-Cookie": lines}))
+    following = Request("http://a.test/p")
+    middleware.process_request(following)
+    cookies = (following.headers.get("Cookie") or b"").split(b"; ")
+    assert len(cookies) == MAX_COOKIES
+    assert b"c2-99=x" in cookies
+    assert crawler.stats is not None
+    assert crawler.stats.get_value("cookies/skipped") == 300 - MAX_COOKIES
+
+
 def test_list_of_public_suffixes_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scrapy fetches it at the first cookie with a domain, and blocks the event loop meanwhile."""
     asked = []

@@ -40,6 +40,13 @@ HREFS = {
         "a",
         "b#c",
     ],
+    "<meta http-equiv=refresh content='5'><meta http-equiv=refresh content=''><meta http-equiv=refresh>": [],
+    "<meta http-equiv=refresh content='x;url=a'><meta http-equiv=location content='0;url=a'>": [],
+    "<meta http-equiv=refresh content='5x;url=a'><meta http-equiv=refresh content='0;url='>": [],
+    "<META HTTP-EQUIV=Refresh content=' 0 ; URL = a '><a href=b>": ["b", "a"],
+    "<meta http-equiv=refresh content='0;a'><meta http-equiv=refresh content='.5,b'>": ["a", "b"],
+    "<meta http-equiv=refresh content=\"0;url='a b' c\"><meta http-equiv=refresh content='600 \"c d'>": ["a b", "c d"],
+    "<noscript><meta http-equiv=refresh content='0;url=a;b'></noscript><a href=b>": ["b", "a;b"],
 }
 
 BASES = {

@@ -9,7 +9,7 @@ import pytest
 from crawlproject.workers.ending import EndDetector, PartitionState, Scan
 
 QUIET = PartitionState(run_id="r", owner="a", epoch=1, seq=10, stored=0, inbox=0)
-EMPTY = Scan((QUIET, QUIET._replace(owner="b")), frozenset("ab"), {"a": False, "b": False}, start_urls=False)
+EMPTY = Scan((QUIET, QUIET._replace(owner="b")), frozenset("ab"), {"a": False, "b": False}, False, "3 x", {"a", "b"})
 
 
 def with_state(**changes: object) -> Scan:
@@ -36,6 +36,7 @@ def test_two_equal_looks() -> None:
         replace(EMPTY, busy={"a": False}),  # nothing is known of b
         replace(EMPTY, start_urls=True),
         replace(EMPTY, partitions=()),
+        replace(EMPTY, mark="4 y", obeying={"a"}),  # b may have URLs of servers that were unblocked
     ],
 )
 def test_something_is_left(scan: Scan) -> None:
@@ -51,7 +52,8 @@ def test_something_is_left(scan: Scan) -> None:
         with_state(run_id="s"),  # Redis was restarted
         with_state(owner="a"),
         with_state(owner=""),
-        replace(EMPTY, live=frozenset("abc"), busy={"a": False, "b": False, "c": False}),
+        replace(EMPTY, live=frozenset("abc"), busy={"a": False, "b": False, "c": False}, obeying={"a", "b", "c"}),
+        replace(EMPTY, mark="4 y"),  # the operator has acted
     ],
 )
 def test_something_has_changed(scan: Scan) -> None:

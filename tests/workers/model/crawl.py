@@ -257,6 +257,7 @@ class ModelCrawl:
         self._processing: set[asyncio.Task[None]] = set()
         self._event = asyncio.Event()
         self._pages = 0
+        self._unchecked: set[str] = set()  # servers that came when the lease was over
         #: The operator, and what this worker obeys; None: there is none.
         self.operator: Operator | None = None
         self.obeyed: Obeyed | None = None
@@ -318,6 +319,9 @@ class ModelCrawl:
             page = self._web.pages[entry.url]
             if self.operator is not None and self.obeyed is not None:
                 self.operator.check(self._process.name, page, self.obeyed.orders)
+            if server.key in self._unchecked:
+                self._unchecked.discard(server.key)
+                self._check_contacted(server)
             fetch = self._observer.started(page, self._process.name)
             self._copy.rest(server, asyncio.get_running_loop().time())
             try:
@@ -396,7 +400,10 @@ class ModelCrawl:
         for key in keys:
             server = self._copy.servers[key]
             self._copy.rest(server, contacted, closed_at.get(key, 0.0))
-            self._check_contacted(server)
+            if self.worker.may_send():
+                self._check_contacted(server)
+            else:  # the partition may be another's by now, and this worker about to learn it
+                self._unchecked.add(server.key)
 
     def _check_contacted(self, server: Server) -> None:
         """Those who had this server have sent it no request of which nothing is known."""

@@ -284,7 +284,8 @@ def _remove(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
 
 
 def _state(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
-    if redis.hash_of(keys[0]).get(b"crawl") != arguments[0]:
+    fields = redis.hash_of(keys[0])
+    if fields.get(b"crawl") != arguments[0] or (arguments[2:] and fields.get(b"actions", b"") != arguments[2]):
         return 0
     redis.hset(keys[0], state=arguments[1])
     return 1

@@ -396,7 +396,7 @@ class Run:
             self.operator.changed()
         elif name == "TAKE" and answer is not None:
             self._taken(keys[0], arguments)
-        elif name == "STATE" and arguments[1] == b"ended" and (missing := self._missing()):
+        elif name == "STATE" and answer and arguments[1] == b"ended" and (missing := self._missing()):
             self.observer.error(f"the end is declared, {len(missing)} pages are missing: {missing[:5]}")
 
     def _committed(self, blob: bytes) -> None:

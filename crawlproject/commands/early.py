@@ -1,0 +1,34 @@
+"""Applies settings that Scrapy reads before it loads the add-on: the log's, and the formats of feeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+
+#: As in the add-on and in ``crawlproject.settings``.
+_PARQUET = "crawlproject.records.feeds.ParquetExporter"
+
+
+def add_parquet(settings: BaseSettings) -> None:
+    """Make ``parquet`` a format of ``-o`` and ``-O``, unless the project has an exporter for it."""
+    exporters = settings.getdict("FEED_EXPORTERS")
+    if "parquet" not in exporters:
+        priority = settings.getpriority("FEED_EXPORTERS") or 0
+        settings.set("FEED_EXPORTERS", {**exporters, "parquet": _PARQUET}, priority=priority)
+
+
+def log_as_set(settings: BaseSettings) -> None:
+    """Apply ``LOG_FORMAT_JSON``; a wrong value is reported later, by the add-on."""
+    from crawlproject.options.monitor import MonitorOptions
+
+    try:
+        options = MonitorOptions.from_settings(settings)
+    except ValueError:
+        return
+    if options.log_json:
+        from crawlproject.monitor.json_log import use_json
+
+        use_json(settings, options)

@@ -1,0 +1,52 @@
+"""A signal that arrives while Python exits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.crawl.scripted_site import page, scripted_site
+from tests.processes import ROOT
+
+#: A global of the main module is deleted when signals have their default action again.
+LATE = """
+import os, signal, sys
+class Late:
+    def __init__(self):
+        self.kill, self.pid, self.signal = os.kill, os.getpid(), signal.Signals[sys.argv[1]].value
+    def __del__(self):
+        self.kill(self.pid, self.signal)
+late = Late()
+"""
+CRAWL = """
+from scrapy.cmdline import execute
+execute(["scrapy", "crawl", "web", "-a", "seeds=" + sys.argv[2], "-s", "ALLOWED_NETWORKS=127.0.0.0/8"])
+"""
+NO_CRAWL = """
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
+from crawlproject.late_signals import ignore_late_signals
+ignore_late_signals()
+"""
+
+
+def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", LATE + code, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_after_the_end_of_a_crawl_does_nothing(name: str) -> None:
+    """The crawl has ended well, and its exit code says so."""
+    with scripted_site() as site:
+        site.script = {"1/": page()}
+        done = run(CRAWL, name, site.url("1/"))
+    assert "Spider closed (finished)" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(("name", "number"), [("SIGINT", 2), ("SIGTERM", 15)])
+def test_a_process_without_a_crawl_is_left_alone(name: str, number: int) -> None:
+    assert run(NO_CRAWL, name).returncode == -number
