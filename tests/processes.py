@@ -7,7 +7,9 @@
 
 A forked process has its own working directory, environment, arguments, standard streams, signals and memory.  It shares
 with the server the interpreter's options, ``PYTHON*`` variables and the seed of ``hash``; where those matter, start
-one from scratch.  Each pytest process has one server, started with the first fork; it ends when pytest does.
+one from scratch.  Each pytest process has one server, started with the first fork; it ends when pytest does.  The
+server forks further servers, which import more, for commands of ``scrapy`` and for simulations: a crawl's memory does
+not depend on the tests before it.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import inspect
 import json
 import os
 import pkgutil
@@ -27,7 +30,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -68,7 +71,7 @@ class Forked:
         self._server, theirs = socket.socketpair()
         with theirs, Path(os.devnull).open("r+b") as null:
             streams = [(null if stream is None else stream).fileno() for stream in (stdin, stdout, stderr)]
-            socket.send_fds(_ask_server(), [b"fork"], [*streams, theirs.fileno()])
+            socket.send_fds(_ask_server(), [_kind(arguments).encode()], [*streams, theirs.fileno()])
         self._messages = self._server.makefile("r")
         self._server.sendall(json.dumps(job).encode() + b"\n")
         self.pid = self._read_number()
@@ -189,19 +192,29 @@ def _start_server() -> socket.socket:
     return ours
 
 
-def serve(asked: socket.socket) -> None:
+def _kind(arguments: Sequence[str]) -> str:
+    """Which of ``PRELOADS`` the process needs."""
+    if list(arguments[:2]) != ["-m", "scrapy"]:
+        return "crawl"
+    return "simulation" if arguments[2:] and arguments[2] in ("simulate", "pagerank") else "command"
+
+
+def serve(asked: socket.socket, kind: str = "crawl") -> None:
     """Fork when asked to, tell how each process ended, until the other side closes; then kill what is left."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest
-    preload()
+    PRELOADS[kind]()
+    assert "twisted.internet.reactor" not in sys.modules
+    assert len([*Path("/proc/self/task").iterdir()]) == 1, "a process with threads must not fork"
     gc.collect()
     gc.freeze()
+    others: dict[str, tuple[int, socket.socket]] = {}
     with selectors.DefaultSelector() as selector:
         selector.register(asked, selectors.EVENT_READ)
         ended = False
         while not ended:
             for key, _ in selector.select():
                 if key.data is None:
-                    ended |= not _fork(asked, selector)
+                    ended |= not _fork(asked, selector, kind, others)
                 else:
                     selector.unregister(key.fd)
                     os.close(key.fd)
@@ -209,12 +222,25 @@ def serve(asked: socket.socket) -> None:
         for key in list(selector.get_map().values()):
             if key.data is not None:
                 os.kill(key.data[0], signal.SIGKILL)
+    for pid, other in others.values():
+        other.close()
+        os.waitpid(pid, 0)
 
 
-def _fork(asked: socket.socket, selector: selectors.BaseSelector) -> bool:
+def _fork(
+    asked: socket.socket, selector: selectors.BaseSelector, kind: str, others: dict[str, tuple[int, socket.socket]]
+) -> bool:
     message, streams, _, _ = socket.recv_fds(asked, 16, 4)
     if not message:
         return False
+    wanted = message.decode()
+    if wanted != kind:
+        if wanted not in others:
+            others[wanted] = _fork_server(wanted)
+        socket.send_fds(others[wanted][1], [message], streams)
+        for stream in streams:
+            os.close(stream)
+        return True
     pid = os.fork()
     if pid == 0:
         asked.close()
@@ -224,6 +250,23 @@ def _fork(asked: socket.socket, selector: selectors.BaseSelector) -> bool:
         os.close(stream)
     selector.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, streams[3]))
     return True
+
+
+def _fork_server(kind: str) -> tuple[int, socket.socket]:
+    """A server of another kind: its process and the socket to ask it."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.dup2(theirs.fileno(), 3)
+            os.closerange(4, 4096)
+            serve(socket.socket(fileno=3), kind)
+        except BaseException:  # noqa: BLE001 - nothing may go back to the loop of the first server
+            traceback.print_exc()
+        finally:
+            os._exit(0)
+    theirs.close()
+    return pid, ours
 
 
 def _report(pid: int, client: int) -> None:
@@ -295,8 +338,30 @@ def preload() -> None:
                 load_object(path)
     for name in _modules(ROOT / "crawlproject", "crawlproject"):
         importlib.import_module(name)
-    assert "twisted.internet.reactor" not in sys.modules
-    assert len([*Path("/proc/self/task").iterdir()]) == 1, "a process with threads must not fork"
+    inspect.getsource(preload)  # compiles the expressions of tokenize: Scrapy reads the source of callbacks
+
+
+def preload_commands() -> None:
+    """Import all commands, as ``scrapy`` does for each of them; those of other packages import much."""
+    from scrapy.cmdline import _get_commands_dict
+    from scrapy.settings import Settings
+
+    _get_commands_dict(Settings(), inproject=True)
+
+
+def preload_simulation() -> None:
+    """Import what ``scrapy simulate`` and ``scrapy pagerank`` import."""
+    preload_commands()
+    for name in _modules(ROOT / "crawlproject" / "simulation", "crawlproject.simulation"):
+        importlib.import_module(name)
+
+
+#: What servers import, by kind; each after what the first one has imported.
+PRELOADS: dict[str, Callable[[], None]] = {
+    "crawl": preload,
+    "command": preload_commands,
+    "simulation": preload_simulation,
+}
 
 
 def _modules(folder: Path, package: str) -> Iterator[str]:

@@ -96,8 +96,8 @@ def site(archives: Path) -> Path:
     """A folder for PYTHONPATH that holds what the wheel installs, and nothing else."""
     folder = archives / "site"
     wheel = next(archives.glob("*.whl"))
-    options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--target", str(folder))
-    run(sys.executable, "-m", "pip", "install", *options, str(wheel))
+    options = ("--quiet", "--no-compile", "--disable-pip-version-check", "--no-deps", "--no-index", "--target")
+    run(sys.executable, "-m", "pip", "install", *options, str(folder), str(wheel))
     return folder
 
 
@@ -113,8 +113,53 @@ def project(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return tmp_path / "mine"
 
 
-def commands_shown(cwd: Path) -> list[str]:
-    shown = run(sys.executable, "-m", "scrapy", cwd=cwd).stdout
+#: Reads command lines of ``scrapy``, each with its folder, and runs each in a process forked once Scrapy and the
+#: commands of other packages, and nothing of this one, are imported; tells exit codes and output.
+IN_TURN = """
+import json, os, sys
+from importlib.metadata import entry_points
+from pathlib import Path
+import scrapy.cmdline
+for entry in entry_points(group="scrapy.commands"):
+    if not entry.value.startswith("crawlproject."):
+        entry.load()
+assert not [name for name in sys.modules if name.startswith("crawlproject")]
+told = []
+for number, (folder, arguments) in enumerate(json.load(sys.stdin)):
+    names = [f"{sys.argv[1]}/{number}.{stream}" for stream in ("stdout", "stderr")]
+    pid = os.fork()
+    if pid == 0:
+        os.chdir(folder)
+        sys.path[0] = folder
+        for descriptor, name in enumerate(names, 1):
+            os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT), descriptor)
+        scrapy.cmdline.execute(["scrapy", *arguments])
+        sys.exit()
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    told.append((code, *(Path(name).read_text(encoding="utf-8") for name in names)))
+json.dump(told, sys.stdout)
+"""
+
+
+def scrapy_in_turn(folder: Path, *calls: tuple[Path, int, tuple[str, ...]]) -> list[tuple[str, str]]:
+    """Standard output and standard error of each call: where, the exit code it should have, arguments of ``scrapy``."""
+    folder.mkdir()
+    lines = json.dumps([(str(cwd), arguments) for cwd, _, arguments in calls])
+    done = subprocess.run(
+        [sys.executable, "-c", IN_TURN, str(folder)],
+        input=lines,
+        capture_output=True,
+        text=True,
+        timeout=HUNG,
+        check=True,
+    )
+    told = json.loads(done.stdout)
+    for (_, expected, arguments), (code, out, error) in zip(calls, told, strict=True):
+        assert code == expected, (arguments, out, error)
+    return [(out, error) for _, out, error in told]
+
+
+def commands_shown(shown: str) -> list[str]:
     return re.findall(r"^  ([a-z]+) ", shown.split("Available commands:")[1], re.MULTILINE)
 
 
@@ -148,28 +193,39 @@ def test_archives_hold_what_they_should(archives: Path) -> None:
     assert set(metadata.get_all("Provides-Extra", [])) == set(EXTRAS)
 
 
-def test_commands_and_template_are_there_in_any_project(project: Path) -> None:
+def test_commands_and_template_are_there_in_any_project(project: Path, tmp_path: Path) -> None:
     """`scrapy frontier` and the others, each once, and `genspider -t site`; a project's own template comes first."""
-    scrapy = (sys.executable, "-m", "scrapy")
-    for folder in (project, project.parent, ROOT):  # in another project, in none, in this one
-        shown = commands_shown(folder)
-        assert [shown.count(name) for name in OWN_COMMANDS] == [1] * len(OWN_COMMANDS), shown
-    for command in ("crawl", "workers"):
-        told = run(*scrapy, command, "web", cwd=project.parent, code=2).stderr
-        assert "no spider 'web' here; for crawlproject's: export SCRAPY_SETTINGS_MODULE=crawlproject.settings" in told
-        told = run(*scrapy, command, "mine", cwd=project.parent, code=2).stderr
-        assert "no spider 'mine'; known spiders: none" in told
-    assert "no frontier" in run(*scrapy, "frontier", str(project), cwd=project, code=1).stderr
-    assert "--sessions" in run(*scrapy, "simulate", "--help", cwd=project).stdout
-    assert re.search(r"^  site$", run(*scrapy, "genspider", "--list", cwd=project).stdout, re.MULTILINE)
-    run(*scrapy, "genspider", "-t", "site", "books", "books.example.org", cwd=project)
-    assert "class BooksSpider(WebSpider)" in (project / "mine" / "spiders" / "books.py").read_text(encoding="utf-8")
-    own = project / "templates" / "spiders"
+    own = project / "own" / "spiders"
     own.mkdir(parents=True)
     (own / "site.tmpl").write_text("# the project's own\n", encoding="utf-8")
     chosen = ("-s", f"TEMPLATES_DIR={own.parent}")
-    assert run(*scrapy, "genspider", *chosen, "-d", "site", cwd=project).stdout.strip() == "# the project's own"
-    assert run(*scrapy, "genspider", *chosen, "--list", cwd=project).stdout.count("site") == 1
+    told = scrapy_in_turn(
+        tmp_path / "told",
+        (project, 0, ()),
+        (project.parent, 0, ()),  # in no project
+        (ROOT, 0, ()),  # in this one
+        *((project.parent, 2, (command, spider)) for command in ("crawl", "workers") for spider in ("web", "mine")),
+        (project, 1, ("frontier", str(project))),
+        (project, 0, ("simulate", "--help")),
+        (project, 0, ("genspider", "--list")),
+        (project, 0, ("genspider", "-t", "site", "books", "books.example.org")),
+        (project, 0, ("genspider", *chosen, "-d", "site")),
+        (project, 0, ("genspider", *chosen, "--list")),
+    )
+    shown, spiders, others = told[:3], told[3:7], told[7:]
+    no_frontier, simulate, listed, _, chosen_one, chosen_listed = others
+    for out, _ in shown:
+        names = commands_shown(out)
+        assert [names.count(name) for name in OWN_COMMANDS] == [1] * len(OWN_COMMANDS), names
+    for (_, web), (_, mine) in (spiders[:2], spiders[2:]):
+        assert "no spider 'web' here; for crawlproject's: export SCRAPY_SETTINGS_MODULE=crawlproject.settings" in web
+        assert "no spider 'mine'; known spiders: none" in mine
+    assert "no frontier" in no_frontier[1]
+    assert "--sessions" in simulate[0]
+    assert re.search(r"^  site$", listed[0], re.MULTILINE)
+    assert "class BooksSpider(WebSpider)" in (project / "mine" / "spiders" / "books.py").read_text(encoding="utf-8")
+    assert chosen_one[0].strip() == "# the project's own"
+    assert chosen_listed[0].count("site") == 1
 
 
 def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:

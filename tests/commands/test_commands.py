@@ -45,7 +45,7 @@ def refused(*arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
 def test_simulate_prints_a_table_and_writes_files(tmp_path: Path) -> None:
     """All policies by default; CSV files and plots where asked for."""
     out = tmp_path / "new" / "folder"
-    done = scrapy("simulate", *SMALL, "--quality", "pagerank,zipf", "--output", str(out))
+    done = scrapy("simulate", *SMALL, "--quality", "pagerank,zipf", "--output", str(out), "--jobs", "1")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     policies = ["breadth-first", "performance", "quality", "capacity", "prefix"]

@@ -27,7 +27,7 @@ class Everywhere(dict[str, Any]):
 
 def test_blocked_event_loop_lowers_the_limit_until_it_is_free_again() -> None:
     """A callback that blocks costs three quarters of the sessions; when it no longer blocks, they are allowed again."""
-    settings = {**QUICK, "LOG_LEVEL": "INFO", "FRONTIER_MAX_SESSIONS": 8, "CLOSESPIDER_TIMEOUT": 60}
+    settings = {**QUICK, "LOG_LEVEL": "INFO", "FRONTIER_MAX_SESSIONS": 8}
     settings |= {"MONITOR_INTERVAL": 0.2, "MONITOR_MAX_LAG": 0.4}
     start = ",".join(f"{server}/" for server in range(1, 9))
     spider = "tests.crawl.busy_spiders.BlockingSpider"
