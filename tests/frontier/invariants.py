@@ -35,7 +35,8 @@ def check(frontier: Frontier) -> None:
     assert queue.leased == len(by_state[ServerState.LEASED])
     assert queue.held == len(by_state[ServerState.HELD])
     assert queue._to_hold <= set(by_state[ServerState.LEASED])
-    assert {server for line in queue.lines for server in line.values()} == set(by_state[ServerState.READY])
+    lines = [set(line.values()) for line in queue.lines]
+    assert set().union(*lines) == set(by_state[ServerState.READY])
     assert sum(map(len, queue.lines)) == len(by_state[ServerState.READY])
     assert queue._guests == sum(server.line == ADMITTED for server in by_state[ServerState.LEASED])
     shares = queue.shares
@@ -46,7 +47,7 @@ def check(frontier: Frontier) -> None:
         assert shares._full == {domain for domain, count in counts_of_domains.items() if count >= shares._places}
     for server in by_state[ServerState.READY]:
         assert server.heap_item is not None
-        assert server in queue.lines[server.line].values()
+        assert server in lines[server.line]
         rank = frontier.policy.rank(server)
         rank = rank / (1.0 + rank) - 1.0 if server.demoted_because or (server.line and server.failures) else rank
         assert isclose(server.heap_item[0], -rank, rel_tol=1e-12), f"stale rank: {server!r}"
