@@ -24,7 +24,7 @@ from crawlproject.late_signals import ignore_late_signals
 from crawlproject.monitor.brief_log import shorten_lists
 from crawlproject.monitor.json_log import use_json
 from crawlproject.options.all_settings import FAMILIES, check_names
-from crawlproject.options.extras import MissingExtraError, install_command
+from crawlproject.options.extras import PARQUET_EXPORTER, MissingExtraError, install_command
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.presets import apply_preset
 from crawlproject.options.records import RecordOptions
@@ -96,8 +96,8 @@ PAGE_OBJECTS_MIDDLEWARE = {
     "crawlproject.records.page_objects.PageObjectsMiddleware": 940,  # its items pass all other middlewares
 }
 
-#: Format of a feed -> its exporter, which imports the extra "parquet" when it is used.
-FEED_EXPORTERS = {"parquet": "crawlproject.records.feeds.ParquetExporter"}
+#: Format of a feed -> its exporter.
+FEED_EXPORTERS = {"parquet": PARQUET_EXPORTER}
 
 EXTENSIONS = {
     "crawlproject.monitor.load.LoadMonitor": 0,
@@ -232,7 +232,7 @@ def _check_job_dir(settings: BaseSettings) -> None:
 def _check_feeds(settings: BaseSettings) -> None:
     """Raise MissingExtraError for a Parquet feed without its extra: each item would fail, and none be written."""
     formats = {feed.get("format") for feed in settings.getdict("FEEDS").values() if isinstance(feed, Mapping)}
-    is_ours = settings.getdict("FEED_EXPORTERS")["parquet"] == FEED_EXPORTERS["parquet"]
+    is_ours = settings.getdict("FEED_EXPORTERS")["parquet"] == PARQUET_EXPORTER
     if "parquet" in formats and is_ours and find_spec("pyarrow") is None:
         raise MissingExtraError(f"a feed of format 'parquet' needs: {install_command('parquet')}")
 

@@ -8,16 +8,14 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 
-#: As in the add-on and in ``crawlproject.settings``.
-_PARQUET = "crawlproject.records.feeds.ParquetExporter"
-
-
 def add_parquet(settings: BaseSettings) -> None:
     """Make ``parquet`` a format of ``-o`` and ``-O``, unless the project has an exporter for it."""
+    from crawlproject.options.extras import PARQUET_EXPORTER
+
     exporters = settings.getdict("FEED_EXPORTERS")
     if "parquet" not in exporters:
         priority = settings.getpriority("FEED_EXPORTERS") or 0
-        settings.set("FEED_EXPORTERS", {**exporters, "parquet": _PARQUET}, priority=priority)
+        settings.set("FEED_EXPORTERS", {**exporters, "parquet": PARQUET_EXPORTER}, priority=priority)
 
 
 def log_as_set(settings: BaseSettings) -> None:

@@ -14,6 +14,7 @@ from crawlproject.download.body_budget import crawl_budget
 from crawlproject.links import Links
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scrapy_values import ENABLED
 from crawlproject.requests.meta import ORIGIN, SKIP_LINKS
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class LinksMiddleware(CrawlerMiddleware):
         """Queue ``links``; yields to the event loop between steps."""
         frontier = frontier_of(self._crawler)
         if frontier is None:
-            raise TypeError("Links need FrontierScheduler: ADDONS = {'crawlproject.addon.FrontierAddon': 300}")
+            raise TypeError(f"Links need FrontierScheduler: {ENABLED}")
         if links.response is not None and links.response.meta.get(SKIP_LINKS):
             if links.hrefs:
                 self._stats.inc_value("duplicates/links_dropped", len(links.hrefs))

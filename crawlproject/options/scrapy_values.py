@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 #: The add-on of this package, in ``ADDONS``.
 ADDON = "crawlproject.addon.FrontierAddon"
+#: The line of the settings that enables it.
+ENABLED = f"ADDONS = {{{ADDON!r}: 300}}"
 
 #: Setting -> its default, of those that are numbers, and of those that are True or False.
 _DEFAULTS = {name: value for name, value in vars(default_settings).items() if name.isupper()}

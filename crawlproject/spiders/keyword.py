@@ -18,6 +18,7 @@ from crawlproject.discovery.links import STEP
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.engine import stats_of
 from crawlproject.links import Links
+from crawlproject.options.scrapy_values import ENABLED
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import SKIP_LINKS
 from crawlproject.spiders.keyword_links import LevelLinks
@@ -166,7 +167,7 @@ class KeywordSpider(WebSpider):
             raise CloseSpider(FOUND)
         crawl = frontier_of(self.crawler)
         if crawl is None:
-            raise TypeError("the spider keyword needs the frontier: ADDONS = {'crawlproject.addon.FrontierAddon': 300}")
+            raise TypeError(f"the spider keyword needs the frontier: {ENABLED}")
         while self._waiting or (self._next and self.level < self.levels):
             if not self._waiting:
                 self._begin_level()

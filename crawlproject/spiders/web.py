@@ -21,7 +21,7 @@ from crawlproject.monitor.failure_log import COUNTED, failure_counts
 from crawlproject.options.all_settings import closest
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.robots import RobotsOptions
-from crawlproject.options.scrapy_values import ADDON, has_addon
+from crawlproject.options.scrapy_values import ENABLED, has_addon
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
 from crawlproject.requests.answers import has_header, header, media_type
@@ -115,7 +115,7 @@ class WebSpider(Spider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Set the limits. Raises ValueError for a bad argument, an unusable file of seeds, or without the add-on."""
         if not has_addon(crawler.settings):  # nothing would queue the seeds
-            raise ValueError(f"the spider {cls.name} needs ADDONS = {{{ADDON!r}: 300}}")
+            raise ValueError(f"the spider {cls.name} needs {ENABLED}")
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.settings.setdict(spider.limits, priority="spider")
         spider.max_pages = LimitOptions.of(crawler).max_pages

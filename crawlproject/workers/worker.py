@@ -425,7 +425,8 @@ class Worker:
             PartitionState(beat.run_id, record.owner, record.epoch, record.seq, record.stored, inbox)
             for record, inbox in rows
         )
-        infos[self.control.id] = {**self._crawl.info(), "busy": not self._is_idle()}
+        info = self._crawl.info()
+        infos[self.control.id] = {**info, "busy": self._is_busy(info)}
         busy = {worker: bool(info.get("busy", True)) for worker, info in infos.items()}
         obeyed = (number_of(mark), None)  # None: nothing in that process applies orders
         obeying = {worker for worker, info in infos.items() if info.get("actions") in obeyed}

@@ -22,10 +22,8 @@ from crawlproject.workers.loading import read_partition
 from crawlproject.workers.part import Part
 from crawlproject.workers.scripts import JOIN, MAX_FORMERS
 from crawlproject.workers.snapshots import write_snapshot
-from crawlproject.workers.worker import Worker
 from testbed.redis_server import RunningRedis
 from tests.workers.model.crawl import ModelCopy
-from tests.workers.model.operator import Operator
 from tests.workers.model.redis_model import RedisModel
 from tests.workers.model.runs import FAULTS, OF, PARTITIONS, Run
 
@@ -79,30 +77,6 @@ def test_the_crawl_ends_when_only_blocked_servers_are_left(kind: str) -> None:
     assert run.errors == [], "\n".join(run.simulation.trace[-60:])
     assert len(run.observer.fetched) > 100
     assert asyncio.run(_queued_servers(run)) == run.web.blocked
-
-
-@pytest.mark.parametrize("place", [(Worker, "_scan"), (Control, "set_ended")])
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_a_server_that_is_unblocked_at_the_end_is_crawled(seed: int, place: tuple[type, str]) -> None:
-    """Before the last look at Redis, or between it and the word that the crawl has ended."""
-    run, order = Run("none", seed), "block http://www.d3.com"
-    run.operator = Operator(run.simulation, run.redis, KEYS.orders, run._options.lease, run.observer)
-    run.simulation.at(3.0, lambda: run._give({order: "1"}))
-    original, calls = getattr(*place), 0
-
-    async def unblocked_first(self: Any, *args: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if run.operator is not None and run.operator.blocked() and calls == (2 if place[0] is Worker else 1):
-            control = self if isinstance(self, Control) else self.control
-            crawl = next(crawl for _, crawl, _ in run._live() if crawl.worker.control is control)
-            await crawl.give({order: None})
-        return await original(self, *args)
-
-    with mock.patch.object(place[0], place[1], unblocked_first), mock.patch.object(Run, "_undo"):
-        run.run()
-    assert calls > 0
-    assert run.errors == [], "\n".join(run.simulation.trace[-60:])
 
 
 async def _queued_servers(run: Run) -> set[str]:

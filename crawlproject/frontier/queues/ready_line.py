@@ -56,8 +56,8 @@ class Crowd(Generic[T]):
 class DomainShares:
     """Counts the sessions of each domain: one is *full* while it has its share of them, or more.
 
-    Nothing is counted without ``limit``.  Everything is O(1) but for ``set_sessions``.  Memory: the servers with a
-    session, and their domains.
+    Nothing is counted without ``limit``.  O(1), but O(domains with a session) when a domain becomes full.  Memory: the
+    servers with a session, and their domains.
 
     Registered domains are told by a long list, which most crawls never need: while the servers whose hosts end alike
     (``example.org``, ``co.uk``) do not have a share of the sessions together, no registered domain has.
@@ -146,11 +146,11 @@ class DomainShares:
 
 
 class ReadyLine(Generic[T]):
-    """Ready servers by rank: those of full domains come after all others.
+    """Sorts ready servers by rank, and puts the servers of full domains behind all others.
 
-    A full domain's server that is next is set aside in the domain's *crowd*, which from then on takes all servers that
-    are pushed of this domain, and stands for them in the line until it is empty.  So ``peek`` is O(log servers)
-    amortised: a domain that is full, then is not, then is again, moves as one.
+    When the next server belongs to a full domain, it is set aside in the domain's *crowd*.  From then on the crowd
+    takes all further servers of this domain, and stands for them in the line, until it is empty.  So ``peek`` is
+    O(log servers) amortised: a domain that becomes full again moves as one.
     """
 
     def __init__(self, shares: DomainShares) -> None:
@@ -160,11 +160,14 @@ class ReadyLine(Generic[T]):
         self._set_aside: LazyHeap[Crowd[T]] = LazyHeap()
         self._crowds: dict[str, Crowd[T]] = {}
         self._count = 0
-        #: Number of servers set aside.
-        self.crowded = 0
 
     def __len__(self) -> int:
         return self._count
+
+    @property
+    def crowded(self) -> int:
+        """Number of servers set aside. O(largest number of full domains so far)."""
+        return sum(len(crowd.servers) for crowd in self._set_aside.values())
 
     def push(self, server: T, key: float) -> None:
         """Queue a server that is in no line. O(log servers)."""
@@ -192,7 +195,6 @@ class ReadyLine(Generic[T]):
             self._open.remove(server)
         else:
             server.crowd = None
-            self.crowded -= crowd.is_set_aside
             crowd.servers.remove(server)
             self._moved(crowd)
 
@@ -213,18 +215,12 @@ class ReadyLine(Generic[T]):
             self._put_aside(best)
         return server
 
-    def first_key(self) -> float | None:
-        """The key of ``peek``."""
-        server = self.peek()
-        return None if server is None or server.heap_item is None else server.heap_item[0]
-
     def reopen(self, domain: str) -> None:
         """Let the servers of ``domain`` be next again. O(log servers)."""
         crowd = self._crowds.get(domain)
         if crowd is not None and crowd.is_set_aside:
             self._set_aside.remove(crowd)
             crowd.is_set_aside = False
-            self.crowded -= len(crowd.servers)
             self._open.push(crowd, crowd.first_key())
 
     def first(self, count: int) -> list[T]:
@@ -253,7 +249,6 @@ class ReadyLine(Generic[T]):
         if isinstance(one, Crowd):
             self._open.remove(one)
             one.is_set_aside = True
-            self.crowded += len(one.servers)
             self._set_aside.push(one, one.first_key())
             return
         assert one.heap_item is not None
@@ -270,19 +265,13 @@ class ReadyLine(Generic[T]):
     def _join(self, crowd: Crowd[T], server: T, key: float) -> None:
         server.crowd = crowd
         crowd.servers.push(server, key)
-        self.crowded += crowd.is_set_aside
         self._moved(crowd)
 
     def _moved(self, crowd: Crowd[T]) -> None:
         """Move ``crowd`` to the position of its best server, or forget it if it is empty."""
+        heap: LazyHeap[Any] = self._set_aside if crowd.is_set_aside else self._open
         if len(crowd.servers):
-            if crowd.is_set_aside:
-                self._set_aside.rekey(crowd, crowd.first_key())
-            else:
-                self._open.rekey(crowd, crowd.first_key())
-            return
-        if crowd.is_set_aside:
-            self._set_aside.remove(crowd)
+            heap.rekey(crowd, crowd.first_key())
         else:
-            self._open.remove(crowd)
-        del self._crowds[crowd.domain]
+            heap.remove(crowd)
+            del self._crowds[crowd.domain]
