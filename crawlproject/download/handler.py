@@ -34,7 +34,7 @@ from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.connection import ConnectionPool, Opening, SessionAbandoned
 from crawlproject.download.direct import Link
 from crawlproject.download.newcomers import NewcomerNames, looks_up_names
-from crawlproject.download.patience import Patience
+from crawlproject.download.patience import Patience, Watch
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.receivers import Receivers
 from crawlproject.download.request_head import destination
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from crawlproject.download.aiohttp_connection import AiohttpConnection, TimedResponse
     from crawlproject.download.base_connection import Connection
     from crawlproject.download.body_budget import Share
-    from crawlproject.download.patience import Watch
     from crawlproject.download.request_head import Destination
 
 
@@ -117,7 +116,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
             return None
         crawl = frontier_of(self.crawler)
         is_ours = crawl is not None and (crawl.handed_out(request) or ROBOTS_RECEIVED in request.meta)
-        return self._patience.watch(key) if is_ours else None
+        return Watch(self._patience, key) if is_ours else None
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)
