@@ -110,6 +110,10 @@ INKED = """() => [...document.querySelectorAll('#charts canvas')].every((canvas)
   return new Set(pixels).size > 3;
 })"""
 
+#: Tables of which a part can only be seen by scrolling sideways.
+CUT = """() => [...document.querySelectorAll('.scroll')].filter((each) => each.scrollWidth > each.clientWidth)
+  .map((each) => each.getAttribute('aria-label') || each.innerText.slice(0, 50))"""
+
 #: Pairs of neighbouring blocks that overlap.
 OVERLAPS = """(() => {
   const found = [];
@@ -229,6 +233,40 @@ def test_an_action_on_one_page_is_seen_on_that_of_another_worker(
             page.click("#pause")
             page.wait_for_selector("#message.wrong:has-text('Redis does not answer')")
             assert one.get("state")["figures"]["paused"] is False
+
+
+def test_the_room_of_several_workers(browser: Browser, tmp_path: Path, redis_server: RunningRedis) -> None:
+    """The workers' section, and a server's page over it: nothing serious, too wide or overlapping, at each size."""
+    token, ports = "t" * 20, [free_port() for _ in range(3)]
+    settings = redis_settings(redis_server.url, CONSOLE_TOKEN=token)
+    spec = WebSpec(servers=40, pages=4_000, time_scale=1.0)
+    with running_web(spec) as web, workers(tmp_path, web, **settings) as crew:
+        for port in ports:
+            crew.add(CONSOLE_PORT=port)
+        crew.wait_for_pages(200)
+        clients = [Client(port, token) for port in ports]
+        wait_for(lambda: all(is_open(each) and each.get("servers")["rows"] for each in clients))
+        wait_for(lambda: len(clients[0].get("workers")["workers"]) == len(ports))
+        clients[0].post("pause")
+        clients[0].post("delay", name="127.1.0.7", seconds=30)
+        clients[1].post("block", name=clients[1].get("servers")["rows"][0]["server"])
+        for width, scheme in SIZES:
+            with opened(browser, clients[0], width, scheme) as page:
+                page.wait_for_selector("#actions-list tbody tr:nth-child(3):has-text('3 of 3')")
+                page.wait_for_selector("#workers tbody tr:nth-child(3)")
+                until(page, INKED)
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+                assert page.evaluate(OVERLAPS) == []
+                assert faults(page) == []
+                assert "the crawl is paused" in page.locator("#workers caption").inner_text()
+                assert width < 1280 or page.evaluate(CUT) == []
+                page.screenshot(path=tmp_path / f"{width}-{scheme}.png", full_page=True)
+                page.locator("#workers-section").screenshot(path=tmp_path / f"{width}-{scheme}-workers.png")
+                page.click("#servers tbody button")
+                page.wait_for_selector("#server[open] table")
+                assert page.evaluate("document.querySelector('#server').scrollWidth") <= width
+                assert faults(page) == []
+                page.screenshot(path=tmp_path / f"{width}-{scheme}-server.png")
 
 
 def test_without_a_token_nothing_is_shown(browser: Browser, tmp_path: Path) -> None:

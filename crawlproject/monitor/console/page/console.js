@@ -27,6 +27,7 @@ let lines = -1;
 let stream = null;
 /** Number of the last action that all workers have applied. */
 let applied = 0;
+let isPaused = false;
 
 // Access
 
@@ -90,6 +91,7 @@ function setState(state, words) {
 function showFigures(figures) {
   const state = figures.closing ? "closing" : figures.paused ? "paused" : "running";
   setState(state, state);
+  isPaused = Boolean(figures.paused);
   $("pause").hidden = figures.paused;
   $("resume").hidden = !figures.paused;
   for (const name of ["pause", "resume", "stop"]) $(name).disabled = Boolean(figures.closing);
@@ -112,6 +114,7 @@ function showFigures(figures) {
     ["Servers", count(servers("known"))],
     ["Ready", count(servers("ready"))],
     ["Resting", count(servers("resting"))],
+    ["Leased", count(servers("leased"))],
     ["Given up", count(servers("given_up"))],
     ["Loop lag", seconds(figures.lag).replace("now", "0 ms")],
     ["Memory", bytes(figures.memory)],
@@ -367,7 +370,8 @@ async function showWorkers() {
   const found = await ask("workers");
   $("workers-section").hidden = found.workers === null;
   if (found.workers === null) return false;
-  $("workers").caption.textContent = found.error ? clean(`Redis does not answer: ${found.error}`) : `${count(found.workers.length)} workers, ${count(found.pages)} pages in all; the crawl is ${clean(found.state)}`;
+  const crawl = found.state === "running" && isPaused ? "paused" : found.state;
+  $("workers").caption.textContent = found.error ? clean(`Redis does not answer: ${found.error}`) : `${count(found.workers.length)} workers, ${count(found.pages)} pages in all; the crawl is ${clean(crawl)}`;
   const kind = (show) => (show ? null : "text");
   const cell = (worker, name, show) => (show ? alien(show(worker[name])) : [alien(worker[name] ?? "–"), worker[name] === found.own ? " (this page)" : ""]);
   $("workers").tHead.rows[0].replaceChildren(...WORKERS.map(([, title, show]) => el("th", { scope: "col", class: kind(show) }, title)));
