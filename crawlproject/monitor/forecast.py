@@ -52,6 +52,9 @@ MORE, MORE_FALL, UNFETCHED_FALL, MAX_RATIO = 1.43, 1.3, 0.35, 1.6
 #: Expected quality of the next pages: weight of the recent pages; the remaining weight is that of all pages left.
 RECENT_WEIGHT = 0.2
 
+#: Maximum share of the queued quality on servers that fail.
+MAX_LOST = 0.95
+
 #: At this number of new URLs per page or more there is no forecast.
 TOO_MANY = 2.2
 
@@ -259,16 +262,16 @@ def _most(looks: Sequence[Look], left: _Left) -> Range | None:
     waiting = look.waiting
     if waiting is None or recent is None or pace is None or recent.gathered <= 0:
         return None
-    alive = left.queued / max(1, look.queued)  # the others' quality cannot be gathered
-    ratio = alive * recent.known / recent.gathered
+    lost = _lost(waiting, look.queued, left.survey)
+    ratio = (1 - lost / _known(look)) * recent.known / recent.gathered
     if ratio >= MAX_RATIO:
         return None
-    hidden = alive * (1.0 if left.survey is None else left.survey.drains.unfetched_share)
+    hidden = left.queued / max(1, look.queued) * (1.0 if left.survey is None else left.survey.drains.unfetched_share)
     more: float = MORE * ratio**MORE_FALL * hidden**UNFETCHED_FALL
     urls = min(left.urls[1], MAX_GROWTH * left.queued)
 
     def time(more: float) -> float:
-        to_gather = alive * waiting * (1 + more)
+        to_gather = (waiting - lost) * (1 + more)
         needed = FORECAST_SHARE * (look.gathered + to_gather) - look.gathered
         if needed <= 0:
             return 0.0
@@ -278,6 +281,18 @@ def _most(looks: Sequence[Look], left: _Left) -> Range | None:
     return Range(
         QUALITY_RANGE[0] * time(MORE_RANGE[0] * more), time(more), QUALITY_RANGE[1] * time(MORE_RANGE[1] * more)
     )
+
+
+def _lost(waiting: float, queued: int, survey: Survey | None) -> float:
+    """Queued quality on servers that fail: it cannot be gathered.
+
+    Its share is larger than that of the URLs: nothing of it is fetched, and other servers still link to it.
+    """
+    if survey is None or not survey.failing_urls:
+        return 0.0
+    best = survey.failing_urls - survey.failing_others
+    others = min(waiting / max(1, queued), survey.failing_quality / max(1, best))
+    return min(MAX_LOST * waiting, survey.failing_quality + survey.failing_others * others)
 
 
 def _shown(found: Range | None) -> tuple[Range | None, float | None]:
