@@ -153,6 +153,14 @@ def test_the_quality_of_servers_that_fail_is_not_expected() -> None:
     assert forecast.likely == pytest.approx(30.0, abs=2.0)
 
 
+def test_requests_that_bring_no_page_bring_no_quality() -> None:
+    """Half of the URLs do not exist: half of the queued quality is expected."""
+    found = [each._replace(pages=each.pages // 2, gathered=each.gathered / 2) for each in looks()]
+    forecast = forecaster_of(found).forecast(None).most_quality
+    assert forecast is not None
+    assert forecast.likely == pytest.approx(30.0, abs=2.0)
+
+
 def test_servers_that_never_answered_count_as_failing_at_once() -> None:
     """One failure is enough for these; a server that has answered may fail once."""
     frontier = Frontier(BestPrefix(), Politeness(), max_failures=5)
