@@ -164,6 +164,14 @@ class CrawlFrontier:
 
     # of servers, by their keys
 
+    def put_off(self, key: str) -> bool:
+        """End the session of the server ``key``, which has not answered yet, if another server waits for its place.
+
+        Its request in flight counts as failed; the caller must abort it, and wake the engine.
+        """
+        server = self.frontier.server(key)
+        return server is not None and server.session is not None and self.dispatcher.put_off(server.session, CLOCK())
+
     def is_blocked(self, key: str) -> bool:
         """Whether the operator has blocked the server. O(labels); O(1) if none is."""
         return self.frontier.servers.orders.is_blocked(key)

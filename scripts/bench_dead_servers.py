@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """The cost of links to many dead servers: pages of good servers over time, and CPU.
 
-    scripts/bench_dead_servers.py [--kinds none,nxdomain,silent,servfail,wildcard,farm,refused,blackhole]
+    scripts/bench_dead_servers.py [--kinds none,nxdomain,silent,servfail,wildcard,farm,refused,blackhole,mute,drip]
                                   [--dead 30000] [--good 10] [--pages 29] [--seconds 30]
-                                  [--delay 0] [--share 0.125]
+                                  [--delay 0] [--share 0.125] [--patience 5]
 
-The good servers are seeds, and a page that links to ``--dead`` others, each a server of its own: names that do not
-exist (``nxdomain``), whose name servers do not answer (``silent``) or fail (``servfail``), subdomains of one domain at
-one address (``wildcard``: every page a 404; ``farm``: each page links to 20 more, and to 10 pages of its own),
-addresses that refuse connections (``refused``) or do not answer (``blackhole``).  ``--delay``: seconds before each
-answer.  ``--share``: ``FRONTIER_DOMAIN_SHARE``.  Each crawl stops after ``--seconds``.
+The good servers are seeds, and so is a page that links to ``--dead`` others, each a server of its own: names that do
+not exist (``nxdomain``), whose name servers do not answer (``silent``) or fail (``servfail``), subdomains of one domain
+at one address (``wildcard``: every page a 404; ``farm``: each page links to 20 more, and to 10 pages of its own),
+addresses that refuse connections (``refused``), or do not answer (``blackhole``), or accept them and never answer
+(``mute``) or send a byte of the answer each second (``drip``); of these two there are at most 250, and the good servers
+are linked behind them.  ``--delay``: seconds before each answer.  ``--share``:
+``FRONTIER_DOMAIN_SHARE``, ``--patience``: ``FRONTIER_PATIENCE``.  Each crawl stops after ``--seconds``.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from testbed.bench import ADDON, QUIET, command_line, crawl
 
-KINDS = "none,nxdomain,silent,servfail,wildcard,farm,refused,blackhole"
+KINDS = "none,nxdomain,silent,servfail,wildcard,farm,refused,blackhole,mute,drip"
 RCODES = {"nx": 3, "sf": 2}
 AFTER = (1, 2, 5, 10, 20, 30)
 SETTINGS = QUIET | ADDON | {"FRONTIER_MIN_BACKOFF": 1, "LOG_LEVEL": "INFO", "LOGSTATS_INTERVAL": 0}
@@ -40,6 +42,8 @@ class Web(asyncio.DatagramProtocol):
     def __init__(self, good: int, pages: int) -> None:
         self.good, self.pages, self.port, self.delay = good, pages, 0, 0.0
         self.hub = ""
+        self.hub_time = 0.0
+        self.drips = False
         self.subdomains = itertools.count()  # of the farm
         self.times: list[float] = []
         self.questions: Counter[str] = Counter()
@@ -73,6 +77,8 @@ class Web(asyncio.DatagramProtocol):
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             while head := await reader.readuntil(b"\r\n\r\n"):
                 path = head.split(b" ", 2)[1].decode()
+                if host.startswith("127.9.0."):
+                    await self.stall(writer)
                 await asyncio.sleep(self.delay)
                 is_farm = b".farm.com" in head and path != "/robots.txt"
                 body = self.farm() if is_farm else self.body(host, path)
@@ -84,6 +90,14 @@ class Web(asyncio.DatagramProtocol):
                 writer.write(text)
         writer.close()
 
+    async def stall(self, writer: asyncio.StreamWriter) -> None:
+        """Never answer; drip: send a byte each second."""
+        while True:
+            await asyncio.sleep(1)
+            if self.drips:
+                writer.write(b"H")
+                await writer.drain()
+
     def farm(self) -> str:
         """A page with links to new subdomains and new pages of its own, and words that no other has."""
         numbers = [next(self.subdomains) for _ in range(20)]
@@ -94,6 +108,7 @@ class Web(asyncio.DatagramProtocol):
     def body(self, host: str, path: str) -> str | None:
         """A page: of a good server, or the one with the dead links."""
         if host == "127.5.0.200" and path == "/":
+            self.hub_time = time.monotonic()
             return self.hub
         if not host.startswith("127.5.0.") or path == "/robots.txt":
             return None
@@ -117,6 +132,8 @@ def dead_links(kind: str, count: int, closed: int, black: int) -> list[str]:
         "farm": [f"http://first{number}.farm.com:PORT/" for number in range(count // 100)],
         "refused": [f"http://{each}:{closed}/" for each in address],
         "blackhole": [f"http://{each}:{black}/" for each in address],
+        "mute": [f"http://127.9.0.{number + 1}:PORT/" for number in range(min(count, 250))],
+        "drip": [f"http://127.9.0.{number + 1}:PORT/" for number in range(min(count, 250))],
     }[kind]
 
 
@@ -138,7 +155,7 @@ def measure(kind: str, args: object) -> None:
     thread.start()
     started.wait()
     name_port, port = place
-    web.port, web.delay = port, args.delay  # type: ignore[attr-defined]
+    web.port, web.delay, web.drips = port, args.delay, kind == "drip"  # type: ignore[attr-defined]
     with socket.socket() as closed, socket.socket() as black, contextlib.ExitStack() as fillers:
         closed.bind(("127.5.8.8", 0))
         black.bind(("0.0.0.0", 0))
@@ -149,17 +166,21 @@ def measure(kind: str, args: object) -> None:
             filler.connect_ex(("127.0.0.1", black.getsockname()[1]))
         dead = dead_links(kind, args.dead, closed.getsockname()[1], black.getsockname()[1])  # type: ignore[attr-defined]
         good = [f"http://127.5.0.{number + 1}:{port}/" for number in range(web.good)]
-        web.hub = "".join(f'<a href="{link.replace("PORT", str(port))}">x</a>' for link in dead)
+        are_hidden = kind in ("mute", "drip")
+        links = [link.replace("PORT", str(port)) for link in dead] + good * are_hidden
+        web.hub = "".join(f'<a href="{link}">x</a>' for link in links)
         settings = SETTINGS | {
             "FRONTIER_DNS_SERVERS": f"127.0.0.1:{name_port}",
             "CLOSESPIDER_TIMEOUT": args.seconds,  # type: ignore[attr-defined]
             "LINKS_SKIP_AFTER": 3,
             "FRONTIER_DOMAIN_SHARE": args.share,  # type: ignore[attr-defined]
+            "FRONTIER_PATIENCE": args.patience,  # type: ignore[attr-defined]
         }
-        stats = crawl(settings, seeds=",".join((f"http://127.5.0.200:{port}/", *good)))
+        seeds = (f"http://127.5.0.200:{port}/", *([] if are_hidden else good))
+        stats = crawl(settings, seeds=",".join(seeds))
         loop.call_soon_threadsafe(stop.set)
         thread.join()
-    first = min(web.times, default=0.0)
+    first = web.hub_time if are_hidden else min(web.times, default=0.0)
     seen = [sum(at - first <= after for at in web.times) for after in AFTER]
     shown = {"frontier/dropped/server_given_up": "given up", "dns/lookups": "look-ups", "log_count/INFO": "INFO"}
     shown |= {
@@ -176,7 +197,7 @@ def measure(kind: str, args: object) -> None:
 def main() -> None:
     """Print a row for each kind."""
     args = command_line(
-        __doc__, kinds=KINDS, dead=30_000, good=10, pages=29, seconds=30, delay=0.0, share=0.125
+        __doc__, kinds=KINDS, dead=30_000, good=10, pages=29, seconds=30, delay=0.0, share=0.125, patience=5.0
     ).parse_args()
     print(f"good pages after {'/'.join(map(str, AFTER))} s")
     for kind in args.kinds.split(","):

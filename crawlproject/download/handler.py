@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urldefrag
 
@@ -33,6 +34,7 @@ from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.connection import ConnectionPool, Opening, SessionAbandoned
 from crawlproject.download.direct import Link
 from crawlproject.download.newcomers import NewcomerNames, looks_up_names
+from crawlproject.download.patience import Patience, Watch
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.receivers import Receivers
 from crawlproject.download.request_head import destination
@@ -42,7 +44,7 @@ from crawlproject.download.transfer import MAX_DRAINED, BodySignals, Limits, Tra
 from crawlproject.engine import stats_of
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.network import NetworkOptions
-from crawlproject.requests.meta import LAST_OF_SESSION, SHARE, TIMING
+from crawlproject.requests.meta import LAST_OF_SESSION, ROBOTS_RECEIVED, SHARE, TIMING
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
             Opening(self._ssl_context, self._resolver, self._guard, self._unsolicited),
             on_lost=self._lost,
         )
+        self._patience = self._new_patience(sessions.patience)
         self._limits = Limits(self._default_maxsize, self._default_warnsize, self._fail_on_dataloss)
         self._body_signals = BodySignals(crawler)
         self._connection_lost = Receivers(crawler, signals.connection_lost)
@@ -100,6 +103,20 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         if crawl is None or crawl.admits_any or not ahead or not looks_up_names(self.crawler.settings):
             return None
         return NewcomerNames(self._resolver, self._guard, crawl, ahead, stats_of(self.crawler).inc_value)
+
+    def _new_patience(self, seconds: float) -> Patience | None:
+        crawl = frontier_of(self.crawler)
+        if crawl is None or seconds == inf:
+            return None
+        return Patience(crawl, seconds, self._pool.abort, stats_of(self.crawler).inc_value)
+
+    def _watch(self, request: Request, key: str) -> Watch | None:
+        """A watch over a request whose end is awaited by a session: for a page of the frontier, or robots.txt."""
+        if self._patience is None or self._patience.is_known(key):
+            return None
+        crawl = frontier_of(self.crawler)
+        is_ours = crawl is not None and (crawl.handed_out(request) or ROBOTS_RECEIVED in request.meta)
+        return Watch(self._patience, key) if is_ours else None
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)
@@ -201,6 +218,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
                 noted=partial(self._pool.noted, key, connection, timing),
                 left=partial(self._left, key),
             )
+            watch = self._watch(request, key)
             try:
                 await connection.fetch(
                     transfer, link, self._budget, timing, timeout, self._may_send(request, keep=keep)
@@ -211,6 +229,9 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
                 if connection.sockets.refusal is not None:
                     raise AddressRefused(key, connection.sockets.refusal) from error
                 raise
+            finally:
+                if watch is not None:
+                    watch.cancel()
             tls = connection.ssl_object
             if tls is not None and self._tls_verbose_logging:
                 _log_sslobj_debug_info(tls)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.queues.heap import LazyHeap
 from crawlproject.frontier.states import SessionEvent, SessionState
 
@@ -139,6 +140,21 @@ class Dispatcher:
             self._unpark(session, now)
         elif session.state is not SessionState.CLOSED:
             self._close(session, now)
+
+    def put_off(self, session: Session, now: float) -> bool:
+        """``abandon`` an open session whose server has never answered, if another server waits for its place.
+
+        Its request counts as failed, unless the server would be given up for that: then it keeps its place, too.
+        Returns whether the session is closed now.  O(log servers).
+        """
+        frontier, server = self.frontier, session.server
+        if not frontier.gives_way(server, now, is_full=len(self._open) >= self.max_sessions):
+            return False
+        waited = now - (now if session.busy_since is None else session.busy_since)
+        error = f"no answer within {waited:.0f} s"
+        frontier.record(Measurement(server.key, now, failed=True, fetch_time=waited, error=error))
+        self.abandon(session, now)
+        return True
 
     def served(self) -> list[Server]:
         """The servers that have an open session, in no order. O(sessions)."""

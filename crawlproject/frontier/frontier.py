@@ -248,6 +248,15 @@ class Frontier:
             return False
         return self.policy.goes_on(server, -other.heap_item[0])
 
+    def gives_way(self, server: Server, now: float, *, is_full: bool) -> bool:
+        """Whether ``server``, which has a session and has never answered, keeps another from having one. O(log n).
+
+        ``is_full``: no further session may be opened.  Not if another failure would give it up.
+        """
+        if server.answered or server.failures + 1 >= self.max_failures > 0:
+            return False
+        return self._queue.someone_waits(now, is_full=is_full)
+
     def record(self, measurement: Measurement) -> None:
         """Learn from a finished request: estimates, politeness, back-off. O(log servers)."""
         server = self.servers.learn(measurement)

@@ -1,4 +1,4 @@
-"""Distributions of measured times, and counts of waits that were too short: for display, not for decisions."""
+"""Distributions of measured times, and counts of waits that were too short: of this run, and no part of any rank."""
 
 from __future__ import annotations
 

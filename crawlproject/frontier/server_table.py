@@ -162,6 +162,17 @@ class ServerQueue:
         """Whether another newcomer may get a session."""
         return not self.newcomers_fail or 2 * (self._guests + 1) <= max(2, self.limit)
 
+    def someone_waits(self, now: float, *, is_full: bool) -> bool:
+        """Whether a ready server would get the place of a newcomer whose session ended. O(log servers) amortised.
+
+        Only servers that rank neither last nor beyond their domain's share count.  ``is_full``: all sessions are open;
+        else only newcomers wait for places of others.
+        """
+        self.tick(now)
+        self._wake_due(now)
+        first = [line.peek() for line in (self.admitted, self.ready)[: 1 + is_full]]
+        return any(server is not None and self._turn(server) <= (False, 0.0) for server in first)
+
     def ask_newcomer(self, now: float, admitted: int) -> Server | None:
         """The best newcomer to be looked up; None if there is none. O(log servers).
 

@@ -19,6 +19,7 @@ from w3lib.url import safe_url_string
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
+from crawlproject.download.connection import SessionAbandoned
 from crawlproject.download.few_lines import FewLines
 from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
 from crawlproject.options.robots import RobotsOptions
@@ -141,6 +142,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._stats.inc_value("robotstxt/request_count")
         try:
             response = await self._download(f"{key}/robots.txt", page, key)
+        except SessionAbandoned as error:  # the request waits for the server's next session
+            raise RobotsUnreachableError(f"robots.txt of {key} was not read: {error}") from error
         except IgnoreRequest as error:  # refused by another middleware, or cannot be decompressed: no rules
             logger.debug("No robots.txt of %s: %s", key, error)
             return await self._keep(key, page, Copy(self._allows_all, self._options.cache_time, 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 
 from scrapy.settings import BaseSettings
@@ -41,6 +42,8 @@ class FrontierOptions(Options):
     max_batch: int
     max_failures: int
     connect_timeout: float
+    #: For the first answer of a server, while others wait for its connection; infinite: the usual time-outs.
+    patience: float
     #: Whether copies count against a server's rank.
     copies_penalty: bool
     #: One of ``BACKENDS``.
@@ -94,6 +97,9 @@ class FrontierOptions(Options):
             max_failures=reader.count("FRONTIER_MAX_FAILURES", 10),
             # A dead server occupies a session until this timeout; 90% of live ones connect within 0.2 s.
             connect_timeout=reader.number("FRONTIER_CONNECT_TIMEOUT", 10.0),
+            # Servers that accept connections and never answer kept all others waiting for DOWNLOAD_TIMEOUT
+            # (scripts/bench_dead_servers.py --kinds mute); SYN packets are repeated after 1 and 3 s.
+            patience=reader.number("FRONTIER_PATIENCE", 5.0) or inf,
             # Pages seen elsewhere are worth nothing, and a server that showed copies will show more.
             copies_penalty=reader.switch("FRONTIER_COPIES_PENALTY", True),
             backend=backend,

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from math import inf
+from typing import TYPE_CHECKING
 
 import pytest
 
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
 from crawlproject.frontier.frontier import MAX_NAME_FAILURES
 from tests.frontier.invariants import check
+
+if TYPE_CHECKING:
+    from crawlproject.frontier.server import Session
 
 NONE = Politeness(factor=0, min_delay=0, max_delay=0, min_backoff=1)
 
@@ -195,3 +199,99 @@ def test_a_server_that_leaves_while_its_name_is_looked_up() -> None:
     frontier.give_up(key(2))
     assert not frontier.admit(key(2))
     check(frontier)
+
+
+def silent_session(dispatcher: Dispatcher, now: float) -> Session:
+    """The session of the next server, whose first request is in flight."""
+    start = dispatcher.next(now)
+    assert start is not None
+    return start.session
+
+
+def test_a_silent_newcomer_gives_its_place_to_one_that_waits() -> None:
+    """It has one failure more; its URL is queued again by the caller; it comes back behind those without failures."""
+    frontier = new_frontier()
+    dispatcher = Dispatcher(frontier, max_sessions=1)
+    push_admitted(frontier, 1, quality=9.0)
+    silent = silent_session(dispatcher, 0.0)
+    assert not dispatcher.put_off(silent, 5.0), "nobody waits"
+    push_admitted(frontier, 2, now=5.0)
+    assert dispatcher.put_off(silent, 6.0)
+    assert dispatcher.take_closed() == [silent]
+    check(frontier)
+    assert silent_session(dispatcher, 6.0).server.key == key(2)
+    server = frontier.servers[key(1)]
+    assert (server.failures, server.last_error) == (1, "no answer within 6 s")
+    assert server.ready_at > 6.0
+    check(frontier)
+
+
+def test_a_server_that_answered_keeps_its_place() -> None:
+    """However long an answer takes: it is ranked by that."""
+    frontier = new_frontier()
+    dispatcher = Dispatcher(frontier, max_sessions=1)
+    push_admitted(frontier, 1, quality=9.0, urls=2)
+    push_admitted(frontier, 2)
+    session = silent_session(dispatcher, 0.0)
+    answer(frontier, key(1), 1.0)
+    assert not dispatcher.put_off(session, 99.0)
+
+
+@pytest.mark.parametrize("waiting", ["failed", "resting", "known", "demoted"])
+def test_nobody_gives_way_to_servers_that_rank_last(waiting: str) -> None:
+    """Neither to one that has failed, nor to one that shows copies; a known one, or one whose rest is over, counts."""
+    frontier = new_frontier()
+    dispatcher = Dispatcher(frontier, max_sessions=1)
+    push_admitted(frontier, 2, urls=3)
+    visit(frontier, 0.0, failed=waiting == "failed")
+    if waiting == "failed":
+        push_admitted(frontier, 2, now=1.0)
+    if waiting == "demoted":
+        frontier.servers.rank_last(frontier.servers[key(2)], "copies")
+    if waiting == "resting":
+        frontier.servers.back_off(key(2), 1.0, 1)
+    push_admitted(frontier, 1, quality=9.0, now=1.0)
+    silent = silent_session(dispatcher, 1.0)
+    assert silent.server.key == key(1)
+    assert dispatcher.put_off(silent, 1.5) is (waiting == "known")
+    if waiting == "resting":
+        assert dispatcher.put_off(silent, 9.0)
+
+
+def test_newcomers_beyond_their_half_wait_for_each_other() -> None:
+    """Places that are kept for known servers help no newcomer."""
+    frontier = new_frontier()
+    for number in range(100):
+        push_admitted(frontier, number)
+    for _ in range(50):
+        visit(frontier, 0.0, failed=True)
+    dispatcher = Dispatcher(frontier, max_sessions=4)
+    silent = [silent_session(dispatcher, 0.5), silent_session(dispatcher, 0.5)]
+    assert dispatcher.next(0.5) is None
+    assert dispatcher.put_off(silent[0], 0.9)
+    assert dispatcher.next(0.9) is not None
+    check(frontier)
+
+
+@pytest.mark.parametrize(("max_failures", "times"), [(0, 5), (1, 0), (3, 2)])
+def test_no_server_is_given_up_because_others_wait(max_failures: int, times: int) -> None:
+    """The last failure, for which it would be given up, is one of the usual time-outs."""
+    frontier = new_frontier(max_failures)
+    dispatcher = Dispatcher(frontier, max_sessions=1)
+    now, given_way = 0.0, 0
+    for number in range(2, 7):
+        push_admitted(frontier, 1, quality=9.0, now=now)
+        silent = silent_session(dispatcher, now)
+        assert silent.server.key == key(1)
+        push_admitted(frontier, number, now=now)
+        if dispatcher.put_off(silent, now):
+            given_way += 1
+            other = silent_session(dispatcher, now)
+            answer(frontier, other.server.key, now)
+            dispatcher.ended(other)
+            assert dispatcher.next(now) is None
+        else:
+            break
+        now = frontier.servers[key(1)].ready_at
+    assert given_way == times
+    assert not frontier.servers[key(1)].given_up
