@@ -25,7 +25,7 @@ class Command(parse.Command):
     """Shows and follows the requests into which the frontier would turn links."""
 
     def set_spidercls(self, url: str, opts: argparse.Namespace) -> None:
-        """See ``parse.Command``; ``url`` is the seed of a spider with the argument ``seeds``, and ``keyword``'s start."""
+        """See ``parse.Command``; ``url`` is the seed of spiders with ``seeds``, and the start of ``keyword``."""
         super().set_spidercls(url, opts)
         if self.spidercls is None:
             return
