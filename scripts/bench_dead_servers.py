@@ -3,14 +3,14 @@
 
     scripts/bench_dead_servers.py [--kinds none,nxdomain,silent,servfail,wildcard,farm,refused,blackhole,mute,drip]
                                   [--dead 30000] [--good 10] [--pages 29] [--seconds 30]
-                                  [--delay 0] [--share 0.125] [--patience 5]
+                                  [--delay 0] [--share 0.125] [--patience 5] [--hidden 0|1]
 
 The good servers are seeds, and so is a page that links to ``--dead`` others, each a server of its own: names that do
 not exist (``nxdomain``), whose name servers do not answer (``silent``) or fail (``servfail``), subdomains of one domain
 at one address (``wildcard``: every page a 404; ``farm``: each page links to 20 more, and to 10 pages of its own),
 addresses that refuse connections (``refused``), or do not answer (``blackhole``), or accept them and never answer
-(``mute``) or send a byte of the answer each second (``drip``); of these two there are at most 250, and the good servers
-are linked behind them.  ``--delay``: seconds before each answer.  ``--share``:
+(``mute``) or send a byte of the answer each second (``drip``); of these two there are at most 250.  ``--hidden``: the
+good servers are no seeds, but linked behind the others.  ``--delay``: seconds before each answer.  ``--share``:
 ``FRONTIER_DOMAIN_SHARE``, ``--patience``: ``FRONTIER_PATIENCE``.  Each crawl stops after ``--seconds``.
 """
 
@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from testbed.bench import ADDON, QUIET, command_line, crawl
 
-KINDS = "none,nxdomain,silent,servfail,wildcard,farm,refused,blackhole,mute,drip"
+KINDS = "none,nxdomain,silent,mute-names,servfail,wildcard,farm,refused,blackhole,mute,drip"
 RCODES = {"nx": 3, "sf": 2}
 AFTER = (1, 2, 5, 10, 20, 30)
 SETTINGS = QUIET | ADDON | {"FRONTIER_MIN_BACKOFF": 1, "LOG_LEVEL": "INFO", "LOGSTATS_INTERVAL": 0}
@@ -127,6 +127,7 @@ def dead_links(kind: str, count: int, closed: int, black: int) -> list[str]:
         "none": [],
         "nxdomain": [f"http://n{number}.d{number}.nx/" for number in range(count)],
         "silent": [f"http://n{number}.d{number}.no/" for number in range(count)],
+        "mute-names": [f"http://n{number}.dead.no/" for number in range(count)],
         "servfail": [f"http://n{number}.d{number}.sf/" for number in range(count)],
         "wildcard": [f"http://n{number}.wild.com:PORT/" for number in range(count)],
         "farm": [f"http://first{number}.farm.com:PORT/" for number in range(count // 100)],
@@ -166,7 +167,7 @@ def measure(kind: str, args: object) -> None:
             filler.connect_ex(("127.0.0.1", black.getsockname()[1]))
         dead = dead_links(kind, args.dead, closed.getsockname()[1], black.getsockname()[1])  # type: ignore[attr-defined]
         good = [f"http://127.5.0.{number + 1}:{port}/" for number in range(web.good)]
-        are_hidden = kind in ("mute", "drip")
+        are_hidden = bool(args.hidden)  # type: ignore[attr-defined]
         links = [link.replace("PORT", str(port)) for link in dead] + good * are_hidden
         web.hub = "".join(f'<a href="{link}">x</a>' for link in links)
         settings = SETTINGS | {
@@ -197,7 +198,7 @@ def measure(kind: str, args: object) -> None:
 def main() -> None:
     """Print a row for each kind."""
     args = command_line(
-        __doc__, kinds=KINDS, dead=30_000, good=10, pages=29, seconds=30, delay=0.0, share=0.125, patience=5.0
+        __doc__, kinds=KINDS, dead=30_000, good=10, pages=29, seconds=30, delay=0.0, share=0.125, patience=5.0, hidden=0
     ).parse_args()
     print(f"good pages after {'/'.join(map(str, AFTER))} s")
     for kind in args.kinds.split(","):
