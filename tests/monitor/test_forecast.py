@@ -221,7 +221,7 @@ def test_a_wide_range_is_not_told() -> None:
     late = forecaster_of(discovering(165)).forecast(None)
     assert late.most_quality is None
     assert late.most_within is not None
-    assert late.most_within > 0.0
+    assert late.most_within > 4.0  # wide enough that most such bounds hold: docs/research/forecasts.md
     over = forecaster_of(discovering(195)).forecast(None)
     assert (over.most_quality, over.most_within) == (Range(0.0, 0.0, 0.0), None)
 
@@ -290,4 +290,5 @@ def test_forecasts_of_emulated_crawls(number: int) -> None:
     """From the middle on, most looks forecast the end within a factor of 1.5 (docs/research/forecasts.md)."""
     _, of_end, of_quality = run(cases(1000)[number])
     assert of_end.right_of_all >= 0.4, of_end
+    assert of_quality.kept_bounds >= 0.6 * of_quality.bounds, of_quality
     assert of_quality.as_moments >= 0.7 * len(of_quality.ratios), of_quality
