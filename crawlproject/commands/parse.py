@@ -13,9 +13,10 @@ from scrapy.commands import parse
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy import Spider
+    from scrapy.exceptions import CloseSpider
 
     from crawlproject.links import Links
 
@@ -24,10 +25,44 @@ class Command(parse.Command):
     """Shows and follows the requests into which the frontier would turn links."""
 
     def set_spidercls(self, url: str, opts: argparse.Namespace) -> None:
-        """See ``parse.Command``; ``url`` is the seed of a spider with the argument ``seeds``."""
+        """See ``parse.Command``; ``url`` is the seed of spiders with ``seeds``, and the start of ``keyword``."""
         super().set_spidercls(url, opts)
-        if self.spidercls is not None and "seeds" in inspect.signature(self.spidercls).parameters:
+        if self.spidercls is None:
+            return
+        if "seeds" in inspect.signature(self.spidercls).parameters:
             opts.spargs.setdefault("seeds", url)
+        elif "start" in getattr(self.spidercls, "known_arguments", ()):
+            opts.spargs.setdefault("start", url)
+
+    def iterate_spider_output(self, result: Any) -> Any:
+        """See ``parse.Command``; ``CloseSpider`` of a generator ends the command and keeps what was yielded before."""
+        if inspect.isasyncgen(result):
+            return super().iterate_spider_output(self._until_closed_async(result))
+        return super().iterate_spider_output(self._until_closed(result) if inspect.isgenerator(result) else result)
+
+    async def _until_closed_async(self, outputs: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        from scrapy.exceptions import CloseSpider
+
+        try:
+            async for output in outputs:
+                yield output
+        except CloseSpider as end:
+            self._close(end)
+
+    def _until_closed(self, outputs: Iterable[Any]) -> Iterator[Any]:
+        from scrapy.exceptions import CloseSpider
+
+        try:
+            yield from outputs
+        except CloseSpider as end:
+            self._close(end)
+
+    def _close(self, end: CloseSpider) -> None:
+        from scrapy.utils.defer import _schedule_coro
+
+        engine = self.pcrawler.engine
+        assert engine is not None
+        _schedule_coro(engine.close_spider_async(reason=end.reason or "cancelled"))
 
     def _get_items_and_requests(
         self, spider_output: Iterable[Any], opts: argparse.Namespace, depth: int, spider: Spider, callback: Any

@@ -27,7 +27,7 @@ from crawlproject.options.values import age_seconds
 from crawlproject.requests.answers import has_header, header, media_type
 from crawlproject.requests.meta import DUPLICATE_OF, KEEP, NEAR_DUPLICATE_OF, QUALITY, SKIP_LINKS
 from crawlproject.spiders.seed_list import seed_lines
-from crawlproject.urls import BadSeed, read_seeds, server_key
+from crawlproject.urls import BadSeed, read_seeds, refresh_target, resolve, server_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -161,8 +161,9 @@ class WebSpider(Spider):
         self._count("web/pages")
         if not is_html(response):
             self._count("web/skipped/content_type")
-            yield self._page(response, None, [], followed=True)
-            yield Links(response, ())  # so that the trap guard counts the page
+            hrefs = [] if _says_nofollow(response, self.robot_names) else _refreshed(response)
+            yield self._page(response, None, hrefs, followed=True)
+            yield Links(response, hrefs)  # even without any, so that the trap guard counts the page
             return
         found = read_page(cast("TextResponse", response), with_text=self.with_text, with_tree=self.with_tree)
         hrefs = _hrefs(response, found)
@@ -244,10 +245,18 @@ class WebSpider(Spider):
 
 
 def _hrefs(response: Response, found: PageLinks) -> list[str]:
-    """The links of a page, including its canonical URL."""
-    if found.canonical is None or found.canonical == response.url:
-        return found.hrefs
-    return [*found.hrefs, found.canonical]
+    """The links of a page, including its canonical URL and the target of the header ``Refresh``."""
+    more = _refreshed(response)
+    if found.canonical is not None and found.canonical != response.url:
+        more.append(found.canonical)
+    return [*found.hrefs, *more] if more else found.hrefs
+
+
+def _refreshed(response: Response) -> list[str]:
+    """Where the header ``Refresh`` leads, which no middleware follows; by HTML, ``<base>`` does not apply to it."""
+    refresh = header(response.headers, b"Refresh")
+    target = refresh_target(refresh.decode("utf-8", "replace")) if refresh else None
+    return [resolve(target, response.url) or target] if target else []  # a bad one is counted with the links
 
 
 def _length(response: Response) -> int:

@@ -8,7 +8,7 @@ reads a crawl's seed list.
 
 from crawlproject.urls.canonical import Canonicalizer, resolve, why_none
 from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS
-from crawlproject.urls.extract import MAX_LINKS, PageLinks, extract
+from crawlproject.urls.extract import MAX_LINKS, PageLinks, extract, refresh_target
 from crawlproject.urls.link_filter import NON_TEXT_EXTENSIONS, LinkFilter
 from crawlproject.urls.seeds import BadSeed, Seed, read_seeds
 from crawlproject.urls.server_key import RegisteredDomain, domain_of_server, host_of, server_key
@@ -29,6 +29,7 @@ __all__ = [
     "extract",
     "host_of",
     "read_seeds",
+    "refresh_target",
     "resolve",
     "server_key",
     "why_none",

@@ -73,6 +73,12 @@ class PageLinks:
         return any(directive in forbidden or "none" in forbidden for forbidden in found)
 
 
+def refresh_target(content: str) -> str | None:
+    """Where a refresh leads, as written; None if nowhere.  *content*: of a meta element, or the header ``Refresh``."""
+    target = _refresh(content[: 2 * MAX_REFERENCE])
+    return None if target is None else (target[1] or target[2] or target[3]).strip(_HTML_WHITESPACE)
+
+
 def extract(
     body: str | bytes,
     url: str,
@@ -157,9 +163,9 @@ class _Found:
         for node in head:
             attributes = node.attributes
             if node.tag == "meta" and (attributes.get("http-equiv") or "").lower() == "refresh":
-                target = _refresh((attributes.get("content") or "")[: 2 * MAX_REFERENCE])
+                target = refresh_target(attributes.get("content") or "")
                 if target is not None and len(self._hrefs) < self._max_links:
-                    self._add((target[1] or target[2] or target[3]).strip(_HTML_WHITESPACE))
+                    self._add(target)
 
     def _add(self, href: str) -> None:
         link = href.partition("#")[0][: MAX_REFERENCE + 1]  # enough to see that it is too long

@@ -14,7 +14,7 @@ from scrapy.settings import Settings
 
 from crawlproject.frontier.quality import ScoredQuality
 from testbed.web import WebSpec, running_web
-from tests.crawl.scripted_site import page, scripted_site
+from tests.crawl.scripted_site import Answer, page, scripted_site
 from tests.processes import HUNG, run_python
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -223,6 +223,18 @@ def test_settings_knows_the_defaults(option: str, name: str, value: str, capsys:
     with pytest.raises(SystemExit):
         execute(["scrapy", "settings", option, name], Settings({"COMMANDS_MODULE": "crawlproject.commands"}))
     assert capsys.readouterr().out.strip() == value
+
+
+def test_parse_ends_plainly_when_the_spider_closes() -> None:
+    """`scrapy parse --spider keyword URL` needs no start; a page with the keyword is no error, its lines are shown."""
+    with scripted_site() as site:
+        site.script = {"1/": Answer("<p>a needle</p>", headers={"Content-Type": "text/html"})}
+        options = ("--spider", "keyword", "--nocolour", "-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-a", "keyword=needle")
+        done = scrapy("parse", *options, site.url("1/"))
+    assert done.returncode == 0, done.stderr
+    assert "'text': 'a **needle**'" in done.stdout
+    assert "Spider closed (keyword_found)" in done.stderr
+    assert "ERROR" not in done.stderr
 
 
 def test_parse_shows_links_and_follows_them() -> None:
