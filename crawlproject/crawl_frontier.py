@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.orders import SharedOrders
+    from crawlproject.frontier.server import Session
     from crawlproject.links import Links
 
 
@@ -169,8 +170,20 @@ class CrawlFrontier:
 
         Its request in flight counts as failed; the caller must abort it, and wake the engine.
         """
+        session = self._session(key)
+        return session is not None and self.dispatcher.put_off(session, CLOCK())
+
+    def abandon(self, key: str) -> bool:
+        """End the session of the server ``key``; whether it had one. The caller must abort its request in flight."""
+        session = self._session(key)
+        if session is not None:
+            self.dispatcher.abandon(session, CLOCK())
+        return session is not None
+
+    def _session(self, key: str) -> Session | None:
+        """The open session of the server ``key``."""
         server = self.frontier.server(key)
-        return server is not None and server.session is not None and self.dispatcher.put_off(server.session, CLOCK())
+        return None if server is None else server.session
 
     def is_blocked(self, key: str) -> bool:
         """Whether the operator has blocked the server. O(labels); O(1) if none is."""

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Errors of the forecasts in real crawls: ten emulated webs on loopback, crawled one after the other in real time.
 
-    scripts/forecast_real.py [--seed 1000] [--slow] [--only 3] [--looks FOLDER]
+    scripts/forecast_real.py [--seed 1000] [--slow] [--stretch 4] [--only 3] [--looks FOLDER]
 
 Each crawl takes one to three minutes.  Looks and judgement are those of ``scripts/forecast_error.py``, a look each
 second.  In the ten crawls 80% of the quality comes within seconds; with ``--slow`` there are five others, of slower
-servers and larger webs, where it takes half a minute or more.
+servers and larger webs, where it takes half a minute or more.  ``--stretch`` makes all servers slower, and waits
+longer.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import argparse
 import multiprocessing
 import pickle
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.project import get_project_settings
 
+from crawlproject.frontier.politeness import Politeness
 from scripts.forecast_error import HEAD, Errors, Watched, judge, sums_of
 from testbed.web import WebSpec, running_web
 
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 #: Seconds between two looks.
 INTERVAL = 1.0
+
+#: ``FRONTIER_MIN_DELAY`` of the cases that do not set it, seconds.
+MIN_DELAY = Politeness().min_delay
 
 QUIET = {
     "ALLOWED_NETWORKS": "127.0.0.0/8",
@@ -99,6 +104,13 @@ def slow_cases(seed: int) -> list[Case]:
     ]
 
 
+def stretched(case: Case, factor: float) -> Case:
+    """The same crawl, with all times of servers and the shortest waits ``factor`` times as long."""
+    web = replace(case.web, time_scale=case.web.time_scale * factor, crawl_delay=case.web.crawl_delay * factor)
+    shortest = factor * case.settings.get("FRONTIER_MIN_DELAY", MIN_DELAY)
+    return replace(case, web=web, settings=case.settings | {"FRONTIER_MIN_DELAY": shortest})
+
+
 def crawl(case: Case, seeds: list[str], results: Connection) -> None:
     """Crawl, and send what was seen: a ``Watched``, and the seconds that it took."""
     settings = get_project_settings()
@@ -116,6 +128,9 @@ def crawl(case: Case, seeds: list[str], results: Connection) -> None:
             found = figures.now(fresh=0.0)
             watched.looks.append((found.elapsed, found.forecast))
             watched.gathered.append((found.elapsed, found.quality_gathered))
+            survey = figures.survey
+            kept = None if survey is None else replace(survey, longest=None, top=[])
+            watched.inputs.append((figures._forecaster._looks[-1], kept))
 
         create_looping_call(look).start(INTERVAL)
         crawler.signals.connect(look, signals.spider_closed)
@@ -145,6 +160,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1000, help="of the webs (default: 1000)")
     parser.add_argument("--slow", action="store_true", help="five crawls of slower servers")
+    parser.add_argument("--stretch", type=float, default=1.0, help="factor on the times of servers and waits")
     parser.add_argument("--only", type=int, help="one case")
     parser.add_argument("--looks", type=Path, help="folder to keep the looks in")
     parsed = parser.parse_args()
@@ -153,7 +169,7 @@ def main() -> None:
     for number, case in enumerate((slow_cases if parsed.slow else cases)(parsed.seed)):
         if parsed.only is not None and number != parsed.only:
             continue
-        watched = run(case)
+        watched = run(stretched(case, parsed.stretch))
         if parsed.looks is not None:
             (parsed.looks / f"{'slow-' * parsed.slow}{parsed.seed}-{number}.pickle").write_bytes(pickle.dumps(watched))
         end = watched.looks[-1][0]

@@ -251,40 +251,47 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:
     assert min(page["response_time"] for page in pages) > 0
 
 
-def test_the_spiders_of_this_package_run_in_any_project(project: Path) -> None:
+def test_the_spiders_of_this_package_run_in_any_project(project: Path, tmp_path: Path) -> None:
     """By the line of docs/own-project.md; without it, or without the add-on, one line says what is missing."""
-    crawl = (sys.executable, "-m", "scrapy", "crawl")
-    for command in (crawl, (*crawl[:3], "workers")):
-        told = run(*command, "topic", cwd=project, code=2).stderr
-        assert "no spider 'topic' here; for crawlproject's: SPIDER_MODULES = ['mine.spiders'," in told
-        assert "Traceback" not in told
-    assert "no spider 'topik'; known spiders: none" in run(*crawl, "topik", cwd=project, code=2).stderr
+    told = scrapy_in_turn(
+        tmp_path / "without",
+        (project, 2, ("crawl", "topic")),
+        (project, 2, ("workers", "topic")),
+        (project, 2, ("crawl", "topik")),
+    )
+    for _, error in told[:2]:
+        assert "no spider 'topic' here; for crawlproject's: SPIDER_MODULES = ['mine.spiders'," in error
+        assert "Traceback" not in error
+    assert "no spider 'topik'; known spiders: none" in told[2][1]
     page = (ROOT / "docs" / "own-project.md").read_text(encoding="utf-8")
     line = re.search(r"^SPIDER_MODULES = .*$", page, re.MULTILINE)
     assert line is not None
     settings = project / "mine" / "settings.py"
     before = settings.read_text(encoding="utf-8")
     settings.write_text(f"{before}\n{line[0].replace('myproject', 'mine')}\n", encoding="utf-8")
-    names = run(sys.executable, "-m", "scrapy", "list", "--names", cwd=project).stdout.split()
-    assert names == ["keyword", "site", "topic", "web"]
+    (project / "t.toml").write_text('examples = ["http://127.0.0.1:9/"]', encoding="utf-8")
     with running_web(SMALL) as web:
         seeds = ("-a", f"seeds={','.join(web.seeds)}")
-        run(*crawl, "web", *seeds, "-O", "web.jsonl", "-O", "web.parquet", *NOW, *NO_COOKIES, cwd=project)
-        start = ("-a", f"start={web.seeds[0]}", "-a", "keyword=page")
-        run(*crawl, "keyword", *start, "-O", "found.jsonl", *NOW, *NO_COOKIES, cwd=project)
-        told = run(*crawl, "web", *seeds, *NOW[2:], cwd=project, code=1).stderr
-        assert "No seed could be fetched" in told
-        (project / "t.toml").write_text('examples = ["http://127.0.0.1:9/"]', encoding="utf-8")
-        told = run(*crawl, "topic", "-a", "topic=t.toml", *seeds, *NOW, cwd=project, code=1).stderr
-        assert "No example of the topic could be read" in told
+        crawl_web = ("crawl", "web", *seeds)
+        keyword = ("crawl", "keyword", "-a", f"start={web.seeds[0]}", "-a", "keyword=page")
+        (names, _), _, _, refused, no_topic, no_addon = scrapy_in_turn(
+            tmp_path / "with",
+            (project, 0, ("list", "--names")),
+            (project, 0, (*crawl_web, "-O", "web.jsonl", "-O", "web.parquet", *NOW, *NO_COOKIES)),
+            (project, 0, (*keyword, "-O", "found.jsonl", *NOW, *NO_COOKIES)),
+            (project, 1, (*crawl_web, *NOW[2:])),
+            (project, 1, ("crawl", "topic", "-a", "topic=t.toml", *seeds, *NOW)),
+            (project, 1, (*crawl_web, "-s", "ADDONS={}")),
+        )
+    assert names.split() == ["keyword", "site", "topic", "web"]
     pages = [json.loads(line)["url"] for line in (project / "web.jsonl").read_text(encoding="utf-8").splitlines()]
     assert sorted(pages) == sorted(web.web.expected_urls())
     assert (project / "web.parquet").read_bytes()[:4] == b"PAR1"
-    found = (project / "found.jsonl").read_text(encoding="utf-8")
-    assert '"level": 1' in found
-    told = run(*crawl, "web", *seeds, "-s", "ADDONS={}", cwd=project, code=1).stderr
-    assert "Cannot start: the spider web needs ADDONS = {'crawlproject.addon.FrontierAddon': 300}" in told
-    assert "Traceback" not in told
+    assert '"level": 1' in (project / "found.jsonl").read_text(encoding="utf-8")
+    assert "No seed could be fetched" in refused[1]
+    assert "No example of the topic could be read" in no_topic[1]
+    assert "Cannot start: the spider web needs ADDONS = {'crawlproject.addon.FrontierAddon': 300}" in no_addon[1]
+    assert "Traceback" not in no_addon[1]
 
 
 def blocked(*arguments: str) -> tuple[str, ...]:

@@ -244,7 +244,7 @@ def _shown(answer: Any) -> str:
 def _ask(url: str, token: str, path: str, body: dict[str, Any] | None) -> Any:
     """The answer. Raises OSError, or ValueError with the console's message; _RefusedError if every worker would."""
     import json
-    from urllib.error import HTTPError
+    from urllib.error import HTTPError, URLError
     from urllib.request import ProxyHandler, Request, build_opener
 
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -259,3 +259,5 @@ def _ask(url: str, token: str, path: str, body: dict[str, Any] | None) -> Any:
         except (ValueError, KeyError, TypeError):
             reason = f"status {error.code}"
         raise (_RefusedError if error.code == WRONG else ValueError)(reason) from None
+    except URLError as error:
+        raise ConnectionError(f"{url}: no console answers there: {error.reason}") from None

@@ -41,7 +41,7 @@ from crawlproject.download.request_head import destination
 from crawlproject.download.resolver import close_resolver, crawl_resolver
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import MAX_DRAINED, BodySignals, Limits, Transfer
-from crawlproject.engine import stats_of
+from crawlproject.engine import is_closing, stats_of
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.network import NetworkOptions
 from crawlproject.requests.meta import LAST_OF_SESSION, ROBOTS_RECEIVED, SHARE, TIMING
@@ -108,7 +108,8 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         crawl = frontier_of(self.crawler)
         if crawl is None or seconds == inf:
             return None
-        return Patience(crawl, seconds, self._pool.abort, stats_of(self.crawler).inc_value)
+        count = stats_of(self.crawler).inc_value
+        return Patience(crawl, seconds, self._pool.abort, count, partial(is_closing, self.crawler))
 
     def _watch(self, request: Request, key: str) -> Watch | None:
         """A watch over a request whose end is awaited by a session: for a page of the frontier, or robots.txt."""

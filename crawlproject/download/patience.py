@@ -31,6 +31,9 @@ class Patience:
     After that its session ends as soon as another server waits for the place, and ``abort`` is called with its key; its
     request returns to the frontier.  The time is longer in a crawl of slow servers, and each failure doubles it, up to
     the usual time-outs: a slow server is reached in the end.  Stats: ``frontier/sessions/put_off``.
+
+    While ``is_closing``, the crawl itself waits: its end does not take as long as the usual time-outs.  That is no
+    failure of the server.
     """
 
     def __init__(
@@ -39,8 +42,10 @@ class Patience:
         seconds: float,
         abort: Callable[[str], None],
         count: Callable[[str], None],
+        is_closing: Callable[[], bool],
     ) -> None:
         self._crawl = crawl
+        self._is_closing = is_closing
         self._seconds = seconds
         self._abort = abort
         self._count = count
@@ -61,13 +66,16 @@ class Patience:
     def put_off(self, key: str) -> bool:
         """End the session of the server ``key`` if it keeps another waiting; whether it does. O(log servers)."""
         crawl = self._crawl
-        if not crawl.put_off(key):
+        if self._is_closing() and crawl.abandon(key):
+            self._lines.log(logging.INFO, "%s has not answered: the crawl ends without it", key)
+        elif crawl.put_off(key):
+            self._count("frontier/sessions/put_off")
+            server = crawl.frontier.servers[key]
+            wait = max(0.0, server.ready_at - CLOCK())
+            line = "%s: %s, while others wait for a connection; try %d in %.0f s"
+            self._lines.log(logging.INFO, line, key, server.last_error, server.failures + 1, wait)
+        else:
             return False
-        self._count("frontier/sessions/put_off")
-        server = crawl.frontier.servers[key]
-        wait = max(0.0, server.ready_at - CLOCK())
-        line = "%s: %s, while others wait for a connection; try %d in %.0f s"
-        self._lines.log(logging.INFO, line, key, server.last_error, server.failures + 1, wait)
         self._abort(key)
         crawl.wake()
         return True

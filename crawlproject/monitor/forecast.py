@@ -7,6 +7,9 @@ Quality left = that of the queued URLs, times a factor that grows with the quali
 ratio, too, falls as less is left, and it is measured without the number of URLs left.  It comes from recent pages,
 mostly of fast servers; a server of which a smaller part is fetched hides more, so the factor grows with that as well.
 
+Not all of it can be gathered: not that of servers that fail, and of the others only as much as recent requests have
+brought pages.
+
 Time left: from the recent pace, the time that politeness demands of each server and, if connections are the limit, the
 connection time of the queued URLs.
 
@@ -51,6 +54,12 @@ MORE, MORE_FALL, UNFETCHED_FALL, MAX_RATIO = 1.43, 1.3, 0.35, 1.6
 
 #: Expected quality of the next pages: weight of the recent pages; the remaining weight is that of all pages left.
 RECENT_WEIGHT = 0.2
+
+#: Maximum share of the queued quality on servers that fail.
+MAX_LOST = 0.95
+
+#: Minimum share of the requests that bring a page.
+MIN_YIELD = 0.1
 
 #: At this number of new URLs per page or more there is no forecast.
 TOO_MANY = 2.2
@@ -167,7 +176,7 @@ class _Recent(NamedTuple):
     #: Connections in use, on average, and their share of those allowed; 0 if it is not known.
     sessions: float
     fullness: float
-    #: New URLs, quality gathered, and quality discovered, per request.
+    #: New URLs, quality gathered, and the rise of the quality gathered or queued, per request.
     new: float
     gathered: float
     known: float
@@ -198,7 +207,7 @@ class _Recent(NamedTuple):
             fullness=min(1.0, sessions / last.session_limit) if last.session_limit else 0.0,
             new=max(0.0, (last.done + last.queued - since.done - since.queued) / done),
             gathered=(last.gathered - since.gathered) / done,
-            known=max(0.0, (_known(last) - _known(since)) / done),
+            known=(_known(last) - _known(since)) / done,
         )
 
 
@@ -259,16 +268,18 @@ def _most(looks: Sequence[Look], left: _Left) -> Range | None:
     waiting = look.waiting
     if waiting is None or recent is None or pace is None or recent.gathered <= 0:
         return None
-    alive = left.queued / max(1, look.queued)  # the others' quality cannot be gathered
-    ratio = alive * recent.known / recent.gathered
+    lost = _lost(waiting, look.queued, left.survey)
+    yielding = min(1.0, max(MIN_YIELD, recent.pages_per_second / recent.pace))
+    discovered = max(0.0, recent.known + recent.gathered * (1 / yielding - 1))  # what brought no page was known, too
+    ratio = (1 - lost / _known(look)) * yielding * discovered / recent.gathered
     if ratio >= MAX_RATIO:
         return None
-    hidden = alive * (1.0 if left.survey is None else left.survey.drains.unfetched_share)
+    hidden = left.queued / max(1, look.queued) * (1.0 if left.survey is None else left.survey.drains.unfetched_share)
     more: float = MORE * ratio**MORE_FALL * hidden**UNFETCHED_FALL
     urls = min(left.urls[1], MAX_GROWTH * left.queued)
 
     def time(more: float) -> float:
-        to_gather = alive * waiting * (1 + more)
+        to_gather = yielding * (waiting - lost) * (1 + more)
         needed = FORECAST_SHARE * (look.gathered + to_gather) - look.gathered
         if needed <= 0:
             return 0.0
@@ -278,6 +289,18 @@ def _most(looks: Sequence[Look], left: _Left) -> Range | None:
     return Range(
         QUALITY_RANGE[0] * time(MORE_RANGE[0] * more), time(more), QUALITY_RANGE[1] * time(MORE_RANGE[1] * more)
     )
+
+
+def _lost(waiting: float, queued: int, survey: Survey | None) -> float:
+    """Queued quality on servers that fail: it cannot be gathered.
+
+    Its share is larger than that of the URLs: nothing of it is fetched, and other servers still link to it.
+    """
+    if survey is None or not survey.failing_urls:
+        return 0.0
+    best = survey.failing_urls - survey.failing_others
+    others = min(waiting / max(1, queued), survey.failing_quality / max(1, best))
+    return min(MAX_LOST * waiting, survey.failing_quality + survey.failing_others * others)
 
 
 def _shown(found: Range | None) -> tuple[Range | None, float | None]:

@@ -52,8 +52,13 @@ def held_back(moment: Moment) -> str:
         return "the store: requests wait until it can be reached again"
     if limit < moment.max_sessions:
         return f"the process cannot keep up: {limit} of {moment.max_sessions} connections allowed for now"
-    if moment.cpu >= BUSY or moment.lag >= LATE:
+    if moment.cpu >= BUSY:
         return f"CPU: the process uses {moment.cpu:.0%} of one, the event loop lags by {moment.lag:.2f} s"
+    if moment.lag >= LATE:
+        return (
+            f"the event loop lags by {moment.lag:.2f} s, with {moment.cpu:.0%} of a CPU in use: something blocks it, "
+            "or the machine is busy"
+        )
     if sessions and moment.dns_lookups >= MANY * sessions:
         return f"DNS: {counted(moment.dns_lookups, 'look-up')} open"
     if sessions >= limit:

@@ -142,6 +142,9 @@ class Survey:
     failing: int = 0
     failing_urls: int = 0
     failing_time: float = 0.0
+    #: Quality of the best of these URLs, and the number of the others.
+    failing_quality: float = 0.0
+    failing_others: int = 0
     guarded: int = 0
     mirrors: int = 0
     #: The servers with the most pages, failures and URLs, at most ``TOP``, most first.

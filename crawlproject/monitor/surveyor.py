@@ -84,6 +84,8 @@ class Surveyor:
         ):
             found.failing += 1
             found.failing_urls += urls
+            found.failing_quality += server.urls.window_sum
+            found.failing_others += urls - min(urls, server.urls.window)
             found.failing_time = max(found.failing_time, self._time_to_fail(server, politeness, now))
             return
         time = drain_time(server, politeness, now)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.crawl.crawling import IMPOLITE, NO_HEARTBEAT, Crawl, crawl
+from tests.crawl.crawling import IMPOLITE, NO_HEARTBEAT, PROMPT, Crawl, crawl
 from tests.crawl.scripted_site import Answer, Asked, Site, page, scripted_site
 
 WEB = "crawlproject.spiders.web.WebSpider"
@@ -69,3 +70,26 @@ def test_patience_ends_before_the_server_would_be_given_up() -> None:
             result = crawl(WEB, settings=ONCE | settings, seeds=f"{site.url('1/')},{site.url('2/')}")
         assert sorted(site.places()) == ["1/", "2/"]
         assert result.stat("frontier/sessions/put_off") == 0
+
+
+@pytest.mark.parametrize("obeys", [True, False])
+def test_the_end_of_a_crawl_does_not_wait_for_silent_newcomers(obeys: bool, tmp_path: Path) -> None:
+    """The next run asks them again."""
+    own = {"FRONTIER_MAX_SESSIONS": 2, "DOWNLOAD_TIMEOUT": 2 * PROMPT, "JOBDIR": str(tmp_path / "job")}
+    settings = ONCE | own | {"ROBOTSTXT_OBEY": obeys}
+    with scripted_site(2) as site:
+
+        def answer_late(_: Asked) -> Answer:
+            site.wait_for(3 if obeys else 2)  # the other server was asked, too
+            return page()
+
+        site.script = {"1/robots.txt" if obeys else "1/": Answer(delay=2 * PROMPT), "2/": answer_late}
+        seeds = f"{site.url('1/')},{site.url('2/')}"
+        stopped = crawl(WEB, settings=settings | {"CLOSESPIDER_PAGECOUNT": 1}, seeds=seeds)
+        site.script = {"1/": page()}
+        resumed = crawl(WEB, settings=settings, seeds=seeds)
+    assert stopped.stat("finish_reason") == "closespider_pagecount"
+    assert stopped.stat("elapsed_time_seconds") < PROMPT
+    assert stopped.stat("frontier/sessions/put_off") == 0
+    assert f"{site.origins[0]} has not answered: the crawl ends without it" in stopped.log
+    assert [stopped.urls(), resumed.urls()] == [[site.url("2/")], [site.url("1/")]]

@@ -217,6 +217,9 @@ def test_servers_that_fail_are_not_said_to_rest_for_politeness() -> None:
     )
     assert held_back(moment).startswith("failures: 2 of 2 servers fail, and are tried again for up to ")
     assert held_back(replace(moment, survey=Survey())).startswith("politeness: 2 of 2 servers rest")
+    assert held_back(replace(moment, cpu=0.97, lag=0.6)).startswith("CPU: the process uses 97% of one")
+    blocked = held_back(replace(moment, cpu=0.02, lag=0.7))
+    assert blocked.startswith("the event loop lags by 0.70 s, with 2% of a CPU in use")
 
 
 def test_crawl_waits_for_a_held_session_too() -> None:

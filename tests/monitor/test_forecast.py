@@ -139,7 +139,26 @@ def test_servers_that_fail_are_expected_to_be_given_up() -> None:
     surveyor.step(0.0)
     assert surveyor.survey is not None
     assert (surveyor.survey.failing, surveyor.survey.failing_urls) == (1, 500)
+    assert surveyor.survey.failing_quality + surveyor.survey.failing_others == 500.0  # of quality 1
+    assert surveyor.survey.failing_quality >= 1.0
     assert 40.0 <= surveyor.survey.failing_time <= 100.0  # rests 20 s now and 40 s later; an attempt takes 15 s
+
+
+def test_the_quality_of_servers_that_fail_is_not_expected() -> None:
+    """Other servers link to their URLs, of which none is ever fetched: a tenth of the URLs, 60% of the quality."""
+    survey = Survey(failing=1, failing_urls=100, failing_quality=200.0, failing_others=50)
+    found = [each._replace(queued=each.queued + 100, waiting=(each.waiting or 0.0) + 300.0) for each in looks()]
+    forecast = forecaster_of(found).forecast(survey).most_quality
+    assert forecast is not None
+    assert forecast.likely == pytest.approx(30.0, abs=2.0)
+
+
+def test_requests_that_bring_no_page_bring_no_quality() -> None:
+    """Half of the URLs do not exist: half of the queued quality is expected."""
+    found = [each._replace(pages=each.pages // 2, gathered=each.gathered / 2) for each in looks()]
+    forecast = forecaster_of(found).forecast(None).most_quality
+    assert forecast is not None
+    assert forecast.likely == pytest.approx(30.0, abs=2.0)
 
 
 def test_servers_that_never_answered_count_as_failing_at_once() -> None:

@@ -68,6 +68,7 @@ def test_runs_are_joined() -> None:
         ("CPU", 30, "or several processes"),
         ("DNS", 30, "a caching resolver"),
         ("few", 3, "give more seeds"),
+        ("the event", 3, "files, databases or sleep"),
         ("failures", 3, "For 100% of the time the crawl only tried servers again that fail"),
     ],
 )

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from scrapy.settings import Settings
 
 from crawlproject.monitor.figures import Figures
+from crawlproject.monitor.report.facts import REASONS
 from crawlproject.monitor.series.figures_sample import sample_of
 from crawlproject.monitor.series.samples import (
     COLUMNS,
+    HELD_BACK,
     MAX_INTERVAL,
     MAX_RUNS,
     MAX_SAMPLES,
@@ -135,6 +137,24 @@ def test_a_sample_has_every_column() -> None:
     found = sample_of(Figures(at=0.0, elapsed=1.0, held_back="politeness: 3 of 4 servers rest"))
     assert set(found) == set(COLUMNS)
     assert json.loads(row(found))[-1] == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("the operator: the crawl is paused", "paused"),
+        ("the store: requests wait until it can be reached again", "store"),
+        ("the process cannot keep up: 8 of 64 connections allowed for now", "keep up"),
+        ("the crawl is ending: 5 requests in progress", "ending"),
+        ("the event loop lags by 0.70 s, with 2% of a CPU in use", "event loop"),
+        ("politeness: 3 of 4 servers rest", "rest"),
+        ("something new", "unknown"),
+    ],
+)
+def test_the_series_tells_reasons_apart(said: str, wanted: str) -> None:
+    """Also those that begin with the same word: a pause is not an overloaded process."""
+    sample = sample_of(Figures(at=0.0, elapsed=1.0, held_back=said))
+    assert wanted in REASONS[HELD_BACK[int(sample["held_back"])]]
 
 
 def test_settings_that_differ_without_secrets() -> None:

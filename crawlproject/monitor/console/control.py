@@ -25,6 +25,7 @@ from crawlproject.monitor.console.order_book import (
     in_words,
     split_order,
 )
+from crawlproject.monitor.quantities import counted
 from crawlproject.signals import sessions_limited
 
 if TYPE_CHECKING:
@@ -217,8 +218,9 @@ class Control:
             await asyncio.sleep(0)
         counts["refused"] = len(urls) - sum(counts[name] for name in _SEED_STATS.values())
         words = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        logger.info("By the operator: %d seeds: %s", len(urls), words)
-        return self._done(f"{len(urls)} seeds: {words}", is_kept=await self._crawl.saved(), **counts)
+        told = f"{counted(len(urls), 'seed')}: {words}"
+        logger.info("By the operator: %s", told)
+        return self._done(told, is_kept=await self._crawl.saved(), **counts)
 
     def _queue(self, urls: list[str]) -> dict[str, int]:
         """Queue a few seeds at once; nothing else runs meanwhile, so the growth of the stats is theirs."""

@@ -146,7 +146,8 @@ def in_words(order: str, value: str | None) -> str:
     """Parse an order. O(length)."""
     kind, _, name = order.partition(" ")
     if kind == DELAY:
-        return f"{name}: at least {float(value or 0):g} s between two requests"
+        seconds = float(value or 0)
+        return f"{name}: at least {seconds:g} s between two requests" if seconds else f"{name}: no delay is ordered"
     if kind == SESSIONS:
         return f"at most {value} sessions"
     words = {

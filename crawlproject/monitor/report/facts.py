@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.monitor.failure_log import failures_by_kind
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from crawlproject.monitor.series.samples import Sample, Series
 
-#: What held the crawl back, in words; by the first word of what the panel says.
+#: What held the crawl back, in words; by the first words of what the panel says (``HELD_BACK``).
 REASONS = {
     "": "unknown",
     "connections": "all connections in use",
@@ -29,6 +30,11 @@ REASONS = {
     "one": "one server left",
     "nothing": "nothing queued",
     "the": "the end of the crawl, its store, or a process that could not keep up",
+    "the crawl": "the crawl was ending",
+    "the store": "the store could not be reached",
+    "the process": "the process could not keep up",
+    "the operator": "the operator had paused the crawl",
+    "the event": "the event loop was blocked, or the machine busy",
 }
 
 #: Columns of a sample that count within a run: over several runs they are added up.
@@ -220,34 +226,51 @@ def worker_row(facts: Facts) -> list[str]:
 #: Shares of the time, of connections, of requests from which advice is given.
 MOST_OF_TIME, FEW_IN_USE, MANY_FAILED, MANY_COPIES = 0.4, 0.5, 0.2, 0.3
 
+#: Word of ``HELD_BACK``, share of the time from which advice is given, the advice.
+HELD_ADVICE = (
+    (
+        "connections",
+        MOST_OF_TIME,
+        "All {limit:.0f} connections were in use {share:.0%} of the time while servers were ready: a larger "
+        "FRONTIER_MAX_SESSIONS makes the crawl faster, as long as the CPU allows.",
+    ),
+    (
+        "CPU",
+        MOST_OF_TIME,
+        "The process was busy {share:.0%} of the time: use cheaper callbacks and fewer pipelines, or several processes "
+        "(scrapy workers).",
+    ),
+    (
+        "the event",
+        MOST_OF_TIME / 2,
+        "The event loop was late {share:.0%} of the time while the CPU was not busy: look for callbacks and pipelines "
+        "that wait for files, databases or sleep, for a terminal that takes no output, and for other work on this "
+        "machine.",
+    ),
+    ("DNS", MOST_OF_TIME / 2, "DNS look-ups held the crawl back: run a caching resolver on this machine."),
+    (
+        "failures",
+        MOST_OF_TIME,
+        "For {share:.0%} of the time the crawl only tried servers again that fail: with a smaller "
+        "FRONTIER_MAX_FAILURES and ROBOTSTXT_MAX_FAILURES they are given up sooner.",
+    ),
+)
+
 
 def advice(facts: Facts) -> list[str]:
     """Advice: settings to change."""
     found = []
-    held, in_use, limit = facts.held_back(), facts.in_use(), facts.end["session_limit"]
+    held, in_use, limit = facts.held_back(), facts.in_use(), median(each["session_limit"] for each in facts.samples)
     polite = held.get(REASONS["politeness"], 0.0) + held.get(REASONS["one"], 0.0)
     if polite >= MOST_OF_TIME and in_use <= FEW_IN_USE:
         found.append(
             f"{limit:.0f} connections were in use {in_use:.0%} of the time, because servers rested: crawl more "
             "servers, or, if their owners agree, set a smaller FRONTIER_DELAY_FACTOR. More connections do not help."
         )
-    if held.get(REASONS["connections"], 0.0) >= MOST_OF_TIME:
-        found.append(
-            f"All {limit:.0f} connections were in use {held[REASONS['connections']]:.0%} of the time while servers "
-            "were ready: a larger FRONTIER_MAX_SESSIONS makes the crawl faster, as long as the CPU allows."
-        )
-    if held.get(REASONS["CPU"], 0.0) >= MOST_OF_TIME:
-        found.append(
-            f"The process was busy {held[REASONS['CPU']]:.0%} of the time: use cheaper callbacks and fewer pipelines, "
-            "or several processes (scrapy workers)."
-        )
-    if held.get(REASONS["DNS"], 0.0) >= MOST_OF_TIME / 2:
-        found.append("DNS look-ups held the crawl back: run a caching resolver on this machine.")
-    if held.get(REASONS["failures"], 0.0) >= MOST_OF_TIME:
-        found.append(
-            f"For {held[REASONS['failures']]:.0%} of the time the crawl only tried servers again that fail: with a "
-            "smaller FRONTIER_MAX_FAILURES and ROBOTSTXT_MAX_FAILURES they are given up sooner."
-        )
+    for word, least, words in HELD_ADVICE:
+        share = held.get(REASONS[word], 0.0)
+        if share >= least:
+            found.append(words.format(limit=limit, share=share))
     if held.get(REASONS["few"], 0.0) + held.get(REASONS["nothing"], 0.0) >= MOST_OF_TIME:
         found.append("Few servers had URLs: give more seeds, or loosen the filters for links.")
     requests = max(1.0, facts.end["requests"])

@@ -63,7 +63,7 @@ def _read(directory: Path, problems: list[str]) -> tuple[Series, dict[str, Any]]
     """Series and snapshot in ``directory``; what is damaged is added to ``problems``. Raises OSError, ValueError."""
     series = read_series(directory / FILE_NAME)
     if series.damaged:
-        problems.append(f"{directory / FILE_NAME}: {series.damaged} damaged lines were skipped")
+        problems.append(f"{directory / FILE_NAME}: damaged lines were skipped: {series.damaged}")
     try:
         return series, read_snapshot(directory / SNAPSHOT_NAME)
     except (OSError, ValueError) as error:

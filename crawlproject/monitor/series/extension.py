@@ -81,7 +81,7 @@ class Series:
                 logger.warning("%s; it was renamed, and a new one begins", error)
                 self._writer = SeriesWriter(path, time.time())
             if self._writer.damaged:
-                logger.warning("%s: %d damaged lines were dropped", path, self._writer.damaged)
+                logger.warning("%s: damaged lines were dropped: %d", path, self._writer.damaged)
             self._save()
         self._task = create_looping_call(self._look)
         self._task.start(LOOK, now=False)

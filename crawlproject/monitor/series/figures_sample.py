@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 def sample_of(figures: Figures) -> Sample:
     """The sample of these figures."""
-    word = figures.held_back.partition(" ")[0].rstrip(":")
+    words = figures.held_back.split(" ", 2)
+    word = " ".join(words[: 2 if words[0] == "the" else 1]).rstrip(":")
     return {
         "elapsed": round(figures.elapsed, 1),
         "pages": figures.pages,

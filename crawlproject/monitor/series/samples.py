@@ -61,8 +61,12 @@ COLUMNS = (
     "held_back",
 )
 
-#: First word of what holds a crawl back -> its number in the last column.
-HELD_BACK = ("", "connections", "politeness", "CPU", "DNS", "few", "one", "nothing", "the", "failures")
+#: First word of what holds a crawl back, or "the" and the next word -> its number in the last column.
+#: Earlier versions wrote "the" alone.
+HELD_BACK = (
+    *("", "connections", "politeness", "CPU", "DNS", "few", "one", "nothing", "the", "failures"),
+    *("the crawl", "the store", "the process", "the operator", "the event"),
+)
 
 Sample = dict[str, float]
 

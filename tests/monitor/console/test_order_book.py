@@ -128,7 +128,7 @@ def test_too_many_names() -> None:
         ("stopped", "x", "the crawl ends"),
         ("sessions", "8", "at most 8 sessions"),
         ("delay a.example", "2.50", "a.example: at least 2.5 s between two requests"),
-        ("delay a.example", None, "a.example: at least 0 s between two requests"),
+        ("delay a.example", None, "a.example: no delay is ordered"),
         ("block a.example", None, "a.example is not blocked"),
         ("release a.example", "1", "a.example is released from the guard"),
         ("later version", "1", "later version"),
