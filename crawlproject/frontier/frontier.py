@@ -100,7 +100,9 @@ class Frontier:
 
         Call before the first URL.
         """
-        self._queue.shares.limit(share, domain_of_server, end_of_host)
+        self._queue.domains.tell_by(domain_of_server, end_of_host)
+        self._queue.shares.limit(share)
+        self._queue.look_ups.limit(share)
 
     def __len__(self) -> int:
         """Number of queued URLs, without those handed out by ``next_url``. O(1)."""

@@ -9,7 +9,7 @@ from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.guard.copies import CopyRun, learn_shared
 from crawlproject.frontier.orders import FrontierOrders
 from crawlproject.frontier.queues.heap import LazyHeap
-from crawlproject.frontier.queues.ready_line import DomainShares, ReadyLine
+from crawlproject.frontier.queues.ready_line import Domains, DomainShares, ReadyLine
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Group, Server
 from crawlproject.frontier.states import IllegalStepError, ServerEvent, ServerState
@@ -54,7 +54,8 @@ class ServerQueue:
     Only one server of a politeness group is leased at a time.  A ready server whose group is busy or rests is set aside
     in the group's own heap; when the group is free again, its best server is recalled.
 
-    ``shares`` limits the sessions of each registered domain while servers of other domains are ready.
+    ``shares`` limits the sessions of each registered domain while servers of other domains are ready, ``look_ups`` the
+    newcomers of each that are asked for at the same time.
 
     With ``admits_newcomers``, a ready server that has never answered stands in a line of its own and gets no session
     until the caller has admitted it: ``ask_newcomer`` takes the best one, ``admit`` ends its look-up.  While most
@@ -71,9 +72,11 @@ class ServerQueue:
         self._rerank_above = rerank_above
         self._group_of = group_of
         self.admits_newcomers = False  # set before the first server
-        self.shares = DomainShares()
-        self.lines: tuple[ReadyLine[Server], ...] = tuple(ReadyLine(self.shares) for _ in range(ASKED + 1))
-        self.ready, self.admitted, self.newcomers, self.asked = self.lines
+        self.domains = Domains()
+        self.shares, self.look_ups = DomainShares(self.domains), DomainShares(self.domains)
+        self.ready, self.admitted, self.asked = [ReadyLine[Server](self.shares) for _ in range(3)]
+        self.newcomers = ReadyLine[Server](self.shares, self.look_ups)
+        self.lines = (self.ready, self.admitted, self.newcomers, self.asked)
         self._guests = 0  # leased newcomers
         self.limit: float = inf  # sessions that may be open
         self._answering = 1.0  # moving share of newcomers that answered in their sessions
@@ -115,7 +118,7 @@ class ServerQueue:
         groups on the way: O(log servers) for each, once.
         """
         self.limit = sessions
-        self.shares.set_sessions(sessions)
+        self.shares.set_places(sessions)
         while (server := self.best(now)) is not None:
             assert server.heap_item is not None
             self.last_rank = max(0.0, -server.heap_item[0]) / server.urgency
@@ -127,7 +130,7 @@ class ServerQueue:
                 group.holder = server
             self._step(server, LEASE)
             self.leased += 1
-            self.shares.leased(server)
+            self.shares.take(server)
             self._guests += server.line == ADMITTED
             return server
         return None
@@ -181,6 +184,7 @@ class ServerQueue:
         """
         self.tick(now)
         self._wake_due(now)
+        self.look_ups.set_places(admitted)
         server = self.newcomers.peek()
         if server is None:
             return None
@@ -205,8 +209,16 @@ class ServerQueue:
     def _line_up(self, server: Server, line: int) -> None:
         """Move a ready server to another line, by its rank. O(log servers)."""
         self.lines[server.line].remove(server)
+        self._leave_line(server)
         server.line = line
+        if line == ASKED:
+            self.look_ups.take(server)
         self.lines[line].push(server, self._key_by_rank(server))
+
+    def _leave_line(self, server: Server) -> None:
+        """The ready server leaves its line: if it was asked for, it no longer is."""
+        if server.line == ASKED:
+            self.look_ups.leave(server)
 
     def release(self, server: Server) -> None:
         """Return a leased server to the queue, or hold it; its group rests as long as the server. O(log servers)."""
@@ -216,7 +228,7 @@ class ServerQueue:
             group.holder = None
         self._step(server, RELEASE)
         self.leased -= 1
-        self.shares.released(server)
+        self.shares.leave(server)
         if server.line == ADMITTED:
             self._guests -= 1
             if server.answered or server.failures:
@@ -310,6 +322,8 @@ class ServerQueue:
         after = server.state
         if after is not before and server.heap_item is not None:
             self._heap(server, before).remove(server)
+        if before is READY and after is not READY:
+            self._leave_line(server)
         server.rerank_above = -inf if after is READY or after is WAITING or after is IDLE else inf
         if after is READY and after is not before:
             server.line = NEW if self.admits_newcomers and not server.answered else KNOWN

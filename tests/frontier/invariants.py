@@ -39,12 +39,12 @@ def check(frontier: Frontier) -> None:
     assert set().union(*lines) == set(by_state[ServerState.READY])
     assert sum(map(len, queue.lines)) == len(by_state[ServerState.READY])
     assert queue._guests == sum(server.line == ADMITTED for server in by_state[ServerState.LEASED])
-    shares = queue.shares
-    if shares._share < 1:
-        assert shares._served == set(by_state[ServerState.LEASED])
-        counts_of_domains = Counter(map(shares.domain, by_state[ServerState.LEASED]))
-        assert shares._sessions == counts_of_domains
-        assert shares._full == {domain for domain, count in counts_of_domains.items() if count >= shares._places}
+    for shares, placed in ((queue.shares, by_state[ServerState.LEASED]), (queue.look_ups, queue.asked.values())):
+        if shares._share < 1:
+            assert shares._placed == set(placed)
+            counts_of_domains = Counter(map(queue.domains.of, placed))
+            assert shares._taken == counts_of_domains
+            assert shares._full == {domain for domain, count in counts_of_domains.items() if count >= shares._most}
     for server in by_state[ServerState.READY]:
         assert server.heap_item is not None
         assert server in lines[server.line]

@@ -9,7 +9,7 @@ import pytest
 
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst, Session
 from crawlproject.frontier.queues import ready_line
-from crawlproject.frontier.queues.ready_line import DomainShares, ReadyLine
+from crawlproject.frontier.queues.ready_line import Domains, DomainShares, ReadyLine
 from crawlproject.urls.server_key import domain_of_server, end_of_host
 from tests.frontier.invariants import check
 
@@ -156,6 +156,33 @@ def test_newcomers_of_a_farm_do_not_keep_others_from_being_looked_up() -> None:
     assert domains(open_sessions(frontier, 4))["farm.com"] == 0
 
 
+def test_names_that_nobody_answers_for_do_not_keep_others_from_being_looked_up() -> None:
+    """While subdomains wait for their name servers, another domain's newcomer is asked for next."""
+    frontier, admitted = new_frontier(), 16
+    frontier.admits_newcomers()
+    push(frontier, farm(50), quality=9.0)
+    asked = [frontier.ask_newcomer(0.0, admitted) for _ in range(6)]
+    assert None not in asked, "nobody else waits"
+    push(frontier, [f"good{number}.org" for number in range(3)])
+    others = [frontier.ask_newcomer(0.0, admitted) for _ in range(3)]
+    assert others == [f"http://good{number}.org" for number in range(3)]
+    check(frontier)
+    for key in asked:
+        assert key is not None
+        frontier.name_failed(key, 0.0, "no answer", 30.0, is_final=False)
+    check(frontier)
+    push(frontier, ["late.org"])
+    assert domains_of([frontier.ask_newcomer(0.0, admitted) for _ in range(5)])["farm.com"] == 4
+    check(frontier)
+    frontier.give_up("http://late.org")
+    frontier.remove("http://good0.org")
+    check(frontier)
+
+
+def domains_of(keys: list[str | None]) -> Counter[str]:
+    return Counter(domain_of_server(key) for key in keys if key is not None)
+
+
 def test_a_crawl_of_a_farm_finishes_the_others_first() -> None:
     """Each page of the farm shows three new subdomains, and their ranks are higher: 64 sessions, a page takes 1 s."""
     frontier = Frontier(QualityFirst(), NONE, max_batch=5)
@@ -190,13 +217,20 @@ class Ready:
         self.rank = 0.0
 
 
+def new_shares() -> DomainShares:
+    domains_of_servers = Domains()
+    domains_of_servers.tell_by(domain_of_server, end_of_host)
+    shares = DomainShares(domains_of_servers)
+    shares.limit(SHARE)
+    return shares
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_the_best_is_that_of_a_scan(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """After any sequence of operations."""
     monkeypatch.setattr(ready_line, "SET_ASIDE_PER_LOOK", 1000)
     rng = random.Random(seed)
-    shares = DomainShares()
-    shares.limit(SHARE, domain_of_server, end_of_host)
+    shares = new_shares()
     lines = [ReadyLine[Ready](shares), ReadyLine[Ready](shares)]
     ready: list[set[Ready]] = [set(), set()]
     served: set[Ready] = set()
@@ -238,15 +272,15 @@ def test_the_best_is_that_of_a_scan(seed: int, monkeypatch: pytest.MonkeyPatch) 
             line.remove(best)
             here.remove(best)
             served.add(best)
-            shares.leased(best)
+            shares.take(best)
         elif what < 0.95 and served:
             server = some(served)
             served.remove(server)
             idle.add(server)
-            shares.released(server)
+            shares.leave(server)
         else:
             sessions = rng.choice((1, 4, 8, 16, 40))
-        shares.set_sessions(sessions)
+        shares.set_places(sessions)
         for line, here in zip(lines, ready, strict=True):
             best = line.peek()
             expected = min(((is_full(server), server.rank) for server in here), default=None)
@@ -262,17 +296,16 @@ def test_the_best_is_that_of_a_scan(seed: int, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_domain_moves_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """With 10,000 servers: each is set aside once, a few at a time, not each time its domain has its share again."""
-    shares = DomainShares()
-    shares.limit(SHARE, domain_of_server, end_of_host)
+    shares = new_shares()
     line = ReadyLine[Ready](shares)
-    shares.set_sessions(SESSIONS)
+    shares.set_places(SESSIONS)
     served = [Ready(f"http://x{number}.farm.com") for number in range(PLACES)]
     for number in range(10_000):
         line.push(Ready(f"http://h{number}.farm.com"), -9.0)
     good = Ready("http://good.org")
     line.push(good, -1.0)
     for server in served:
-        shares.leased(server)
+        shares.take(server)
     moved = 0
     put_aside = ReadyLine._put_aside
 
@@ -288,10 +321,10 @@ def test_a_domain_moves_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
         assert moved <= looks * ready_line.SET_ASIDE_PER_LOOK
     assert moved == 10_000
     for _ in range(1000):
-        shares.released(served[0])
+        shares.leave(served[0])
         best = line.peek()
         assert best is not None
         assert best is not good
-        shares.leased(served[0])
+        shares.take(served[0])
         assert line.peek() is good
     assert moved == 11_000

@@ -1,4 +1,4 @@
-"""Limits the sessions that the servers of one registered domain may hold while servers of other domains are ready.
+"""Limits the sessions, and look-ups, of the servers of one registered domain while servers of other domains are ready.
 
 A host name costs nothing: one wildcard record makes as many servers as a page has links, each with a session of its
 own.  A registered domain costs money.  So the domains share the sessions, as they share the pages in IRLbot (Lee et
@@ -53,92 +53,112 @@ class Crowd(Generic[T]):
         return key
 
 
-class DomainShares:
-    """Counts the sessions of each domain: one is *full* while it has its share of them, or more.
+class Domains:
+    """The registered domains of servers; O(1) for each server after the first time.
 
-    Nothing is counted without ``limit``.  O(1), but O(domains with a session) when a domain becomes full.  Memory: the
-    servers with a session, and their domains.
-
-    Registered domains are told by a long list, which most crawls never need: while the servers whose hosts end alike
-    (``example.org``, ``co.uk``) do not have a share of the sessions together, no registered domain has.
+    They are told by a long list, which most crawls never need: while the servers whose hosts end alike
+    (``example.org``, ``co.uk``) do not have a share of the places together, no registered domain has.
     """
 
     def __init__(self) -> None:
-        self._share = 1.0
         self._domain_of: Callable[[str], str] = str
         self._end_of: Callable[[str], str] = str
-        self._is_exact = False
-        self._places: float = inf
-        self._served: set[InDomain] = set()
-        self._sessions: dict[str, int] = {}
-        self._full: set[str] = set()
-        self.lines: list[ReadyLine[Any]] = []
+        self.are_exact = False
+        self.shares: list[DomainShares] = []
 
-    def limit(self, share: float, domain_of: Callable[[str], str], end_of: Callable[[str], str]) -> None:
-        """Give each domain this ``share`` of the sessions, rounded down, at least one; call before the first session.
+    def tell_by(self, domain_of: Callable[[str], str], end_of: Callable[[str], str]) -> None:
+        """``domain_of``: server key -> registered domain; ``end_of``: -> the same or a shorter end of the host."""
+        self._domain_of, self._end_of = domain_of, end_of
 
-        ``domain_of``: server key -> registered domain; ``end_of``: -> the same or a shorter end of the host.
-        """
-        self._share, self._domain_of, self._end_of = share, domain_of, end_of
-
-    def set_sessions(self, sessions: float) -> None:
-        """Set the number of sessions that are shared. O(1), O(sessions) if it has changed."""
-        places = max(1, int(sessions * self._share)) if self._share < 1 and sessions < inf else inf
-        if places != self._places:
-            self._places = places
-            self._count()
-
-    def domain(self, server: InDomain) -> str:
+    def of(self, server: InDomain) -> str:
         """The registered domain of ``server``; the end of its host while that is enough."""
-        if not self._is_exact:
+        if not self.are_exact:
             return self._end_of(server.key)
         if server.domain is None:
             server.domain = intern(self._domain_of(server.key))
         return server.domain
 
+    def be_exact(self) -> None:
+        """From now on the ends of hosts are not enough. O(places taken)."""
+        self.are_exact = True
+        for shares in self.shares:
+            shares.count_again()
+
+
+class DomainShares:
+    """Counts the places, such as sessions, that each domain has taken: one is *full* while it has its share, or more.
+
+    Nothing is counted without ``limit``.  O(1), but O(domains with a place) when a domain becomes full.  Memory: the
+    servers with a place, and their domains.
+    """
+
+    def __init__(self, domains: Domains) -> None:
+        domains.shares.append(self)
+        self.domains = domains
+        self._share = 1.0
+        self._most: float = inf  # places of a domain
+        self._placed: set[InDomain] = set()
+        self._taken: dict[str, int] = {}
+        self._full: set[str] = set()
+        self.lines: list[ReadyLine[Any]] = []
+
+    def limit(self, share: float) -> None:
+        """Give each domain this ``share`` of the places, rounded down, at least one; call before one is taken."""
+        self._share = share
+
+    def set_places(self, places: float) -> None:
+        """Set the number of places that are shared. O(1), O(places) if it has changed."""
+        most = max(1, int(places * self._share)) if self._share < 1 and places < inf else inf
+        if most != self._most:
+            self._most = most
+            self._count()
+
     def is_full(self, server: InDomain) -> bool:
-        """Whether the server's domain has its share of the sessions, or more."""
-        return bool(self._full) and self.domain(server) in self._full
+        """Whether the server's domain has its share of the places, or more."""
+        return bool(self._full) and self.domains.of(server) in self._full
 
     def has_more(self, server: InDomain) -> bool:
-        """Whether the server's domain has more than its share of the sessions."""
-        return bool(self._full) and self._sessions.get(self.domain(server), 0) > self._places
+        """Whether the server's domain has more than its share of the places."""
+        return bool(self._full) and self._taken.get(self.domains.of(server), 0) > self._most
 
-    def leased(self, server: InDomain) -> None:
-        """Count a session."""
+    def take(self, server: InDomain) -> None:
+        """Count a place for ``server``."""
         if self._share < 1:
-            self._served.add(server)
-            domain = self.domain(server)
-            count = self._sessions[domain] = self._sessions.get(domain, 0) + 1
-            if count >= self._places and domain not in self._full:
+            self._placed.add(server)
+            domain = self.domains.of(server)
+            count = self._taken[domain] = self._taken.get(domain, 0) + 1
+            if count >= self._most and domain not in self._full:
                 self._count()
 
-    def released(self, server: InDomain) -> None:
-        """Count the end of a session."""
+    def leave(self, server: InDomain) -> None:
+        """Count the server's place as free."""
         if self._share < 1:
-            self._served.remove(server)
-            domain = self.domain(server)
-            count = self._sessions[domain] - 1
+            self._placed.remove(server)
+            domain = self.domains.of(server)
+            count = self._taken[domain] - 1
             if count:
-                self._sessions[domain] = count
+                self._taken[domain] = count
             else:
-                del self._sessions[domain]
-            if count < self._places and domain in self._full:
+                del self._taken[domain]
+            if count < self._most and domain in self._full:
                 self._full.remove(domain)
                 self._reopen(domain)
 
+    def count_again(self) -> None:
+        """The domains are told more exactly than before, when none was full. O(places taken)."""
+        self._taken = dict(Counter(map(self.domains.of, self._placed)))
+        self._full = self._with_share()
+
     def _count(self) -> None:
-        """Find the full domains. O(domains with a session), once O(sessions)."""
+        """Find the full domains. O(domains with a place), once O(places)."""
         before, self._full = self._full, self._with_share()
-        if self._full and not self._is_exact:
-            self._is_exact = True
-            self._sessions = dict(Counter(map(self.domain, self._served)))
-            self._full = self._with_share()
+        if self._full and not self.domains.are_exact:
+            self.domains.be_exact()
         for domain in before - self._full:
             self._reopen(domain)
 
     def _with_share(self) -> set[str]:
-        return {domain for domain, count in self._sessions.items() if count >= self._places}
+        return {domain for domain, count in self._taken.items() if count >= self._most}
 
     def _reopen(self, domain: str) -> None:
         for line in self.lines:
@@ -146,16 +166,18 @@ class DomainShares:
 
 
 class ReadyLine(Generic[T]):
-    """Sorts ready servers by rank, and puts the servers of full domains behind all others.
+    """Sorts ready servers by rank, and puts the servers of full domains (by any of the ``shares``) behind all others.
 
     When the next server belongs to a full domain, it is set aside in the domain's *crowd*.  From then on the crowd
     takes all further servers of this domain, and stands for them in the line, until it is empty.  So ``peek`` is
     O(log servers) amortised: a domain that becomes full again moves as one.
     """
 
-    def __init__(self, shares: DomainShares) -> None:
-        shares.lines.append(self)
+    def __init__(self, *shares: DomainShares) -> None:
+        for each in shares:
+            each.lines.append(self)
         self._shares = shares
+        self._domain = shares[0].domains.of
         self._open: LazyHeap[T | Crowd[T]] = LazyHeap()
         self._set_aside: LazyHeap[Crowd[T]] = LazyHeap()
         self._crowds: dict[str, Crowd[T]] = {}
@@ -172,7 +194,7 @@ class ReadyLine(Generic[T]):
     def push(self, server: T, key: float) -> None:
         """Queue a server that is in no line. O(log servers)."""
         self._count += 1
-        crowd = self._crowds.get(self._shares.domain(server)) if self._crowds else None
+        crowd = self._crowds.get(self._domain(server)) if self._crowds else None
         if crowd is None:
             self._open.push(server, key)
         else:
@@ -203,14 +225,17 @@ class ReadyLine(Generic[T]):
 
         After ``SET_ASIDE_PER_LOOK`` servers it is one of a full domain, although others may wait.
         """
-        is_full = self._shares.is_full
+        shares = self._shares
         for _ in range(SET_ASIDE_PER_LOOK):
             best = self._open.peek()
             server = best.servers.peek() if isinstance(best, Crowd) else best
             if best is None or server is None:
                 crowd = self._set_aside.peek()
                 return None if crowd is None else crowd.servers.peek()
-            if not is_full(server):
+            for each in shares:
+                if each.is_full(server):
+                    break
+            else:
                 return server
             self._put_aside(best)
         return server
@@ -254,7 +279,7 @@ class ReadyLine(Generic[T]):
         assert one.heap_item is not None
         key = one.heap_item[0]
         self._open.remove(one)
-        domain = self._shares.domain(one)
+        domain = self._domain(one)
         crowd = self._crowds.get(domain)
         if crowd is None:
             crowd = self._crowds[domain] = Crowd(domain)
