@@ -101,16 +101,22 @@ def site(archives: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def project(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A new Scrapy project, with the line of the README in its settings, where the package is installed."""
-    monkeypatch.setenv("PYTHONPATH", str(site))
-    run(sys.executable, "-m", "scrapy", "startproject", "mine", cwd=tmp_path)
+@pytest.fixture(scope="module")
+def new_project(site: Path) -> Path:
+    """What `scrapy startproject` makes, with the line of the README in its settings."""
+    run(sys.executable, "-m", "scrapy", "startproject", "mine", cwd=site.parent, PYTHONPATH=str(site))
     line = re.search(r"^ADDONS = .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert line is not None
-    with (tmp_path / "mine" / "mine" / "settings.py").open("a", encoding="utf-8") as settings:
+    with (site.parent / "mine" / "mine" / "settings.py").open("a", encoding="utf-8") as settings:
         settings.write(f"\n{line[0]}\n")
-    return tmp_path / "mine"
+    return site.parent / "mine"
+
+
+@pytest.fixture
+def project(new_project: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A new Scrapy project where the package is installed."""
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    return Path(shutil.copytree(new_project, tmp_path / "mine"))
 
 
 #: Reads command lines of ``scrapy``, each with its folder, and runs each in a process forked once Scrapy and the
@@ -228,7 +234,7 @@ def test_commands_and_template_are_there_in_any_project(project: Path, tmp_path:
     assert chosen_listed[0].count("site") == 1
 
 
-def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:
+def test_an_ordinary_spider_runs_on_the_frontier(project: Path, tmp_path: Path) -> None:
     """`pip install`, ADDONS in somebody's settings: a spider as `genspider` makes it, and one from our template."""
     with running_web(SMALL) as web:
         run(sys.executable, "-m", "scrapy", "genspider", "ordinary", web.seeds[0], cwd=project)
@@ -241,8 +247,11 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:
         text = re.sub(r"    allowed_domains = .*\n", "", text)
         spider.write_text(re.sub(r"start_urls = .*\n", f"start_urls = {web.seeds}\n", text), encoding="utf-8")
         run(sys.executable, "-m", "scrapy", "crawl", "ordinary", "-O", "out.jsonl", *NOW, *NO_COOKIES, cwd=project)
-        run(sys.executable, "-m", "scrapy", "genspider", "-t", "site", "whole", web.seeds[0], cwd=project)
-        run(sys.executable, "-m", "scrapy", "crawl", "whole", "-O", "site.jsonl", *NOW, *NO_COOKIES, cwd=project)
+        scrapy_in_turn(
+            tmp_path / "told",
+            (project, 0, ("genspider", "-t", "site", "whole", web.seeds[0])),
+            (project, 0, ("crawl", "whole", "-O", "site.jsonl", *NOW, *NO_COOKIES)),
+        )
         pages = [json.loads(line) for line in (project / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     own = [json.loads(line) for line in (project / "site.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(own) > 1
@@ -251,40 +260,48 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:
     assert min(page["response_time"] for page in pages) > 0
 
 
-def test_the_spiders_of_this_package_run_in_any_project(project: Path) -> None:
+def test_the_spiders_of_this_package_run_in_any_project(project: Path, tmp_path: Path) -> None:
     """By the line of docs/own-project.md; without it, or without the add-on, one line says what is missing."""
-    crawl = (sys.executable, "-m", "scrapy", "crawl")
-    for command in (crawl, (*crawl[:3], "workers")):
-        told = run(*command, "topic", cwd=project, code=2).stderr
-        assert "no spider 'topic' here; for crawlproject's: SPIDER_MODULES = ['mine.spiders'," in told
-        assert "Traceback" not in told
-    assert "no spider 'topik'; known spiders: none" in run(*crawl, "topik", cwd=project, code=2).stderr
+    without = Path(shutil.copytree(project, tmp_path / "without" / "mine"))
     page = (ROOT / "docs" / "own-project.md").read_text(encoding="utf-8")
     line = re.search(r"^SPIDER_MODULES = .*$", page, re.MULTILINE)
     assert line is not None
     settings = project / "mine" / "settings.py"
     before = settings.read_text(encoding="utf-8")
     settings.write_text(f"{before}\n{line[0].replace('myproject', 'mine')}\n", encoding="utf-8")
-    names = run(sys.executable, "-m", "scrapy", "list", "--names", cwd=project).stdout.split()
-    assert names == ["keyword", "site", "topic", "web"]
+    (project / "t.toml").write_text('examples = ["http://127.0.0.1:9/"]', encoding="utf-8")
     with running_web(SMALL) as web:
-        seeds = ("-a", f"seeds={','.join(web.seeds)}")
-        run(*crawl, "web", *seeds, "-O", "web.jsonl", "-O", "web.parquet", *NOW, *NO_COOKIES, cwd=project)
-        start = ("-a", f"start={web.seeds[0]}", "-a", "keyword=page")
-        run(*crawl, "keyword", *start, "-O", "found.jsonl", *NOW, *NO_COOKIES, cwd=project)
-        told = run(*crawl, "web", *seeds, *NOW[2:], cwd=project, code=1).stderr
-        assert "No seed could be fetched" in told
-        (project / "t.toml").write_text('examples = ["http://127.0.0.1:9/"]', encoding="utf-8")
-        told = run(*crawl, "topic", "-a", "topic=t.toml", *seeds, *NOW, cwd=project, code=1).stderr
-        assert "No example of the topic could be read" in told
+        crawl = ("crawl", "web", "-a", f"seeds={','.join(web.seeds)}")
+        topic = ("crawl", "topic", "-a", "topic=t.toml", *crawl[2:])
+        keyword = ("crawl", "keyword", "-a", f"start={web.seeds[0]}", "-a", "keyword=page", "-O", "found.jsonl")
+        told = scrapy_in_turn(
+            tmp_path / "told",
+            (without, 2, ("crawl", "topic")),
+            (without, 2, ("workers", "topic")),
+            (without, 2, ("crawl", "topik")),
+            (project, 0, ("list", "--names")),
+            (project, 0, (*crawl, "-O", "web.jsonl", "-O", "web.parquet", *NOW, *NO_COOKIES)),
+            (project, 0, (*keyword, *NOW, *NO_COOKIES)),
+            (project, 1, (*crawl, *NOW[2:])),
+            (project, 1, (*topic, *NOW)),
+            (project, 1, (*crawl, "-s", "ADDONS={}")),
+        )
+    (names, _), *_ = told[3:]
+    by_crawl, by_workers, unknown, _, _, _, refused, no_example, no_addon = (error for _, error in told)
+    for error in (by_crawl, by_workers):
+        assert "no spider 'topic' here; for crawlproject's: SPIDER_MODULES = ['mine.spiders'," in error
+        assert "Traceback" not in error
+    assert "no spider 'topik'; known spiders: none" in unknown
+    assert names.split() == ["keyword", "site", "topic", "web"]
+    assert "No seed could be fetched" in refused
+    assert "No example of the topic could be read" in no_example
     pages = [json.loads(line)["url"] for line in (project / "web.jsonl").read_text(encoding="utf-8").splitlines()]
     assert sorted(pages) == sorted(web.web.expected_urls())
     assert (project / "web.parquet").read_bytes()[:4] == b"PAR1"
     found = (project / "found.jsonl").read_text(encoding="utf-8")
     assert '"level": 1' in found
-    told = run(*crawl, "web", *seeds, "-s", "ADDONS={}", cwd=project, code=1).stderr
-    assert "Cannot start: the spider web needs ADDONS = {'crawlproject.addon.FrontierAddon': 300}" in told
-    assert "Traceback" not in told
+    assert "Cannot start: the spider web needs ADDONS = {'crawlproject.addon.FrontierAddon': 300}" in no_addon
+    assert "Traceback" not in no_addon
 
 
 def blocked(*arguments: str) -> tuple[str, ...]:
