@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
 
@@ -96,9 +95,8 @@ class User:
         return (self.home / "scrapyd" / "logs" / "crawlproject" / "web" / f"{job}.log").read_text(encoding="utf-8")
 
     def state(self, job: str) -> str:
-        """``pending``, ``running`` or ``finished``; asked as the document does it, without a shell each time."""
-        with urlopen(f"http://127.0.0.1:{self.port}/listjobs.json?project=crawlproject") as told:
-            answer = json.load(told)
+        """``pending``, ``running`` or ``finished``."""
+        answer = json.loads(self.type("Look").splitlines()[0])
         return next(
             state for state, jobs in answer.items() if isinstance(jobs, list) for one in jobs if one["id"] == job
         )
@@ -154,9 +152,8 @@ def follow(user: User) -> None:
         assert '"status": "ok"' in user.type("Deploy")
         assert '"status": "ok"' in user.type("Schedule", f"{SLOW} {WITH_PROGRESS}")
         until(lambda: bool(fetches(user.web.records())))
-        shown = user.type("Look")
-        assert "Spider opened" in shown
-        assert [job["id"] for job in json.loads(shown.splitlines()[0])["running"]] == ["first"]
+        assert "Spider opened" in user.type("Look")
+        assert user.state("first") == "running"
         assert '"prevstate": "running"' in user.type("Stop")
         until(lambda: user.state("first") == "finished")
         first = user.items()

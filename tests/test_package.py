@@ -262,7 +262,16 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path, tmp_path: Path) 
 
 def test_the_spiders_of_this_package_run_in_any_project(project: Path, tmp_path: Path) -> None:
     """By the line of docs/own-project.md; without it, or without the add-on, one line says what is missing."""
-    without = Path(shutil.copytree(project, tmp_path / "without" / "mine"))
+    told = scrapy_in_turn(
+        tmp_path / "without",
+        (project, 2, ("crawl", "topic")),
+        (project, 2, ("workers", "topic")),
+        (project, 2, ("crawl", "topik")),
+    )
+    for _, error in told[:2]:
+        assert "no spider 'topic' here; for crawlproject's: SPIDER_MODULES = ['mine.spiders'," in error
+        assert "Traceback" not in error
+    assert "no spider 'topik'; known spiders: none" in told[2][1]
     page = (ROOT / "docs" / "own-project.md").read_text(encoding="utf-8")
     line = re.search(r"^SPIDER_MODULES = .*$", page, re.MULTILINE)
     assert line is not None
@@ -271,37 +280,27 @@ def test_the_spiders_of_this_package_run_in_any_project(project: Path, tmp_path:
     settings.write_text(f"{before}\n{line[0].replace('myproject', 'mine')}\n", encoding="utf-8")
     (project / "t.toml").write_text('examples = ["http://127.0.0.1:9/"]', encoding="utf-8")
     with running_web(SMALL) as web:
-        crawl = ("crawl", "web", "-a", f"seeds={','.join(web.seeds)}")
-        topic = ("crawl", "topic", "-a", "topic=t.toml", *crawl[2:])
-        keyword = ("crawl", "keyword", "-a", f"start={web.seeds[0]}", "-a", "keyword=page", "-O", "found.jsonl")
-        told = scrapy_in_turn(
-            tmp_path / "told",
-            (without, 2, ("crawl", "topic")),
-            (without, 2, ("workers", "topic")),
-            (without, 2, ("crawl", "topik")),
+        seeds = ("-a", f"seeds={','.join(web.seeds)}")
+        crawl_web = ("crawl", "web", *seeds)
+        keyword = ("crawl", "keyword", "-a", f"start={web.seeds[0]}", "-a", "keyword=page")
+        (names, _), _, _, refused, no_topic, no_addon = scrapy_in_turn(
+            tmp_path / "with",
             (project, 0, ("list", "--names")),
-            (project, 0, (*crawl, "-O", "web.jsonl", "-O", "web.parquet", *NOW, *NO_COOKIES)),
-            (project, 0, (*keyword, *NOW, *NO_COOKIES)),
-            (project, 1, (*crawl, *NOW[2:])),
-            (project, 1, (*topic, *NOW)),
-            (project, 1, (*crawl, "-s", "ADDONS={}")),
+            (project, 0, (*crawl_web, "-O", "web.jsonl", "-O", "web.parquet", *NOW, *NO_COOKIES)),
+            (project, 0, (*keyword, "-O", "found.jsonl", *NOW, *NO_COOKIES)),
+            (project, 1, (*crawl_web, *NOW[2:])),
+            (project, 1, ("crawl", "topic", "-a", "topic=t.toml", *seeds, *NOW)),
+            (project, 1, (*crawl_web, "-s", "ADDONS={}")),
         )
-    (names, _), *_ = told[3:]
-    by_crawl, by_workers, unknown, _, _, _, refused, no_example, no_addon = (error for _, error in told)
-    for error in (by_crawl, by_workers):
-        assert "no spider 'topic' here; for crawlproject's: SPIDER_MODULES = ['mine.spiders'," in error
-        assert "Traceback" not in error
-    assert "no spider 'topik'; known spiders: none" in unknown
     assert names.split() == ["keyword", "site", "topic", "web"]
-    assert "No seed could be fetched" in refused
-    assert "No example of the topic could be read" in no_example
     pages = [json.loads(line)["url"] for line in (project / "web.jsonl").read_text(encoding="utf-8").splitlines()]
     assert sorted(pages) == sorted(web.web.expected_urls())
     assert (project / "web.parquet").read_bytes()[:4] == b"PAR1"
-    found = (project / "found.jsonl").read_text(encoding="utf-8")
-    assert '"level": 1' in found
-    assert "Cannot start: the spider web needs ADDONS = {'crawlproject.addon.FrontierAddon': 300}" in no_addon
-    assert "Traceback" not in no_addon
+    assert '"level": 1' in (project / "found.jsonl").read_text(encoding="utf-8")
+    assert "No seed could be fetched" in refused[1]
+    assert "No example of the topic could be read" in no_topic[1]
+    assert "Cannot start: the spider web needs ADDONS = {'crawlproject.addon.FrontierAddon': 300}" in no_addon[1]
+    assert "Traceback" not in no_addon[1]
 
 
 def blocked(*arguments: str) -> tuple[str, ...]:
