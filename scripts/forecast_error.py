@@ -135,6 +135,9 @@ class Errors:
     #: Looks whose range held what came; whose forecast, counted from the start of the crawl, was within the factor.
     within: int = 0
     as_moments: int = 0
+    #: Looks without a forecast that had a bound ("within 40 s"), and of these those that came within it.
+    bounds: int = 0
+    kept_bounds: int = 0
 
     @property
     def shown(self) -> float:
@@ -168,6 +171,9 @@ def judge(watched: Watched, end: float, interval: float) -> tuple[Errors, Errors
     for now, forecast in watched.looks:
         for found, truth, one in ((forecast.end, end, errors[0]), (forecast.most_quality, most, errors[1])):
             if truth / 2 <= now < truth - interval:
+                if one is errors[1] and forecast.most_within is not None:
+                    one.bounds += 1
+                    one.kept_bounds += truth - now <= forecast.most_within
                 one.ratios.append(None if found is None else found.likely / (truth - now))
                 if found is not None:
                     one.within += found.low <= truth - now <= found.high
@@ -183,9 +189,12 @@ def sums_of(found: Sequence[tuple[Errors, Errors]]) -> str:
             total.ratios += one.ratios
             total.within += one.within
             total.as_moments += one.as_moments
+            total.bounds += one.bounds
+            total.kept_bounds += one.kept_bounds
     end, quality = (sum(errors[i].right_of_all for errors in found) / max(1, len(found)) for i in (0, 1))
     means = f"mean of the crawls, of all looks: end {end:.0%}, quality {quality:.0%}"
-    return f"{'all looks':40}  {sums[0]}   {sums[1]}\n{means}"
+    bounds = f"80% within a time, without a range: {sums[1].kept_bounds} of {sums[1].bounds} looks are right"
+    return f"{'all looks':40}  {sums[0]}   {sums[1]}\n{means}\n{bounds}"
 
 
 def run(case: Case) -> tuple[float, Errors, Errors]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap
 
+from crawlproject.download.compressed_parts import check_parts
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.engine import stats_of
 from crawlproject.links import Links
@@ -88,6 +89,7 @@ def read_sitemap(response: Response, max_bytes: int = MAX_BYTES) -> Listing:
     """
     body = response.body
     if gzip_magic_number(response):
+        check_parts(body, "gzip")
         body = gunzip(body, max_size=max_bytes)
     if len(body) > max_bytes:
         raise ValueError(f"more than {max_bytes} bytes")

@@ -12,6 +12,7 @@ from scrapy.http import Request, Response
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined]
 
 from crawlproject.download.body_budget import crawl_budget
+from crawlproject.download.compressed_parts import check_parts
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.requests.answers import has_header
 
@@ -98,6 +99,11 @@ class TolerantCompressionMiddleware(HttpCompressionMiddleware):
         if isinstance(decoded, Exception):
             raise decoded
         return decoded, to_keep
+
+    @staticmethod
+    def _decode(body: bytes, encoding: bytes, max_size: int) -> bytes:
+        check_parts(body, encoding.decode("latin-1"))
+        return HttpCompressionMiddleware._decode(body, encoding, max_size)
 
     def _count(self, what: str) -> None:
         if self.stats is not None:  # None if built without a crawler

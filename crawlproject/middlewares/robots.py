@@ -218,7 +218,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         gives_up = is_gone or failures >= self._options.max_failures > 0
         until = CLOCK() + _OTHER_SCHEDULERS_WAIT
         if frontier is not None:
-            until = frontier.back_off(key, failures, retry_after, f"robots.txt: {reason}", give_up=gives_up)
+            error = reason if is_gone else f"robots.txt: {reason}"  # gone: its name is missing, for errbacks as well
+            until = frontier.back_off(key, failures, retry_after, error, give_up=gives_up)
         self._outages[key] = _Outage(failures, inf if gives_up else until)
         self._stats.inc_value("robotstxt/unreachable")
         if gives_up:

@@ -76,6 +76,9 @@ END_RANGE, QUALITY_RANGE = (0.7, 1.4), (0.8, 1.25)
 #: Factors on the quality not yet discovered, for the range of the time.
 MORE_RANGE = (0.85, 1.15)
 
+#: The same for a time that is shown without a range, as a bound; found as ``MORE``.
+MORE_WITHIN = 1.4
+
 #: Maximum ratio of the ends of a range of the quality's time; a wider one is not shown.
 WIDEST = 3.0
 
@@ -145,7 +148,7 @@ class Forecaster:
             end = self._limited(look, None)
             return Forecast(end, "" if end else "too few pages yet", None, share)
         left = _Left.of(look, recent, survey)
-        most, within = _shown(_most(self._looks, left))
+        most, within = _most(self._looks, left)
         if recent.new >= TOO_MANY:
             end = self._limited(look, None, recent.pages_per_second)
             return Forecast(end, "" if end else "new URLs are found faster than pages are fetched", most, share, within)
@@ -260,20 +263,23 @@ class _Left(NamedTuple):
         return low, likely, max(high, likely)
 
 
-def _most(looks: Sequence[Look], left: _Left) -> Range | None:
-    """Time until ``FORECAST_SHARE`` of the quality is gathered; None if unknown."""
+def _most(looks: Sequence[Look], left: _Left) -> tuple[Range | None, float | None]:
+    """Time until ``FORECAST_SHARE`` of the quality is gathered; None if unknown.
+
+    If the range is too wide (``WIDEST``): a time within which it will be, instead of the range.
+    """
     look = looks[-1]
     recent = _Recent.of(looks, QUALITY_RECENT, QUALITY_MIN_RECENT)
     pace = _Recent.of(looks, PACE_RECENT, MIN_RECENT, PACE_MIN_SECONDS)
     waiting = look.waiting
     if waiting is None or recent is None or pace is None or recent.gathered <= 0:
-        return None
+        return None, None
     lost = _lost(waiting, look.queued, left.survey)
     yielding = min(1.0, max(MIN_YIELD, recent.pages_per_second / recent.pace))
     discovered = max(0.0, recent.known + recent.gathered * (1 / yielding - 1))  # what brought no page was known, too
     ratio = (1 - lost / _known(look)) * yielding * discovered / recent.gathered
     if ratio >= MAX_RATIO:
-        return None
+        return None, None
     hidden = left.queued / max(1, look.queued) * (1.0 if left.survey is None else left.survey.drains.unfetched_share)
     more: float = MORE * ratio**MORE_FALL * hidden**UNFETCHED_FALL
     urls = min(left.urls[1], MAX_GROWTH * left.queued)
@@ -286,9 +292,11 @@ def _most(looks: Sequence[Look], left: _Left) -> Range | None:
         quality = RECENT_WEIGHT * recent.gathered + (1 - RECENT_WEIGHT) * to_gather / urls
         return left.drain_time(needed / quality, urls, pace)
 
-    return Range(
-        QUALITY_RANGE[0] * time(MORE_RANGE[0] * more), time(more), QUALITY_RANGE[1] * time(MORE_RANGE[1] * more)
-    )
+    low, likely, high = (time(factor * more) for factor in (MORE_RANGE[0], 1.0, MORE_RANGE[1]))
+    found = Range(QUALITY_RANGE[0] * low, likely, QUALITY_RANGE[1] * high)
+    if found.high <= WIDEST * found.low:
+        return found, None
+    return None, QUALITY_RANGE[1] * time(MORE_WITHIN * more)
 
 
 def _lost(waiting: float, queued: int, survey: Survey | None) -> float:
@@ -301,13 +309,6 @@ def _lost(waiting: float, queued: int, survey: Survey | None) -> float:
     best = survey.failing_urls - survey.failing_others
     others = min(waiting / max(1, queued), survey.failing_quality / max(1, best))
     return min(MAX_LOST * waiting, survey.failing_quality + survey.failing_others * others)
-
-
-def _shown(found: Range | None) -> tuple[Range | None, float | None]:
-    """The range if it is narrow enough; else its upper end alone."""
-    if found is None or found.high <= WIDEST * found.low:
-        return found, None
-    return None, found.high
 
 
 def _known(look: Look) -> float:

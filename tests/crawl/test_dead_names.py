@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any, Self
 
+import pytest
 from scrapy import signals
 from scrapy.crawler import Crawler
 
@@ -73,9 +74,13 @@ def test_a_proxy_resolves_names_itself() -> None:
     assert result.stat("frontier/dropped/server_given_up") == 0
 
 
-def test_errbacks_are_told_that_the_name_is_missing() -> None:
-    """As by Scrapy, but after one look-up, and without retries that would not be sent."""
-    settings = {**IMPOLITE, "RETRY_TIMES": 2}
+@pytest.mark.parametrize("robots", [False, True])
+def test_errbacks_are_told_that_the_name_is_missing(robots: bool) -> None:
+    """As by Scrapy, but after one look-up, and without retries that would not be sent.
+
+    The first server is contacted before it is looked up: with robots.txt, that is what fails.
+    """
+    settings = {**IMPOLITE, "RETRY_TIMES": 2, "ROBOTSTXT_OBEY": robots}
     with running_name_server() as names:
         settings["FRONTIER_DNS_SERVERS"] = names.address
         urls = json.dumps([f"http://{name}/{number}" for name in DEAD[:3] for number in range(2)])

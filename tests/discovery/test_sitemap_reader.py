@@ -11,6 +11,7 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from crawlproject.discovery.sitemap_reader import MAX_TAG, MAX_TAGS, MAX_URLS, read_sitemap, sitemap_links
+from crawlproject.download.compressed_parts import MAX_PARTS
 from tests.data import vector
 
 SITEMAP = "http://a.example/sitemap.xml"
@@ -35,6 +36,15 @@ def test_pages_of_a_sitemap_are_listed(pack: object) -> None:
     """Plain or compressed, after a byte order mark and white space; entities are decoded, URLs stripped."""
     body = pack(urlset("http://a.example/1?a=1&amp;b=2", "\n http://a.example/2 \n"))
     assert read(body) == ("sitemap", ["http://a.example/1?a=1&b=2", "http://a.example/2"])
+
+
+def test_a_sitemap_of_too_many_gzip_members_is_not_decompressed() -> None:
+    """Each member costs time, however small."""
+    body = urlset("http://a.example/1")
+    members = [gzip.compress(body[start : start + 10]) for start in range(0, len(body), 10)]
+    assert read(b"".join(members)) == ("sitemap", ["http://a.example/1"])
+    with pytest.raises(OSError, match="parts"):
+        read(b"".join(members) + gzip.compress(b" ") * MAX_PARTS)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])

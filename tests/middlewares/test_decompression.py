@@ -17,6 +17,7 @@ from scrapy.utils._compression import zstd  # type: ignore[attr-defined]
 from scrapy.utils.test import get_crawler
 
 from crawlproject.download.body_budget import crawl_budget
+from crawlproject.download.compressed_parts import MAX_PARTS
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.middlewares import compression
 from crawlproject.middlewares.compression import ON_LOOP, OffLoopCompressionMiddleware
@@ -79,3 +80,29 @@ def test_small_body_with_much_content_is_decompressed_off_the_loop(
 
     assert asyncio.run(process()).body == bytes(size)
     assert (not calls) == is_on_loop
+
+
+@pytest.mark.parametrize("encodings", ["gzip", "x-gzip", "zstd", "gzip, br", "zstd, gzip"])
+@pytest.mark.parametrize("parts", [100, MAX_PARTS + 1])
+def test_the_parts_of_a_body_are_bounded(encodings: str, parts: int) -> None:
+    """Each part costs time: 3 million of 10 bytes took a minute, for which all other large pages waited."""
+    pack: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "br": brotli.compress, "zstd": zstd.compress}
+    first, *others = encodings.removeprefix("x-").split(", ")
+    body = pack[first](b"a") * parts
+    for encoding in others:
+        body = pack[encoding](body)
+    crawler = get_crawler()
+    middleware = OffLoopCompressionMiddleware.from_crawler(crawler)
+    request = Request("http://a.example/")
+    answer = Response(request.url, headers={"Content-Encoding": encodings}, body=body)
+
+    async def process() -> Any:
+        return await middleware.process_response(request, answer)  # type: ignore[misc]
+
+    assert crawler.stats is not None
+    if parts <= MAX_PARTS:
+        assert asyncio.run(process()).body == b"a" * parts
+    else:
+        with pytest.raises(IgnoreRequest, match="parts"):
+            asyncio.run(process())
+    assert crawler.stats.get_value("httpcompression/broken", 0) == (parts > MAX_PARTS)

@@ -67,10 +67,10 @@ def browser() -> Iterator[Any]:
             running.close()
 
 
-def faults(page: Any) -> list[str]:
-    """Serious and critical faults that axe-core finds, in words."""
+def faults(page: Any, part: str = "html") -> list[str]:
+    """Serious and critical faults that axe-core finds in ``part``, a selector, in words."""
     page.evaluate(gzip.decompress(AXE.read_bytes()).decode())
-    found = page.evaluate("() => axe.run(document)")
+    found = page.evaluate("part => axe.run(part)", part)
     return [
         f"{each['id']}: {each['help']}: {[node['html'][:100] for node in each['nodes'][:3]]}"
         for each in found["violations"]

@@ -221,7 +221,7 @@ def test_a_wide_range_is_not_told() -> None:
     late = forecaster_of(discovering(165)).forecast(None)
     assert late.most_quality is None
     assert late.most_within is not None
-    assert late.most_within > 0.0
+    assert late.most_within > 4.0  # wide enough that most such bounds hold: docs/research/forecasts.md
     over = forecaster_of(discovering(195)).forecast(None)
     assert (over.most_quality, over.most_within) == (Range(0.0, 0.0, 0.0), None)
 

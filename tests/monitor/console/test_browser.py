@@ -257,7 +257,7 @@ def test_the_room_of_several_workers(browser: Browser, tmp_path: Path, redis_ser
                 until(page, INKED)
                 assert page.evaluate("document.documentElement.scrollWidth") <= width
                 assert page.evaluate(OVERLAPS) == []
-                assert faults(page) == []
+                assert faults(page, "#workers-section") == []
                 assert "the crawl is paused" in page.locator("#workers caption").inner_text()
                 assert width < 1280 or page.evaluate(CUT) == []
                 page.screenshot(path=tmp_path / f"{width}-{scheme}.png", full_page=True)
@@ -265,7 +265,7 @@ def test_the_room_of_several_workers(browser: Browser, tmp_path: Path, redis_ser
                 page.click("#servers tbody button")
                 page.wait_for_selector("#server[open] table")
                 assert page.evaluate("document.querySelector('#server').scrollWidth") <= width
-                assert faults(page) == []
+                assert faults(page, "#server") == []
                 page.screenshot(path=tmp_path / f"{width}-{scheme}-server.png")
 
 
