@@ -6,6 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+import scrapy.core.downloader.handlers.http11  # noqa: F401 - costs 1 s if imported last: it looks for callers in all modules
 from hypothesis import HealthCheck, settings
 
 from testbed.children import free_port

@@ -101,16 +101,22 @@ def site(archives: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def project(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A new Scrapy project, with the line of the README in its settings, where the package is installed."""
-    monkeypatch.setenv("PYTHONPATH", str(site))
-    run(sys.executable, "-m", "scrapy", "startproject", "mine", cwd=tmp_path)
+@pytest.fixture(scope="module")
+def new_project(site: Path) -> Path:
+    """What `scrapy startproject` makes, with the line of the README in its settings."""
+    run(sys.executable, "-m", "scrapy", "startproject", "mine", cwd=site.parent, PYTHONPATH=str(site))
     line = re.search(r"^ADDONS = .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert line is not None
-    with (tmp_path / "mine" / "mine" / "settings.py").open("a", encoding="utf-8") as settings:
+    with (site.parent / "mine" / "mine" / "settings.py").open("a", encoding="utf-8") as settings:
         settings.write(f"\n{line[0]}\n")
-    return tmp_path / "mine"
+    return site.parent / "mine"
+
+
+@pytest.fixture
+def project(new_project: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A new Scrapy project where the package is installed."""
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    return Path(shutil.copytree(new_project, tmp_path / "mine"))
 
 
 #: Reads command lines of ``scrapy``, each with its folder, and runs each in a process forked once Scrapy and the
@@ -228,7 +234,7 @@ def test_commands_and_template_are_there_in_any_project(project: Path, tmp_path:
     assert chosen_listed[0].count("site") == 1
 
 
-def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:
+def test_an_ordinary_spider_runs_on_the_frontier(project: Path, tmp_path: Path) -> None:
     """`pip install`, ADDONS in somebody's settings: a spider as `genspider` makes it, and one from our template."""
     with running_web(SMALL) as web:
         run(sys.executable, "-m", "scrapy", "genspider", "ordinary", web.seeds[0], cwd=project)
@@ -241,8 +247,11 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path) -> None:
         text = re.sub(r"    allowed_domains = .*\n", "", text)
         spider.write_text(re.sub(r"start_urls = .*\n", f"start_urls = {web.seeds}\n", text), encoding="utf-8")
         run(sys.executable, "-m", "scrapy", "crawl", "ordinary", "-O", "out.jsonl", *NOW, *NO_COOKIES, cwd=project)
-        run(sys.executable, "-m", "scrapy", "genspider", "-t", "site", "whole", web.seeds[0], cwd=project)
-        run(sys.executable, "-m", "scrapy", "crawl", "whole", "-O", "site.jsonl", *NOW, *NO_COOKIES, cwd=project)
+        scrapy_in_turn(
+            tmp_path / "told",
+            (project, 0, ("genspider", "-t", "site", "whole", web.seeds[0])),
+            (project, 0, ("crawl", "whole", "-O", "site.jsonl", *NOW, *NO_COOKIES)),
+        )
         pages = [json.loads(line) for line in (project / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     own = [json.loads(line) for line in (project / "site.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(own) > 1

@@ -20,7 +20,7 @@ from .texts import words
 if NATIVE is None:
     pytest.skip("the extension in native/ is not installed: scripts/install", allow_module_level=True)
 
-SPACES = [chr(code) for code in range(sys.maxunicode) if chr(code).isspace()]
+SPACES = [*filter(str.isspace, map(chr, range(sys.maxunicode)))]
 #: What words, numbers and pieces are made of, and what separates them.
 TOKENS = [
     *(SEPARATOR, SEPARATOR, *SPACES, "\0", "\x7f", "\ud800", "\udfff"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import struct
 import zlib
 from dataclasses import dataclass, field
 from itertools import chain, cycle
@@ -96,9 +97,13 @@ def unreachable(exception: str, kind: str, **sites: Answers) -> dict[str, Nasty]
 
 def bomb(size: int) -> bytes:
     """``size`` NULs in a thousandth of their size."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    block = bytes(1_000_000)
-    return b"".join(packer.compress(block) for _ in range(size // len(block))) + packer.flush()
+    block, count, checksum = bytes(1_000_000), size // 1_000_000, 0
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)  # stands for itself, so it can be repeated
+    for _ in range(count):
+        checksum = zlib.crc32(block, checksum)
+    header, end = gzip.compress(b"")[:10], zlib.compressobj(9, zlib.DEFLATED, -15).flush()
+    return header + packed * count + end + struct.pack("<II", checksum, count * len(block))
 
 
 def slowly(answer: bytes) -> Iterator[bytes | float]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import pytest
 from testbed.rules import RULES, SITES, pages_of
 from tests.crawl.crawling import IMPOLITE
 from tests.crawl.scripted_site import Answer, Script, Site, scripted_site
-from tests.processes import HUNG
+from tests.processes import run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = {"Content-Type": "text/html"}
@@ -66,20 +65,21 @@ def run_commands(page: str, folder: Path, site: Site) -> str:
     quick = {**IMPOLITE, "ALLOWED_NETWORKS": "127.0.0.0/8"}
     settings = "\n".join(f"{name} = {value!r}" for name, value in quick.items())
     (folder / "quick.py").write_text(f"from crawlproject.settings import *\n{settings}\n", encoding="utf-8")
-    script = on_loopback("\n".join(commands), site).replace("scrapy ", f"{sys.executable} -m scrapy ")
-    script = re.sub(r"^sqlite3 .*\n?", "", script, flags=re.MULTILINE)  # a program of its own
     environment = os.environ | {"PYTHONPATH": f"{ROOT}:{folder}", "SCRAPY_SETTINGS_MODULE": "quick"}
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=HUNG,
-        check=False,
-    )
-    assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr[-3_000:]}"
-    return done.stdout
+    shown = ""
+    for command in commands:
+        if command.startswith("sqlite3 "):  # a program of its own
+            continue
+        program, _, output = on_loopback(command, site).partition(" > ")
+        scrapy, *arguments = shlex.split(program)
+        assert scrapy == "scrapy"
+        done = run_python("-m", "scrapy", *arguments, cwd=folder, env=environment)
+        assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr[-3_000:]}"
+        if output:
+            (folder / output).write_text(done.stdout, encoding="utf-8")
+        else:
+            shown += done.stdout
+    return shown
 
 
 def test_rules_of_sites(tmp_path: Path, site: Site) -> None:
