@@ -336,7 +336,8 @@ def chaos_crawl(arguments: Namespace, folder: Path) -> Outcome:
 def _failures(crew: Workers) -> str:
     """The workers that failed by themselves; the end of their logs goes to standard error."""
     failed = [worker for worker in crew.all if worker.process.poll() and worker.fate != "kill"]
-    excuses = ("cannot be reached", "KeyboardInterrupt")  # Redis broke, or it was interrupted, while it started
+    # Redis broke, or the worker was interrupted, while it started
+    excuses = ("cannot be reached", "interrupted before the crawl")
     failed = [worker for worker in failed if not any(excuse in worker.log() for excuse in excuses)]
     for worker in failed:
         print(f"worker {worker.number}:\n{worker.log()[-2000:]}", file=sys.stderr)
