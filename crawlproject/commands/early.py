@@ -1,4 +1,4 @@
-"""Settings that Scrapy reads before it loads the add-on (the log's, the formats of feeds), and a Ctrl-C before a crawl."""
+"""Settings that Scrapy reads before it loads the add-on (the log's, the formats of feeds), and an early Ctrl-C."""
 
 from __future__ import annotations
 
