@@ -21,6 +21,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.connection import SessionAbandoned
 from crawlproject.download.few_lines import FewLines
+from crawlproject.download.lookup import is_of_name
 from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.requests.answers import REDIRECTS, header, retry_after
@@ -218,7 +219,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         gives_up = is_gone or failures >= self._options.max_failures > 0
         until = CLOCK() + _OTHER_SCHEDULERS_WAIT
         if frontier is not None:
-            error = reason if is_gone else f"robots.txt: {reason}"  # gone: its name is missing, for errbacks as well
+            error = reason if is_of_name(reason) else f"robots.txt: {reason}"  # a name is missing for all requests
             until = frontier.back_off(key, failures, retry_after, error, give_up=gives_up)
         self._outages[key] = _Outage(failures, inf if gives_up else until)
         self._stats.inc_value("robotstxt/unreachable")
