@@ -7,7 +7,8 @@
 Run by hand; takes minutes. --kill: workers killed (-9), each soon replaced; --pause: workers stopped for 1 to 40 s;
 --redis-kill: Redis killed (-9) and started again on its append-only file; --away, --frozen: seconds in which Redis
 refuses, and in which it answers nothing (once each); --churn: workers that are interrupted, each replaced at once.
-The schedule is in pages fetched, so it depends only on --seed; so does the choice of workers.
+A worker that was interrupted is left alone. The schedule is in pages fetched, so it depends only on --seed; so does
+the choice of workers.
 
 Every reachable page must have been fetched; otherwise, or if a worker failed or the crawl stood still, the exit code
 is 1. A repeated fetch is explained if the first was in progress, or not yet confirmed, at a fault of its worker or of
@@ -157,6 +158,8 @@ class Chaos:
         self._ends: list[tuple[float, int, Callable[[], object]]] = []
         self._order = count()
         self._paused: set[int] = set()
+        self._leaving: set[int] = set()  # interrupted: what they do until their end is their own
+        self._victim: int | None = None  # of the last fault; None: Redis
         self._broken = ""  # what is the matter with Redis: one thing at a time
 
     def run(self) -> str:
@@ -171,7 +174,8 @@ class Chaos:
             if self.clock() - since > STANDSTILL:
                 return f"no new page for {STANDSTILL:g} s"
             if steps and steps[0].pages <= pages and self._begin(steps[0]):
-                self.tell(f"{self.clock() - began:>8.1f} s, {pages} pages: {steps[0].kind} ({steps[0].seconds:.1f} s)")
+                what = steps[0].kind if self._victim is None else f"{steps[0].kind} worker {self._victim}"
+                self.tell(f"{self.clock() - began:>8.1f} s, {pages} pages: {what} ({steps[0].seconds:.1f} s)")
                 del steps[0]
                 self.done += 1
             self.sleep(POLL)
@@ -188,17 +192,20 @@ class Chaos:
     def _begin(self, step: Step) -> bool:
         """Begin a fault; False if it is not possible now."""
         if step.kind in ("redis-kill", "away", "frozen"):
+            self._victim = None
             return self._break_redis(step)
-        victims = [number for number in self.crew.running() if step.kind == "kill" or number not in self._paused]
+        spared = self._leaving if step.kind == "kill" else self._leaving | self._paused
+        victims = [number for number in self.crew.running() if number not in spared]
         if not victims:
             return False
-        victim = self._chance.choice(victims)
+        self._victim = victim = self._chance.choice(victims)
         if step.kind == "pause":
             self._pause(victim, step.seconds)
         elif step.kind == "kill":
             self.crew.kill(victim)
             self._later(step.seconds, self._add)
         else:
+            self._leaving.add(victim)
             self.crew.interrupt(victim)
             self._add()
         return True
@@ -329,7 +336,8 @@ def chaos_crawl(arguments: Namespace, folder: Path) -> Outcome:
 def _failures(crew: Workers) -> str:
     """The workers that failed by themselves; the end of their logs goes to standard error."""
     failed = [worker for worker in crew.all if worker.process.poll() and worker.fate != "kill"]
-    excuses = ("cannot be reached", "KeyboardInterrupt")  # Redis broke, or it was interrupted, while it started
+    # Redis broke, or the worker was interrupted, while it started
+    excuses = ("cannot be reached", "interrupted before the crawl")
     failed = [worker for worker in failed if not any(excuse in worker.log() for excuse in excuses)]
     for worker in failed:
         print(f"worker {worker.number}:\n{worker.log()[-2000:]}", file=sys.stderr)

@@ -30,8 +30,14 @@ class Command(crawl.Command):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the spider; raises UsageError if there is none of this name."""
+        from crawlproject.commands.early import interrupted
+
         self._made: Crawler | None = None
-        super().run(args, opts)
+        try:
+            super().run(args, opts)
+        except KeyboardInterrupt:  # later, Scrapy handles the signal
+            self.exitcode = interrupted("crawl")
+            return
         stats = self._made.stats if self._made is not None and not self.exitcode else None
         reason = stats.get_value("finish_reason") if stats is not None else None
         if reason in (None, "finished"):

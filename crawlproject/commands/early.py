@@ -1,7 +1,8 @@
-"""Applies settings that Scrapy reads before it loads the add-on: the log's, and the formats of feeds."""
+"""Settings that Scrapy reads before it loads the add-on (the log's, the formats of feeds), and an early Ctrl-C."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,3 +31,9 @@ def log_as_set(settings: BaseSettings) -> None:
         from crawlproject.monitor.json_log import use_json
 
         use_json(settings, options)
+
+
+def interrupted(command: str) -> int:
+    """Say that Ctrl-C came before the crawl; returns the exit code."""
+    sys.stderr.write(f"scrapy {command}: interrupted before the crawl began\n")
+    return 1

@@ -110,7 +110,8 @@ class Progress:
 
     def __str__(self) -> str:
         if not self._info:
-            return "none has reported yet"
+            idle = "all are starting, or ending"  # the last ones have left the crawl, but not yet exited
+            return f"{counted(self.pages, 'page')}; {idle}" if self._pages else idle
 
         def total(name: str) -> int:
             return round(sum(_number(figures.get(name)) for figures in self._info.values()))

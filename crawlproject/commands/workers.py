@@ -69,6 +69,14 @@ class Command(BaseRunSpiderCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the crawl to its end; exit code 1 unless all workers ended well. Raises UsageError."""
+        from crawlproject.commands.early import interrupted
+
+        try:
+            self.exitcode = 0 if self._is_well(args, opts) else 1
+        except KeyboardInterrupt:  # later, the signal is an event
+            self.exitcode = interrupted("workers")
+
+    def _is_well(self, args: list[str], opts: Namespace) -> bool:
         from crawlproject.options.extras import command_needs_extra
 
         with command_needs_extra("workers", "redis"):
@@ -82,13 +90,12 @@ class Command(BaseRunSpiderCommand):
         assert self.settings is not None
         crawl = WorkerCrawl(_load_spider(args[0], self.settings), opts, self.settings)
         try:
-            is_well = crawl.run(opts.workers or _cores())
+            return crawl.run(opts.workers or _cores())
         except StopRequestedError:
-            is_well = False
+            return False
         except (PrivateRedisError, RedisError, StoreError, OSError, ValueError) as error:
             sys.stderr.write(f"scrapy workers: {error}\n")
-            is_well = False
-        self.exitcode = 0 if is_well else 1
+            return False
 
 
 def _load_spider(name: str, settings: BaseSettings) -> type[Spider]:

@@ -263,6 +263,8 @@ def reason_of(error: BaseException) -> str:
         return f"the user may not do this: {text}"
     if isinstance(error, OutOfMemoryError):
         return f"its memory is full (maxmemory): {text}"
+    if "WRONGTYPE" in text:
+        return f"a key of the crawl is of another type (name another in FRONTIER_REDIS_KEY): {text}"
     if isinstance(error, ReadOnlyError):
         return f"is a replica: {text}"
     if isinstance(error, BusyLoadingError):

@@ -652,13 +652,15 @@ def test_feeds_of_a_worker() -> None:
 def test_progress_sums_the_workers() -> None:
     """Pages of workers that are gone still count; partitions are shown if they are unequal."""
     progress = Progress()
-    assert str(progress) == "none has reported yet"
+    assert str(progress) == "all are starting, or ending"
     progress.add({"a": {"pages": 10, "urls": 5, "servers": 2, "sessions": 3, "partitions": 128}}, 100.0)
     assert str(progress) == "10 pages; 5 URLs queued on 2 servers; 3 sessions"
     progress.add({"b": {"pages": 20, "partitions": 200}, "c": {"pages": -1, "urls": "x", "partitions": 56}}, 110.0)
     assert str(progress) == "30 pages, 2.0/s; 0 URLs queued on 0 servers; 0 sessions; partitions 56 200"
     progress.add({"b": {"pages": 15}}, 120.0)
     assert str(progress).startswith("30 pages, 0.0/s")
+    progress.add({}, 130.0)
+    assert str(progress) == "30 pages; all are starting, or ending"
 
 
 def test_info_that_is_no_json_object_is_left_out() -> None:

@@ -81,3 +81,15 @@ class Broken(Spider):
 
     def __init__(self, **arguments: Any) -> None:
         raise ValueError("this spider cannot be made")
+
+
+class Interrupted(Spider):
+    """Ctrl-C while its settings are read: before it opens."""
+
+    name = "interrupted"
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a background job ignores it
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.raise_signal(signal.SIGINT)

@@ -117,6 +117,22 @@ def test_every_fault_happens_and_ends() -> None:
     assert broken.done == 23
 
 
+def test_worker_that_was_interrupted_is_left_alone() -> None:
+    """It may take long to leave; the others are killed, paused and interrupted meanwhile, and named in the output."""
+
+    class Slow(FakeCrawl):
+        def interrupt(self, number: int) -> None:
+            self.did.append(("interrupt", number))
+
+    crawl, lines = Slow(workers=2, pages=200), list[str]()
+    broken = chaos(crawl, [Step(10, "churn", 0.0)] + [Step(20 + n, ("kill", "pause")[n % 2], 1.0) for n in range(60)])
+    broken.tell = lines.append
+    assert broken.run() == ""
+    ((_, leaving),) = [each for each in crawl.did if each[0] == "interrupt"]
+    assert leaving not in [number for what, number in crawl.did if what in ("kill", "pause")]
+    assert f"churn worker {leaving} " in lines[0]
+
+
 def test_redis_has_one_trouble_at_a_time() -> None:
     """A kill while it is away waits until it is back."""
     crawl = FakeCrawl(workers=1, pages=100)
