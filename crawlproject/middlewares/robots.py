@@ -21,6 +21,8 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.connection import SessionAbandoned
 from crawlproject.download.few_lines import FewLines
+from crawlproject.download.lookup import is_of_name
+from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.requests.answers import REDIRECTS, header, retry_after
@@ -155,6 +157,10 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         if response.status == 429 or response.status >= 500:
             raise self._unreachable(key, page, f"status {response.status}", retry_after(response.headers))
         copy = self.copy_of(response)
+        if len(response.body) >= LARGE and isinstance(copy.parser, CappedRobotParser):
+            agent = self._robotstxt_useragent or page.headers.get(b"User-Agent", self._default_useragent)
+            assert agent is not None
+            await off_loop(copy.parser.read_for, agent)  # 500 kB take up to 0.2 s
         other = server_key(response.url)
         if other != key and response.url == f"{other}/robots.txt" and other not in self._copies:
             # most servers redirect http to https: its robots.txt is needed next
@@ -218,7 +224,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         gives_up = is_gone or failures >= self._options.max_failures > 0
         until = CLOCK() + _OTHER_SCHEDULERS_WAIT
         if frontier is not None:
-            error = reason if is_gone else f"robots.txt: {reason}"  # gone: its name is missing, for errbacks as well
+            error = reason if is_of_name(reason) else f"robots.txt: {reason}"  # a name is missing for all requests
             until = frontier.back_off(key, failures, retry_after, error, give_up=gives_up)
         self._outages[key] = _Outage(failures, inf if gives_up else until)
         self._stats.inc_value("robotstxt/unreachable")

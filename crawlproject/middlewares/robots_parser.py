@@ -62,6 +62,10 @@ class CappedRobotParser(RobotParser, NamesSitemaps):
         """The file, for people."""
         return self._body.decode("utf-8", "replace")
 
+    def read_for(self, user_agent: str | bytes) -> None:
+        """Parse the groups of ``user_agent`` now, in any thread; otherwise the first question about it does."""
+        self._group(user_agent)
+
     def _group(self, user_agent: str | bytes) -> Group:
         agent = to_unicode(user_agent, errors="replace")
         group = self._groups.get(agent)
