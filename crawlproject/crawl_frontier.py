@@ -191,14 +191,13 @@ class CrawlFrontier:
 
     def has_session(self, key: str) -> bool:
         """Whether the server has an open session."""
-        server = self.frontier.server(key)
-        return server is not None and server.session is not None
+        return self._session(key) is not None
 
     def end_session(self, key: str) -> None:
         """End the server's session before we close its connection: nothing is learned from that closing."""
-        server = self.frontier.server(key)
-        if server is not None and server.session is not None:
-            self.dispatcher.end(server.session)
+        session = self._session(key)
+        if session is not None:
+            self.dispatcher.end(session)
 
     def request_ended(self, key: str, now: float, fetch_time: float) -> None:
         """Start the server's rest after the last byte of a response, whether the request is recorded or not."""

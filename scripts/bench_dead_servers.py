@@ -21,7 +21,6 @@ import contextlib
 import itertools
 import socket
 import sys
-import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -29,6 +28,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from testbed.bench import ADDON, QUIET, command_line, crawl
+from testbed.tiny_web import TinyWeb, serving
 
 KINDS = "none,nxdomain,silent,mute-names,servfail,wildcard,farm,refused,blackhole,mute,drip"
 RCODES = {"nx": 3, "sf": 2}
@@ -36,7 +36,7 @@ AFTER = (1, 2, 5, 10, 20, 30)
 SETTINGS = QUIET | ADDON | {"FRONTIER_MIN_BACKOFF": 1, "LOG_LEVEL": "INFO", "LOGSTATS_INTERVAL": 0}
 
 
-class Web(asyncio.DatagramProtocol):
+class Web(TinyWeb):
     """The good servers, on 127.5.0.x, and the name server, in one thread."""
 
     def __init__(self, good: int, pages: int) -> None:
@@ -47,11 +47,6 @@ class Web(asyncio.DatagramProtocol):
         self.subdomains = itertools.count()  # of the farm
         self.times: list[float] = []
         self.questions: Counter[str] = Counter()
-        self.transport: asyncio.DatagramTransport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The name server listens."""
-        self.transport = transport  # type: ignore[assignment]
 
     def datagram_received(self, data: bytes, addr: object) -> None:
         """Answer a query by its name's end: ``.nx``, ``.sf``, ``.no`` (no answer), ``.wild.com``, ``.farm.com``."""
@@ -141,23 +136,13 @@ def dead_links(kind: str, count: int, closed: int, black: int) -> list[str]:
 def measure(kind: str, args: object) -> None:
     """Crawl once and print a row."""
     web = Web(args.good, args.pages)  # type: ignore[attr-defined]
-    loop, started = asyncio.new_event_loop(), threading.Event()
-    place: list[int] = []
-    stop = asyncio.Event()
-
-    async def run() -> None:
-        dns, _ = await loop.create_datagram_endpoint(lambda: web, local_addr=("127.0.0.1", 0))
-        server = await asyncio.start_server(web.serve, "0.0.0.0", 0)
-        place.extend((dns.get_extra_info("sockname")[1], server.sockets[0].getsockname()[1]))
-        started.set()
-        await stop.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(run(),), daemon=True)
-    thread.start()
-    started.wait()
-    name_port, port = place
-    web.port, web.delay, web.drips = port, args.delay, kind == "drip"  # type: ignore[attr-defined]
-    with socket.socket() as closed, socket.socket() as black, contextlib.ExitStack() as fillers:
+    with (
+        serving(web) as (name_port, port),
+        socket.socket() as closed,
+        socket.socket() as black,
+        contextlib.ExitStack() as fillers,
+    ):
+        web.port, web.delay, web.drips = port, args.delay, kind == "drip"  # type: ignore[attr-defined]
         closed.bind(("127.5.8.8", 0))
         black.bind(("0.0.0.0", 0))
         black.listen(0)
@@ -179,8 +164,6 @@ def measure(kind: str, args: object) -> None:
         }
         seeds = (f"http://127.5.0.200:{port}/", *([] if are_hidden else good))
         stats = crawl(settings, seeds=",".join(seeds))
-        loop.call_soon_threadsafe(stop.set)
-        thread.join()
     first = web.hub_time if are_hidden else min(web.times, default=0.0)
     seen = [sum(at - first <= after for at in web.times) for after in AFTER]
     shown = {"frontier/dropped/server_given_up": "given up", "dns/lookups": "look-ups", "log_count/INFO": "INFO"}

@@ -15,19 +15,19 @@ import asyncio
 import contextlib
 import random
 import sys
-import threading
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from testbed.bench import ADDON, QUIET, command_line, crawl
+from testbed.tiny_web import TinyWeb, serving
 
 SETTINGS = QUIET | ADDON | {"LOG_LEVEL": "WARNING", "LOGSTATS_INTERVAL": 0}
 GOALS = (0.5, 0.8, 0.95, 1.0)
 
 
-class Web(asyncio.DatagramProtocol):
+class Web(TinyWeb):
     """All servers at one address, and the name server, in one thread."""
 
     def __init__(self, sites: int, others: int, pages: int, delay: float) -> None:
@@ -38,11 +38,6 @@ class Web(asyncio.DatagramProtocol):
         self.linked = {name: chosen.sample(self.names, min(10, len(self.names))) for name in self.names}
         self.pages, self.port = pages, 0
         self.times: dict[tuple[str, str], float] = {}
-        self.transport: asyncio.DatagramTransport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The name server listens."""
-        self.transport = transport  # type: ignore[assignment]
 
     def datagram_received(self, data: bytes, addr: object) -> None:
         """Answer a query: each name has the same IPv4 address."""
@@ -85,33 +80,17 @@ class Web(asyncio.DatagramProtocol):
 def measure(share: float, args: object) -> None:
     """Crawl once and print a row."""
     web = Web(args.sites, args.others, args.pages, args.delay)  # type: ignore[attr-defined]
-    loop, started = asyncio.new_event_loop(), threading.Event()
-    place: list[int] = []
-    stop = asyncio.Event()
-
-    async def run() -> None:
-        dns, _ = await loop.create_datagram_endpoint(lambda: web, local_addr=("127.0.0.1", 0))
-        server = await asyncio.start_server(web.serve, "0.0.0.0", 0)
-        place.extend((dns.get_extra_info("sockname")[1], server.sockets[0].getsockname()[1]))
-        started.set()
-        await stop.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(run(),), daemon=True)
-    thread.start()
-    started.wait()
-    name_port, web.port = place
-    settings = SETTINGS | {
-        "FRONTIER_DNS_SERVERS": f"127.0.0.1:{name_port}",
-        "CLOSESPIDER_TIMEOUT": args.seconds,  # type: ignore[attr-defined]
-        "FRONTIER_MAX_SESSIONS": args.sessions,  # type: ignore[attr-defined]
-        "FRONTIER_DELAY_FACTOR": args.factor,  # type: ignore[attr-defined]
-        "FRONTIER_MAX_DELAY": 60,
-        "FRONTIER_DOMAIN_SHARE": share,
-    }
-    seeds = [f"http://{name}:{web.port}/" for name in (web.names[0], web.names[-1])]
-    stats = crawl(settings, seeds=",".join(seeds))
-    loop.call_soon_threadsafe(stop.set)
-    thread.join()
+    with serving(web) as (name_port, web.port):
+        settings = SETTINGS | {
+            "FRONTIER_DNS_SERVERS": f"127.0.0.1:{name_port}",
+            "CLOSESPIDER_TIMEOUT": args.seconds,  # type: ignore[attr-defined]
+            "FRONTIER_MAX_SESSIONS": args.sessions,  # type: ignore[attr-defined]
+            "FRONTIER_DELAY_FACTOR": args.factor,  # type: ignore[attr-defined]
+            "FRONTIER_MAX_DELAY": 60,
+            "FRONTIER_DOMAIN_SHARE": share,
+        }
+        seeds = [f"http://{name}:{web.port}/" for name in (web.names[0], web.names[-1])]
+        stats = crawl(settings, seeds=",".join(seeds))
     first = min(web.times.values())
     got = sorted((at - first, *key) for key, at in web.times.items() if key[1] != "/robots.txt")
     worth = {(name, path): web.worth((name, path)) for _, name, path in got}

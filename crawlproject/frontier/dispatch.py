@@ -150,7 +150,7 @@ class Dispatcher:
         frontier, server = self.frontier, session.server
         if not frontier.gives_way(server, now, is_full=len(self._open) >= self.max_sessions):
             return False
-        waited = now - (now if session.busy_since is None else session.busy_since)
+        waited = 0.0 if session.busy_since is None else now - session.busy_since
         error = f"no answer within {waited:.0f} s"
         frontier.record(Measurement(server.key, now, failed=True, fetch_time=waited, error=error))
         self.abandon(session, now)

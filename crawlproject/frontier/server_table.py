@@ -173,7 +173,8 @@ class ServerQueue:
         """
         self.tick(now)
         self._wake_due(now)
-        first = [line.peek() for line in (self.admitted, self.ready)[: 1 + is_full]]
+        lines = (self.admitted, self.ready) if is_full else (self.admitted,)
+        first = [line.peek() for line in lines]
         return any(server is not None and self._turn(server) <= (False, 0.0) for server in first)
 
     def ask_newcomer(self, now: float, admitted: int) -> Server | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -39,8 +40,12 @@ def open_sessions(frontier: Frontier, count: int = SESSIONS) -> list[Session]:
     return [session for session in opened if session is not None]
 
 
+def domains_of(keys: Sequence[str | None]) -> Counter[str]:
+    return Counter(domain_of_server(key) for key in keys if key is not None)
+
+
 def domains(sessions: list[Session]) -> Counter[str]:
-    return Counter(domain_of_server(session.server.key) for session in sessions)
+    return domains_of([session.server.key for session in sessions])
 
 
 def test_a_domain_has_its_share_while_others_are_ready() -> None:
@@ -179,10 +184,6 @@ def test_names_that_nobody_answers_for_do_not_keep_others_from_being_looked_up()
     check(frontier)
 
 
-def domains_of(keys: list[str | None]) -> Counter[str]:
-    return Counter(domain_of_server(key) for key in keys if key is not None)
-
-
 def test_a_crawl_of_a_farm_finishes_the_others_first() -> None:
     """Each page of the farm shows three new subdomains, and their ranks are higher: 64 sessions, a page takes 1 s."""
     frontier = Frontier(QualityFirst(), NONE, max_batch=5)
@@ -204,6 +205,7 @@ def test_a_crawl_of_a_farm_finishes_the_others_first() -> None:
             good += "good" in key
             dispatcher.ended(start.session)
     assert good == 20 * 50
+    check(frontier)
 
 
 class Ready:

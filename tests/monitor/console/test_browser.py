@@ -203,50 +203,54 @@ def test_every_action(browser: Browser, crawl: Client) -> None:
             assert each.is_disabled("#pause")
 
 
+@contextmanager
+def consoles(
+    folder: Path, redis_server: RunningRedis, *, count: int, servers: int, pages: int
+) -> Iterator[list[Client]]:
+    """The consoles of ``count`` workers that have fetched at least ``pages`` pages of a web."""
+    token, ports = "t" * 20, [free_port() for _ in range(count)]
+    settings = redis_settings(redis_server.url, CONSOLE_TOKEN=token)
+    spec = WebSpec(servers=servers, pages=4_000, time_scale=1.0)
+    with running_web(spec) as web, workers(folder, web, **settings) as crew:
+        for port in ports:
+            crew.add(CONSOLE_PORT=port)
+        crew.wait_for_pages(pages)
+        clients = [Client(port, token) for port in ports]
+        wait_for(lambda: all(is_open(each) and each.get("servers")["rows"] for each in clients))
+        yield clients
+
+
 def test_an_action_on_one_page_is_seen_on_that_of_another_worker(
     browser: Browser, tmp_path: Path, redis_server: RunningRedis
 ) -> None:
     """Pause at one worker pauses the other; both pages tell how many workers have applied it."""
-    token, ports = "t" * 20, [free_port(), free_port()]
-    settings = redis_settings(redis_server.url, CONSOLE_TOKEN=token)
-    spec = WebSpec(servers=20, pages=4_000, time_scale=1.0)
-    with running_web(spec) as web, workers(tmp_path, web, **settings) as crew:
-        for port in ports:
-            crew.add(CONSOLE_PORT=port)
-        crew.wait_for_pages(1)
-        one, two = (Client(port, token) for port in ports)
-        wait_for(lambda: is_open(two) and two.get("servers")["rows"])
-        with opened(browser, one) as page, opened(browser, two, 390) as other:
-            page.click("#pause")
-            other.wait_for_selector("#state[data-state=paused]")
-            for each in (page, other):
-                each.wait_for_selector("#applied:has-text('(the crawl is paused) is applied by 2 of 2 workers')")
-                assert each.locator("#actions-list tbody tr").count() == 1
-                assert each.evaluate("document.documentElement.scrollWidth") <= each.viewport_size["width"]
-            assert page.locator("#workers tbody tr:has-text('(this page)')").count() == 1
-            assert faults(page) == []
-            assert faults(other) == []
-            other.click("#resume")
-            page.wait_for_selector("#state[data-state=running]")
-            page.wait_for_selector("#applied:has-text('Action 2 (the crawl goes on) is applied by 2 of 2 workers')")
-            redis_server.kill()
-            page.click("#pause")
-            page.wait_for_selector("#message.wrong:has-text('Redis does not answer')")
-            assert one.get("state")["figures"]["paused"] is False
+    with (
+        consoles(tmp_path, redis_server, count=2, servers=20, pages=1) as (one, two),
+        opened(browser, one) as page,
+        opened(browser, two, 390) as other,
+    ):
+        page.click("#pause")
+        other.wait_for_selector("#state[data-state=paused]")
+        for each in (page, other):
+            each.wait_for_selector("#applied:has-text('(the crawl is paused) is applied by 2 of 2 workers')")
+            assert each.locator("#actions-list tbody tr").count() == 1
+            assert each.evaluate("document.documentElement.scrollWidth") <= each.viewport_size["width"]
+        assert page.locator("#workers tbody tr:has-text('(this page)')").count() == 1
+        assert faults(page) == []
+        assert faults(other) == []
+        other.click("#resume")
+        page.wait_for_selector("#state[data-state=running]")
+        page.wait_for_selector("#applied:has-text('Action 2 (the crawl goes on) is applied by 2 of 2 workers')")
+        redis_server.kill()
+        page.click("#pause")
+        page.wait_for_selector("#message.wrong:has-text('Redis does not answer')")
+        assert one.get("state")["figures"]["paused"] is False
 
 
 def test_the_room_of_several_workers(browser: Browser, tmp_path: Path, redis_server: RunningRedis) -> None:
     """The workers' section, and a server's page over it: nothing serious, too wide or overlapping, at each size."""
-    token, ports = "t" * 20, [free_port() for _ in range(3)]
-    settings = redis_settings(redis_server.url, CONSOLE_TOKEN=token)
-    spec = WebSpec(servers=40, pages=4_000, time_scale=1.0)
-    with running_web(spec) as web, workers(tmp_path, web, **settings) as crew:
-        for port in ports:
-            crew.add(CONSOLE_PORT=port)
-        crew.wait_for_pages(200)
-        clients = [Client(port, token) for port in ports]
-        wait_for(lambda: all(is_open(each) and each.get("servers")["rows"] for each in clients))
-        wait_for(lambda: len(clients[0].get("workers")["workers"]) == len(ports))
+    with consoles(tmp_path, redis_server, count=3, servers=40, pages=200) as clients:
+        wait_for(lambda: len(clients[0].get("workers")["workers"]) == len(clients))
         clients[0].post("pause")
         clients[0].post("delay", name="127.1.0.7", seconds=30)
         clients[1].post("block", name=clients[1].get("servers")["rows"][0]["server"])
