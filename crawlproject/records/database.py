@@ -49,6 +49,7 @@ _KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], Kind], ...] = (
     (sa.Boolean, Kind.BOOLEAN),
     (sa.Integer, Kind.INTEGER),
     (sa.Numeric, Kind.NUMBER),
+    (sa.Float, Kind.NUMBER),  # since SQLAlchemy 2.1 no Numeric
     (sa.Date, Kind.DATE),
     (sa.DateTime, Kind.DATETIME),
     (sa.JSON, Kind.JSON),

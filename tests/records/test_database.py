@@ -66,6 +66,22 @@ def test_tables_are_made_and_widened(database: tuple[Database, Query]) -> None:
     assert [(title, weight) for _, _, title, weight in found] == [("One", None), ("7", 1), (None, None), (None, None)]
 
 
+def test_next_crawl_widens_the_columns_of_this_one(database: tuple[Database, Query]) -> None:
+    """Columns of all kinds are recognised when another process reads them from the database."""
+    books, ask = database
+    first = {"n": 1, "x": 1.5, "b": True, "d": date(2024, 1, 2), "t": datetime(2024, 1, 2, 3), "j": [1]}
+    assert books.write([row("1", **first)]) == []
+    later = Database(books._engine.url.render_as_string(hide_password=False))
+    assert later.write([row("2", n=2.5, x=2, b=False, d=datetime(2024, 1, 2, 4), t=date(2024, 1, 3), j={})]) == []
+    assert later.write([row("3", **dict.fromkeys(first, "text"))]) == []
+    later.close()
+    last = Database(books._engine.url.render_as_string(hide_password=False))
+    assert last.write([row("4", **first)]) == []
+    last.close()
+    found = dict(ask("SELECT record_key, n || ' ' || x || ' ' || j FROM book"))
+    assert found["3"] == "text text text" and found["2"].startswith("2.5 2")
+
+
 def test_types_are_those_of_the_values(database: tuple[Database, Query]) -> None:
     """In PostgreSQL; SQLite has the declared type."""
     books, ask = database
