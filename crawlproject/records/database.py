@@ -41,7 +41,7 @@ _TYPES: dict[Kind, sa.types.TypeEngine[Any]] = {
     Kind.NUMBER: sa.Double(),
     Kind.DATE: sa.Date(),
     Kind.DATETIME: sa.DateTime(),
-    Kind.JSON: sa.JSON().with_variant(postgresql.JSONB(), "postgresql"),
+    Kind.JSON: sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql"),
     Kind.TEXT: sa.Text(),
 }
 #: Types as they are read from a database -> kinds; anything else is text.

@@ -79,7 +79,8 @@ def test_next_crawl_widens_the_columns_of_this_one(database: tuple[Database, Que
     assert last.write([row("4", **first)]) == []
     last.close()
     found = dict(ask("SELECT record_key, n || ' ' || x || ' ' || j FROM book"))
-    assert found["3"] == "text text text" and found["2"].startswith("2.5 2")
+    assert found["3"] == "text text text"
+    assert found["2"].startswith("2.5 2")
 
 
 def test_types_are_those_of_the_values(database: tuple[Database, Query]) -> None:
@@ -148,6 +149,13 @@ def test_large_numbers_and_none(database: tuple[Database, Query]) -> None:
     assert books.write([row("1", a=10**30, b=float("nan"), c=None), row("2", a=1, b=1.5)]) == []
     assert ask("SELECT a, b FROM book ORDER BY record_key") == [(str(10**30), None), ("1", 1.5)]
     assert books.write([row("3")]) == []
+
+
+def test_missing_list_is_null(database: tuple[Database, Query]) -> None:
+    """As in all other columns, not the JSON value ``null``."""
+    books, ask = database
+    books.write([row("1", more=["a"]), row("2", more=None), row("3")])
+    assert sorted(ask("SELECT record_key FROM book WHERE more IS NULL")) == [("2",), ("3",)]
 
 
 def test_changes_of_other_processes_are_noticed(database: tuple[Database, Query]) -> None:
