@@ -128,7 +128,7 @@ class DiskCrawl:
         met = [max(1, self.serial + page * NEW_LINKS) for page in range(count)]
         return [
             [
-                link(chance.randrange(POPULAR if chance.random() < popular else serial), self.servers)
+                link(chance.randrange(min(POPULAR, serial) if chance.random() < popular else serial), self.servers)
                 for _ in range(OLD_LINKS)
             ]
             for serial in met

@@ -68,8 +68,9 @@ class Bench:
                 under_way.append(start)
             dispatcher.take_closed()
             self._now += 0.01
-            start = under_way[turns[page]]
-            under_way[turns[page]] = under_way[-1]
+            turn = turns[page] % len(under_way)
+            start = under_way[turn]
+            under_way[turn] = under_way[-1]
             under_way.pop()
             frontier.record(self._measured(start, times[page]))
             frontier.push(new[page], found_on=start.session.server.key)

@@ -91,7 +91,7 @@ def idle(cached: list[float] = []) -> float:  # noqa: B006 - measured once
 
 def spider(spider_class: type[Spider], **arguments: str) -> Any:
     """A spider of a crawler that does not run."""
-    crawler = get_crawler(spider_class)
+    crawler = get_crawler(spider_class, {"ADDONS": {"crawlproject.addon.FrontierAddon": 300}})
     crawler.settings.frozen = False
     crawler.spider = spider_class.from_crawler(crawler, **arguments)
     return crawler.spider
