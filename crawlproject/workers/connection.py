@@ -270,7 +270,7 @@ def reason_of(error: BaseException) -> str:
     if isinstance(error, BusyLoadingError):
         return f"is loading its data, try again later: {text}"
     if isinstance(error, RedisTimeoutError | TimeoutError):
-        return f"no answer in time: {text}"
+        return f"no answer in time: {text or 'see FRONTIER_REDIS_TIMEOUT'}"
     if isinstance(error, redis.ConnectionError | OSError):
         hint = " (if it expects TLS, use rediss://)" if "closed" in text or "reset" in text else ""
         return f"cannot be reached: {text}{hint}"

@@ -497,8 +497,7 @@ class Control:
         async with asyncio.timeout(self._timeout):
             answers = await self._pipeline(commands, scripts, last)
             if any(isinstance(answer, NoScriptError) for answer in answers):  # a new server, or SCRIPT FLUSH
-                for script in ALL:
-                    await self._redis.script_load(script)
+                await self._load_scripts()
                 answers = await self._pipeline(commands, scripts, last)
         for answer in answers[: len(answers) - free]:
             if isinstance(answer, Exception):
@@ -506,6 +505,16 @@ class Control:
                     await self._redis.connection_pool.disconnect(inuse_connections=False)  # its name has moved
                 raise answer
         return answers
+
+    async def _load_scripts(self) -> None:
+        """All of them, in one round trip: one for each would take longer than the timeout if Redis is far away."""
+        if isinstance(self._redis, RedisCluster):  # its pipelines cannot
+            await asyncio.gather(*map(self._redis.script_load, ALL))
+            return
+        pipeline = self._redis.pipeline(transaction=False)
+        for script in ALL:
+            pipeline.script_load(script)
+        await pipeline.execute()
 
     async def _info_of_all(self) -> dict[str, Any]:
         """What ``INFO server`` says of a Cluster: one that changes when any primary is another, or starts again."""

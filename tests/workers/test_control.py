@@ -14,6 +14,7 @@ import redis.asyncio
 
 from crawlproject.workers.control import Commit, Control, Record, join, may_run, new_id
 from crawlproject.workers.keys import Keys
+from crawlproject.workers.scripts import ALL
 from testbed.redis_server import RunningRedis
 
 KEYS = Keys("web")
@@ -62,6 +63,22 @@ def test_first_worker_creates_the_crawl_others_find_it(client: redis.Redis) -> N
 def test_who_joins_lets_an_ended_crawl_go_on(client: redis.Redis) -> None:
     client.hset(KEYS.meta, "state", "ended")
     assert join(client, KEYS, CRAWL)["state"] == "running"
+
+
+def test_scripts_are_loaded_in_one_round_trip(with_two: Any, client: redis.Redis) -> None:
+    """With one for each, a crawl never began on a Redis that was a third of a second away."""
+
+    async def test(one: Control, other: Control) -> None:
+        await one.beat(15.0, {}, {}, 0)
+        client.script_flush()
+        client.config_resetstat()
+        await other.beat(15.0, {}, {}, 0)
+        await other.beat(15.0, {}, {}, 0)
+        found = client.info("stats")
+        assert found["total_reads_processed"] < 10, found
+        assert client.info("commandstats")["cmdstat_script|load"]["calls"] == len(ALL)
+
+    with_two(test)
 
 
 def test_beat_shows_all_workers(with_two: Any) -> None:
