@@ -113,13 +113,13 @@ def text(trials: Sequence[Trial]) -> str:
     """The text to print: the webs, and for each quality a table of means over them."""
     lines = [_web_line(trial) for trial in {trial.web: trial for trial in trials}.values()]
     columns = COLUMNS + (WORKER_COLUMNS if any(trial.workers > 1 for trial in trials) else ())
+    first = max(20, *(len(name) + 1 for trial in trials for name in (trial.name, trial.quality)))
     for quality in dict.fromkeys(trial.quality for trial in trials):
-        heading = f"{quality:20}" + " ".join(f"{name:>{_width(form)}}" for name, _, _, form in columns)
-        lines += ["", heading]
+        lines += ["", f"{quality:{first}}" + " ".join(f"{name:>{_width(form)}}" for name, _, _, form in columns)]
         for name in dict.fromkeys(trial.name for trial in trials):
             group = rows(trial for trial in trials if (trial.quality, trial.name) == (quality, name))
             cells = [_cell([float(row[column]) for row in group], reduce, form) for _, column, reduce, form in columns]
-            lines.append(f"{name:20}" + " ".join(cells))
+            lines.append(f"{name:{first}}" + " ".join(cells))
     return "\n".join(lines)
 
 

@@ -43,6 +43,15 @@ def test_table_has_a_line_for_each_policy_and_quality(trials: list[Trial]) -> No
     assert shown["t80/cap"] == "-"
 
 
+def test_columns_stay_in_line_beside_the_path_of_a_policy(trials: list[Trial]) -> None:
+    """``--policy`` takes paths of classes and ``--quality`` those of files: both may be long."""
+    path = "mypackage.policies.BigServersFirst"
+    lines = report.text([replace(trial, policy=path) for trial in trials]).splitlines()
+    tables = [line for line in lines if line and not line.startswith("web ")]
+    assert [line.split(" ")[0] for line in tables] == ["pagerank", path, "zipf", path]
+    assert len({len(line) for line in tables}) == 1
+
+
 def test_table_tells_what_the_webs_are(trials: list[Trial]) -> None:
     """Size, and whether one server alone decides how long a crawl takes."""
     first = report.text(trials).splitlines()[0]
