@@ -151,7 +151,7 @@ async def load(crawl: BenchCrawl, records: Mapping[int, Record], rows: int, serv
     async with LongestStep() as reading:
         for number, record in records.items():
             part = Part(number, record.epoch, record.seq, record.gen)
-            await read_partition(crawl.control, crawl.local, part, record)
+            await read_partition(crawl.control, crawl.local.write, part, record)
     read = time.process_time() - start
     start = time.process_time()
     async with LongestStep() as restoring:

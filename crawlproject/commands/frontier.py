@@ -132,7 +132,7 @@ def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: Fronti
         return ReadCopy(options.new_frontier(), *arguments, indexed=False)
 
     with crawl_report.crawl_in_redis(url, opts.key, settings, new_copy) as crawl:
-        stored = StoredFrontier(crawl.frontier, crawl.copy.url_rows, crawl.label, crawl.copy.keys_seen, crawl.now)
+        stored = StoredFrontier(crawl.frontier, crawl.copy.url_rows, crawl.label, crawl.keys_seen, crawl.now)
         report = FrontierReport(stored)
         servers = [{**server, **crawl_report.place(crawl, server["server"])} for server in _servers(report, opts)]
         answer = {**crawl_report.crawl_counts(crawl), **report.counts(), "workers": crawl_report.workers(crawl)}

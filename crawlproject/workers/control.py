@@ -511,10 +511,9 @@ class Control:
         if isinstance(self._redis, RedisCluster):  # its pipelines cannot
             await asyncio.gather(*map(self._redis.script_load, ALL))
             return
-        pipeline = self._redis.pipeline(transaction=False)
-        for script in ALL:
-            pipeline.script_load(script)
-        await pipeline.execute()
+        for answer in await self._pipeline([("SCRIPT LOAD", script) for script in ALL], [], []):
+            if isinstance(answer, Exception):
+                raise answer
 
     async def _info_of_all(self) -> dict[str, Any]:
         """What ``INFO server`` says of a Cluster: one that changes when any primary is another, or starts again."""

@@ -12,18 +12,20 @@ from crawlproject.workers.control import ELEMENTS
 ROWS = 1_000
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
     from crawlproject.workers.blobs import Tables
     from crawlproject.workers.control import Control, Record
     from crawlproject.workers.part import Part
-    from crawlproject.workers.ports import Copy
+
+    Rows = Mapping[str, Iterable[tuple[bytes, bytes | None]]]
+    Write = Callable[[Rows], None]
 
 Result = TypeVar("Result")
 
 
-async def read_partition(control: Control, local: Copy, part: Part, record: Record) -> int:
-    """Fill the local copy with the snapshot and the journal of ``part``; its servers are not in the frontier yet.
+async def read_partition(control: Control, write: Write, part: Part, record: Record) -> int:
+    """``write`` (``Copy.write``) the snapshot and the journal of ``part``; its servers are not in the frontier yet.
 
     Returns the number of commits in the journal.  About 5 µs a row, in steps of some milliseconds.  Raises what a call
     to Redis raises; then call it again: the same rows are written.  Raises BlobError for damaged data, StoreError.
@@ -35,11 +37,11 @@ async def read_partition(control: Control, local: Copy, part: Part, record: Reco
     rows, seen, journal = (_elements(control, key, blobs) for key, blobs in zip(keys, heads, strict=True))
     async for blob in rows:
         table, found = _read(rows_key, decode_rows, blob)
-        local.write({table: found})
+        write({table: found})
         part.snapshot += len(blob)
         await asyncio.sleep(0)
     async for blob in seen:
-        local.write({"seen": [(key, b"") for key in _read(seen_key, decode_seen, blob)]})
+        write({"seen": [(key, b"") for key in _read(seen_key, decode_seen, blob)]})
         part.snapshot += len(blob)
         await asyncio.sleep(0)
     changes: Tables = {}
@@ -49,9 +51,9 @@ async def read_partition(control: Control, local: Copy, part: Part, record: Reco
         part.journal += len(blob)
         commits += 1
         if sum(map(len, changes.values())) > ROWS:
-            _write(local, changes)
+            _write(write, changes)
             await asyncio.sleep(0)
-    _write(local, changes)
+    _write(write, changes)
     return commits
 
 
@@ -62,8 +64,8 @@ def _read(key: str, decode: Callable[[bytes], Result], blob: bytes) -> Result:
         raise BlobError(f"{key}: {error}") from error
 
 
-def _write(local: Copy, changes: Tables) -> None:
-    local.write({table: list(rows.items()) for table, rows in changes.items()})
+def _write(write: Write, changes: Tables) -> None:
+    write({table: list(rows.items()) for table, rows in changes.items()})
     changes.clear()
 
 

@@ -247,9 +247,7 @@ class LocalCopy:
 
 
 class ReadCopy(LocalCopy):
-    """A local copy that only counts the seen keys."""
-
-    keys_seen = 0
+    """A local copy without the seen keys."""
 
     @property
     def url_rows(self) -> DiskUrlRows:
@@ -258,5 +256,4 @@ class ReadCopy(LocalCopy):
 
     def write(self, tables: Mapping[str, Iterable[tuple[bytes, bytes | None]]]) -> None:
         """See ``LocalCopy``."""
-        self.keys_seen += sum(1 for _ in tables.get("seen", ()))
         super().write({table: rows for table, rows in tables.items() if table != "seen"})

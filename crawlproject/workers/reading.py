@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     from crawlproject.workers.connection import RedisConnector
     from crawlproject.workers.control import Record
     from crawlproject.workers.keys import Keys
+    from crawlproject.workers.loading import Rows
 
 #: Makes the copy to read into, from the partitions, a path, a label and a clock.
 NewCopy = Callable[[Partitions, Path, StoreLabel, Callable[[], float]], "ReadableCopy"]
 
-#: Partitions whose fields are read by one call.
-PARTITIONS_AT_ONCE = 256
+#: Partitions that are read at the same time: one after the other, a Redis that is far away takes minutes.
+PARTITIONS_AT_ONCE = 32
 #: Times that a partition is read whose owner replaces the snapshot meanwhile.
 TRIES = 10
 
@@ -43,8 +44,6 @@ class ReadableCopy(Copy, Protocol):
     """A copy for people, not for a worker; implemented in ``local``."""
 
     frontier: Frontier
-    #: Seen keys so far; they are not kept.
-    keys_seen: int
 
     @property
     def url_rows(self) -> DiskUrlRows:
@@ -68,6 +67,8 @@ class StoredCrawl:
     workers: list[WorkerState]
     #: Partition -> its fields, and the messages in its inbox.
     records: dict[int, tuple[Record, int]] = field(default_factory=dict)
+    #: Number of seen keys.
+    keys_seen: int = 0
 
     @property
     def pages(self) -> int:
@@ -85,8 +86,8 @@ def stored_crawl(connector: RedisConnector, keys: Keys, timeout: float, new_copy
     """Read the crawl ``keys`` into a temporary directory, which the end of the block deletes; it may be running.
 
     ``timeout``: seconds of a call; ``new_copy``: see ``NewCopy``.  About 5 µs for each URL and 200 µs for each server,
-    and the memory of one blob and of the servers.  Raises StoreError if Redis cannot be asked, or if the crawl is
-    missing or damaged.
+    and the memory of ``PARTITIONS_AT_ONCE`` blobs and of the servers.  Raises StoreError if Redis cannot be asked, or
+    if the crawl is missing or damaged.
     """
     folder = tempfile.mkdtemp(prefix="crawlproject-frontier-")
     copies: list[ReadableCopy] = []
@@ -130,8 +131,8 @@ class _Reader:
             count = _partitions(crawl.meta)
             for first in range(0, count, PARTITIONS_AT_ONCE):
                 numbers = range(first, min(count, first + PARTITIONS_AT_ONCE))
-                for number, (record, inbox) in zip(numbers, await control.scan(numbers), strict=True):
-                    crawl.records[number] = await self._read_partition(control, crawl.copy, number, record), inbox
+                crawl.records.update(zip(numbers, await control.scan(numbers), strict=True))
+                await asyncio.gather(*(self._read_partition(control, crawl, number) for number in numbers))
         finally:
             await self._connector.close()
         return crawl
@@ -154,12 +155,19 @@ class _Reader:
             copy.learn(learned)
         return StoredCrawl(copy.frontier, copy, label, now, meta, workers)
 
-    async def _read_partition(self, control: Control, copy: ReadableCopy, number: int, record: Record) -> Record:
-        """Fill ``copy`` with a partition; returns the fields that were valid all the time."""
+    async def _read_partition(self, control: Control, crawl: StoredCrawl, number: int) -> None:
+        """Add a partition to ``crawl``, with the fields that were valid all the time."""
+        copy, (record, inbox) = crawl.copy, crawl.records[number]
         for _ in range(TRIES):
-            seen = copy.keys_seen
+            seen = 0
+
+            def write(tables: Rows) -> None:
+                nonlocal seen
+                seen += sum(1 for _ in tables.get("seen", ()))
+                copy.write(tables)
+
             try:
-                await read_partition(control, copy, Part(number, record.epoch, record.seq, record.gen), record)
+                await read_partition(control, write, Part(number, record.epoch, record.seq, record.gen), record)
                 failure = None
             except ValueError as error:  # of a snapshot that is being deleted?
                 failure = error
@@ -169,8 +177,10 @@ class _Reader:
                     raise failure
                 for _ in copy.restore(number, record.extra):
                     pass
-                return now
-            copy.keys_seen, record = seen, now
+                crawl.records[number] = now, inbox
+                crawl.keys_seen += seen
+                return
+            record = now
             for _ in copy.unload(number):
                 pass
         raise StoreError(self._connector.name, f"partition {number} changes too fast, try again")

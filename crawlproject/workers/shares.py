@@ -222,7 +222,7 @@ class Shares:
         while True:
             try:
                 left = await self._left(record, beat)
-                commits = await read_partition(self._control, self._local, part, record)
+                commits = await read_partition(self._control, self._local.write, part, record)
                 if commits == record.seq - record.first + 1:
                     return left
                 found = (await self._control.records([part.number]))[0]

@@ -155,7 +155,7 @@ def test_snapshots_that_are_replaced_meanwhile(
     def read() -> tuple[dict[str, int], int]:
         connector = RedisConnector(RedisAddress(params={"url": url}))
         with stored_crawl(connector, Keys("web"), 5.0, new_copy) as crawl:
-            return crawl.frontier.counts(), crawl.copy.keys_seen
+            return crawl.frontier.counts(), crawl.keys_seen
 
     expected = read()
     monkeypatch.setattr(Control, "records", changing)

@@ -45,9 +45,6 @@ class Client:
             raise self.error
         return [self.model.execute(command) for command in self._commands]
 
-    async def script_load(self, script: str) -> None:
-        self.model.execute(("SCRIPT LOAD", script))
-
 
 class Worker:
     """A worker's copy of the orders, and what it was told to do."""

@@ -83,7 +83,7 @@ async def _queued_servers(run: Run) -> set[str]:
     """Servers with URLs in Redis."""
     control, copy = Control(_Direct(run.redis), KEYS, 60.0), ModelCopy(run.web, OF, lambda: 0.0)
     for number, record in enumerate(await control.records(range(PARTITIONS))):
-        await read_partition(control, copy, Part(number, record.epoch, record.seq, record.gen), record)
+        await read_partition(control, copy.write, Part(number, record.epoch, record.seq, record.gen), record)
         for _ in copy.restore(number, {}):
             pass
     return {server.key for server in copy.servers.values() if server.queue}
@@ -144,9 +144,6 @@ class _Direct:
     async def execute(self, *, raise_on_error: bool) -> list[Any]:
         assert not raise_on_error
         return [self._model.execute(command) for command in self._commands]
-
-    async def script_load(self, script: str) -> None:
-        self._model.execute(("SCRIPT LOAD", script))
 
     async def aclose(self) -> None:
         pass

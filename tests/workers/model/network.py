@@ -141,10 +141,6 @@ class Client:
         assert not transaction
         return Pipeline(self)
 
-    async def script_load(self, script: str) -> None:
-        """Make a script known."""
-        await self.call([("SCRIPT LOAD", script)])
-
     async def aclose(self) -> None:
         """Nothing to close."""
 
