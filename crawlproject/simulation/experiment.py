@@ -120,11 +120,14 @@ def policy_of(name: str) -> type[Policy]:
     """The policy of that name, or the class at that path; ValueError if there is none."""
     if name in POLICIES:
         return POLICIES[name]
+    needed = f"must be one of {', '.join(POLICIES)}, or the path of a class"
     module, _, attribute = name.rpartition(".")
+    if not module:
+        raise ValueError(needed)
     try:
         loaded = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"must be one of {', '.join(POLICIES)}, or the path of a class ({error})") from error
+        raise ValueError(f"{needed} ({error})") from error
     return checked_policy(loaded)
 
 

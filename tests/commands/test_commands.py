@@ -113,6 +113,7 @@ def test_simulate_of_a_recorded_crawl(tmp_path: Path) -> None:
         ("--error nan", "--error: must be a number >= 0, not 'nan'"),
         ("--estimate guess", "--estimate: invalid choice: 'guess'"),
         ("--policy capacity,best", "--policy best: must be one of breadth-first, "),
+        ("--policy best", "or the path of a class\n"),
         (
             "--policy os.path",
             "--policy os.path: must be a class with rank(server)",
