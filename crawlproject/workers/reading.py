@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 #: Makes the copy to read into, from the partitions, a path, a label and a clock.
 NewCopy = Callable[[Partitions, Path, StoreLabel, Callable[[], float]], "ReadableCopy"]
 
-#: Partitions that are read at the same time: one after the other, a Redis that is far away takes minutes.
-PARTITIONS_AT_ONCE = 32
+#: Partitions that are read at the same time: one after the other, a Redis that is far away takes minutes; all at once,
+#: large ones would exceed the timeout on a slow line.
+PARTITIONS_AT_ONCE = 16
 #: Times that a partition is read whose owner replaces the snapshot meanwhile.
 TRIES = 10
 
