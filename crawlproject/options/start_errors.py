@@ -59,7 +59,7 @@ def _one_line(record: logging.LogRecord) -> bool:
     if getattr(error, _LOGGED, False):
         return False
     setattr(error, _LOGGED, True)
-    record.levelno, record.levelname = logging.ERROR, "ERROR"
+    record.name, record.levelno, record.levelname = "crawlproject", logging.ERROR, "ERROR"
     record.msg, record.args = "Cannot start: %s", (in_one_line(error),)
     record.exc_info = record.exc_text = None
     return True

@@ -99,6 +99,7 @@ def test_start_error_is_one_line(tmp_path: Path, name: str) -> None:
     assert "Traceback" not in done.stderr + done.stdout
     [error] = errors_in(done.stderr)
     assert error.startswith(f"Cannot start: {told.format(folder=tmp_path)}")
+    assert f"[crawlproject] ERROR: {error}" in done.stderr  # asyncio and Twisted only report it
     assert "Crawled 0 pages" not in done.stderr
 
 
