@@ -1,4 +1,4 @@
-"""Detects feeds with items of earlier runs that a resumed crawl would overwrite."""
+"""Detects feeds with items of earlier runs that this run would overwrite or damage."""
 
 from __future__ import annotations
 
@@ -10,24 +10,40 @@ from scrapy.extensions.feedexport import FeedExporter
 from w3lib.url import file_uri_to_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
 
 def overwritten_feed(crawler: Crawler) -> Path | None:
     """A local file, not empty, that one of ``FEEDS`` will overwrite; None if there is none."""
+    return next((path for path, options in _written(crawler) if options.get("overwrite")), None)
+
+
+def damaged_feed(crawler: Crawler) -> Path | None:
+    """A local Parquet file, not empty, to which one of ``FEEDS`` will append; None if there is none.
+
+    The positions in a Parquet file count from its beginning, so two in one file cannot be read.
+    """
+    appended = ((path, options) for path, options in _written(crawler) if not options.get("overwrite"))
+    return next((path for path, options in appended if options.get("format") == "parquet"), None)
+
+
+def _written(crawler: Crawler) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Local files, not empty, that ``FEEDS`` will write, with the options of their feeds."""
     exporter = crawler.get_extension(FeedExporter)
     if exporter is None or crawler.spider is None:
-        return None
+        return
     for uri, options in exporter.feeds.items():
-        if options.get("overwrite") and urlsplit(uri).scheme in ("", "file"):
+        if urlsplit(uri).scheme in ("", "file"):
             try:
                 path = Path(file_uri_to_path(uri % _Parameters(crawler.spider)))
-                if path.stat().st_size:
-                    return path
+                size = path.stat().st_size
             except (OSError, ValueError, TypeError):  # no such file, or a name that needs ``uri_params``
                 continue
-    return None
+            if size:
+                yield path, options
 
 
 class _Parameters(dict[str, Any]):
