@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.misc import load_object
 
-from crawlproject.backends.feeds import damaged_feed
+from crawlproject.backends.feeds import cut_incomplete_items, damaged_feed
 from crawlproject.options.extras import needs_extra
 from crawlproject.options.values import age_seconds
 from crawlproject.storage.errors import StoreError
@@ -56,4 +56,5 @@ def open_backend(crawler: Crawler, options: FrontierOptions, frontier: Frontier,
             raise
         where = "" if error.path == options.directory else f"{error.path}: "
         raise StoreError(options.place, f"{where}{error.reason}") from error
+    cut_incomplete_items(crawler)
     return backend
