@@ -45,6 +45,21 @@ def damaged_feed(crawler: Crawler) -> Path | None:
     return next((path for path, options in appended if options.get("format") == "parquet"), None)
 
 
+def unusable_feed(crawler: Crawler) -> Path | None:
+    """A local file of ``FEEDS`` that cannot be written: each item would fail; None if there is none."""
+    return next((path for path, _ in _local(crawler) if not _may_write(path)), None)
+
+
+def _may_write(path: Path) -> bool:
+    try:
+        if path.exists():
+            return not path.is_dir() and os.access(path, os.W_OK)
+        folder = next(parent for parent in path.absolute().parents if parent.exists())  # Scrapy makes those below it
+        return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+    except OSError:  # a name that is too long
+        return False
+
+
 def flush_feeds(crawler: Crawler) -> None:
     """Hand the items in the buffers of feeds to the system, which keeps them if this process is killed.
 
@@ -100,18 +115,21 @@ def _is_json(line: bytes) -> bool:
 
 def _written(crawler: Crawler) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Local files, not empty, that ``FEEDS`` will write, with the options of their feeds."""
+    for path, options in _local(crawler):
+        with suppress(OSError):  # no such file
+            if path.stat().st_size:
+                yield path, options
+
+
+def _local(crawler: Crawler) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Local files that ``FEEDS`` will write, with the options of their feeds."""
     exporter = crawler.get_extension(FeedExporter)
     if exporter is None or crawler.spider is None:
         return
     for uri, options in exporter.feeds.items():
         if urlsplit(uri).scheme in ("", "file"):
-            try:
-                path = Path(file_uri_to_path(uri % _Parameters(crawler.spider)))
-                size = path.stat().st_size
-            except (OSError, ValueError, TypeError):  # no such file, or a name that needs ``uri_params``
-                continue
-            if size:
-                yield path, options
+            with suppress(ValueError, TypeError):  # a name that needs ``uri_params``
+                yield Path(file_uri_to_path(uri % _Parameters(crawler.spider))), options
 
 
 class _Parameters(dict[str, Any]):

@@ -233,6 +233,25 @@ def test_earlier_items_are_not_overwritten(tmp_path: Path) -> None:
     assert len(out.read_text().splitlines()) == 4
 
 
+@pytest.mark.parametrize("name", ["file/pages.jsonl", "folder", "x" * 300, "none/folder/pages.jsonl"])
+def test_feed_that_cannot_be_written(tmp_path: Path, name: str) -> None:
+    """Each item would be lost, with a traceback in the log: refused in one line, without a request."""
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    with scripted_site() as site:
+        site.script = {"1/": page()}
+        settings = {**IMPOLITE, "FEEDS": {str(tmp_path / name): {"format": "jsonlines"}}}
+        run = crawl(f"{SPIDERS}.PagesSpider", settings=settings, seeds=site.url("1/"))
+    if name.startswith("none"):
+        assert run.exit_code == 0
+        assert (tmp_path / name).read_text().count("\n") == 1
+    else:
+        assert run.exit_code != 0
+        assert site.asked == []
+        [line] = [line for line in run.log.splitlines() if "Cannot start" in line]
+        assert f"the feed {tmp_path / name} cannot be written" in line
+
+
 @pytest.mark.parametrize("resumed", [True, False])
 def test_nothing_is_appended_to_a_parquet_file(tmp_path: Path, resumed: bool) -> None:
     """Two Parquet files in one cannot be read: refused in one line, without a request; a file for each run is not."""
