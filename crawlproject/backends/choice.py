@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.misc import load_object
 
+from crawlproject.backends.feeds import cut_incomplete_items, damaged_feed, unusable_feed
 from crawlproject.options.extras import needs_extra
 from crawlproject.options.values import age_seconds
 from crawlproject.storage.errors import StoreError
@@ -31,8 +32,8 @@ def open_backend(crawler: Crawler, options: FrontierOptions, frontier: Frontier,
     """Open the backend named by ``FRONTIER_BACKEND`` and load its contents into ``frontier`` and ``seen``.
 
     Raises ValueError if the spider's argument ``recrawl`` is not an age, if a recrawl is requested without the disk
-    backend, or if what the backend needs is not installed; StoreError, which names the setting of the directory, if the
-    store cannot be opened.
+    backend, if what the backend needs is not installed, or if a feed cannot be written or would be damaged; StoreError,
+    which names the setting of the directory, if the store cannot be opened.
     """
     argument = getattr(crawler.spider, "recrawl", None)
     if isinstance(argument, str | int | float):
@@ -40,6 +41,13 @@ def open_backend(crawler: Crawler, options: FrontierOptions, frontier: Frontier,
     if options.recrawl_age is not None and options.backend != "disk":
         raise ValueError(
             "recrawl (FRONTIER_RECRAWL_AGE) needs FRONTIER_BACKEND='disk': JOBDIR or FRONTIER_DIR must name a directory"
+        )
+    if (path := unusable_feed(crawler)) is not None:
+        raise ValueError(f"the feed {path} cannot be written: its folder must be writable, and it must be a file")
+    if (path := damaged_feed(crawler)) is not None:
+        raise ValueError(
+            f"{path} has items, and nothing can be appended to a Parquet file: "
+            "use another file, or one for each run (-o 'pages-%(time)s.parquet')"
         )
     with needs_extra(f"FRONTIER_BACKEND={options.backend!r}", "redis"):  # no other backend needs an extra
         kind = load_object(BACKENDS[options.backend])
@@ -50,4 +58,5 @@ def open_backend(crawler: Crawler, options: FrontierOptions, frontier: Frontier,
             raise
         where = "" if error.path == options.directory else f"{error.path}: "
         raise StoreError(options.place, f"{where}{error.reason}") from error
+    cut_incomplete_items(crawler)
     return backend

@@ -140,19 +140,20 @@ class DiskBackend(StoringBackend):
 
     def _commit(self) -> bool:
         """Commit; if that fails, end the crawl and return False. Earlier commits are safe."""
-        self._find_done()
-        start = CLOCK()
+        if self._has_failed:
+            return False
         try:
+            self._find_done()
+            start = CLOCK()
             if self._store.commit():
                 self._stats.inc_value("frontier/commits")
                 self._stats.max_value("frontier/commit_time", round(CLOCK() - start, 3))
         except StoreError as error:
             self._stats.inc_value("frontier/commit_errors")
-            if not self._has_failed:
-                self._has_failed = True
-                logger.critical("The frontier cannot be stored, the crawl ends: %s", error)
-                logger.critical("Earlier commits are safe in %s; start the crawl again to continue", self._directory)
-                end_crawl(self._crawler, "store_failed")
+            self._has_failed = True
+            logger.critical("The frontier cannot be stored, the crawl ends: %s", error)
+            logger.critical("Earlier commits are safe in %s; start the crawl again to continue", self._directory)
+            end_crawl(self._crawler, "store_failed")
             return False
         return True
 

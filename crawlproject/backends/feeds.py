@@ -1,7 +1,11 @@
-"""Detects feeds with items of earlier runs that a resumed crawl would overwrite."""
+"""Items of feeds: none of an earlier run is overwritten or damaged, none is in memory when its page is done."""
 
 from __future__ import annotations
 
+import json
+import logging
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -9,25 +13,123 @@ from urllib.parse import urlsplit
 from scrapy.extensions.feedexport import FeedExporter
 from w3lib.url import file_uri_to_path
 
+from crawlproject.storage.errors import StoreError
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
     from scrapy import Spider
     from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+#: Formats with an item on each line.
+_JSON_LINES = ("jsonlines", "jsonl", "jl")
+
+#: Bytes read at once.
+_BLOCK = 1 << 16
 
 
 def overwritten_feed(crawler: Crawler) -> Path | None:
     """A local file, not empty, that one of ``FEEDS`` will overwrite; None if there is none."""
+    return next((path for path, options in _written(crawler) if options.get("overwrite")), None)
+
+
+def damaged_feed(crawler: Crawler) -> Path | None:
+    """A local Parquet file, not empty, to which one of ``FEEDS`` will append; None if there is none.
+
+    The positions in a Parquet file count from its beginning, so two in one file cannot be read.
+    """
+    appended = ((path, options) for path, options in _written(crawler) if not options.get("overwrite"))
+    return next((path for path, options in appended if options.get("format") == "parquet"), None)
+
+
+def unusable_feed(crawler: Crawler) -> Path | None:
+    """A local file of ``FEEDS`` that cannot be written: each item would fail; None if there is none."""
+    return next((path for path, _ in _local(crawler) if not _may_write(path)), None)
+
+
+def _may_write(path: Path) -> bool:
+    try:
+        if path.exists():
+            return not path.is_dir() and os.access(path, os.W_OK)
+        folder = next(parent for parent in path.absolute().parents if parent.exists())  # Scrapy makes those below it
+        return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+    except OSError:  # a name that is too long
+        return False
+
+
+def flush_feeds(crawler: Crawler) -> None:
+    """Hand the items in the buffers of feeds to the system, which keeps them if this process is killed.
+
+    Raises StoreError. Items of compressed feeds, of Parquet, and of feeds that are uploaded, stay in memory or in
+    temporary files until the feed ends.
+    """
+    exporter = crawler.get_extension(FeedExporter)
+    for slot in [] if exporter is None else exporter.slots:
+        if slot.file is not None and not slot.file.closed:
+            try:
+                slot.file.flush()
+            except OSError as error:
+                raise StoreError(slot.uri, f"its items cannot be written: {error.strerror or error}") from error
+
+
+def cut_incomplete_items(crawler: Crawler) -> None:
+    """Make files of JSON lines, to which this run appends, end with a complete line.
+
+    A run that was killed, or had no space left, may have written a part of an item; its page is fetched again.
+    """
+    for path, options in _written(crawler):
+        if options.get("format") in _JSON_LINES and not (options.get("overwrite") or options.get("postprocessing")):
+            with suppress(OSError), path.open("rb+") as file:  # Scrapy reports a file that cannot be written
+                start = _last_line(file)
+                file.seek(start)
+                line = file.read()
+                if line and _is_json(line):
+                    file.write(b"\n")
+                elif line:
+                    file.truncate(start)
+                    logger.warning("%s ended with a part of an item, which is removed (%d bytes)", path, len(line))
+
+
+def _last_line(file: BinaryIO) -> int:
+    """The position after the last line break of ``file``. O(length of the last line)."""
+    start = file.seek(0, os.SEEK_END)
+    while start:
+        end, start = start, max(0, start - _BLOCK)
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+    return 0
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _written(crawler: Crawler) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Local files, not empty, that ``FEEDS`` will write, with the options of their feeds."""
+    for path, options in _local(crawler):
+        with suppress(OSError):  # no such file
+            if path.stat().st_size:
+                yield path, options
+
+
+def _local(crawler: Crawler) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Local files that ``FEEDS`` will write, with the options of their feeds."""
     exporter = crawler.get_extension(FeedExporter)
     if exporter is None or crawler.spider is None:
-        return None
+        return
     for uri, options in exporter.feeds.items():
-        if options.get("overwrite") and urlsplit(uri).scheme in ("", "file"):
-            try:
-                path = Path(file_uri_to_path(uri % _Parameters(crawler.spider)))
-                if path.stat().st_size:
-                    return path
-            except (OSError, ValueError, TypeError):  # no such file, or a name that needs ``uri_params``
-                continue
-    return None
+        if urlsplit(uri).scheme in ("", "file"):
+            with suppress(ValueError, TypeError):  # a name that needs ``uri_params``
+                yield Path(file_uri_to_path(uri % _Parameters(crawler.spider))), options
 
 
 class _Parameters(dict[str, Any]):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy import Request
 
+from crawlproject.backends.feeds import flush_feeds
 from crawlproject.backends.protocol import Backend
 from crawlproject.engine import stats_of, unfinished_requests
 from crawlproject.requests.codec import RequestCodec
@@ -199,9 +200,15 @@ class StoringBackend(Backend):
             self._pages.forget(page)
 
     def _find_done(self) -> None:
-        """Call ``_done`` for each page that is done since the last call. O(requests in progress)."""
+        """Call ``_done`` for each page that is done since the last call. O(requests in progress).
+
+        Before, its items leave this process; raises StoreError if they cannot.
+        """
         unfinished = unfinished_requests(self._crawler)
-        for request in [request for request in self._handed_out if request not in unfinished]:
+        done = [request for request in self._handed_out if request not in unfinished]
+        if done:
+            flush_feeds(self._crawler)
+        for request in done:
             page = self._handed_out.pop(request)
             if request.meta.get(KEEP):
                 self._kept(page)

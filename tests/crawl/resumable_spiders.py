@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import signal
@@ -18,6 +19,8 @@ import attrs
 from scrapy import Field, Item, Request, Spider
 from scrapy.http import Response
 
+from crawlproject.crawl_frontier import frontier_of
+from crawlproject.engine import stats_of, unfinished_requests
 from crawlproject.links import Links
 from crawlproject.spiders.web import WebSpider
 
@@ -71,6 +74,22 @@ class PagesSpider(WebSpider):
     """Its feed has its name."""
 
     name = "pages"
+
+
+class KilledSpider(WebSpider):
+    """Killed when ``TEST_KILL_AFTER`` pages are done and committed; 0: never."""
+
+    name = "killed"
+
+    async def start(self) -> AsyncIterator[Any]:
+        async for output in super().start():
+            yield output
+        pages, stats, crawl = self.settings.getint("TEST_KILL_AFTER"), stats_of(self.crawler), frontier_of(self.crawler)
+        if pages and crawl is not None:
+            while stats.get_value("item_scraped_count", 0) < pages or unfinished_requests(self.crawler):
+                await asyncio.sleep(0.01)
+            assert await crawl.saved()
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 class FullDiskSpider(WebSpider):

@@ -1,5 +1,7 @@
 """Crawls that are stopped or killed and continued later, judged by the servers' log."""
 
+import csv
+import json
 import shutil
 import signal
 import subprocess
@@ -81,6 +83,43 @@ def test_crashes_lose_no_page(tmp_path: Path) -> None:
     assert "finished" in crashes.log
     assert crashes.fetched == crashes.expected
     assert crashes.unexplained() == []
+
+
+@pytest.mark.parametrize("name", ["pages.jsonl", "pages.csv"])
+def test_items_of_committed_pages_are_in_the_feed_after_a_kill(tmp_path: Path, name: str) -> None:
+    """The next run does not fetch these pages again, so their items must not be in the memory of the killed one."""
+    out = tmp_path / name
+    settings = settings_for(tmp_path, FEEDS={str(out): {"format": out.suffix[1:]}})
+    with scripted_site() as site:
+        site.script = {"1/": page("/1", "/2"), "1/1": page(), "1/2": page()}
+        killed = crawl(f"{SPIDERS}.KilledSpider", settings={**settings, "TEST_KILL_AFTER": 3}, seeds=site.url("1/"))
+        assert killed.exit_code == -signal.SIGKILL
+        last = crawl(f"{SPIDERS}.KilledSpider", settings=settings, seeds=site.url("1/"))
+        assert last.stat("finish_reason") == "finished"
+        assert sorted(site.places()) == ["1/", "1/1", "1/2"]
+        urls = sorted(site.url(place) for place in site.places())
+    lines = out.read_text().splitlines()
+    rows = [json.loads(line) for line in lines] if out.suffix == ".jsonl" else list(csv.DictReader(lines))
+    assert sorted(row["url"] for row in rows if row["url"] != "url") == urls  # a second run repeats the header
+
+
+def test_full_disk_of_a_feed_ends_the_crawl_and_loses_no_item(tmp_path: Path) -> None:
+    """Pages whose items cannot be written stay in the frontier, which is on another disk."""
+    spec = WebSpec(servers=4, pages=200, seed=7, time_scale=0)
+    with running_web(spec) as web, small_disk(tmp_path / "disk", 1 << 20) as disk:
+        out, ballast, seeds = disk / "pages.jsonl", disk / "ballast", ",".join(web.seeds)
+        settings = settings_for(tmp_path, FEEDS={str(out): {"format": "jsonlines"}}, FRONTIER_COMMIT_INTERVAL=0.05)
+        ballast.write_bytes(bytes(shutil.disk_usage(disk).free - 30_000))
+        full = crawl(WEB, settings=settings, seeds=seeds)
+        assert full.stat("finish_reason") == "store_failed"
+        assert f"{out}: its items cannot be written: No space left on device" in full.log
+        ballast.unlink()
+        out.write_bytes(out.read_bytes() + b'{"url": "http')  # whether a part was written depends on the file system
+        last = crawl(WEB, settings=settings, seeds=seeds)
+        assert f"{out} ended with a part of an item, which is removed" in last.log
+        assert last.stat("finish_reason") == "finished"
+        lines = out.read_text().splitlines()
+    assert {json.loads(line)["url"] for line in lines} == set(web.web.expected_urls())
 
 
 def test_second_crawl_of_a_directory_in_use_is_refused(tmp_path: Path) -> None:
@@ -192,6 +231,54 @@ def test_earlier_items_are_not_overwritten(tmp_path: Path) -> None:
         assert run(False, "0").exit_code == 0
     assert out.read_text().startswith(first)
     assert len(out.read_text().splitlines()) == 4
+
+
+@pytest.mark.parametrize("name", ["file/pages.jsonl", "folder", "x" * 300, "none/folder/pages.jsonl"])
+def test_feed_that_cannot_be_written(tmp_path: Path, name: str) -> None:
+    """Each item would be lost, with a traceback in the log: refused in one line, without a request."""
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    with scripted_site() as site:
+        site.script = {"1/": page()}
+        settings = {**IMPOLITE, "FEEDS": {str(tmp_path / name): {"format": "jsonlines"}}}
+        run = crawl(f"{SPIDERS}.PagesSpider", settings=settings, seeds=site.url("1/"))
+    if name.startswith("none"):
+        assert run.exit_code == 0
+        assert (tmp_path / name).read_text().count("\n") == 1
+    else:
+        assert run.exit_code != 0
+        assert site.asked == []
+        [line] = [line for line in run.log.splitlines() if "Cannot start" in line]
+        assert f"the feed {tmp_path / name} cannot be written" in line
+
+
+@pytest.mark.parametrize("resumed", [True, False])
+def test_nothing_is_appended_to_a_parquet_file(tmp_path: Path, resumed: bool) -> None:
+    """Two Parquet files in one cannot be read: refused in one line, without a request; a file for each run is not."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    with scripted_site() as site:
+        site.script = {"1/": page("/1", "/2"), "1/1": page(), "1/2": page()}
+
+        def run(name: str, pages: str) -> Any:
+            feeds = {str(tmp_path / name): {"format": "parquet"}}
+            settings = {"LOG_LEVEL": "INFO", **IMPOLITE, "FEEDS": feeds, "CLOSESPIDER_PAGECOUNT": pages}
+            if resumed:
+                settings["JOBDIR"] = str(tmp_path / "job")
+            return crawl(f"{SPIDERS}.PagesSpider", settings=settings, seeds=site.url("1/"))
+
+        out = tmp_path / "pages.parquet"
+        assert run("%(name)s.parquet", "2").exit_code == 0
+        [first] = [path.rename(out) for path in tmp_path.glob("*.parquet")]
+        asked, bytes_before = len(site.asked), first.read_bytes()
+        refused = run(out.name, "0")
+        assert refused.exit_code != 0
+        [line] = [line for line in refused.log.splitlines() if "Cannot start" in line]
+        assert f"{out} has items, and nothing can be appended to a Parquet file" in line
+        assert len(site.asked) == asked
+        assert out.read_bytes() == bytes_before
+        assert run("second-%(time)s.parquet", "0").exit_code == 0
+    rows = [parquet.read_table(path).num_rows for path in sorted(tmp_path.glob("*.parquet"))]
+    assert rows == [2, 1 if resumed else 3]
 
 
 @pytest.mark.parametrize("stop", ["", "1"])
