@@ -46,6 +46,10 @@ _PATHS: dict[str, type[PurePosixPath | PureWindowsPath | Path]] = {
 }
 _PATH_NAMES: dict[type, str] = {type(Path()): "path", PurePosixPath: "posix", PureWindowsPath: "windows"}
 
+#: Packages whose texts, subclasses of ``str`` that refer to the parsed page, are written as ``str``.  The link
+#: extractors of Scrapy put such a text into ``meta`` (``link_text``).
+_PARSERS = ("lxml", "bs4")
+
 #: Exceptions while decoding a value that we did not write.
 _MALFORMED = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, InvalidOperation)
 
@@ -110,6 +114,8 @@ class ValueCodec:
             return {"$enum": [self._path(kind), value.name]}
         if isinstance(value, tuple) and _is_named_tuple(kind):
             return {"$named": [self._path(kind), [self.encode(item, depth) for item in value]]}
+        if isinstance(value, str) and kind.__module__.partition(".")[0] in _PARSERS:
+            return str.__str__(value)
         if _is_item_class(kind):
             path = self._path(kind)
             _check_fields_are_all(value, kind, path)

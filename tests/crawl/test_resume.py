@@ -53,6 +53,27 @@ def test_crawl_in_parts_fetches_each_page_once(tmp_path: Path) -> None:
     assert duplicates(web.records()).keys() <= fetched(web.records())
 
 
+def test_requests_of_a_crawl_spider_are_stored(tmp_path: Path) -> None:
+    """Its link extractors put a text of lxml into ``meta``."""
+    runs = []
+    with scripted_site() as site:
+        site.script = {
+            "1/": page("/list", "/item/1"),
+            "1/list": page("/item/2"),
+            "1/item/1": page(),
+            "1/item/2": page(),
+        }
+        for pages in (1, 0):
+            settings = settings_for(tmp_path, CLOSESPIDER_PAGECOUNT=pages)
+            runs.append(crawl("tests.crawl.ordinary_spiders.RulesSpider", settings=settings, sites=site.url("1")))
+        assert set(site.places()) == set(site.script)
+    assert [run.stat("finish_reason") for run in runs] == ["closespider_pagecount", "finished"]
+    assert runs[1].stat("frontier/resumed") > 0
+    items = sorted(item["url"] for run in runs for item in run.items if item["case"] == "item")
+    assert items == [site.url("1/item/1"), site.url("1/item/2")]
+    assert not any("cannot be stored" in run.log for run in runs)
+
+
 def test_interrupted_crawl_continues(tmp_path: Path) -> None:
     """SIGINT: pages in progress are finished, and nothing is fetched twice."""
     spec = WebSpec(servers=20, pages=300, seed=4, time_scale=0.05)

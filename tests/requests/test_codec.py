@@ -15,8 +15,10 @@ from zoneinfo import ZoneInfo
 
 import attrs
 import pytest
+from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
+from lxml import html
 from scrapy import Field, FormRequest, Item, Request, Spider
 from scrapy.http import JsonRequest
 
@@ -159,6 +161,23 @@ def test_any_request_comes_back_equal(**arguments: object) -> None:
 def test_scrapys_own_classes_come_back(request_: Request) -> None:
     """With their class, method and body."""
     assert same(round_trip(request_), request_)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        html.fromstring("<a>a <b>link</b></a>").xpath("string()"),  # as in the meta of a CrawlSpider's requests
+        html.fromstring("<a>a link</a>").xpath("text()")[0],
+        BeautifulSoup("<a>a link</a>", "html.parser").a.string,
+    ],
+)
+def test_a_parsers_text_comes_back_as_text(text: str) -> None:
+    """Without the page that it refers to."""
+    assert type(text) is not str
+    request = round_trip(Request(URL, meta={"link_text": text}, cb_kwargs={"texts": {text: [text]}}))
+    assert request.meta == {"link_text": "a link"}
+    assert request.cb_kwargs == {"texts": {"a link": ["a link"]}}
+    assert type(request.meta["link_text"]) is str
 
 
 def test_a_plain_request_costs_one_byte() -> None:
