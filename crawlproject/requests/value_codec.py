@@ -4,6 +4,8 @@ A type that JSON lacks is written as an object with one key::
 
     {"$b": latin-1} bytes      {"$t": [..]} tuple       {"$s": [..]} set          {"$f": [..]} frozenset
     {"$d": [[key, value]..]}   dict with keys that are not strings, or begin with $
+    {"$ordered": [[key, value]..]}        {"$counter": [[key, value]..]}          {"$deque": [[..], maxlen]}
+    {"$default": [name of a built-in factory, [[key, value]..]]}                  defaultdict
     {"$datetime": [iso, fold, zone]}  {"$date": iso}  {"$time": [iso, fold]}  {"$timedelta": [days, seconds, us]}
     {"$decimal": text}         {"$complex": [real, imaginary]}                    {"$uuid": hex}
     {"$path": [class, text]}   {"$enum": [class, name]} or [class, value] of a flag
@@ -19,6 +21,7 @@ calling its class, by setting its fields, as pickle does.  (Only a combination o
 from __future__ import annotations
 
 import sys
+from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import is_dataclass
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal, InvalidOperation
@@ -45,6 +48,12 @@ _PATHS: dict[str, type[PurePosixPath | PureWindowsPath | Path]] = {
     "windows": PureWindowsPath,
 }
 _PATH_NAMES: dict[type, str] = {type(Path()): "path", PurePosixPath: "posix", PureWindowsPath: "windows"}
+
+#: Factories of defaultdicts, by name.
+_FACTORIES: dict[str | None, Any] = {
+    None: None,
+    **{kind.__name__: kind for kind in (bool, dict, float, int, list, set, str, tuple)},
+}
 
 #: Packages whose texts, subclasses of ``str`` that refer to the parsed page, are written as ``str``.  The link
 #: extractors of Scrapy put such a text into ``meta`` (``link_text``).
@@ -93,6 +102,8 @@ class ValueCodec:
         encode = _ENCODERS.get(kind)
         if encode is not None:
             return encode(value)
+        if kind in _MAPPINGS or kind is deque:
+            return self._encode_collection(value, kind, depth + 1)
         return self._encode_object(value, kind, depth + 1)
 
     def decode(self, value: Any) -> Any:
@@ -105,7 +116,21 @@ class ValueCodec:
     def _encode_dict(self, value: dict[Any, Any], depth: int) -> Any:
         if all(type(key) is str and not key.startswith("$") for key in value):
             return {key: self.encode(item, depth) for key, item in value.items()}
-        return {"$d": [[self.encode(key, depth), self.encode(item, depth)] for key, item in value.items()]}
+        return {"$d": self._pairs(value, depth)}
+
+    def _pairs(self, value: dict[Any, Any], depth: int) -> list[list[Any]]:
+        return [[self.encode(key, depth), self.encode(item, depth)] for key, item in value.items()]
+
+    def _encode_collection(self, value: Any, kind: type, depth: int) -> Any:
+        if kind is deque:
+            return {"$deque": [[self.encode(item, depth) for item in value], value.maxlen]}
+        pairs = self._pairs(value, depth)
+        if kind is not defaultdict:
+            return {_MAPPINGS[kind]: pairs}
+        name = getattr(value.default_factory, "__name__", None)
+        if value.default_factory is not _FACTORIES.get(name):
+            raise NotSerializableError("a defaultdict whose factory is no built-in type")
+        return {"$default": [name, pairs]}
 
     def _encode_object(self, value: Any, kind: type, depth: int) -> Any:
         if isinstance(value, Flag):
@@ -167,6 +192,14 @@ class ValueCodec:
                 return _COLLECTIONS[tag](self._decode(each) for each in value)
             if tag == "$d":
                 return {self._decode(name): self._decode(each) for name, each in value}
+            if tag in ("$ordered", "$counter"):
+                return _MADE[tag]({self._decode(name): self._decode(each) for name, each in value})
+            if tag == "$default":
+                name, pairs = value
+                return defaultdict(_FACTORIES[name], self._decode({"$d": pairs}))
+            if tag == "$deque":
+                items, length = value
+                return deque(self._decode(items), length)
             if tag in _DECODERS:
                 return _DECODERS[tag](value)
             if tag in ("$enum", "$named", "$item"):
@@ -276,6 +309,10 @@ def _decode_path(value: Any) -> Any:
 
 
 _COLLECTIONS: dict[str, Callable[[Iterable[Any]], Any]] = {"$t": tuple, "$s": set, "$f": frozenset}
+
+_MAPPINGS: dict[type, str] = {OrderedDict: "$ordered", Counter: "$counter", defaultdict: "$default"}
+
+_MADE: dict[str, Callable[[dict[Any, Any]], Any]] = {tag: kind for kind, tag in _MAPPINGS.items()}
 
 _ENCODERS: dict[type, Callable[[Any], Any]] = {
     bytes: lambda value: {"$b": value.decode("latin-1")},

@@ -4,7 +4,7 @@ import dataclasses
 import enum
 import json
 import sys
-from collections import namedtuple
+from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -218,6 +218,8 @@ def test_keys_that_mean_something_to_one_run_are_not_written() -> None:
         Request(URL, meta={"x": Entry(URL)._replace(payload=object())}),
         Request(URL, meta={"x": json.JSONDecodeError}),
         Request(URL, meta={"x": enum.Enum("Other", "A").A}),
+        Request(URL, meta={"x": defaultdict(Lock)}),
+        Request(URL, meta={"x": deque([Lock()])}),
         Request(URL, meta={"x": 10**5000}),
         Request(URL, meta={"x": type("Text", (str,), {})()}),
     ],
@@ -276,6 +278,11 @@ def test_what_holds_itself_cannot_be_written() -> None:
                 {"$timedelta": [1e300, 0, 0]},
                 {"$path": ["exe", "x"]},
                 {"$uuid": "x"},
+                {"$ordered": 7},
+                {"$counter": [[{}, 1]]},
+                {"$default": ["open", []]},
+                {"$default": [[], []]},
+                {"$deque": [[], -1]},
             )
         ),
     ],
@@ -325,6 +332,11 @@ def test_an_alias_of_a_callback_is_found() -> None:
         Author("a", date(1900, 1, 1)),
         Shelf([Book(title=b"a")], 3),
         [{"deep": {"x": [Author("b")]}}],
+        OrderedDict([("b", {"$x": 1}), (1, OrderedDict())]),
+        Counter("aab"),
+        defaultdict(list, {"a": [b"x"], (1,): []}),
+        defaultdict(None, {"a": 1}),
+        deque([(1,), deque()], maxlen=3),
     ],
     ids=lambda value: type(value).__name__,  # the order of a set differs from process to process
 )
