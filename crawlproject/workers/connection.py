@@ -36,6 +36,7 @@ from redis.exceptions import (
     ReadOnlyError,
     RedisClusterException,
     RedisError,
+    ResponseError,
 )
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
@@ -261,11 +262,11 @@ def reason_of(error: BaseException) -> str:
         return f"wrong or missing user name or password: {text}"
     if isinstance(error, NoPermissionError):
         return f"the user may not do this: {text}"
-    if isinstance(error, OutOfMemoryError):
+    if _is(error, OutOfMemoryError, "OOM"):
         return f"its memory is full (maxmemory): {text}"
     if "WRONGTYPE" in text:
         return f"a key of the crawl is of another type (name another in FRONTIER_REDIS_KEY): {text}"
-    if isinstance(error, ReadOnlyError):
+    if _is(error, ReadOnlyError, "READONLY"):
         return f"is a replica: {text}"
     if isinstance(error, BusyLoadingError):
         return f"is loading its data, try again later: {text}"
@@ -275,6 +276,11 @@ def reason_of(error: BaseException) -> str:
         hint = " (if it expects TLS, use rediss://)" if "closed" in text or "reset" in text else ""
         return f"cannot be reached: {text}{hint}"
     return text or type(error).__name__
+
+
+def _is(error: BaseException, kind: type[BaseException], code: str) -> bool:
+    """Whether Redis answered with ``code``; Redis 6 wraps the error of a command in a script in one of its own."""
+    return isinstance(error, kind) or (isinstance(error, ResponseError) and f": -{code} " in str(error))
 
 
 def one_line(error: BaseException) -> str:

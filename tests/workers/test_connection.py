@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.connection import RedisAddress, RedisConnector, check_server, safe_url
+from crawlproject.workers.connection import RedisAddress, RedisConnector, check_server, reason_of, safe_url
 from testbed.children import free_port
 from tests.workers.certificates import write_certificates
 from tests.workers.conftest import Server, Start
@@ -198,6 +198,20 @@ def test_server_that_drops_keys(start: Start) -> None:
         client.config_set("maxmemory", 0)
     [warning] = RedisConnector(RedisAddress(server.url)).check()
     assert "allkeys-lru would delete" in warning
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [(("CONFIG", "SET", "maxmemory", "1"), "its memory is full"), (("REPLICAOF", "127.0.0.1", "1"), "is a replica")],
+)
+@pytest.mark.parametrize("in_script", [False, True])
+def test_reason_of_a_refused_write(start: Start, fault: tuple[str, ...], reason: str, in_script: bool) -> None:
+    """The same from a command and from a script, whose error Redis 6 wraps in one of its own."""
+    with redis.Redis(unix_socket_path=str(start().socket)) as client:
+        client.execute_command(*fault)
+        with pytest.raises(redis.RedisError) as caught:
+            client.eval("return redis.call('SET', KEYS[1], 1)", 1, "a") if in_script else client.set("a", 1)
+    assert reason_of(caught.value).startswith(reason)
 
 
 class Fake:
