@@ -188,8 +188,14 @@ def test_user_who_may_do_no_more_than_what_is_listed(site: Site, redis_server: R
         work(site, client, REDIS_URL=url)
         give_order(client, url)
         refused = [(entry["reason"], entry["object"]) for entry in client.acl_log()]
-        assert [entry for entry in refused if "setinfo" not in str(entry)] == []  # the client tells its name
-    assert used(redis_server) - {"CONFIG RESETSTAT", "LPUSH", "ACL LOG", "CLIENT SETINFO", "HELLO"} <= set(COMMANDS)
+        names = (
+            ("command", "client|setinfo"),
+            ("command", "client"),
+        )  # the client tells its name; the latter by Redis 6
+        assert [entry for entry in refused if entry not in names] == []
+    listed = {*COMMANDS, "CONFIG RESETSTAT", "LPUSH", "ACL LOG", "CLIENT SETINFO", "HELLO"}
+    subcommands = {name.split()[0] for name in listed if " " in name}  # Redis 6 counts them under the command's name
+    assert used(redis_server) <= listed | subcommands
 
 
 @pytest.mark.parametrize("command", ["info", "xadd", "evalsha"])

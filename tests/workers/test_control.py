@@ -76,7 +76,9 @@ def test_scripts_are_loaded_in_one_round_trip(with_two: Any, client: redis.Redis
         await other.beat(15.0, {}, {}, 0)
         found = client.info("stats")
         assert found["total_reads_processed"] < 10, found
-        assert client.info("commandstats")["cmdstat_script|load"]["calls"] == len(ALL)
+        counts = client.info("commandstats")
+        loads = counts.get("cmdstat_script|load") or counts["cmdstat_script"]  # Redis 6 counts SCRIPT as a whole
+        assert loads["calls"] == len(ALL)
 
     with_two(test)
 
